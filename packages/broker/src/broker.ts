@@ -1,0 +1,96 @@
+import type { Topic } from '@tributary/contracts/topics'
+
+/** A record to be appended. The partition is always ours (see partition.ts), so that every client library agrees. */
+export interface OutgoingRecord {
+  topic: string
+  partition: number
+  key: string | null
+  value: Buffer
+  headers?: Record<string, string>
+}
+
+export interface LogRecord {
+  topic: string
+  partition: number
+  /** Increases within a partition; gaps are possible. */
+  offset: number
+  /** When the log took it, Unix epoch ms. */
+  timestamp_ms: number
+  key: string | null
+  value: Buffer
+  headers: Record<string, string>
+}
+
+/** What a group has committed for a partition: the next offset to read, and free text of at most 4096 bytes. */
+export interface Committed {
+  offset: number
+  metadata: string
+}
+
+/** The next records of one partition, in order, never empty. */
+export interface Chunk {
+  topic: string
+  partition: number
+  records: readonly LogRecord[]
+  /** Changes whenever the partition was given away and came back: in-memory state of an older one is void. */
+  generation: string
+  /** Offset behind the last record of the partition when this chunk was fetched. */
+  end_offset: number
+  /** Fires when the partition is taken away or the consumption closes. */
+  signal: AbortSignal
+  committed(): Promise<Committed | null>
+  /** Durable when resolved. Rejects with `FencedError` when the partition belongs to someone else by now. */
+  commit(offset: number, metadata?: string): Promise<void>
+  /** Says "still alive" during long work. */
+  heartbeat(): Promise<void>
+}
+
+export interface ConsumeOptions {
+  group: string
+  topic: string
+  /** The log answers once `bytes_min` are there or `wait_ms_max` have passed. */
+  bytes_min: number
+  bytes_max: number
+  wait_ms_max: number
+  /**
+   * One call at a time per partition. Resolving moves the position behind the chunk, in memory only: nothing is
+   * committed but by `chunk.commit`. Rejecting has the same records delivered again after a pause. After a restart
+   * or a rebalance reading starts at the committed offset, without one at the earliest.
+   */
+  onChunk(chunk: Chunk): Promise<void>
+}
+
+export interface Consumption {
+  /** Lets the chunks in hand finish, then leaves the group. */
+  close(): Promise<void>
+}
+
+export interface PartitionOffsets {
+  partition: number
+  committed: number | null
+  earliest: number
+  /** Offset behind the last record. */
+  end: number
+  /** Time of the first record at or after `committed`, null when there is none. */
+  oldest_unread_ms: number | null
+}
+
+/** The commit or the intent of a consumer that lost its partition. Its work will be done by the new owner. */
+export class FencedError extends Error {
+  override name = 'FencedError'
+}
+
+/** The event log: Kafka, or its embedded twin on lmdb. Nothing here is possible in one process only. */
+export interface Broker {
+  /** Resolves when every record is durable (Kafka `acks=all`); rejects when any may not be. */
+  publish(records: readonly OutgoingRecord[]): Promise<void>
+  consume(options: ConsumeOptions): Promise<Consumption>
+  /** Creates what is missing. Rejects when a topic exists with another partition count. */
+  applyTopics(topics: readonly Topic[]): Promise<void>
+  /** Partition count of an existing topic; rejects when the topic is unknown. */
+  partitionCount(topic: string): Promise<number>
+  groupOffsets(group: string, topic: string): Promise<PartitionOffsets[]>
+  /** Rejects when the log can't be used. */
+  checkHealth(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,20 @@
+/** One block for one table. One insert is one block: same token must carry the same rows in the same order. */
+export interface InsertBlock {
+  table: string
+  columns: readonly string[]
+  /** Lines of JSONCompactEachRow, one row a line, in the order of `columns`. */
+  lines: Buffer | string
+  /** Idempotency token: a second insert with it changes neither the table nor any view. */
+  token: string
+}
+
+/** The analytics engine: a ClickHouse server over HTTP, or chdb in this process. */
+export interface Clickhouse {
+  /** Rows of a SELECT; `params` fill `{name:Type}` placeholders. 64-bit integers come as the SQL says (cast them). */
+  query<Row>(sql: string, params?: Record<string, unknown>): Promise<Row[]>
+  insert(block: InsertBlock): Promise<void>
+  /** DDL and other statements without rows. */
+  command(sql: string): Promise<void>
+  checkHealth(): Promise<void>
+  close(): Promise<void>
+}

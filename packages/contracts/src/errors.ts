@@ -1,0 +1,89 @@
+/** Where an error is answered; the same cause may have another code on another surface (decisions.md). */
+export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'any'
+
+/** The error catalogue: code, HTTP status, surfaces. Held against interface.md and decisions.md by a test. */
+export const errorCatalogue = [
+  { code: 'missing_auth_headers', status: 400, surfaces: ['sdk'] },
+  { code: 'empty_body', status: 400, surfaces: ['sdk'] },
+  { code: 'bad_json', status: 400, surfaces: ['sdk', 's2s', 'admin'] },
+  { code: 'bad_batch_shape', status: 400, surfaces: ['sdk'] },
+  { code: 'bad_gzip', status: 400, surfaces: ['sdk', 's2s'] },
+  { code: 'unknown_app_key', status: 401, surfaces: ['sdk'] },
+  { code: 'unknown_company_key', status: 401, surfaces: ['sdk'] },
+  { code: 'company_suspended', status: 401, surfaces: ['sdk', 's2s', 'reports'] },
+  { code: 'app_company_mismatch', status: 401, surfaces: ['sdk'] },
+  { code: 'bad_signature', status: 401, surfaces: ['sdk'] },
+  { code: 'body_too_large', status: 413, surfaces: ['sdk', 's2s', 'admin'] },
+  { code: 'decompressed_too_large', status: 413, surfaces: ['sdk'] },
+  { code: 'cap_exceeded', status: 429, surfaces: ['sdk', 's2s'] },
+  { code: 'audit_write_failed', status: 503, surfaces: ['sdk', 's2s'] },
+  { code: 'unsupported_encoding', status: 415, surfaces: ['sdk', 's2s'] },
+  { code: 'install_uuid_required', status: 400, surfaces: ['s2s', 'sdk'] },
+  { code: 'event_ts_ms_required', status: 400, surfaces: ['s2s'] },
+  { code: 'event_name_required', status: 400, surfaces: ['s2s'] },
+  { code: 'event_ts_ms_out_of_range', status: 400, surfaces: ['s2s'] },
+  { code: 'bad_event_id', status: 400, surfaces: ['s2s'] },
+  { code: 'invalid_field', status: 400, surfaces: ['s2s', 'sdk', 'admin'] },
+  { code: 's2s_app_platform_mismatch', status: 400, surfaces: ['s2s'] },
+  { code: 'too_many_events', status: 400, surfaces: ['s2s'] },
+  { code: 'missing_bearer_token', status: 401, surfaces: ['s2s', 'reports', 'admin'] },
+  { code: 'unknown_or_revoked_key', status: 401, surfaces: ['s2s'] },
+  { code: 'event_not_allowed_by_key', status: 403, surfaces: ['s2s'] },
+  { code: 'rate_limited', status: 429, surfaces: ['s2s', 'reports'] },
+  { code: 'invalid_since_until', status: 400, surfaces: ['reports'] },
+  { code: 'since_ms_must_be_less_than_until_ms', status: 400, surfaces: ['reports'] },
+  { code: 'window_too_large', status: 400, surfaces: ['reports'] },
+  { code: 'invalid_limit', status: 400, surfaces: ['reports'] },
+  { code: 'invalid_offset', status: 400, surfaces: ['reports'] },
+  { code: 'invalid_or_revoked_key', status: 401, surfaces: ['reports'] },
+  { code: 'unknown_report', status: 404, surfaces: ['reports'] },
+  { code: 'invalid_admin_token', status: 401, surfaces: ['admin'] },
+  { code: 'unknown_company', status: 404, surfaces: ['admin'] },
+  { code: 'unknown_app', status: 404, surfaces: ['admin'] },
+  { code: 'unknown_key', status: 404, surfaces: ['admin'] },
+  { code: 'method_not_allowed', status: 405, surfaces: ['any'] },
+  { code: 'not_found', status: 404, surfaces: ['any'] },
+  { code: 'internal_error', status: 500, surfaces: ['any'] },
+  { code: 'unavailable', status: 503, surfaces: ['any'] },
+] as const satisfies ReadonlyArray<{ code: string; status: number; surfaces: readonly Surface[] }>
+
+export type ErrorCode = (typeof errorCatalogue)[number]['code']
+
+/** Why one event of a batch was rejected (`reason` of a per-event result). */
+export const rejectReasons = [
+  'bad_event_id',
+  'missing_required_fields',
+  'invalid_field',
+  'event_ts_ms_out_of_range',
+] as const
+export type RejectReason = (typeof rejectReasons)[number]
+
+const statusOf = new Map<string, number>(errorCatalogue.map((entry) => [entry.code, entry.status]))
+
+/** Body of every error answer. `error` is the contract; `message` is for people. */
+export interface ErrorBody {
+  error: ErrorCode
+  field?: string
+  message?: string
+  request_id: string
+}
+
+/** An error that the client is told about: a code of the catalogue, nothing else of it leaves the process. */
+export class CodedError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly field: string | undefined
+  readonly headers: Record<string, string>
+
+  constructor(
+    code: ErrorCode,
+    options: { field?: string; message?: string; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(options.message ?? '', options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'CodedError'
+    this.code = code
+    this.status = statusOf.get(code) ?? 500
+    this.field = options.field
+    this.headers = options.headers ?? {}
+  }
+}

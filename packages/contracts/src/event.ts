@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { limits } from './limits.ts'
+
+const text = (max: number) => z.string().max(max)
+const absent = <T extends z.ZodType>(schema: T) => schema.nullish()
+
+/** JSON depth of a value; a scalar is 0, `{}` is 1. Iterative, so a hostile depth can't exhaust the stack. */
+export function jsonDepth(value: unknown, stop_at: number): number {
+  let level: unknown[] = [value]
+  let depth = 0
+  while (level.length > 0 && depth <= stop_at) {
+    const next: unknown[] = []
+    for (const item of level) {
+      if (typeof item === 'object' && item !== null) {
+        next.push(item)
+      }
+    }
+    if (next.length === 0) return depth
+    depth += 1
+    level = next.flatMap((item) => Object.values(item as object))
+  }
+  return depth
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const boundedObject = z.custom<Record<string, unknown>>(
+  (value) =>
+    isObject(value) &&
+    jsonDepth(value, limits.object_depth_max) <= limits.object_depth_max &&
+    Buffer.byteLength(JSON.stringify(value)) <= limits.object_json_bytes_max,
+)
+
+const currencies = new Set(Intl.supportedValuesOf('currency'))
+/** True for an ISO 4217 alpha-3 code in any case. */
+export const isCurrency = (value: string): boolean => value.length === 3 && currencies.has(value.toUpperCase())
+
+/**
+ * The fields of one event, SDK or backend (interface.md "Resources", decisions.md "Events"). `event_ts_ms` is checked
+ * for its range against the clock elsewhere. The gateway runs the hand-written twin in `domain/accept-event`; a
+ * property test holds both equal.
+ */
+export const EventFields = z.looseObject({
+  event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)),
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+  event_name: z
+    .string()
+    .min(1)
+    .max(limits.event_name_chars_max)
+    .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/u),
+  event_ts_ms: absent(z.number().int()),
+  install_uuid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  user_id: absent(text(limits.optional_string_chars_max)),
+  transaction_id: absent(text(limits.optional_string_chars_max)),
+  product_id: absent(text(limits.optional_string_chars_max)),
+  revenue: absent(z.number().min(-limits.revenue_abs_max).max(limits.revenue_abs_max)),
+  currency: absent(z.string().refine(isCurrency)),
+  props: absent(boundedObject),
+  device: absent(boundedObject),
+  platform: absent(z.string()),
+})
+export type EventFields = z.infer<typeof EventFields>
+
+/** One line of `results`. `event_id` is null when the item carried none that could be echoed. */
+export const EventResult = z.object({
+  event_id: z.string().nullable(),
+  status: z.enum(['accepted', 'rejected']),
+  reason: z.string().optional(),
+  field: z.string().optional(),
+})
+export type EventResult = z.infer<typeof EventResult>
+
+/** 200 of `/event` and `/s2s/events/bulk`. */
+export const BatchReply = z.object({
+  accepted: z.number().int(),
+  rejected: z.number().int(),
+  results: z.array(EventResult),
+  audit_key: z.string(),
+})
+export type BatchReply = z.infer<typeof BatchReply>
+
+/** 200 of `/s2s/event`. */
+export const ServerEventReply = z.object({ accepted: z.literal(1), event_id: z.string(), audit_key: z.string() })
+export type ServerEventReply = z.infer<typeof ServerEventReply>

@@ -1,0 +1,39 @@
+/** Every limit of the product, unit last in its name. Sources: interface.md "Limits", decisions.md "Events". */
+export const limits = {
+  /** `/event` and `/privacy/delete`, on the wire (decisions.md "Bodies"). */
+  sdk_body_bytes_max: 1024 * 1024,
+  /** `/event` and `/privacy/delete`, after gunzip. */
+  sdk_inflated_bytes_max: 8 * 1024 * 1024,
+  /** `/s2s/event`, on the wire and after gunzip. */
+  s2s_body_bytes_max: 256 * 1024,
+  /** `/s2s/events/bulk`, on the wire and after gunzip. */
+  bulk_body_bytes_max: 8 * 1024 * 1024,
+  sdk_batch_events_max: 500,
+  bulk_events_max: 1000,
+  event_id_chars_max: 128,
+  event_name_chars_max: 128,
+  install_uuid_chars_max: 64,
+  /** `user_id`, `transaction_id`, `product_id`. */
+  optional_string_chars_max: 256,
+  /** `props` and `device`, each, as UTF-8 JSON. */
+  object_json_bytes_max: 16 * 1024,
+  /** All other top-level fields of one event together, as UTF-8 JSON. Keeps one event far below one log record. */
+  extra_json_bytes_max: 64 * 1024,
+  /** Depth 1 is the object itself. Holds for `props`, `device` and each unknown field. */
+  object_depth_max: 8,
+  revenue_abs_max: 1e9,
+  /** 2010-01-01T00:00:00Z. */
+  event_ts_ms_min: Date.UTC(2010, 0, 1),
+  /** How far an event may lie in the future of the server's clock. */
+  event_ts_ahead_ms_max: 24 * 3600 * 1000,
+  /** A larger envelope is split into several log records (Kafka refuses 1 MiB by default). */
+  record_bytes_max: 512 * 1024,
+  report_window_days_max: 365,
+  report_limit_max: 1000,
+  report_limit_default: 100,
+  report_window_default_ms: 30 * 24 * 3600 * 1000,
+  audit_group_linger_ms: 50,
+  audit_group_bytes_max: 4 * 1024 * 1024,
+  credentials_fresh_ms: 10_000,
+  credentials_stale_ms_max: 10 * 60_000,
+} as const

@@ -1,0 +1,43 @@
+/**
+ * Columns of `events_raw_v1` in the order the event-writer sends them (JSONCompactEachRow).
+ * A migration that adds a column adds it here; the test "row schema equals table" holds both equal.
+ */
+export interface EventRow {
+  app_id: string
+  /** UTC date of `ts`, `YYYY-MM-DD`. */
+  day: string
+  install_uuid: string
+  /** Event time, Unix epoch milliseconds. */
+  ts_ms: number
+  event_name: string
+  event_id: string
+  /** Unsigned 64-bit decimal: first 8 bytes of SHA-256 of the idempotency key. */
+  event_key: string
+  /** `day`, or `1970-01-01` for an install, whose key holds for ever. */
+  key_day: string
+  user_id: string
+  /** Signed money in micros of `currency` (refunds negative); null without `revenue`. */
+  revenue_micros: string | null
+  /** ISO 4217 upper case; empty without `revenue`. */
+  currency: string
+  transaction_id: string
+  product_id: string
+  /** JSON text. */
+  props: string
+  device: string
+  extra: string
+  platform: string
+  source: string
+  sdk: string
+  sdk_platform: string
+  ip: string
+  user_agent: string
+  company_id: string
+  audit_key: string
+  received_at_ms: number
+  /** 0 when absent. */
+  sent_at_ms: number
+  topic: string
+  partition: number
+  offset: number
+}

@@ -1,0 +1,22 @@
+/** A topic of the event log. `<plural>.<participle>.v<N>`; its dead letters are in `<name>.dead`. */
+export interface Topic {
+  name: string
+  /** Fixed for the life of a topic version: another number needs `.v<N+1>`, since the key map changes. */
+  partitions: number
+  retention_ms: number
+}
+
+const days = (n: number) => n * 24 * 3600 * 1000
+
+/** The one list of topics; the broker adapters create exactly these. */
+export const topics = {
+  /** Envelopes (see envelope.ts), partitioned by hash(app_id + install_uuid). */
+  eventsAccepted: { name: 'events.accepted.v1', partitions: 12, retention_ms: days(7) },
+} as const satisfies Record<string, Topic>
+
+/** Where a consumer puts a record it can never handle, untouched, with headers that say why. */
+export const deadLetterTopic = (topic: Topic): Topic => ({
+  name: `${topic.name}.dead`,
+  partitions: topic.partitions,
+  retention_ms: days(30),
+})

@@ -1,0 +1,41 @@
+import type { Platform } from '@tributary/contracts/envelope'
+
+/** What a gateway knows of an app once its app key is known. */
+export interface AppCredential {
+  app_id: string
+  company_id: string
+  platform: Platform
+  /** Decrypted; used as its UTF-8 text. Never logged. */
+  signing_secret: string
+}
+
+export interface CompanyCredential {
+  company_id: string
+  status: 'active' | 'suspended'
+  /** Events per month; null is unlimited. */
+  monthly_quota: number | null
+}
+
+export interface ServerKeyCredential {
+  key_id: string
+  app_id: string
+  company_id: string
+  platform: Platform
+  /** Empty: all events. */
+  allowed_events: readonly string[]
+  company_status: 'active' | 'suspended'
+  monthly_quota: number | null
+}
+
+/**
+ * Credentials as a gateway asks for them; null means unknown (or revoked). Kept in memory, refreshed by LISTEN/NOTIFY and
+ * at latest after `limits.credentials_fresh_ms`; with PostgreSQL away the last known answer holds for
+ * `limits.credentials_stale_ms_max`, then every call rejects with CodedError `unavailable`.
+ */
+export interface Credentials {
+  findApp(app_key: string): Promise<AppCredential | null>
+  findCompany(company_key: string): Promise<CompanyCredential | null>
+  /** Looks up by SHA-256: the key itself is stored nowhere. */
+  findServerKey(key: string): Promise<ServerKeyCredential | null>
+  close(): Promise<void>
+}
