@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import { CodedError, type ErrorBody, type ErrorCode } from '@tributary/contracts/errors'
+import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+
+export interface HttpAppOptions {
+  logger: Logger
+  /** Addresses or CIDR ranges whose `X-Forwarded-For` is believed; none by default. */
+  trusted_proxies?: readonly string[]
+}
+
+const requestIdShape = /^[\x21-\x7e]{1,128}$/
+
+/**
+ * An HTTP app with the defaults of every surface: request ids, coded JSON errors, 404 and 405, explicit timeouts.
+ * Bodies come as a Buffer in `request.body` (undefined without one): signatures are checked over exact bytes.
+ */
+export function createHttpApp({ logger, trusted_proxies = [] }: HttpAppOptions): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: logger,
+    disableRequestLogging: true,
+    trustProxy: trusted_proxies.length > 0 ? [...trusted_proxies] : false,
+    genReqId: (request) => {
+      const given = request.headers['x-request-id']
+      return typeof given === 'string' && requestIdShape.test(given) ? given : randomUUID()
+    },
+    exposeHeadRoutes: false,
+    connectionTimeout: 30_000,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 75_000,
+    bodyLimit: 64 * 1024,
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => {
+      logger.debug({ err: error, request_id: request.id }, 'request refused by the HTTP layer')
+      reply.status(404).send(errorBody('not_found', request.id))
+    },
+  }) as unknown as FastifyInstance
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  const allowedMethods = collectRoutes(app)
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '/')
+    if (allowed.length === 0) return reply.status(404).send(errorBody('not_found', request.id))
+    return reply.status(405).header('allow', allowed.join(', ')).send(errorBody('method_not_allowed', request.id))
+  })
+  app.setErrorHandler((error: FastifyError | CodedError, request, reply) => {
+    const coded = toCodedError(error)
+    if (coded.status >= 500) logger.error({ err: error, request_id: request.id, url: request.url }, 'request failed')
+    for (const [name, value] of Object.entries(coded.headers)) reply.header(name, value)
+    const body = errorBody(coded.code, request.id, coded.field, coded.message)
+    return reply.status(coded.status).type('application/json; charset=utf-8').send(body)
+  })
+  return app
+}
+
+/** The JSON value of a body. Throws `bad_json` for broken UTF-8, a byte order mark, or no JSON. */
+export function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new CodedError('bad_json', { message: 'The body is not valid UTF-8.' })
+  try {
+    return JSON.parse(body.toString('utf8')) // a byte order mark is no JSON white space, so it fails here too
+  } catch {
+    throw new CodedError('bad_json', { message: 'The body is not valid JSON.' })
+  }
+}
+
+function errorBody(error: ErrorCode, request_id: string, field?: string, message?: string): ErrorBody {
+  return { error, ...(field ? { field } : {}), ...(message ? { message } : {}), request_id }
+}
+
+function toCodedError(error: FastifyError | CodedError): CodedError {
+  if (error instanceof CodedError) return error
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new CodedError('body_too_large', { cause: error })
+  // What remains below 500 is fastify's word on a body that never came whole or a length that lies.
+  if (error.statusCode !== undefined && error.statusCode < 500) {
+    return new CodedError('bad_json', { message: 'The request body could not be read.', cause: error })
+  }
+  return new CodedError('internal_error', { cause: error })
+}
+
+/** Remembers every route, so that a known path with another method answers 405 and not 404. */
+function collectRoutes(app: FastifyInstance): (path: string) => string[] {
+  const routes: { pattern: RegExp; methods: string[] }[] = []
+  app.addHook('onRoute', ({ url, method }) => {
+    const source = url
+      .split('/')
+      .map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part).replace('\\*', '.*')))
+    routes.push({ pattern: new RegExp(`^${source.join('/')}$`), methods: [method].flat() })
+  })
+  return (path) => [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
+}
