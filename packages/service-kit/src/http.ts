@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { CodedError, type ErrorBody, type ErrorCode } from '@tributary/contracts/errors'
-import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 
 export interface HttpAppOptions {
@@ -32,7 +32,7 @@ export function createHttpApp({ logger, trusted_proxies = [] }: HttpAppOptions):
     bodyLimit: 64 * 1024,
     return503OnClosing: true,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => {
+    frameworkErrors: (error, request, reply: FastifyReply) => {
       logger.debug({ err: error, request_id: request.id }, 'request refused by the HTTP layer')
       reply.status(404).send(errorBody('not_found', request.id))
     },

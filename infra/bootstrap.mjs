@@ -1,0 +1,67 @@
+// Runs a TypeScript file of this project on the right Node, from a fresh clone: installs what is missing first.
+// Plain JavaScript for Node 20, and nothing imported but Node itself, since nothing else is there yet.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const node24 = join(root, 'node_modules', 'node', 'bin', 'node')
+const stamp = join(root, 'node_modules', '.tributary-installed')
+const args = process.argv.slice(2)
+
+/** Ends with a sentence that a newcomer can act on. */
+function refuse(message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}
+
+function lockHash() {
+  return createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+}
+
+function isInstalled() {
+  return existsSync(node24) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash()
+}
+
+function npm(...words) {
+  const fromNpm = process.env.npm_execpath // set when npm runs us: the same npm, whatever its name on PATH
+  const [command, before] = fromNpm ? [process.execPath, [fromNpm]] : ['npm', []]
+  return spawnSync(command, [...before, ...words], { cwd: root, stdio: ['ignore', 2, 2] }).status === 0
+}
+
+function install() {
+  process.stderr.write('Installing what is missing (once, about a minute) ...\n')
+  if (!npm('ci', '--no-audit', '--no-fund', '--loglevel=error')) {
+    refuse('npm could not install the packages (see above). Is the npm registry reachable? Then run the command again.')
+  }
+  if (!existsSync(node24) && !npm('rebuild', 'node', '--foreground-scripts')) {
+    refuse('npm did not run the install script of the package "node". Allow install scripts and run: npm rebuild')
+  }
+  if (!existsSync(node24))
+    refuse('Node 24 could not be installed from npm for this platform (Linux or macOS, x64 or arm64).')
+  writeFileSync(stamp, lockHash())
+}
+
+const major = Number(process.versions.node.split('.')[0])
+if (major < 20) refuse(`Tributary needs Node.js 20 or later to start; this is ${process.version}.`)
+if (process.platform === 'win32') refuse('Tributary runs on Linux and macOS; on Windows use WSL 2.')
+if (!isInstalled()) install()
+
+const [file, ...rest] = args.filter((arg) => arg !== '--watch')
+const watch = args.includes('--watch')
+const target = join(root, file)
+if (major >= 24 && !watch) {
+  process.argv = [process.execPath, target, ...rest]
+  await import(pathToFileURL(target).href)
+} else {
+  const env = { ...process.env, PATH: join(root, 'node_modules', '.bin') + delimiter + process.env.PATH }
+  const child = spawn(node24, [...(watch ? ['--watch'] : []), target, ...rest], { stdio: 'inherit', env })
+  // A terminal sends Ctrl-C to both; a supervisor sends its signal to this process only.
+  process.on('SIGINT', () => {})
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => process.exit(signal ? 1 : code))
+}
