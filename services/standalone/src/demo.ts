@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import type { MasterKeys } from '@tributary/postgres/master-keys'
+import { createApp, createCompany, createServerKey, listCompanies } from '@tributary/postgres/tenants'
+import type { Pool } from 'pg'
+import { writePrivateFile } from './local-secrets.ts'
+
+export interface DemoDeps {
+  pool: Pool
+  masterKeys: MasterKeys
+  data_dir: string
+  base_url: string
+}
+
+/**
+ * Makes the demo company with an Android and an iOS app when there is no company yet, and returns the lines to show;
+ * null at every later start. The keys also go into `demo.env` (mode 0600), for `source`.
+ */
+export async function makeDemoCompany({ pool, masterKeys, data_dir, base_url }: DemoDeps): Promise<string[] | null> {
+  if ((await listCompanies(pool)).length > 0) return null
+  const actor = { actor: 'standalone', request_id: 'first-start' }
+  const company = await createCompany(pool, { name: 'Demo', plan: 'unlimited' }, actor)
+  const { company_id } = company
+  const android = await createApp(
+    pool,
+    masterKeys,
+    { company_id, name: 'Demo Android', platform: 'android', bundle_id: 'com.example.demo' },
+    actor,
+  )
+  const ios = await createApp(pool, masterKeys, { company_id, name: 'Demo iOS', platform: 'ios' }, actor)
+  const label = 'demo backend'
+  const androidKey = await createServerKey(pool, { app_id: android.app_id, label, allowed_events: [] }, actor)
+  const iosKey = await createServerKey(pool, { app_id: ios.app_id, label, allowed_events: [] }, actor)
+  const env = {
+    TRIBUTARY_URL: base_url,
+    COMPANY_KEY: company.company_key,
+    APP_KEY: android.app_key,
+    SIGNING_SECRET: android.signing_secret,
+    SERVER_KEY: androidKey.key,
+    IOS_APP_KEY: ios.app_key,
+    IOS_SIGNING_SECRET: ios.signing_secret,
+    IOS_SERVER_KEY: iosKey.key,
+  }
+  const file = join(data_dir, 'demo.env')
+  writePrivateFile(
+    file,
+    Object.entries(env)
+      .map(([name, value]) => `export ${name}=${value}\n`)
+      .join(''),
+  )
+  return demoLines(env, file)
+}
+
+function demoLines(env: Record<string, string>, file: string): string[] {
+  return [
+    '',
+    'A demo company with an Android and an iOS app is ready. Its keys are shown once, here,',
+    `and kept in ${file} for you to load with:  source ${file}`,
+    '',
+    ...Object.entries(env).map(([name, value]) => `  ${name.padEnd(18)} ${value}`),
+    '',
+    'Send a first event, then ask for the report:',
+    '',
+    `  BODY='{"sent_at_ms":'$(date +%s)'000,"events":[{"event_id":"first-1","event_name":"app_install","install_uuid":"11111111-2222-4333-8444-555555555555"}]}'`,
+    `  SIGNATURE=$(printf '%s' "$BODY" | openssl dgst -sha256 -hmac '${env.SIGNING_SECRET}' -r | cut -d' ' -f1)`,
+    `  curl -sS ${env.TRIBUTARY_URL}/event -H 'Content-Type: application/json' -H 'X-Service-Company-Key: ${env.COMPANY_KEY}' -H 'X-Service-App-Key: ${env.APP_KEY}' -H "X-Service-Signature: $SIGNATURE" --data-binary "$BODY"`,
+    `  curl -sS ${env.TRIBUTARY_URL}/api/v1/reports/events -H 'Authorization: Bearer ${env.SERVER_KEY}'`,
+    '',
+  ]
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+
+let data_dir: string
+beforeEach(() => {
+  data_dir = mkdtempSync(join(tmpdir(), 'tributary-standalone-'))
+})
+afterEach(() => rmSync(data_dir, { recursive: true, force: true }))
+
+const event = (install_uuid: string) => ({
+  event_id: 'e-1',
+  event_name: 'level_up',
+  event_ts_ms: Date.now(),
+  install_uuid,
+})
+
+it('keeps all data over a clean stop and a second start, and shows the demo keys only once', async () => {
+  const first = await startStandaloneProcess({ data_dir })
+  const demo = first.demo()
+  const headers = { authorization: `Bearer ${demo.SERVER_KEY}` }
+  const sent = await fetch(`${first.url}/s2s/event`, { method: 'POST', headers, body: JSON.stringify(event('i-1')) })
+  expect(sent.status).toBe(200)
+  expect(first.output()).toContain(demo.SIGNING_SECRET)
+  expect(await first.stop('SIGTERM')).toBe(0)
+
+  const second = await startStandaloneProcess({ data_dir })
+  expect(second.output()).not.toContain('SIGNING_SECRET')
+  await waitUntilWritten(second.url, data_dir)
+  const report = await fetch(`${second.url}/api/v1/reports/events`, { headers })
+  expect(await report.json()).toMatchObject({ rows: [{ event_name: 'level_up', events: 1, unique_installs: 1 }] })
+  expect(await second.stop('SIGINT')).toBe(0)
+})
+
+it('refuses a second process on the same data folder and says what to do', async () => {
+  const first = await startStandaloneProcess({ data_dir })
+  await expect(startStandaloneProcess({ data_dir })).rejects.toThrow(
+    /in use by another Tributary process[\s\S]*TRIBUTARY_DATA_DIR/,
+  )
+  expect((await fetch(`${first.url}/ready`)).status).toBe(200)
+  expect(await first.stop('SIGTERM')).toBe(0)
+})
+
+it('tells its health with every binding, its metrics, and keeps its secrets private', async () => {
+  const standalone = await startStandaloneProcess({ data_dir })
+  const health = await (await fetch(`${standalone.url}/health`)).json()
+  const binding = { status: 'ok', latency_ms: expect.any(Number) }
+  expect(health).toEqual({
+    status: 'ok',
+    bindings: {
+      database: binding,
+      object_storage: binding,
+      key_value: binding,
+      queues: binding,
+      analytics: binding,
+    },
+  })
+  expect(await (await fetch(`${standalone.url}/metrics`)).text()).toContain('process_cpu_user_seconds_total')
+  for (const name of ['admin-token', 'master-key', 'demo.env']) {
+    expect(statSync(join(data_dir, name)).mode & 0o077).toBe(0)
+  }
+  await standalone.stop('SIGTERM')
+})
+
+it('reports every wrong setting at once', async () => {
+  const env = { TRIBUTARY_PORT: 'x', TRIBUTARY_LOG_LEVEL: 'loud', TRIBUTARY_MASTER_KEY: 'short' }
+  await expect(startStandaloneProcess({ data_dir, env })).rejects.toThrow(
+    /TRIBUTARY_PORT[\s\S]*TRIBUTARY_MASTER_KEY[\s\S]*TRIBUTARY_LOG_LEVEL/,
+  )
+})
