@@ -1,0 +1,83 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { Pool } from 'undici'
+import { percentile } from '../bench.ts'
+
+interface LoadOrder {
+  url: string
+  demo: Record<string, string>
+  seconds: number
+  /** Events per second. */
+  rate: number
+}
+
+export interface LoadReport {
+  acknowledged: number
+  ack_p99_ms: number
+}
+
+const batch_events = 50
+const connections = 16
+
+/** One batch of about 25 kB: 50 events of about 500 B of one install. */
+function makeBody(): Buffer {
+  const install_uuid = randomUUID()
+  const now = Date.now()
+  const events = Array.from({ length: batch_events }, (_, n) => ({
+    event_id: randomUUID(),
+    event_name: ['level_up', 'ad_impression', 'purchase', 'session_start'][n % 4],
+    event_ts_ms: now - n * 10,
+    install_uuid,
+    ...(n % 4 === 2 ? { revenue: 4.99, currency: 'USD', product_id: 'gems_100' } : {}),
+    props: { level: n, screen: 'shop', session: randomUUID(), placement: 'rewarded-video', note: 'n'.repeat(120) },
+    device: { os: 'android', os_version: '16', model: 'Pixel 9', locale: 'en_GB' },
+  }))
+  return gzipSync(JSON.stringify({ events, sent_at_ms: now }), { level: 1 })
+}
+
+/** Sends batches at an even pace; a request that waits for its turn does not slow the pace of the others. */
+async function run({ url, demo, seconds, rate }: LoadOrder): Promise<LoadReport> {
+  const pool = new Pool(url, { connections, pipelining: 1 })
+  const ack_ms: number[] = []
+  let acknowledged = 0
+  const send = async () => {
+    const body = makeBody()
+    const sent = performance.now()
+    const answer = await pool.request({
+      path: '/event',
+      method: 'POST',
+      body,
+      headers: {
+        'content-encoding': 'gzip',
+        'x-service-company-key': demo.COMPANY_KEY ?? '',
+        'x-service-app-key': demo.APP_KEY ?? '',
+        'x-service-signature': createHmac('sha256', demo.SIGNING_SECRET ?? '')
+          .update(body)
+          .digest('hex'),
+      },
+    })
+    const { accepted } = (await answer.body.json()) as { accepted: number }
+    ack_ms.push(performance.now() - sent)
+    acknowledged += accepted
+  }
+  const started = performance.now()
+  const batches = Math.round((seconds * rate) / batch_events)
+  let next = 0
+  const worker = async () => {
+    while (next < batches) {
+      const due = started + (next * batch_events * 1000) / rate
+      next += 1
+      const wait = due - performance.now()
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+      await send()
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, worker))
+  await pool.close()
+  return { acknowledged, ack_p99_ms: percentile(ack_ms, 0.99) }
+}
+
+process.once('message', async (order) => {
+  const report = await run(order as LoadOrder)
+  process.send?.(report, () => process.disconnect())
+})

@@ -1,0 +1,41 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import type { Bench } from './bench.ts'
+
+/** `npm run bench -- NAME [arguments]`: figures as a table, and as JSON in bench/results/. Without a name: the list. */
+const names = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.bench.ts'))
+  .map((file) => file.replace('.bench.ts', ''))
+
+async function load(name: string): Promise<Bench> {
+  const { bench } = (await import(join(import.meta.dirname, `${name}.bench.ts`))) as { bench: Bench }
+  return bench
+}
+
+async function list(): Promise<void> {
+  for (const name of names) console.info(`${name.padEnd(14)} ${(await load(name)).title}`)
+}
+
+async function run(name: string, args: string[]): Promise<void> {
+  const bench = await load(name)
+  console.info(bench.title)
+  const started_at = new Date().toISOString()
+  const result = await bench.run(args)
+  console.table(result.rows)
+  console.table(result.aims)
+  const folder = join(import.meta.dirname, 'results')
+  mkdirSync(folder, { recursive: true })
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version }
+  const file = join(folder, `${name}-${started_at.replaceAll(':', '')}.json`)
+  writeFileSync(file, `${JSON.stringify({ name, args, started_at, machine, ...result }, null, 2)}\n`)
+  console.info(`written to bench/results/${file.slice(folder.length + 1)}`)
+}
+
+const [name, ...args] = process.argv.slice(2)
+if (name === undefined) await list()
+else if (names.includes(name)) await run(name, args)
+else {
+  console.error(`There is no benchmark "${name}". There are: ${names.join(', ')}.`)
+  process.exitCode = 2
+}
