@@ -41,3 +41,36 @@ export interface EventRow {
   partition: number
   offset: number
 }
+
+/** The columns of an insert into `events_raw_v1`, in the order of a line. */
+export const eventRowColumns = [
+  'app_id',
+  'day',
+  'install_uuid',
+  'ts_ms',
+  'event_name',
+  'event_id',
+  'event_key',
+  'key_day',
+  'user_id',
+  'revenue_micros',
+  'currency',
+  'transaction_id',
+  'product_id',
+  'props',
+  'device',
+  'extra',
+  'platform',
+  'source',
+  'sdk',
+  'sdk_platform',
+  'ip',
+  'user_agent',
+  'company_id',
+  'audit_key',
+  'received_at_ms',
+  'sent_at_ms',
+  'topic',
+  'partition',
+  'offset',
+] as const satisfies ReadonlyArray<keyof EventRow>

@@ -1,0 +1,26 @@
+import { hash } from 'node:crypto'
+
+/** The day of a key that holds for ever. */
+export const installKeyDay = '1970-01-01'
+
+/** What makes two events one (decisions.md "Idempotency", "app_install"). */
+export interface EventKey {
+  /** Unsigned 64-bit decimal; always looked up together with the app. */
+  event_key: string
+  /** UTC date on which, and on the neighbours of which, the key stands for this event; `installKeyDay`: always. */
+  key_day: string
+}
+
+/** An `app_install` that is no identity migration: one per install, whatever its `event_id`. */
+export const isInstall = (event_name: string, props: Record<string, unknown> | undefined): boolean =>
+  event_name === 'app_install' && props?.identity_migration !== true
+
+/**
+ * First 8 bytes of SHA-256 of install and event id, or of the install alone. The leading word keeps both kinds apart,
+ * so that the `event_id` of an install blocks no other event.
+ */
+export function eventKey(event: { install_uuid: string; event_id: string; day: string; install: boolean }): EventKey {
+  const text = event.install ? `install\0${event.install_uuid}` : `event\0${event.install_uuid}\0${event.event_id}`
+  const event_key = BigInt(`0x${hash('sha256', text, 'hex').slice(0, 16)}`).toString()
+  return { event_key, key_day: event.install ? installKeyDay : event.day }
+}

@@ -1,0 +1,293 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
+import { type Batch, defineConsumer } from '@tributary/service-kit/consumer'
+import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/run-consumer'
+import { type MemoryBroker, memoryBroker } from '@tributary/testkit/memory-broker'
+import fc from 'fast-check'
+import pino from 'pino'
+import { Registry } from 'prom-client'
+import { expect, test } from 'vitest'
+
+const topic: Topic = { name: 'letters.sent.v1', partitions: 1, retention_ms: 1000 }
+const now = () => 1_700_000_000_000
+const group = 'letter-reader'
+
+/** Remembers what arrived by token, as a table with idempotent inserts does. */
+function sink() {
+  const batches = new Map<string, string[]>()
+  return {
+    batches,
+    /** Every letter that counts, in order of arrival. A second batch with a known token changes nothing. */
+    letters: () => [...batches.values()].flat(),
+    write(batch: Batch<string>) {
+      const letters = batch.records.map(({ value }) => value)
+      const before = batches.get(batch.token)
+      if (before !== undefined) expect(letters, 'same token, same records').toEqual(before)
+      batches.set(batch.token, letters)
+      batch.written(letters.length)
+    },
+  }
+}
+
+const reader = (handle: (batch: Batch<string>) => void | Promise<void>) =>
+  defineConsumer<string>({
+    name: group,
+    topic,
+    decode(value) {
+      const text = value.toString()
+      if (text.startsWith('!')) throw new Error('unreadable')
+      return text
+    },
+    async handle(batch) {
+      await handle(batch)
+    },
+  })
+
+const letter = (text: string) => ({ topic: topic.name, partition: 0, key: null, value: Buffer.from(text) })
+
+function start(
+  broker: MemoryBroker,
+  options: Partial<RunConsumerOptions<string>> & Pick<RunConsumerOptions<string>, 'consumer'>,
+) {
+  const registry = new Registry()
+  const running = runConsumer({
+    broker,
+    generation: 'g1',
+    logger: pino({ level: 'silent' }),
+    registry,
+    now,
+    pauses: { first_ms: 1, most_ms: 4 },
+    ...options,
+  })
+  return { running, registry }
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 5000
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`)
+    await pause(1)
+  }
+}
+
+const committedAt = (broker: MemoryBroker) => broker.committed(group, topic.name, 0)
+const allDone = (broker: MemoryBroker) => () => {
+  const committed = committedAt(broker)
+  return committed?.metadata === '' && committed.offset === (broker.records(topic.name, 0).at(-1)?.offset ?? -1) + 1
+}
+
+async function metric(registry: Registry, name: string): Promise<number> {
+  const values = (await registry.getSingleMetric(name)?.get())?.values ?? []
+  return values.reduce((sum, { value }) => sum + value, 0)
+}
+
+class Crash extends Error {}
+
+test('every record counts once, whatever crashes after whichever step and however chunks are cut', async () => {
+  const plan = fc.record({
+    records: fc.integer({ min: 1, max: 25 }),
+    /** A life ends after this many steps; the last one lives on. */
+    lives: fc.array(fc.record({ steps: fc.integer({ min: 0, max: 14 }), chunk: fc.integer({ min: 1, max: 9 }) }), {
+      maxLength: 5,
+    }),
+    /** Chunk sizes of the last life; with each next one a step fails once and the same process goes on. */
+    chunks: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ records, lives, chunks }) => {
+      const broker = memoryBroker(1, now)
+      const table = sink()
+      const letters = Array.from({ length: records }, (_, n) => (n % 7 === 3 ? `!${n}` : `${n}`))
+      await broker.publish(letters.map(letter))
+      for (const life of lives) {
+        broker.chunk_records_max = life.chunk
+        let left = life.steps
+        const crash = () => {
+          if (left-- <= 0) throw new Crash()
+        }
+        const { running } = start(broker, { consumer: reader(table.write), crash })
+        await until(() => left < 0 || allDone(broker)(), 'crash or end')
+        await (await running).close()
+      }
+      const sizes = [...chunks]
+      broker.chunk_records_max = sizes.pop()!
+      let steps = 0
+      const stumble = () => {
+        steps += 1
+        if (steps % 5 !== 0 || sizes.length === 0) return
+        broker.chunk_records_max = sizes.pop()!
+        throw new Crash()
+      }
+      const { running } = start(broker, { consumer: reader(table.write), crash: stumble })
+      await until(allDone(broker), 'all records')
+      await (await running).close()
+      expect(table.letters()).toEqual(letters.filter((text) => !text.startsWith('!')))
+      const dead = broker.records(deadLetterTopic(topic).name, 0).map(({ value }) => value.toString())
+      expect([...new Set(dead)]).toEqual(letters.filter((text) => text.startsWith('!')))
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('an intent longer than one fetch is gathered and handled as the same batch', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  await broker.publish(['a', 'b', 'c', 'd', 'e'].map(letter))
+  const first = start(broker, {
+    consumer: reader(table.write),
+    crash: (step) => {
+      if (step >= 4) throw new Crash()
+    },
+  })
+  await until(() => table.batches.size === 1, 'the first batch')
+  await (await first.running).close()
+  await broker.publish(['f', 'g'].map(letter))
+  broker.chunk_records_max = 2
+  const second = start(broker, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the rest')
+  await (await second.running).close()
+  expect([...table.batches]).toEqual([
+    [`${group}/g1/${topic.name}/0/0-4`, ['a', 'b', 'c', 'd', 'e']],
+    [`${group}/g1/${topic.name}/0/5-5`, ['f']],
+    [`${group}/g1/${topic.name}/0/6-6`, ['g']],
+  ])
+  expect(await metric(second.registry, 'tributary_consumer_reprocessed_total')).toBe(5)
+})
+
+test('an intent that was lost in part to retention is finished with what is left, and counted as lost', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  await broker.publish(['a', 'b', 'c', 'd'].map(letter))
+  const first = start(broker, {
+    consumer: reader(() => {}),
+    crash: (step) => {
+      if (step >= 2) throw new Crash()
+    },
+  })
+  await until(() => committedAt(broker)?.metadata === '{"to":3}', 'the intent')
+  await (await first.running).close()
+  broker.dropBelow(topic.name, 0, 2)
+  const second = start(broker, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the rest')
+  await (await second.running).close()
+  expect([...table.batches]).toEqual([[`${group}/g1/${topic.name}/0/0-3`, ['c', 'd']]])
+  expect(await metric(second.registry, 'tributary_consumer_lost_total')).toBe(2)
+})
+
+test('a commit that is lost has the batch handled again under the same token', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  let lost = 0
+  const deaf: MemoryBroker = {
+    ...broker,
+    consume: (options) =>
+      broker.consume({
+        ...options,
+        onChunk: (chunk) =>
+          options.onChunk({
+            ...chunk,
+            commit: async (offset, metadata) => {
+              if (metadata === undefined && lost++ < 2) throw new Error('connection lost')
+              await chunk.commit(offset, metadata)
+            },
+          }),
+      }),
+  }
+  await broker.publish(['a', 'b'].map(letter))
+  const { running } = start(deaf, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the commit')
+  await (await running).close()
+  expect(lost).toBeGreaterThan(2)
+  expect(table.letters()).toEqual(['a', 'b'])
+})
+
+test('an owner that was fenced writes nothing that counts and leaves the rest to the next one', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  await broker.publish(['a', 'b'].map(letter))
+  let wake = () => {}
+  const asleep = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+  let sleeping = false
+  const sleeper = start(broker, {
+    consumer: reader(async (batch) => {
+      sleeping = true
+      await asleep
+      table.write(batch)
+    }),
+  })
+  await until(() => sleeping, 'the sleeper holds the batch')
+  const owner = start(broker, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the new owner')
+  await broker.publish([letter('c')])
+  await until(allDone(broker), 'the new owner goes on')
+  wake()
+  await (await sleeper.running).close()
+  await (await owner.running).close()
+  expect(table.letters()).toEqual(['a', 'b', 'c'])
+  expect(committedAt(broker)).toEqual({ offset: 3, metadata: '' })
+})
+
+test('what handle said counts once, though it failed before it succeeded', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  await broker.publish(['a', 'poison', 'c'].map(letter))
+  let failures = 3
+  const consumer = reader((batch) => {
+    for (const { record, value } of batch.records) if (value === 'poison') batch.dead(record, 'poison')
+    batch.dropped('because', 2)
+    table.write(batch)
+    if (failures-- > 0) throw new Error('dependency away')
+  })
+  const { running, registry } = start(broker, { consumer })
+  await until(allDone(broker), 'the batch')
+  await (await running).close()
+  expect(await metric(registry, 'tributary_consumer_received_total')).toBe(3)
+  expect(await metric(registry, 'tributary_consumer_written_total')).toBe(3)
+  expect(await metric(registry, 'tributary_consumer_dropped_total')).toBe(2)
+  expect(await metric(registry, 'tributary_consumer_dead_total')).toBe(1)
+  expect(await metric(registry, 'tributary_consumer_failures_total')).toBe(3)
+  const dead = broker.records(deadLetterTopic(topic).name, 0)
+  expect(dead.map(({ value, headers }) => ({ value: value.toString(), headers }))).toEqual([
+    {
+      value: 'poison',
+      headers: {
+        reason: 'poison',
+        consumer: group,
+        first_seen_ms: String(now()),
+        attempts: '1',
+        source_topic: topic.name,
+        source_partition: '0',
+        source_offset: '1',
+      },
+    },
+  ])
+})
+
+test('closing does not wait for a dependency that is away', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish([letter('a')])
+  let tried = 0
+  const consumer = reader(() => {
+    tried += 1
+    throw new Error('dependency away')
+  })
+  const { running } = start(broker, { consumer, pauses: { first_ms: 60_000, most_ms: 60_000 } })
+  await until(() => tried > 0, 'a first try')
+  await (await running).close()
+  expect(committedAt(broker)).toEqual({ offset: 0, metadata: '{"to":0}' })
+})
+
+test('a consumer whose topics are missing refuses to start', async () => {
+  const broker = memoryBroker(1, now)
+  const missing: MemoryBroker = {
+    ...broker,
+    partitionCount: async (name) => {
+      if (name.endsWith('.dead')) throw new Error(`unknown topic ${name}`)
+      return 1
+    },
+  }
+  const { running } = start(missing, { consumer: reader(() => {}) })
+  await expect(running).rejects.toThrow('unknown topic letters.sent.v1.dead')
+})

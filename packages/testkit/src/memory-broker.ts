@@ -1,0 +1,123 @@
+import {
+  type Broker,
+  type Chunk,
+  type Committed,
+  type ConsumeOptions,
+  FencedError,
+  type LogRecord,
+} from '@tributary/broker/broker'
+
+export interface MemoryBroker extends Broker {
+  /** Records in a chunk at most, whatever their bytes; may change at any time. */
+  chunk_records_max: number
+  /** All records of a partition. */
+  records(topic: string, partition: number): LogRecord[]
+  /** Drops what lies below `offset`, as retention does. */
+  dropBelow(topic: string, partition: number, offset: number): void
+  committed(group: string, topic: string, partition: number): Committed | undefined
+}
+
+/**
+ * A log without disk, for tests that need to decide where a chunk ends and when an owner changes: each `consume`
+ * takes all partitions of its group, and the former owner learns that only from its next commit.
+ */
+export function memoryBroker(partitions: number, now: () => number): MemoryBroker {
+  const logs = new Map<string, { first: number; records: LogRecord[] }>()
+  const commits = new Map<string, Committed>()
+  const owners = new Map<string, number>()
+  const wakers = new Set<() => void>()
+  let generations = 0
+  const logOf = (topic: string, partition: number) => {
+    const name = `${topic}/${partition}`
+    const log = logs.get(name) ?? { first: 0, records: [] }
+    logs.set(name, log)
+    return log
+  }
+
+  async function readPartition(broker: MemoryBroker, options: ConsumeOptions, partition: number, stop: AbortSignal) {
+    const { group, topic } = options
+    const name = `${group}/${topic}/${partition}`
+    const generation = ++generations
+    owners.set(name, generation)
+    const owned = () => {
+      if (owners.get(name) !== generation) throw new FencedError(`${name} belongs to another owner`)
+    }
+    let position = commits.get(name)?.offset ?? 0
+    while (!stop.aborted && owners.get(name) === generation) {
+      const log = logOf(topic, partition)
+      const records = log.records.filter((record) => record.offset >= position).slice(0, broker.chunk_records_max)
+      const last = records.at(-1)
+      if (last === undefined) {
+        await new Promise<void>((resolve) => wakers.add(resolve))
+        continue
+      }
+      const chunk: Chunk = {
+        topic,
+        partition,
+        records,
+        generation: String(generation),
+        end_offset: log.first + log.records.length,
+        signal: stop,
+        committed: async () => commits.get(name) ?? null,
+        commit: async (offset, metadata = '') => {
+          owned()
+          commits.set(name, { offset, metadata })
+        },
+        heartbeat: async () => owned(),
+      }
+      try {
+        await options.onChunk(chunk)
+        position = last.offset + 1
+      } catch {
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+  }
+
+  const broker: MemoryBroker = {
+    chunk_records_max: 1000,
+    records: (topic, partition) => logOf(topic, partition).records,
+    dropBelow(topic, partition, offset) {
+      const log = logOf(topic, partition)
+      log.records = log.records.filter((record) => record.offset >= offset)
+      log.first = offset
+    },
+    committed: (group, topic, partition) => commits.get(`${group}/${topic}/${partition}`),
+    async publish(outgoing) {
+      for (const { topic, partition, key, value, headers = {} } of outgoing) {
+        const log = logOf(topic, partition)
+        const offset = log.first + log.records.length
+        log.records.push({ topic, partition, offset, timestamp_ms: now(), key, value, headers })
+      }
+      for (const wake of wakers) wake()
+      wakers.clear()
+    },
+    async consume(options) {
+      const stop = new AbortController()
+      const all = Array.from({ length: partitions }, (_, n) => readPartition(broker, options, n, stop.signal))
+      return {
+        async close() {
+          stop.abort()
+          for (const wake of wakers) wake()
+          await Promise.all(all)
+        },
+      }
+    },
+    applyTopics: async () => {},
+    partitionCount: async () => partitions,
+    async groupOffsets(group, topic) {
+      return Array.from({ length: partitions }, (_, partition) => {
+        const { first, records } = logOf(topic, partition)
+        const committed = commits.get(`${group}/${topic}/${partition}`)?.offset ?? null
+        const oldest = records.find((record) => record.offset >= (committed ?? 0))
+        const oldest_unread_ms = oldest?.timestamp_ms ?? null
+        return { partition, committed, earliest: first, end: first + records.length, oldest_unread_ms }
+      })
+    },
+    checkHealth: async () => {
+      throw new Error('a log in memory is never ready: it is for tests')
+    },
+    close: async () => {},
+  }
+  return broker
+}

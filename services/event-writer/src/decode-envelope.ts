@@ -1,0 +1,27 @@
+import { type Envelope, platforms } from '@tributary/contracts/envelope'
+
+const texts = ['company_id', 'app_id', 'install_uuid', 'ip', 'user_agent', 'sdk', 'sdk_platform', 'audit_key'] as const
+const sources: readonly unknown[] = ['sdk', 's2s', 'bulk'] satisfies Envelope['source'][]
+
+/**
+ * The envelope in a record. Written by hand because it runs for every record: a test holds it equal to the zod schema
+ * of contracts/envelope. Throws for anything else.
+ */
+export function decodeEnvelope(value: Buffer): Envelope {
+  const envelope = JSON.parse(value.toString('utf8'))
+  if (!isObject(envelope)) throw new Error('envelope is no object')
+  if (envelope.v !== 1) throw new Error('envelope of an unknown version')
+  for (const field of texts) if (typeof envelope[field] !== 'string') throw new Error(`${field} is no string`)
+  if (!(platforms as readonly unknown[]).includes(envelope.platform)) throw new Error('platform is unknown')
+  if (!sources.includes(envelope.source)) throw new Error('source is unknown')
+  if (!Number.isSafeInteger(envelope.received_at_ms)) throw new Error('received_at_ms is no integer')
+  if (envelope.sent_at_ms !== undefined && !Number.isSafeInteger(envelope.sent_at_ms)) {
+    throw new Error('sent_at_ms is no integer')
+  }
+  const { events } = envelope
+  if (!Array.isArray(events) || events.length === 0 || !events.every(isObject)) throw new Error('events are no list')
+  return envelope as Envelope
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

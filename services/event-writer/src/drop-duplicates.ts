@@ -1,0 +1,79 @@
+import type { LogRecord } from '@tributary/broker/broker'
+import type { EventRow } from '@tributary/contracts/rows'
+import { installKeyDay } from '@tributary/domain/event-key'
+
+export interface RecordRow {
+  record: LogRecord
+  row: EventRow
+}
+
+export interface KeyAsk {
+  app_id: string
+  key_day: string
+  event_key: string
+}
+
+/** A key that counts, and the log position that wrote it. */
+export interface KnownKey extends KeyAsk {
+  topic: string
+  partition: number
+  offset: number
+}
+
+const day_ms = 24 * 3600 * 1000
+const dayNumber = (day: string): number => Date.parse(day) / day_ms
+const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
+
+/** Every key and day that could make one of the rows a duplicate: its own day and both neighbours. */
+export function keysToAsk(rows: readonly RecordRow[]): KeyAsk[] {
+  const asks: KeyAsk[] = []
+  const neighbours = memo((day) => (day === installKeyDay ? [day] : [-1, 0, 1].map((n) => dayText(dayNumber(day) + n))))
+  for (const { row } of rows) {
+    for (const key_day of neighbours(row.key_day)) {
+      asks.push({ app_id: row.app_id, key_day, event_key: row.event_key })
+    }
+  }
+  return asks
+}
+
+/**
+ * The rows that count, in their order: of rows with the same key on the same or neighbouring days the first one does,
+ * compared with those that count only (decisions.md "Idempotency"). `known` is what ClickHouse holds. Keys that came
+ * from this very range are left out of it: after a crash the rows that already landed must be in the block again,
+ * because a retry with the same token must carry the same rows, or the views never get theirs.
+ */
+export function dropDuplicates(
+  rows: readonly RecordRow[],
+  known: readonly KnownKey[],
+  range: { topic: string; partition: number; from: number; to: number },
+): RecordRow[] {
+  const counted = new Map<string, number[]>()
+  const numberOf = memo(dayNumber)
+  const daysOf = (key: string) => {
+    const days = counted.get(key) ?? []
+    if (days.length === 0) counted.set(key, days)
+    return days
+  }
+  for (const found of known) {
+    const samePartition = found.topic === range.topic && found.partition === range.partition
+    const own = samePartition && found.offset >= range.from && found.offset <= range.to
+    if (!own) daysOf(found.app_id + found.event_key).push(numberOf(found.key_day))
+  }
+  return rows.filter(({ row }) => {
+    const days = daysOf(row.app_id + row.event_key)
+    const day = numberOf(row.key_day)
+    if (days.some((other) => Math.abs(other - day) <= 1)) return false
+    days.push(day)
+    return true
+  })
+}
+
+/** Dates repeat in a batch, and parsing one costs more than all else here. */
+function memo<Result>(compute: (text: string) => Result): (text: string) => Result {
+  const known = new Map<string, Result>()
+  return (text) => {
+    const result = known.get(text) ?? compute(text)
+    known.set(text, result)
+    return result
+  }
+}

@@ -1,0 +1,47 @@
+import type { LogRecord } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { type EventRow, eventRowColumns } from '@tributary/contracts/rows'
+import type { RecordRow } from './drop-duplicates.ts'
+
+export interface RefusedRow {
+  record: LogRecord
+  err: unknown
+}
+
+/** One line of JSONCompactEachRow. */
+export const eventLine = (row: EventRow): string => JSON.stringify(eventRowColumns.map((column) => row[column]))
+
+/**
+ * Inserts the rows as one block under the token and gives back the rows that ClickHouse can't read; no rows, no insert.
+ *
+ * Rows are made by us from checked events, so an unreadable one means that table and code disagree. It must not hold
+ * up its partition for ever: the block is halved until only the unreadable rows are left over. A block that could not
+ * be read never became a block, so nothing of it has landed in the table or a view; the halves carry tokens of their
+ * own that follow from the batch token alone. So a repetition after a crash takes the same way and changes nothing.
+ */
+export async function insertRows(
+  clickhouse: Clickhouse,
+  rows: readonly RecordRow[],
+  token: string,
+): Promise<RefusedRow[]> {
+  if (rows.length === 0) return []
+  try {
+    const lines = rows.map(({ row }) => eventLine(row)).join('\n')
+    await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token })
+    return []
+  } catch (err) {
+    if (!isUnreadable(err)) throw err
+    if (rows.length === 1) return [{ record: rows[0]!.record, err }]
+    const half = Math.ceil(rows.length / 2)
+    const refused = await insertRows(clickhouse, rows.slice(0, half), `${token}/a`)
+    return [...refused, ...(await insertRows(clickhouse, rows.slice(half), `${token}/b`))]
+  }
+}
+
+/**
+ * True only when the input format itself gave up on a row, which it says with its number. An error of a view may carry
+ * the same code, but then the table may hold the block already: that one must be repeated as it is.
+ */
+function isUnreadable(err: unknown): boolean {
+  return err instanceof Error && /\(at row \d+\)/.test(err.message) && !/while pushing to view/i.test(err.message)
+}
