@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { isCurrency } from './currencies.ts'
 import { limits } from './limits.ts'
 
 const text = (max: number) => z.string().max(max)
 const absent = <T extends z.ZodType>(schema: T) => schema.nullish()
+const optionalText = absent(text(limits.optional_string_chars_max))
 
 /** JSON depth of a value; a scalar is 0, `{}` is 1. Iterative, so a hostile depth can't exhaust the stack. */
 export function jsonDepth(value: unknown, stop_at: number): number {
@@ -32,34 +34,47 @@ const boundedObject = z.custom<Record<string, unknown>>(
     Buffer.byteLength(JSON.stringify(value)) <= limits.object_json_bytes_max,
 )
 
-const currencies = new Set(Intl.supportedValuesOf('currency'))
-/** True for an ISO 4217 alpha-3 code in any case. */
-export const isCurrency = (value: string): boolean => value.length === 3 && currencies.has(value.toUpperCase())
+const knownFields = new Set(
+  'event_id event_name event_ts_ms install_uuid user_id transaction_id product_id revenue currency props device platform'.split(
+    ' ',
+  ),
+)
+
+/** Other top-level fields are kept, so they are bounded: each in depth, all together in bytes. */
+const boundExtra = (event: Record<string, unknown>, context: z.RefinementCtx): void => {
+  let bytes = 2
+  for (const [field, value] of Object.entries(event)) {
+    if (knownFields.has(field)) continue
+    const tooDeep = jsonDepth(value, limits.object_depth_max) > limits.object_depth_max
+    if (!tooDeep) bytes += Buffer.byteLength(`${JSON.stringify(field)}:${JSON.stringify(value)}`)
+    if (tooDeep || bytes > limits.extra_json_bytes_max) context.addIssue({ code: 'custom', path: [field] })
+    bytes += 1
+  }
+}
 
 /**
  * The fields of one event, SDK or backend (interface.md "Resources", decisions.md "Events"). `event_ts_ms` is checked
  * for its range against the clock elsewhere. The gateway runs the hand-written twin in `domain/accept-event`; a
  * property test holds both equal.
  */
-export const EventFields = z.looseObject({
-  event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)),
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
-  event_name: z
-    .string()
-    .min(1)
-    .max(limits.event_name_chars_max)
-    .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/u),
-  event_ts_ms: absent(z.number().int()),
-  install_uuid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-  user_id: absent(text(limits.optional_string_chars_max)),
-  transaction_id: absent(text(limits.optional_string_chars_max)),
-  product_id: absent(text(limits.optional_string_chars_max)),
-  revenue: absent(z.number().min(-limits.revenue_abs_max).max(limits.revenue_abs_max)),
-  currency: absent(z.string().refine(isCurrency)),
-  props: absent(boundedObject),
-  device: absent(boundedObject),
-  platform: absent(z.string()),
-})
+export const EventFields = z.intersection(
+  z.custom<Record<string, unknown>>(isObject).superRefine(boundExtra),
+  z.looseObject({
+    event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)),
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+    event_name: text(limits.event_name_chars_max).regex(/^[^\u0000-\u001f\u007f-\u009f]+$/),
+    event_ts_ms: absent(z.number().refine(Number.isInteger)),
+    install_uuid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    user_id: optionalText,
+    transaction_id: optionalText,
+    product_id: optionalText,
+    revenue: absent(z.number().min(-limits.revenue_abs_max).max(limits.revenue_abs_max)),
+    currency: absent(z.string().refine(isCurrency)),
+    props: absent(boundedObject),
+    device: absent(boundedObject),
+    platform: optionalText,
+  }),
+)
 export type EventFields = z.infer<typeof EventFields>
 
 /** One line of `results`. `event_id` is null when the item carried none that could be echoed. */

@@ -13,7 +13,7 @@ export const limits = {
   event_id_chars_max: 128,
   event_name_chars_max: 128,
   install_uuid_chars_max: 64,
-  /** `user_id`, `transaction_id`, `product_id`. */
+  /** `user_id`, `transaction_id`, `product_id`, `platform`. */
   optional_string_chars_max: 256,
   /** `props` and `device`, each, as UTF-8 JSON. */
   object_json_bytes_max: 16 * 1024,
@@ -28,6 +28,8 @@ export const limits = {
   event_ts_ahead_ms_max: 24 * 3600 * 1000,
   /** A larger envelope is split into several log records (Kafka refuses 1 MiB by default). */
   record_bytes_max: 512 * 1024,
+  /** A request header that is stored with events (`User-Agent`, `X-Service-Sdk`, ...) is cut here. */
+  stored_header_chars_max: 512,
   report_window_days_max: 365,
   report_limit_max: 1000,
   report_limit_default: 100,

@@ -1,0 +1,128 @@
+import { isCurrency } from '@tributary/contracts/currencies'
+import type { Envelope } from '@tributary/contracts/envelope'
+import type { RejectReason } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { boundJson, boundString, jsonBytes } from './bound-json.ts'
+
+/** Why an event is not accepted. `field` is set for `invalid_field` and `missing_required_fields`. */
+export interface EventFault {
+  reason: RejectReason
+  field?: string
+}
+
+/** An event that `findEventFault` let pass. */
+export type AcceptedEvent = Record<string, unknown> & {
+  event_name: string
+  install_uuid: string
+  event_id?: string | null
+}
+
+const eventIdShape = /^[\x21-\x7e]{1,128}$/
+const installUuidShape = /^[A-Za-z0-9_-]{1,64}$/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
+
+/**
+ * The first fault of one parsed event, null when it is accepted (decisions.md "Events"; "Which code" for the order).
+ * Pure and hand-written, for it runs for every event; a property test holds it equal to `EventFields` of contracts.
+ */
+export function findEventFault(event: unknown, source: Envelope['source'], now_ms: number): EventFault | null {
+  if (!isJsonObject(event)) return { reason: 'missing_required_fields' }
+  const { event_id, install_uuid, event_ts_ms, event_name } = event
+  if (source === 'sdk' && !isEventId(event_id)) return { reason: 'bad_event_id' }
+  if (isEmpty(install_uuid)) return missing('install_uuid')
+  if (isEmpty(event_ts_ms) && (source !== 'sdk' || event_ts_ms === '')) return missing('event_ts_ms')
+  if (isEmpty(event_name)) return missing('event_name')
+  if (!isAbsent(event_id) && !isEventId(event_id)) return { reason: 'bad_event_id' }
+  if (typeof install_uuid !== 'string' || !installUuidShape.test(install_uuid)) return invalid('install_uuid')
+  if (!isEventName(event_name)) return invalid('event_name')
+  if (!isAbsent(event_ts_ms)) {
+    if (!Number.isInteger(event_ts_ms)) return invalid('event_ts_ms')
+    if (!isInRange(event_ts_ms as number, now_ms)) return { reason: 'event_ts_ms_out_of_range', field: 'event_ts_ms' }
+  }
+  return findOptionalFault(event)
+}
+
+/** Walks the fields that are there, in the order they came. */
+function findOptionalFault(event: Record<string, unknown>): EventFault | null {
+  let extraBound = 2
+  for (const field in event) {
+    const value = event[field]
+    switch (field) {
+      case 'event_id':
+      case 'install_uuid':
+      case 'event_ts_ms':
+      case 'event_name':
+        break
+      case 'user_id':
+      case 'transaction_id':
+      case 'product_id':
+      case 'platform':
+        if (!isAbsent(value) && !isOptionalString(value)) return invalid(field)
+        break
+      case 'revenue':
+        if (!isAbsent(value) && !isRevenue(value)) return invalid(field)
+        break
+      case 'currency':
+        if (!isAbsent(value) && !(typeof value === 'string' && isCurrency(value))) return invalid(field)
+        break
+      case 'props':
+      case 'device':
+        if (!isAbsent(value) && !isBoundedObject(value)) return invalid(field)
+        break
+      default: {
+        const bound = boundJson(value, limits.object_depth_max)
+        if (bound === Number.POSITIVE_INFINITY) return invalid(field)
+        extraBound += boundString(field) + bound + 2
+      }
+    }
+  }
+  return extraBound > limits.extra_json_bytes_max ? findExtraOverflow(event) : null
+}
+
+const knownFields = new Set(
+  'event_id install_uuid event_ts_ms event_name user_id transaction_id product_id platform revenue currency props device'.split(
+    ' ',
+  ),
+)
+
+/** Only near the limit: names the field whose bytes cross it. Every depth has been checked before. */
+function findExtraOverflow(event: Record<string, unknown>): EventFault | null {
+  let bytes = 2
+  for (const [field, value] of Object.entries(event)) {
+    if (knownFields.has(field)) continue
+    bytes += jsonBytes(field) + 1 + jsonBytes(value)
+    if (bytes > limits.extra_json_bytes_max) return invalid(field)
+    bytes += 1
+  }
+  return null
+}
+
+function isBoundedObject(value: unknown): boolean {
+  if (!isJsonObject(value)) return false
+  const bound = boundJson(value, limits.object_depth_max)
+  if (bound <= limits.object_json_bytes_max) return true
+  return bound !== Number.POSITIVE_INFINITY && jsonBytes(value) <= limits.object_json_bytes_max
+}
+
+/** True for what JSON calls an object. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null
+const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === ''
+const isEventId = (value: unknown): boolean => typeof value === 'string' && eventIdShape.test(value)
+const isEventName = (value: unknown): boolean =>
+  typeof value === 'string' && value.length <= limits.event_name_chars_max && !controlCharacter.test(value)
+const isInRange = (event_ts_ms: number, now_ms: number): boolean =>
+  event_ts_ms >= limits.event_ts_ms_min && event_ts_ms <= now_ms + limits.event_ts_ahead_ms_max
+const isOptionalString = (value: unknown): boolean =>
+  typeof value === 'string' && value.length <= limits.optional_string_chars_max
+const isRevenue = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= limits.revenue_abs_max
+
+const missing = (field: string): EventFault => ({ reason: 'missing_required_fields', field })
+/** A name that the client made up is cut before it is echoed. */
+const invalid = (field: string): EventFault => ({ reason: 'invalid_field', field: echo(field) })
+
+/** A client's string as it may be answered: well-formed and of bounded length. */
+export const echo = (text: string): string => text.slice(0, limits.event_id_chars_max).toWellFormed()
