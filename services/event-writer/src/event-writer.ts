@@ -6,12 +6,14 @@ import { topics } from '@tributary/contracts/topics'
 import { toEventRow } from '@tributary/domain/event-row'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer'
 import type { Logger } from 'pino'
+import { Histogram, type Registry } from 'prom-client'
 import { decodeEnvelope } from './decode-envelope.ts'
 import { dropDuplicates, keysToAsk, type RecordRow } from './drop-duplicates.ts'
 import { insertRows } from './insert-rows.ts'
 
 export interface EventWriterDeps {
   clickhouse: Clickhouse
+  registry?: Registry
   logger?: Logger
 }
 
@@ -19,23 +21,38 @@ export interface EventWriterDeps {
  * Writes accepted events to `events_raw_v1`, each exactly once. What a batch writes depends on its records and on what
  * earlier batches wrote, and on nothing else: a second call finds the same rows and sends them under the same token.
  */
-export const eventWriter = ({ clickhouse, logger }: EventWriterDeps): ConsumerDefinition<Envelope> =>
-  defineConsumer({
+export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): ConsumerDefinition<Envelope> {
+  const seconds = registry && stepSeconds(registry)
+  return defineConsumer({
     name: 'event-writer',
     topic: topics.eventsAccepted,
     decode: decodeEnvelope,
     async handle(batch) {
       const rows = toRows(batch, logger)
+      const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToAsk(rows))
+      lookedUp?.()
       const counted = dropDuplicates(rows, known, batch)
       batch.dropped('duplicate', rows.length - counted.length)
+      const inserted = seconds?.startTimer({ step: 'insert' })
       const refused = await insertRows(clickhouse, counted, batch.token)
+      inserted?.()
       for (const { record, err } of refused) {
         logger?.error({ ...where(record), err }, 'row refused by ClickHouse, record put into the dead-letter topic')
         batch.dead(record, 'row_refused')
       }
       batch.written(counted.length - refused.length)
     },
+  })
+}
+
+const stepSeconds = (registry: Registry) =>
+  new Histogram({
+    name: 'tributary_event_writer_step_seconds',
+    help: 'What a batch waited for ClickHouse.',
+    labelNames: ['step'],
+    buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+    registers: [registry],
   })
 
 /** A record is written as a whole or not at all: one bad event sends its whole envelope to the dead letters. */
