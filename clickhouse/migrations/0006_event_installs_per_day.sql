@@ -1,0 +1,11 @@
+-- Events report: distinct installs of whole UTC days, read only for the rows of the asked page.
+CREATE TABLE IF NOT EXISTS event_installs_per_day_v1 {{on_cluster}}
+(
+    app_id      LowCardinality(String) COMMENT 'app that the events belong to',
+    day         Date COMMENT 'UTC date of the events',
+    event_name  LowCardinality(String) COMMENT 'name of the events',
+    installs    AggregateFunction(uniqExact, String) COMMENT 'set of install_uuid'
+)
+ENGINE = {{replicated}}AggregatingMergeTree
+ORDER BY (app_id, day, event_name)
+SETTINGS {{dedupe_window}}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** How tables are made: the same files serve one engine, a replicated server and a cluster. */
+export interface MigrationParameters {
+  /** Uses the Replicated engine family; needs a Keeper. */
+  replicated?: boolean
+  /** Cluster name for `ON CLUSTER`. */
+  on_cluster?: string
+}
+
+export interface Migration {
+  version: number
+  /** `NNNN_name`. */
+  name: string
+  /** SHA-256 of the file, hexadecimal; placeholders are not filled in, so it is the same on every engine. */
+  checksum: string
+  template: string
+}
+
+/** `clickhouse/migrations` of this checkout. */
+export const migrationsDir = fileURLToPath(new URL('../../../clickhouse/migrations/', import.meta.url))
+
+const fileShape = /^(\d{4})_[a-z0-9_]+\.sql$/
+
+/** The migrations of a folder in their order. Throws for a foreign file, a repeated number or a statement that can't run twice. */
+export async function readMigrations(dir: string): Promise<Migration[]> {
+  const files = (await readdir(dir)).toSorted()
+  const migrations = await Promise.all(files.map((file) => readMigration(dir, file)))
+  migrations.forEach(({ version, name }, index) => {
+    if (version === migrations[index - 1]?.version) throw new Error(`Two migrations have the number of ${name}`)
+  })
+  return migrations
+}
+
+async function readMigration(dir: string, file: string): Promise<Migration> {
+  const number = fileShape.exec(file)?.[1]
+  if (number === undefined) throw new Error(`${file} in ${dir} is not named NNNN_name.sql`)
+  const template = await readFile(join(dir, file), 'utf8')
+  requireRepeatable(template, file)
+  const checksum = createHash('sha256').update(template).digest('hex')
+  return { version: Number(number), name: file.slice(0, -'.sql'.length), checksum, template }
+}
+
+/**
+ * Two processes may run the same migration at the same time, and a crash may come before it is recorded. There is no
+ * lock that a crash could leave behind: every statement must come to the same end however often it runs.
+ */
+function requireRepeatable(template: string, file: string): void {
+  const statement = template
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/'[^']*'/g, "''")
+    .trim()
+  const repeatable =
+    /^CREATE\s+(TABLE|MATERIALIZED VIEW|VIEW|DICTIONARY)\s+IF NOT EXISTS\s/.test(statement) ||
+    /^DROP\s+(TABLE|VIEW|DICTIONARY)\s+IF EXISTS\s/.test(statement) ||
+    (/^ALTER\s+TABLE\s/.test(statement) &&
+      !/\b(ADD|DROP|RENAME)\s+(COLUMN|INDEX|PROJECTION)\s+(?!IF )/.test(statement) &&
+      !/\b(ATTACH|REPLACE|MOVE|UPDATE)\b/.test(statement))
+  if (!repeatable) throw new Error(`${file}: the statement can't be repeated; use IF [NOT] EXISTS`)
+  if (/;\s*\S/.test(statement)) throw new Error(`${file} holds more than one statement`)
+}
+
+/** The statement of a migration for an engine. Throws for an unknown placeholder. */
+export function renderMigration(
+  { name, template }: Migration,
+  { replicated, on_cluster }: MigrationParameters,
+): string {
+  if (on_cluster !== undefined && !/^[A-Za-z0-9_-]+$/.test(on_cluster))
+    throw new Error('A cluster name has another shape')
+  const values: Record<string, string> = {
+    replicated: replicated ? 'Replicated' : '',
+    on_cluster: on_cluster === undefined ? '' : `ON CLUSTER '${on_cluster}'`,
+    dedupe_window: dedupeWindow(replicated ?? false),
+  }
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_all, key: string) => {
+    const value = values[key]
+    if (value === undefined) throw new Error(`${name} has an unknown placeholder ${key}`)
+    return value
+  })
+}
+
+/**
+ * How long a repeated insert is known: the last 10 000 blocks, which is over half an hour with four partitions and an
+ * insert a second each. A repetition comes right after a restart or a rebalance. On replicated tables an hour is the
+ * default; a week is as long as the log keeps records.
+ */
+const dedupeWindow = (replicated: boolean): string =>
+  replicated
+    ? 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800'
+    : 'non_replicated_deduplication_window = 10000'

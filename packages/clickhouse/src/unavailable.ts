@@ -1,0 +1,28 @@
+import { CodedError } from '@tributary/contracts/errors'
+
+/** ClickHouse error codes that say "not now": limits of time, memory, disk and connections. Nothing is wrong with the statement. */
+const passing = new Set([
+  '159', // TIMEOUT_EXCEEDED
+  '160', // TOO_SLOW
+  '202', // TOO_MANY_SIMULTANEOUS_QUERIES
+  '209', // SOCKET_TIMEOUT
+  '210', // NETWORK_ERROR
+  '241', // MEMORY_LIMIT_EXCEEDED
+  '242', // TABLE_IS_READ_ONLY
+  '243', // NOT_ENOUGH_SPACE
+  '252', // TOO_MANY_PARTS
+  '279', // ALL_CONNECTION_TRIES_FAILED
+  '999', // KEEPER_EXCEPTION
+])
+
+/** An error of the engine as callers see it: CodedError `unavailable` for what passes by itself, else the error. */
+export function toEngineError(error: unknown): unknown {
+  const code = engineCode(error)
+  if (code === undefined || !passing.has(code)) return error
+  return new CodedError('unavailable', { headers: { 'retry-after': '5' }, cause: error })
+}
+
+function engineCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  return /\bCode: (\d+)\./.exec(error.message)?.[1] ?? ('code' in error ? String(error.code) : undefined)
+}

@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
+import { migrateClickhouse } from '@tributary/clickhouse/migrate'
+import { type EventRow, eventRowColumns } from '@tributary/contracts/rows'
+
+/** A migrated ClickHouse engine of its own; `close` removes its data. */
+export interface TestClickhouse extends Clickhouse {
+  data_dir: string
+  /** One block into `events_raw_v1`, as the event-writer sends it. */
+  insertEvents(rows: readonly EventRow[], token: string): Promise<void>
+  /** Every table that events fill, read in a form that merges don't change. */
+  readEventTables(): Promise<Record<string, unknown[]>>
+}
+
+/** chdb holds one data folder a process, so close one before the next is opened. */
+export async function openTestClickhouse({ migrated = true } = {}): Promise<TestClickhouse> {
+  const data_dir = await mkdtemp(join(tmpdir(), 'tributary-clickhouse-'))
+  const clickhouse = await openEmbeddedClickhouse({ data_dir })
+  if (migrated) await migrateClickhouse({ clickhouse })
+  return {
+    ...clickhouse,
+    data_dir,
+    insertEvents: (rows, token) =>
+      clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: eventLines(rows), token }),
+    readEventTables: () => readEventTables(clickhouse),
+    async close() {
+      await clickhouse.close()
+      await rm(data_dir, { recursive: true, force: true })
+    },
+  }
+}
+
+const eventLines = (rows: readonly EventRow[]): string =>
+  rows.map((row) => JSON.stringify(eventRowColumns.map((column) => row[column]))).join('\n')
+
+async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, unknown[]>> {
+  const tables = {
+    events_raw_v1: 'SELECT * FROM events_raw_v1 ORDER BY ALL',
+    event_keys_v1: 'SELECT * FROM event_keys_v1 ORDER BY ALL',
+    events_per_day_v1: `SELECT app_id, day, event_name, currency, sum(events) AS events,
+      toString(sum(revenue_micros)) AS revenue_micros FROM events_per_day_v1 GROUP BY ALL ORDER BY ALL`,
+    event_installs_per_day_v1: `SELECT app_id, day, event_name, uniqExactMerge(installs) AS installs
+      FROM event_installs_per_day_v1 GROUP BY ALL ORDER BY ALL`,
+    activity_per_day_v1: `SELECT app_id, install_uuid, day, min(min_ts_ms) AS min_ts_ms, max(max_ts_ms) AS max_ts_ms
+      FROM activity_per_day_v1 GROUP BY ALL ORDER BY ALL`,
+  }
+  const rows: Record<string, unknown[]> = {}
+  for (const [table, sql] of Object.entries(tables)) rows[table] = await clickhouse.query(sql)
+  return rows
+}
