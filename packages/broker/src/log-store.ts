@@ -1,0 +1,98 @@
+import { type Database, open } from 'lmdb'
+import type { Committed, OutgoingRecord } from './broker.ts'
+import { type CommitQueue, createCommitQueue } from './commit-queue.ts'
+import type { PartitionLog } from './partition-log.ts'
+
+/** The changes of one commit, applied together or not at all. */
+export interface Staging {
+  append(log: PartitionLog, record: OutgoingRecord): void
+  /** A put or remove on one of the databases of the store. */
+  change(apply: () => unknown): void
+}
+
+/** The databases of the log, all in one lmdb environment, and the one way to write to them. */
+export interface LogStore {
+  /** Key: topic, partition, offset of the first record. */
+  blocks: Database<Buffer, [string, number, number]>
+  /** Key: group, topic, partition. */
+  offsets: Database<Committed, [string, string, number]>
+  topics: Database<{ partitions: number; retention_ms: number }, string>
+  /** Where a partition ends when retention has deleted its last block. Key: topic, partition. */
+  ends: Database<PartitionEnd, [string, number]>
+  /** When the store was last seen to take a write. */
+  health: Database<number, string>
+  queue: CommitQueue<Staging>
+  close(): Promise<void>
+}
+
+export interface PartitionEnd {
+  offset: number
+  bytes: number
+}
+
+/** Of records in one commit; the rest waits for the next one. Bounds memory and the time of a commit. */
+const commit_bytes_max = 16 * 1024 * 1024
+
+/** Opens or creates the log in `dir`. One process at a time: the caller holds the lock of the data folder. */
+export function openLogStore(
+  dir: string,
+  now: () => number,
+  onCommit: (records: number, seconds: number) => void,
+): LogStore {
+  // Without overlapping syncs a resolved commit is on the disk, data and meta page: that is what `publish` promises.
+  const env = open({ path: dir, overlappingSync: false, maxDbs: 8 })
+  const blocks = env.openDB<Buffer, [string, number, number]>({ name: 'blocks', encoding: 'binary' })
+
+  function begin() {
+    const appended = new Map<PartitionLog, OutgoingRecord[]>()
+    const changes: (() => unknown)[] = []
+    let bytes_staged = 0
+    let records_staged = 0
+    const staging: Staging = {
+      append(log, record) {
+        const staged = appended.get(log)
+        if (staged === undefined) appended.set(log, [record])
+        else staged.push(record)
+        bytes_staged += record.value.length
+        records_staged += 1
+      },
+      change: (apply) => changes.push(apply),
+    }
+    async function run() {
+      const started = performance.now()
+      const encoded = [...appended].map(([log, staged]) => ({ log, ...log.encode(staged, now()) }))
+      if (encoded.length === 0 && changes.length === 0) return
+      await commitBatch(blocks, () => {
+        for (const { log, stored } of encoded) {
+          for (const { offset, block } of stored) blocks.put([log.topic, log.partition, offset], block)
+        }
+        for (const apply of changes) apply()
+      })
+      for (const { log, end } of encoded) log.advance(end)
+      onCommit(records_staged, (performance.now() - started) / 1000)
+    }
+    return { staging, hasRoom: () => bytes_staged < commit_bytes_max, run }
+  }
+
+  return {
+    blocks,
+    offsets: env.openDB({ name: 'offsets' }),
+    topics: env.openDB({ name: 'topics' }),
+    ends: env.openDB({ name: 'ends' }),
+    health: env.openDB({ name: 'health' }),
+    queue: createCommitQueue(begin),
+    close: () => env.close(),
+  }
+}
+
+/** One lmdb transaction; rejects with the cause that lmdb hides in a promise of its own. */
+async function commitBatch(database: Database<Buffer, [string, number, number]>, apply: () => void): Promise<void> {
+  try {
+    await database.batch(apply)
+  } catch (error) {
+    const { commitError } = error as { commitError?: Promise<never> }
+    // Left alone, that promise would end the process as an unhandled rejection.
+    const cause = await commitError?.catch((inner: unknown) => inner)
+    throw new Error('the event log could not be written', { cause: cause ?? error })
+  }
+}
