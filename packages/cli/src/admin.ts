@@ -1,0 +1,23 @@
+import type { z } from 'zod'
+import { findAdminToken, readConfig } from './config.ts'
+import { CliError } from './errors.ts'
+import { type Answer, refusal, request } from './http.ts'
+
+/** GET (without `body`) or POST to `/admin/api/v1`; the answer is held to its shape in contracts/admin.ts. */
+export async function admin<T extends z.ZodType>(path: string, shape: T, body?: unknown): Promise<z.infer<T>> {
+  const config = readConfig()
+  const answer = await request(`${config.url}/admin/api/v1/${path}`, {
+    headers: { authorization: `Bearer ${await findAdminToken(config)}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return read(answer, shape)
+}
+
+/** The body of a 2xx answer in its shape; CliError with the code of any other. */
+export function read<T extends z.ZodType>(answer: Answer, shape: T): z.infer<T> {
+  if (answer.status < 200 || answer.status > 299) throw refusal(answer)
+  const parsed = shape.safeParse(answer.body)
+  if (!parsed.success)
+    throw new CliError('unexpected_answer', 'The service answered in an unknown shape; is it as new as this command?')
+  return parsed.data
+}

@@ -1,0 +1,29 @@
+import { InvalidArgumentError } from 'commander'
+
+/** A whole number from 0 as an option value. */
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a whole number.')
+  return value
+}
+
+/** Seconds from 0, fractions allowed, as an option value. */
+export function seconds(text: string): number {
+  if (!/^\d{1,7}(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number of seconds.')
+  return Number(text)
+}
+
+/** Unix ms of `YYYY-MM-DD` (UTC midnight), an ISO time with its zone, or Unix ms. */
+export function instant(text: string): number {
+  if (/^-?\d{5,16}$/.test(text) || text === '0') return Number(text)
+  const is_time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+  const at_ms = is_time ? Date.parse(text) : Number.NaN
+  // Date.parse takes the 31st of February for a day in March.
+  const same_day = !Number.isNaN(at_ms) && (text.length > 10 || new Date(at_ms).toISOString().startsWith(text))
+  if (!same_day)
+    throw new InvalidArgumentError('It must be YYYY-MM-DD, an ISO time with its zone, or Unix milliseconds.')
+  return at_ms
+}
+
+/** Collects an option that may be given several times. */
+export const several = (text: string, before: string[] = []): string[] => [...before, text]

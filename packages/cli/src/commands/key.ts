@@ -1,0 +1,63 @@
+import { ServerKey, ServerKeyCreated, ServerKeyStatus } from '@tributary/contracts/admin'
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { admin } from '../admin.ts'
+import { lines, print, table } from '../output.ts'
+
+const KeyList = z.object({ keys: z.array(ServerKey) })
+
+interface CreateOptions {
+  app: string
+  label: string
+  allow: string[]
+  json?: boolean
+}
+
+const byComma = (text: string): string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+/** `key create|list|revoke`. */
+export function keyCommands(program: Command): void {
+  const key = program.command('key').description('server keys of an app: create, list, revoke')
+  key
+    .command('create')
+    .description('create a server key; it is shown once')
+    .requiredOption('--app <app_id>', 'the app it is for')
+    .requiredOption('--label <label>', 'what it is used for')
+    .option('--allow <events>', 'only these event names, by comma (default: all)', byComma, [])
+    .action(async ({ app, label, allow, json }: CreateOptions) => {
+      const created = await admin('keys', ServerKeyCreated, { app_id: app, label, allowed_events: allow })
+      const shown = { ...created, allowed_events: eventsOf(created) }
+      print({ json }, created, `${lines(shown)}\nKeep the key: it is not shown again.`)
+    })
+  key
+    .command('list')
+    .description('list the server keys of an app')
+    .requiredOption('--app <app_id>', 'the app')
+    .action(async ({ app, json }: { app: string; json?: boolean }) => {
+      const answer = await admin(`keys?app_id=${encodeURIComponent(app)}`, KeyList)
+      const head = ['key_id', 'label', 'key', 'events', 'status', 'created']
+      const rows = answer.keys.map((one) => [
+        one.key_id,
+        one.label,
+        one.display,
+        eventsOf(one),
+        one.status,
+        new Date(one.created_at_ms).toISOString(),
+      ])
+      print({ json }, answer, table(head, rows))
+    })
+  key
+    .command('revoke')
+    .description('refuse a server key from now on')
+    .argument('<key_id>')
+    .action(async (key_id: string, options: { json?: boolean }) => {
+      const answer = await admin(`keys/${encodeURIComponent(key_id)}/revoke`, ServerKeyStatus, {})
+      print(options, answer, `${answer.key_id} is ${answer.status}`)
+    })
+}
+
+const eventsOf = ({ allowed_events }: { allowed_events: string[] }): string => allowed_events.join(',') || 'all'

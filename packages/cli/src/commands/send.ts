@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { seconds } from '../arguments.ts'
+import { readConfig } from '../config.ts'
+import { checkFileName } from '../ingest/events.ts'
+import { send } from '../ingest/send.ts'
+import { print } from '../output.ts'
+
+interface SendCommandOptions {
+  appKey: string
+  companyKey: string
+  secret: string
+  retryFor: number
+  json?: boolean
+}
+
+const help = `
+One event a line, as a client would send it. A line without event_id gets one that stays the same for the same line of
+the same file. Rejected lines are written to FILE.rejected.jsonl as {line, reason, field, text}.
+--json: {accepted, rejected, batches, seconds}`
+
+/** `send`. */
+export function sendCommand(program: Command): void {
+  program
+    .command('send')
+    .description('send events as a client: signed, gzipped batches to /event')
+    .requiredOption('--app-key <app_live_...>', 'key of the app')
+    .requiredOption('--company-key <co_live_...>', 'key of its company')
+    .requiredOption('--secret <secret>', 'signing secret of the app')
+    .option('--retry-for <seconds>', 'how long to try again while the service is away', seconds, 300)
+    .argument('<file>', 'FILE.jsonl or FILE.jsonl.gz')
+    .addHelpText('after', help)
+    .action(async (path: string, options: SendCommandOptions) => {
+      checkFileName(path, /\.jsonl(\.gz)?$/i, '.jsonl or .jsonl.gz')
+      const started = performance.now()
+      const { rejected_path, ...total } = await send({
+        path,
+        url: readConfig().url,
+        app_key: options.appKey,
+        company_key: options.companyKey,
+        signing_secret: options.secret,
+        give_up_after_ms: options.retryFor * 1000,
+        show_progress: !options.json,
+      })
+      const answer = { ...total, seconds: Math.round(performance.now() - started) / 1000 }
+      const where = total.rejected === 0 ? '' : `\nRejected lines are in ${rejected_path}`
+      const text = `${total.accepted} accepted, ${total.rejected} rejected, ${total.batches} batches, ${answer.seconds} s`
+      print(options, answer, text + where)
+    })
+}

@@ -1,0 +1,98 @@
+import { constants } from 'node:fs'
+import { access, stat, statfs } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { findAdminToken, readConfig } from './config.ts'
+import { CliError } from './errors.ts'
+import { type Answer, request } from './http.ts'
+
+export interface Check {
+  name: string
+  ok: boolean
+  /** What is there, in words. */
+  found: string
+  /** What to do about it; null when it is well. */
+  mend: string | null
+}
+
+const free_bytes_min = 2 * 1024 ** 3
+/** The Date header has whole seconds; a client's clock matters in the corrections of `sent_at_ms`. */
+const clock_skew_ms_max = 5000
+
+/** Looks at this machine and at the service, one check after the other; never throws for what it finds. */
+export async function examine(): Promise<Check[]> {
+  const config = readConfig()
+  const folder = resolve(config.data_dir)
+  const health = await request(`${config.url}/health`).catch((error: unknown) => {
+    if (error instanceof CliError) return error
+    throw error
+  })
+  const local = [nodeCheck(), await folderCheck(folder), await tokenCheck(folder), await diskCheck(folder)]
+  if (health instanceof CliError) return [...local, failed('service', health.message, startIt(config.url))]
+  return [...local, ...serviceChecks(config.url, health), clockCheck(health)]
+}
+
+const passed = (name: string, found: string): Check => ({ name, ok: true, found, mend: null })
+const failed = (name: string, found: string, mend: string): Check => ({ name, ok: false, found, mend })
+const startIt = (url: string) => `Start it with npm start, or set TRIBUTARY_URL if it is not at ${url}.`
+
+function nodeCheck(): Check {
+  const major = Number(process.versions.node.split('.')[0])
+  if (major >= 24) return passed('node', process.version)
+  return failed('node', process.version, 'Node 24 is needed: run npm start once, it fetches it from npm.')
+}
+
+async function folderCheck(folder: string): Promise<Check> {
+  const found = await stat(folder).catch(() => null)
+  if (found === null) return passed('data folder', `${folder} is not there yet; the first npm start makes it`)
+  if (!found.isDirectory()) return failed('data folder', `${folder} is no folder`, 'Set TRIBUTARY_DATA_DIR.')
+  const usable = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  if (usable) return passed('data folder', folder)
+  return failed('data folder', `${folder} can't be read and written`, `Make it yours: chown -R $(id -u) ${folder}`)
+}
+
+async function tokenCheck(folder: string): Promise<Check> {
+  const file = join(folder, 'admin-token')
+  const found = await stat(file).catch(() => null)
+  if (found !== null && (found.mode & 0o077) !== 0) {
+    return failed('admin token', `${file} is open to others`, `chmod 600 ${file}`)
+  }
+  return findAdminToken(readConfig()).then(
+    () => passed('admin token', 'found'),
+    (error: Error) => failed('admin token', error.message, 'Start the service once, or set TRIBUTARY_ADMIN_TOKEN.'),
+  )
+}
+
+async function diskCheck(folder: string): Promise<Check> {
+  const there = (await stat(folder).catch(() => null)) === null ? dirname(folder) : folder
+  const disk = await statfs(there).catch(() => null)
+  if (disk === null)
+    return failed('disk', `${there} can't be looked at`, 'Set TRIBUTARY_DATA_DIR to an existing folder.')
+  const free = disk.bavail * disk.bsize
+  const found = `${(free / 1024 ** 3).toFixed(1)} GiB free at ${there}`
+  if (free >= free_bytes_min) return passed('disk', found)
+  return failed('disk', found, 'Keep at least 2 GiB free, or move TRIBUTARY_DATA_DIR to a larger disk.')
+}
+
+function serviceChecks(url: string, { status, body }: Answer): Check[] {
+  const bindings = (body as { bindings?: Record<string, { status?: string }> } | undefined)?.bindings
+  if (status !== 200 || typeof bindings !== 'object' || bindings === null) {
+    return [failed('service', `${url}/health answers ${status}, not as Tributary does`, startIt(url))]
+  }
+  const checks = Object.entries(bindings).map(([name, binding]) => {
+    if (binding?.status === 'ok') return passed(`service: ${name}`, 'ok')
+    return failed(`service: ${name}`, 'down', 'The log of the service says why; it goes on by itself once it is back.')
+  })
+  return [passed('service', url), ...checks]
+}
+
+function clockCheck({ headers }: Answer): Check {
+  const theirs = Date.parse(headers.get('date') ?? '')
+  if (Number.isNaN(theirs)) return passed('clock', 'the service sends no Date header')
+  const skew_ms = Math.abs(Date.now() - theirs)
+  if (skew_ms <= clock_skew_ms_max) return passed('clock', 'within 5 seconds of the service')
+  const found = `${Math.round(skew_ms / 1000)} seconds away from the service`
+  return failed('clock', found, 'Set both clocks by NTP; events from the future are refused.')
+}

@@ -1,0 +1,103 @@
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+import { CliError } from '../errors.ts'
+
+const State = z.object({
+  v: z.literal(1),
+  /** SHA-256 of the file, the key, the address and the mapping together. */
+  fingerprint: z.string(),
+  /** Every line up to this one is accepted, or stands in the first `rejected_bytes` of the rejected file. */
+  line: z.number().int(),
+  accepted: z.number().int(),
+  rejected: z.number().int(),
+  duplicates_possible: z.number().int(),
+  rejected_bytes: z.number().int(),
+  complete: z.boolean(),
+})
+
+/** How far a backfill has come; kept in `<file>.backfill.json` beside the file. */
+export type BackfillState = z.infer<typeof State>
+
+const statePath = (source: string): string => `${source}.backfill.json`
+
+/** The state before the first line. */
+export const freshState = (fingerprint: string): BackfillState => ({
+  v: 1,
+  fingerprint,
+  line: 0,
+  accepted: 0,
+  rejected: 0,
+  duplicates_possible: 0,
+  rejected_bytes: 0,
+  complete: false,
+})
+
+/** The saved state, null without one. Throws CliError `backfill_changed` when it is of other content or options. */
+export async function readState(source: string, fingerprint: string): Promise<BackfillState | null> {
+  const text = await readFile(statePath(source), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (text === null) return null
+  const state = State.safeParse(parse(text))
+  if (state.success && state.data.fingerprint === fingerprint) return state.data
+  throw new CliError(
+    'backfill_changed',
+    `${statePath(source)} belongs to another content, key, address or mapping of this file; start again without --resume.`,
+  )
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Durable when resolved; a crash leaves the old state or the new one, never a part. */
+export async function writeState(source: string, state: BackfillState): Promise<void> {
+  const path = statePath(source)
+  const file = await open(`${path}.new`, 'w')
+  try {
+    await file.writeFile(`${JSON.stringify(state)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.new`, path)
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Keeps a second run off the same file; resolves with what lets go. Throws CliError `backfill_running`. */
+export async function lockFile(source: string): Promise<() => Promise<void>> {
+  const path = `${source}.backfill.lock`
+  for (;;) {
+    try {
+      await writeFile(path, String(process.pid), { flag: 'wx' })
+      return () => rm(path, { force: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    const holder = Number(await readFile(path, 'utf8').catch(() => ''))
+    if (holder > 0 && isAlive(holder)) {
+      throw new CliError('backfill_running', `Process ${holder} is sending this file. If it is not, delete ${path}.`)
+    }
+    await rm(path, { force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

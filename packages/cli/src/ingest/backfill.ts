@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { limits } from '@tributary/contracts/limits'
+import { request } from '../http.ts'
+import { type BackfillState, freshState, lockFile, readState, writeState } from './backfill-state.ts'
+import { batchesOf, workInOrder } from './batches.ts'
+import { csvLines, type Mapping } from './csv.ts'
+import { type BatchOutcome, deliverBatch, Refusals } from './deliver-batch.ts'
+import { jsonLines } from './events.ts'
+import { type Event, type FileLine, type OpenedFile, openFile } from './lines.ts'
+import { startProgress } from './progress.ts'
+import { openRejectedFile } from './rejected-file.ts'
+import { deliver } from './retry.ts'
+
+export interface BackfillOptions {
+  path: string
+  url: string
+  key: string
+  mapping: Mapping
+  resume: boolean
+  give_up_after_ms: number
+  show_progress: boolean
+}
+
+/** Totals of the whole file, earlier runs that were resumed included. */
+export interface BackfillResult extends Pick<BackfillState, 'accepted' | 'rejected' | 'duplicates_possible'> {
+  rejected_path: string
+}
+
+/** Requests open at once. Also how many batches behind the saved state a killed run may have sent. */
+const in_flight_max = 4
+
+/** Sends a whole file through `/s2s/events/bulk`. */
+export async function backfill(options: BackfillOptions): Promise<BackfillResult> {
+  const unlock = await lockFile(options.path)
+  try {
+    const file = await openFile(options.path)
+    const fingerprint = fingerprintOf(file, options)
+    const saved = options.resume ? await readState(options.path, fingerprint) : null
+    const state = saved ?? freshState(fingerprint)
+    const rejected_path = await sendFile(file, state, saved !== null, options)
+    const { accepted, rejected, duplicates_possible } = state
+    return { accepted, rejected, duplicates_possible, rejected_path }
+  } finally {
+    await unlock()
+  }
+}
+
+/** Brings `state` to its end. Order of effects for each batch, in the order of the file: */
+async function sendFile(
+  file: OpenedFile,
+  state: BackfillState,
+  resumed: boolean,
+  options: BackfillOptions,
+): Promise<string> {
+  const rejects = await openRejectedFile(options.path, state.rejected_bytes)
+  const progress = startProgress(file.bytes, options.show_progress)
+  const { content, bytesRead } = file.open()
+  const refusals = new Refusals()
+  const lines = file.is_csv ? csvLines(file, content, options.mapping) : jsonLines(file, content, bulk)
+  try {
+    await writeState(options.path, state)
+    await workInOrder(
+      batchesOf(from(lines, state), bulk),
+      in_flight_max,
+      // 1. The service has the events. A crash after this sends them again, under the same event_ids.
+      (batch, index, signal) => {
+        const sent_before = resumed && index < in_flight_max
+        const attempt = (events: readonly Event[]) => post(events, options, signal)
+        return deliverBatch(batch, { refusals, sent_before, post: attempt })
+      },
+      async (batch, outcome) => {
+        // 2. The rejected lines are on disk. A crash after this leaves them behind the size that the state knows.
+        const rejected_bytes = await rejects.append(outcome.rejected)
+        // 3. The state says so. From here on these lines are never sent again.
+        add(state, outcome, batch.at(-1)?.line ?? state.line, rejected_bytes)
+        await writeState(options.path, state)
+        progress.update(bytesRead(), state.accepted + state.rejected)
+      },
+    )
+    state.complete = true
+    await writeState(options.path, state)
+  } finally {
+    progress.stop()
+    await rejects.close()
+  }
+  return rejects.path
+}
+
+const bulk = { lines_max: limits.bulk_events_max, body_bytes_max: limits.bulk_body_bytes_max }
+
+async function* from(lines: AsyncIterable<FileLine>, state: BackfillState): AsyncGenerator<FileLine> {
+  if (state.complete) return
+  const done = state.line
+  for await (const line of lines) if (line.line > done) yield line
+}
+
+function add(state: BackfillState, outcome: BatchOutcome, line: number, rejected_bytes: number): void {
+  state.line = line
+  state.accepted += outcome.accepted
+  state.rejected += outcome.rejected.length
+  state.duplicates_possible += outcome.duplicates_possible
+  state.rejected_bytes = rejected_bytes
+}
+
+function post(events: readonly Event[], { url, key, give_up_after_ms }: BackfillOptions, signal: AbortSignal) {
+  const body = `{"events":[${events.map(({ json }) => json).join(',')}]}`
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const attempt = () => request(`${url}/s2s/events/bulk`, { body, headers, signal })
+  return deliver(attempt, { give_up_after_ms, signal })
+}
+
+function fingerprintOf(file: OpenedFile, { url, key, mapping }: BackfillOptions): string {
+  const parts = [file.sha256, url, key, [...mapping.map], [...mapping.set], [...mapping.absent]]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}

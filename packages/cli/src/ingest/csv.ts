@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream'
+import { limits } from '@tributary/contracts/limits'
+import { type CsvError, type Info, parse } from 'csv-parse'
+import { CliError, usageError } from '../errors.ts'
+import { toFileLine, wrapping_bytes } from './events.ts'
+import type { FileLine, OpenedFile } from './lines.ts'
+
+export interface Mapping {
+  /** Column to field; an empty field leaves the column out. A column that is not named here keeps its name. */
+  map: ReadonlyMap<string, string>
+  /** Fields with the same value on every line. */
+  set: ReadonlyMap<string, string>
+  /** Texts that mean "no value", besides the empty one. */
+  absent: ReadonlySet<string>
+}
+
+/** The mapping of `--map column=field`, `--set field=value` and `--absent text`. Throws a usage error. */
+export function parseMapping(map: readonly string[], set: readonly string[], absent: readonly string[]): Mapping {
+  return { map: pairs('--map', map), set: pairs('--set', set), absent: new Set(['', ...absent]) }
+}
+
+function pairs(option: string, texts: readonly string[]): Map<string, string> {
+  const entries = texts.map((text): [string, string] => {
+    const at = text.indexOf('=')
+    if (at < 1) throw usageError(`${option} ${text}: it must be name=value.`)
+    return [text.slice(0, at), text.slice(at + 1)]
+  })
+  return new Map(entries)
+}
+
+interface Row {
+  record: string[]
+  info: Info
+  raw: string
+}
+
+/** A record longer than this is rejected; it also bounds what a quote that is never closed can swallow. */
+const record_bytes_max = 1024 * 1024
+
+/** Events of a CSV file with a heading line. A row that is no CSV or has another number of columns is rejected. */
+export async function* csvLines(
+  file: OpenedFile,
+  content: AsyncIterable<Buffer>,
+  mapping: Mapping,
+): AsyncGenerator<FileLine> {
+  const broken: FileLine[] = []
+  const parser = parse({
+    bom: true,
+    info: true,
+    raw: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    max_record_size: record_bytes_max,
+  })
+  parser.on('skip', (error: CsvError, raw?: string) => {
+    broken.push({ line: Number(error.lines), text: (raw ?? '').slice(0, 1000), reason: 'bad_csv' })
+  })
+  const source = Readable.from(content, { objectMode: false })
+  source.on('error', (error) => parser.destroy(error)).pipe(parser)
+
+  let fields: string[] | null = null
+  let next_line = 1
+  for await (const { record, info, raw } of parser as AsyncIterable<Row>) {
+    // The parser is ahead of us with what it skips: by line number they come in the order of the file, every time.
+    yield* broken.splice(0, broken.findLastIndex(({ line }) => line < info.lines) + 1)
+    const line = next_line
+    next_line = info.lines + 1
+    const text = raw.replace(/\r?\n$/, '')
+    if (fields === null) fields = fieldsOf(record, mapping)
+    else if (record.length !== fields.length) yield { line, text, reason: 'bad_csv' }
+    else {
+      const json = JSON.stringify(toEventFields(fields, record, mapping))
+      yield toFileLine(line, text, json, file, limits.bulk_body_bytes_max - wrapping_bytes)
+    }
+  }
+  yield* broken
+}
+
+/** The field of each column. */
+function fieldsOf(header: readonly string[], { map, set }: Mapping): string[] {
+  const missing = [...map.keys()].filter((column) => !header.includes(column))
+  if (missing.length > 0) {
+    throw new CliError('unknown_column', `The file has no column ${missing.join(', ')}; it has ${header.join(', ')}.`)
+  }
+  const fields = header.map((column) => map.get(column) ?? column)
+  const filled = [...fields.filter((field) => field !== ''), ...set.keys()]
+  const twice = filled.find((field, index) => filled.indexOf(field) !== index)
+  if (twice !== undefined) throw new CliError('field_twice', `Two columns or constants fill the field ${twice}.`)
+  return fields
+}
+
+function toEventFields(fields: readonly string[], record: readonly string[], { set, absent }: Mapping): object {
+  const event: Record<string, unknown> = Object.create(null)
+  for (const [field, value] of set) put(event, field, value)
+  fields.forEach((field, index) => {
+    const text = record[index] ?? ''
+    if (field !== '' && !absent.has(text)) put(event, field, text)
+  })
+  return event
+}
+
+/** `props.NAME` and `device.NAME` go into their objects; every other name is a field of the event. */
+function put(event: Record<string, unknown>, field: string, text: string): void {
+  const [, outer, inner] = /^(props|device)\.(.+)$/s.exec(field) ?? []
+  if (outer === undefined || inner === undefined) {
+    event[field] = typed(field, text)
+    return
+  }
+  event[outer] ??= Object.create(null)
+  const object = event[outer] as Record<string, unknown>
+  if (typeof object === 'object') object[inner] = text
+}
+
+/** Numbers and times where the field is one. What is no number stays text, and the service says so of its line. */
+function typed(field: string, text: string): unknown {
+  if (field === 'revenue' && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
+  if (field !== 'event_ts_ms') return text
+  if (/^\d+$/.test(text)) return Number(text)
+  const is_time = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)
+  const at_ms = is_time ? Date.parse(text.replace(' ', 'T')) : Number.NaN
+  return Number.isNaN(at_ms) ? text : at_ms
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { CliError } from '../errors.ts'
+import { type Event, type FileLine, type OpenedFile, splitLines } from './lines.ts'
+
+/** Room that the JSON around the events of one request takes. */
+export const wrapping_bytes = 64
+
+export interface EventLimits {
+  /** Of one request. */
+  body_bytes_max: number
+}
+
+/** Events of a JSON-lines file, one a line; blank lines are left out. */
+export async function* jsonLines(
+  file: OpenedFile,
+  content: AsyncIterable<Buffer>,
+  { body_bytes_max }: EventLimits,
+): AsyncGenerator<FileLine> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const event_bytes_max = body_bytes_max - wrapping_bytes
+  for await (const { line, bytes, cut } of splitLines(content, event_bytes_max)) {
+    if (cut) {
+      yield { line, text: bytes.toString('utf8'), reason: 'body_too_large' }
+      continue
+    }
+    const text = decode(decoder, bytes)
+    if (text === null) yield { line, text: bytes.toString('utf8'), reason: 'bad_json' }
+    else if (text !== '') yield toFileLine(line, text, text, file, event_bytes_max)
+  }
+}
+
+function decode(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | null {
+  try {
+    return decoder.decode(bytes).trim()
+  } catch {
+    return null
+  }
+}
+
+/** `json` as an event to be sent, or why it can't be. `text` is how the line stands in the file. */
+export function toFileLine(line: number, text: string, json: string, file: OpenedFile, bytes_max: number): FileLine {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(json)
+  } catch {
+    return { line, text, reason: 'bad_json' }
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return { line, text, reason: 'missing_required_fields' }
+  }
+  const event = toEvent(line, json, parsed as Record<string, unknown>, file)
+  if (Buffer.byteLength(event.json) > bytes_max) return { line, text, reason: 'body_too_large' }
+  return { line, text, event }
+}
+
+/** The client's own bytes are sent, so that nothing of them changes on the way (1e400, duplicate keys). */
+function toEvent(line: number, json: string, parsed: Record<string, unknown>, file: OpenedFile): Event {
+  const own_id = parsed.event_id !== undefined && parsed.event_id !== null
+  return {
+    json: own_id ? json : withId(json, parsed, eventIdOf(file.sha256, line)),
+    own_id,
+    event_name: parsed.event_name,
+    platforms: platformsOf(parsed),
+  }
+}
+
+/**
+ * The `event_id` of a line that has none: the same for the same line of the same file, so that sending it again is a
+ * duplicate to the service and never a second event.
+ */
+export function eventIdOf(sha256: string, line: number): string {
+  return `line-${createHash('sha256').update(`${sha256}:${line}`).digest('hex').slice(0, 32)}`
+}
+
+function withId(json: string, parsed: Record<string, unknown>, event_id: string): string {
+  // `"event_id": null` is there already and the last of two keys wins: then the line is written anew.
+  if (Object.hasOwn(parsed, 'event_id')) return JSON.stringify({ ...parsed, event_id })
+  const rest = json.slice(1)
+  return `{"event_id":"${event_id}"${Object.keys(parsed).length === 0 ? '' : ','}${rest}`
+}
+
+function platformsOf({ platform, props, device }: Record<string, unknown>): string[] {
+  const inside = (value: unknown, name: string) =>
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  const named = [platform, inside(props, 'platform'), inside(device, 'os')].flatMap((value) =>
+    typeof value === 'string' ? [value.toLowerCase()] : [],
+  )
+  return [...new Set(named)].filter((name) => name === 'ios' || name === 'android')
+}
+
+/** Refuses what is neither JSON lines nor CSV. */
+export function checkFileName(path: string, kinds: RegExp, words: string): void {
+  if (!kinds.test(path)) throw new CliError('wrong_file', `${path}: the name must end in ${words}.`)
+}

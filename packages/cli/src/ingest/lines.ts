@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { CliError } from '../errors.ts'
+
+/** One line that can be sent, or that can't and says why. */
+export type FileLine = {
+  /** As an editor counts, from 1. */
+  line: number
+  /** The line as it stands in the file, cut when it was too long. */
+  text: string
+} & ({ event: Event } | { reason: string })
+
+export interface Event {
+  /** JSON of the event, always with an `event_id`. */
+  json: string
+  /** False: the file gave no `event_id`, ours was made from the file and the line. */
+  own_id: boolean
+  event_name: unknown
+  /** `ios` or `android` wherever the event names one (interface.md "Platform rule"). */
+  platforms: readonly string[]
+}
+
+export interface OpenedFile {
+  /** Lower-case hexadecimal SHA-256 of the bytes of the file. */
+  sha256: string
+  bytes: number
+  is_csv: boolean
+  /** Its content, unpacked when it is `.gz`; `bytesRead` says how far the file itself was read. */
+  open(): { content: AsyncIterable<Buffer>; bytesRead(): number }
+}
+
+/** A `.jsonl`, `.csv`, `.jsonl.gz` or `.csv.gz` file, read once for its fingerprint. Throws CliError `file_not_found`. */
+export async function openFile(path: string): Promise<OpenedFile> {
+  const name = path.replace(/\.gz$/i, '')
+  const { size } = await stat(path)
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return {
+    sha256: hash.digest('hex'),
+    bytes: size,
+    is_csv: /\.csv$/i.test(name),
+    open() {
+      const file = createReadStream(path, { highWaterMark: 256 * 1024 })
+      const content = name === path ? file : file.pipe(createGunzip())
+      file.on('error', (error) => content.destroy(error))
+      content.on('close', () => file.destroy())
+      return { content: readable(content, path), bytesRead: () => file.bytesRead }
+    },
+  }
+}
+
+async function* readable(content: AsyncIterable<Buffer>, path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* content
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (code.startsWith('Z_')) throw new CliError('bad_gzip', `${path} is broken gzip: ${message}.`)
+    throw error
+  }
+}
+
+/** Bytes kept of a line that is too long to be read. */
+const cut_bytes = 1000
+
+export interface RawLine {
+  line: number
+  bytes: Buffer
+  /** True: longer than allowed, `bytes` is only its beginning. */
+  cut: boolean
+}
+
+/** Lines without their line feed. Memory is bounded by `bytes_max`, however long a line is. */
+export async function* splitLines(content: AsyncIterable<Buffer>, bytes_max: number): AsyncGenerator<RawLine> {
+  let line = 1
+  let parts: Buffer[] = []
+  let size = 0
+  const take = (part: Buffer) => {
+    if (size <= bytes_max) parts.push(part)
+    size += part.length
+  }
+  const finish = (): RawLine => {
+    const cut = size > bytes_max
+    const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    const found = { line, bytes: cut ? Buffer.from(whole.subarray(0, cut_bytes)) : whole, cut }
+    line += 1
+    parts = []
+    size = 0
+    return found
+  }
+  for await (const chunk of content) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      take(chunk.subarray(from, end))
+      yield finish()
+      from = end + 1
+    }
+    if (from < chunk.length) take(chunk.subarray(from))
+  }
+  if (size > 0) yield finish()
+}

@@ -1,0 +1,22 @@
+import { Presets, SingleBar } from 'cli-progress'
+
+export interface Progress {
+  update(bytes_read: number, events: number): void
+  stop(): void
+}
+
+/** A bar over the bytes of a file with the rate of events, on a terminal only. */
+export function startProgress(bytes: number, shown: boolean): Progress {
+  if (!shown || !process.stderr.isTTY) return { update: () => {}, stop: () => {} }
+  const started = performance.now()
+  const format = ' {bar} {percentage}% | {events} events | {rate} events/s | {eta_formatted} left'
+  const bar = new SingleBar({ format, stream: process.stderr, hideCursor: true }, Presets.shades_classic)
+  bar.start(Math.max(1, bytes), 0, { events: 0, rate: 0 })
+  return {
+    update(bytes_read, events) {
+      const rate = Math.round((events * 1000) / Math.max(1, performance.now() - started))
+      bar.update(bytes_read, { events, rate })
+    },
+    stop: () => bar.stop(),
+  }
+}

@@ -1,0 +1,71 @@
+import { StartRefused } from '@tributary/service-kit/run-service'
+import { Command, CommanderError } from 'commander'
+import { appCommands } from './commands/app.ts'
+import { backfillCommand } from './commands/backfill.ts'
+import { companyCommands } from './commands/company.ts'
+import { configCommand } from './commands/config.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { keyCommands } from './commands/key.ts'
+import { reportCommands } from './commands/reports.ts'
+import { sendCommand } from './commands/send.ts'
+import { statusCommand } from './commands/status.ts'
+import { CliError, usageError } from './errors.ts'
+
+const groups = [
+  companyCommands,
+  appCommands,
+  keyCommands,
+  statusCommand,
+  sendCommand,
+  backfillCommand,
+  reportCommands,
+  configCommand,
+  doctorCommand,
+]
+
+/** Runs one command line; resolves with its exit code: 0, 1 (failed) or 2 (typed wrongly). */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  const program = new Command('tributary')
+    .description('Talks to a Tributary service at TRIBUTARY_URL (default http://127.0.0.1:8080).')
+    .version('0.1.0')
+  for (const add of groups) add(program)
+  for (const command of everyCommand(program)) prepare(command)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return Number(process.exitCode ?? 0)
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0
+    return report(toCliError(error), args.includes('--json'))
+  }
+}
+
+function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)]
+}
+
+/** The same on every command: `--json`, and errors that are ours to print. */
+function prepare(command: Command): void {
+  if (command.commands.length === 0) command.option('--json', 'print exactly one JSON document')
+  command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} })
+}
+
+function toCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error
+  if (error instanceof CommanderError) return usageError(usageMessage(error))
+  if (error instanceof StartRefused) return new CliError('bad_settings', error.message)
+  const { code, message, path } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' && path !== undefined) return new CliError('file_not_found', `There is no file ${path}.`)
+  if (typeof code === 'string' && path !== undefined) return new CliError('file_failed', `${path}: ${message}`)
+  return new CliError('internal_error', message)
+}
+
+function usageMessage({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'Say which command; --help lists them.'
+  return message.replace(/^error: /, '')
+}
+
+function report(error: CliError, json: boolean): number {
+  const text = json ? JSON.stringify({ error: error.code, message: error.message }) : `${error.code}: ${error.message}`
+  process.stderr.write(`${text}\n`)
+  return error.exit_code
+}
