@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,6 +31,43 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
       await clickhouse.close()
       await rm(data_dir, { recursive: true, force: true })
     },
+  }
+}
+
+/** A row as the event-writer makes it; day and key follow from the time, the install and the event id. */
+export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms: number }): EventRow {
+  const { install_uuid = randomUUID(), event_id = randomUUID(), ts_ms } = given
+  const day = new Date(ts_ms).toISOString().slice(0, 10)
+  const hash = createHash('sha256').update(`${install_uuid}/${event_id}`).digest()
+  return {
+    day,
+    install_uuid,
+    event_name: 'level_up',
+    event_id,
+    event_key: hash.readBigUInt64BE().toString(),
+    key_day: day,
+    user_id: '',
+    revenue_micros: null,
+    currency: '',
+    transaction_id: '',
+    product_id: '',
+    props: '{}',
+    device: '{}',
+    extra: '{}',
+    platform: 'android',
+    source: 'sdk',
+    sdk: '',
+    sdk_platform: '',
+    ip: '192.0.2.1',
+    user_agent: '',
+    company_id: 'co_test',
+    audit_key: '',
+    received_at_ms: ts_ms,
+    sent_at_ms: 0,
+    topic: 'events.accepted.v1',
+    partition: 0,
+    offset: 0,
+    ...given,
   }
 }
 
