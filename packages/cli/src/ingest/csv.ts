@@ -1,9 +1,8 @@
-import { Readable } from 'node:stream'
 import { limits } from '@tributary/contracts/limits'
-import { type CsvError, type Info, parse } from 'csv-parse'
 import { CliError, usageError } from '../errors.ts'
+import { csvRecords } from './csv-records.ts'
 import { toFileLine, wrapping_bytes } from './events.ts'
-import type { FileLine, OpenedFile } from './lines.ts'
+import { type FileLine, type OpenedFile, splitLines } from './lines.ts'
 
 export interface Mapping {
   /** Column to field; an empty field leaves the column out. A column that is not named here keeps its name. */
@@ -28,58 +27,23 @@ function pairs(option: string, texts: readonly string[]): Map<string, string> {
   return new Map(entries)
 }
 
-interface Row {
-  record: string[]
-  info: Info
-  raw: string
-}
-
-/** A record longer than this is rejected; it also bounds what a quote that is never closed can swallow. */
-const record_bytes_max = 1024 * 1024
-
 /** Events of a CSV file with a heading line. A row that is no CSV or has another number of columns is rejected. */
 export async function* csvLines(
   file: OpenedFile,
   content: AsyncIterable<Buffer>,
   mapping: Mapping,
 ): AsyncGenerator<FileLine> {
-  const broken: FileLine[] = []
-  const parser = parse({
-    bom: true,
-    info: true,
-    raw: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    max_record_size: record_bytes_max,
-  })
-  parser.on('skip', (error: CsvError, raw?: string) => {
-    broken.push({ line: Number(error.lines), text: (raw ?? '').slice(0, 1000), reason: 'bad_csv' })
-  })
-  const source = Readable.from(content, { objectMode: false })
-  source.on('error', (error) => parser.destroy(error)).pipe(parser)
-
-  let fields: string[] | null = null
-  let next_line = 1
-  for await (const { record, info, raw } of parser as AsyncIterable<Row>) {
-    // The parser is ahead of us with what it skips: by line number they come in the order of the file, every time.
-    yield* broken.splice(0, broken.findLastIndex(({ line }) => line < info.lines) + 1)
-    const line = next_line
-    next_line = info.lines + 1
-    const text = raw.replace(/\r?\n$/, '')
-    if (fields === null) fields = fieldsOf(record, mapping)
-    else if (record.length !== fields.length) yield { line, text, reason: 'bad_csv' }
-    else {
-      const json = JSON.stringify(toEventFields(fields, record, mapping))
-      yield toFileLine(line, text, json, file, limits.bulk_body_bytes_max - wrapping_bytes)
-    }
+  const bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
+  let columns: string[] | null = null
+  for await (const { line, text, fields } of csvRecords(splitLines(content, bytes_max))) {
+    if (columns === null) columns = columnsOf(fields ?? [text], mapping)
+    else if (fields?.length !== columns.length) yield { line, text, reason: 'bad_csv' }
+    else yield toFileLine(line, text, JSON.stringify(toEventFields(columns, fields, mapping)), file, bytes_max)
   }
-  yield* broken
 }
 
-/** The field of each column. */
-function fieldsOf(header: readonly string[], { map, set }: Mapping): string[] {
+/** The field that each column fills. */
+function columnsOf(header: readonly string[], { map, set }: Mapping): string[] {
   const missing = [...map.keys()].filter((column) => !header.includes(column))
   if (missing.length > 0) {
     throw new CliError('unknown_column', `The file has no column ${missing.join(', ')}; it has ${header.join(', ')}.`)
