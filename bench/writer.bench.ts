@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Broker } from '@tributary/broker/broker'
+import { openEmbeddedBroker } from '@tributary/broker/embedded'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
+import { migrateClickhouse } from '@tributary/clickhouse/migrate'
+import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { type Aim, type Bench, type BenchRow, numberArgument } from './bench.ts'
+import { type EventLoad, newAppId } from './writer/events.ts'
+import { prefill } from './writer/prefill.ts'
+import { fillLog, measureEngine, measureWriter } from './writer/stages.ts'
+
+const engine_rows_max = 200_000
+
+/** The event-writer from log to ClickHouse, at growing stored rows, beside the engine's own inserts of the same rows. */
+export const bench: Bench = {
+  name: 'writer',
+  title: 'writer: log to ClickHouse, dedupe on (--rows 1000000 --stored 40000000 --shuffled 200000 --partitions 4)',
+  async run(args) {
+    const rows = numberArgument(args, 'rows', 1_000_000)
+    const stored_max = numberArgument(args, 'stored', 40_000_000)
+    const shuffled = numberArgument(args, 'shuffled', 200_000)
+    const partitions = numberArgument(args, 'partitions', 4)
+    const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-writer-'))
+    const clickhouse = await openEmbeddedClickhouse({ data_dir: join(data_dir, 'clickhouse') })
+    const broker = await openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions })
+    try {
+      await migrateClickhouse({ clickhouse })
+      await broker.applyTopics([topics.eventsAccepted, deadLetterTopic(topics.eventsAccepted)])
+      return await measure({ clickhouse, broker, rows, stored_max, shuffled })
+    } finally {
+      await broker.close()
+      await clickhouse.close()
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  },
+}
+
+interface Setup {
+  clickhouse: Clickhouse
+  broker: Broker
+  rows: number
+  stored_max: number
+  shuffled: number
+}
+
+async function measure({ clickhouse, broker, rows, stored_max, shuffled }: Setup) {
+  const until_ms = Date.now()
+  const app_id = newAppId()
+  const stored: EventLoad = { app_id, seed: 'stored', days: 365, until_ms }
+  const table: BenchRow[] = []
+  const stage = async (load: EventLoad, count: number) => {
+    await fillLog(broker, load, count)
+    const writer = await measureWriter(broker, clickhouse)
+    const engine = await measureEngine(
+      clickhouse,
+      { ...load, app_id: newAppId() },
+      Math.min(count, engine_rows_max),
+      writer.block_rows,
+    )
+    const [held] = await clickhouse.query<{ rows: number }>('SELECT toUInt64(count()) AS rows FROM events_raw_v1')
+    const engine_per_s = Math.round(engine.rows / engine.seconds)
+    const figures = {
+      load: load.days === 1 ? 'one day' : 'shuffled over a year',
+      stored_after: held?.rows ?? 0,
+      rows: writer.rows,
+      block_rows: writer.block_rows,
+      events_per_s: Math.round(writer.rows / writer.seconds),
+      us_per_event: Math.round((writer.seconds / writer.rows) * 1e8) / 100,
+      engine_per_s,
+      share_of_engine: Math.round((writer.rows / writer.seconds / engine_per_s) * 1000) / 1000,
+      rss_mb: Math.round(process.memoryUsage.rss() / 1e6),
+    }
+    console.info(JSON.stringify(figures))
+    table.push(figures)
+    return figures
+  }
+  const oneDay = (seed: string): EventLoad => ({ app_id, seed, days: 1, until_ms })
+  const first = await stage(oneDay('a'), rows)
+  await prefill(clickhouse, stored, 0, stored_max / 4)
+  const second = await stage(oneDay('b'), rows)
+  await prefill(clickhouse, stored, stored_max / 4, stored_max)
+  const third = await stage(oneDay('c'), rows)
+  const hard = await stage({ ...stored, seed: 'd' }, shuffled)
+  const share = Math.min(first.share_of_engine, second.share_of_engine, third.share_of_engine)
+  const growth = Math.round((third.us_per_event / first.us_per_event) * 1000) / 1000
+  const aims: Aim[] = [
+    {
+      what: "share of the engine's own insert rate, least of the sizes",
+      aim: '>= 0.5',
+      measured: share,
+      met: share >= 0.5,
+    },
+    { what: 'us per event, largest store against the first rows', aim: '<= 1.2', measured: growth, met: growth <= 1.2 },
+    {
+      what: 'events/s shuffled over a year',
+      aim: '>= 5000',
+      measured: hard.events_per_s,
+      met: hard.events_per_s >= 5000,
+    },
+  ]
+  return { rows: table, aims }
+}

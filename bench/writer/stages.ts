@@ -1,0 +1,106 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Broker } from '@tributary/broker/broker'
+import { partitionOf } from '@tributary/broker/partition'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { eventRowColumns } from '@tributary/contracts/rows'
+import { topics } from '@tributary/contracts/topics'
+import { toEventRow } from '@tributary/domain/event-row'
+import { eventWriter } from '@tributary/event-writer/event-writer'
+import { runConsumer } from '@tributary/service-kit/run-consumer'
+import pino from 'pino'
+import { Registry } from 'prom-client'
+import { type EventLoad, envelopeOf, events_per_envelope } from './events.ts'
+
+const topic = topics.eventsAccepted.name
+
+export interface Measured {
+  rows: number
+  seconds: number
+  /** Mean rows of an insert. */
+  block_rows: number
+}
+
+/** Puts a load into the log; not part of what is measured. */
+export async function fillLog(broker: Broker, load: EventLoad, rows: number): Promise<void> {
+  const partitions = await broker.partitionCount(topic)
+  const envelopes = Math.ceil(rows / events_per_envelope)
+  for (let at = 0; at < envelopes; at += 200) {
+    const numbers = Array.from({ length: Math.min(200, envelopes - at) }, (_, i) => at + i)
+    await broker.publish(
+      numbers.map((n) => {
+        const envelope = envelopeOf(load, n)
+        const partition = partitionOf(load.app_id, envelope.install_uuid, partitions)
+        return { topic, partition, key: envelope.install_uuid, value: Buffer.from(JSON.stringify(envelope)) }
+      }),
+    )
+  }
+}
+
+/** Everything that lies in the log goes to ClickHouse through the kit and the event-writer. */
+export async function measureWriter(broker: Broker, clickhouse: Clickhouse): Promise<Measured> {
+  const blocks: number[] = []
+  const counting: Clickhouse = {
+    ...clickhouse,
+    insert: async (block) => {
+      await clickhouse.insert(block)
+      blocks.push(countLines(block.lines))
+    },
+  }
+  const registry = new Registry()
+  const logger = pino({ level: 'warn' })
+  const consumer = eventWriter({ clickhouse: counting, registry, logger })
+  const started = performance.now()
+  const fetch = { wait_ms_max: 50 }
+  const running = await runConsumer({ broker, consumer, generation: '1', logger, registry, now: Date.now, fetch })
+  await allWritten(broker, consumer.name)
+  const seconds = (performance.now() - started) / 1000
+  await running.close()
+  const rows = blocks.reduce((sum, block) => sum + block, 0)
+  return { rows, seconds, block_rows: Math.round(rows / blocks.length) }
+}
+
+/** The same rows, encoded before, by inserts alone: same table, same views, same block size, two at a time. */
+export async function measureEngine(
+  clickhouse: Clickhouse,
+  load: EventLoad,
+  rows: number,
+  block_rows: number,
+): Promise<Measured> {
+  const blocks: string[] = []
+  let lines: string[] = []
+  for (let n = 0; n * events_per_envelope < rows; n += 1) {
+    const envelope = envelopeOf(load, n)
+    for (const event of envelope.events) {
+      const row = toEventRow(envelope, event, { topic, partition: 2000, offset: n })
+      lines.push(JSON.stringify(eventRowColumns.map((column) => row[column])))
+    }
+    if (lines.length < block_rows) continue
+    blocks.push(lines.join('\n'))
+    lines = []
+  }
+  if (lines.length > 0) blocks.push(lines.join('\n'))
+  const started = performance.now()
+  const work = blocks.map((block, n) => ({ block, token: `bench/${load.seed}/${n}` }))
+  const worker = async () => {
+    for (let next = work.shift(); next !== undefined; next = work.shift()) {
+      const { block, token } = next
+      await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: block, token })
+    }
+  }
+  await Promise.all([worker(), worker()])
+  return { rows, seconds: (performance.now() - started) / 1000, block_rows }
+}
+
+async function allWritten(broker: Broker, group: string): Promise<void> {
+  while (true) {
+    const offsets = await broker.groupOffsets(group, topic)
+    if (offsets.every(({ committed, end }) => (committed ?? 0) === end)) return
+    await pause(20)
+  }
+}
+
+function countLines(lines: Buffer | string): number {
+  let count = 1
+  for (let at = lines.indexOf('\n'); at !== -1; at = lines.indexOf('\n', at + 1)) count += 1
+  return count
+}

@@ -1,0 +1,271 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { eventRowColumns } from '@tributary/contracts/rows'
+import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { runConsumer } from '@tributary/service-kit/run-consumer'
+import { type MemoryBroker, memoryBroker } from '@tributary/testkit/memory-broker'
+import { openTestClickhouse, type TestClickhouse } from '@tributary/testkit/test-clickhouse'
+import fc from 'fast-check'
+import pino from 'pino'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventWriter } from '../src/event-writer.ts'
+import { insertRows } from '../src/insert-rows.ts'
+import { countedEvents, modelTables, received, tableQueries } from './model.ts'
+
+const topic = topics.eventsAccepted
+const partitions = 2
+const group = 'event-writer'
+const now = () => Date.UTC(2026, 0, 4)
+
+let clickhouse: TestClickhouse
+beforeAll(async () => {
+  clickhouse = await openTestClickhouse()
+})
+afterAll(() => clickhouse.close())
+
+const newAppId = () => `app_${randomBytes(10).toString('hex')}`
+
+function envelopeOf(app_id: string, install_uuid: string, events: Envelope['events']): Envelope {
+  return {
+    v: 1,
+    company_id: 'co_1',
+    app_id,
+    platform: 'android',
+    source: 'sdk',
+    install_uuid,
+    received_at_ms: now(),
+    ip: '203.0.113.7',
+    user_agent: '',
+    sdk: '',
+    sdk_platform: '',
+    audit_key: '',
+    events,
+  }
+}
+const recordOf = (envelope: Envelope, partition: number) => ({
+  topic: topic.name,
+  partition,
+  key: null,
+  value: Buffer.from(JSON.stringify(envelope)),
+})
+const event = (event_id: string, more: Record<string, unknown> = {}) => ({
+  event_id,
+  event_name: 'level_up',
+  event_ts_ms: Date.UTC(2026, 0, 2, 12),
+  ...more,
+})
+
+/**
+ * A life of the event-writer with a ClickHouse that may fail. All logs begin at offset 0 and share one engine, so each
+ * has a generation of its own: its app.
+ */
+function start(broker: MemoryBroker, generation: string, overrides: Partial<Clickhouse> = {}, crash = () => {}) {
+  return runConsumer({
+    broker,
+    consumer: eventWriter({ clickhouse: { ...clickhouse, ...overrides } }),
+    generation,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    now,
+    pauses: { first_ms: 1, most_ms: 2 },
+    crash,
+  })
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`)
+    await pause(1)
+  }
+}
+const allDone = (broker: MemoryBroker) => () =>
+  Array.from({ length: partitions }, (_, partition) => {
+    const end = (broker.records(topic.name, partition).at(-1)?.offset ?? -1) + 1
+    const committed = broker.committed(group, topic.name, partition)
+    return end === 0 || (committed?.offset === end && committed.metadata === '')
+  }).every(Boolean)
+
+async function runToEnd(broker: MemoryBroker, generation: string, overrides: Partial<Clickhouse> = {}) {
+  const running = await start(broker, generation, overrides)
+  await until(allDone(broker), 'every record written')
+  await running.close()
+}
+
+async function tablesOf(app_id: string) {
+  const tables: Record<string, string[]> = {}
+  for (const [name, sql] of Object.entries(tableQueries)) {
+    const rows = await clickhouse.query<{ line: string }>(sql, { app_id })
+    tables[name] = rows.map(({ line }) => line).toSorted()
+  }
+  return tables
+}
+
+/** What the log holds, as the model sees it. */
+function logOf(broker: MemoryBroker) {
+  return Array.from({ length: partitions }, (_, n) => broker.records(topic.name, n))
+    .flat()
+    .filter(({ value }) => value.toString().startsWith('{"v":1'))
+    .map(({ partition, offset, value }) => ({ partition, offset, envelope: JSON.parse(value.toString()) as Envelope }))
+}
+const modelOf = (broker: MemoryBroker) => modelTables(countedEvents(logOf(broker)))
+
+class Crash extends Error {}
+
+test('duplicates, reorderings, re-deliveries and a crash after any step leave every table as the model says', async () => {
+  const life = fc.record({ points: fc.integer({ min: 0, max: 16 }), chunk: fc.integer({ min: 1, max: 6 }) })
+  const plan = fc.record({
+    requests: fc.array(received, { minLength: 1, maxLength: 10 }),
+    /** Requests that a client sends again, in any order. */
+    resent: fc.array(fc.nat(), { maxLength: 4 }),
+    lives: fc.array(life, { maxLength: 4 }),
+    chunk: fc.integer({ min: 1, max: 6 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ requests, resent, lives, chunk }) => {
+      const app_id = newAppId()
+      const broker = memoryBroker(partitions, now)
+      const sent = [...requests, ...resent.map((n) => requests[n % requests.length]!)]
+      await broker.publish(
+        sent.map(({ install, events }) => recordOf(envelopeOf(app_id, `i-${install}`, events), install % partitions)),
+      )
+      await broker.publish([{ topic: topic.name, partition: 0, key: null, value: Buffer.from('{"v":2}') }])
+      for (const { points, chunk: chunk_records_max } of lives) {
+        broker.chunk_records_max = chunk_records_max
+        let left = points
+        const mayCrash = () => {
+          if (left-- <= 0) throw new Crash()
+        }
+        const fragile: Partial<Clickhouse> = {
+          async query(sql, params) {
+            mayCrash()
+            return clickhouse.query(sql, params)
+          },
+          async insert(block) {
+            mayCrash()
+            await clickhouse.insert(block)
+            mayCrash()
+          },
+        }
+        const running = await start(broker, app_id, fragile, mayCrash)
+        await until(() => left < 0 || allDone(broker)(), 'crash or end')
+        await running.close()
+      }
+      broker.chunk_records_max = chunk
+      await runToEnd(broker, app_id)
+      expect(await tablesOf(app_id)).toEqual(modelOf(broker))
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('a view that fails half-way is repaired by the retry, in every table and only once', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  await broker.publish([recordOf(envelopeOf(app_id, 'i', [event('1'), event('1'), event('2')]), 0)])
+  // Views run in the order of their names: one stands before all others, one behind.
+  for (const name of ['a_broken_mv', 'z_broken_mv']) {
+    await clickhouse.command(
+      `CREATE MATERIALIZED VIEW ${name} ENGINE = Null AS SELECT throwIf(toString(app_id) = '${app_id}') FROM events_raw_v1`,
+    )
+  }
+  let failures = 0
+  const running = await start(broker, app_id, {
+    async insert(block) {
+      try {
+        await clickhouse.insert(block)
+      } catch (error) {
+        failures += 1
+        throw error
+      }
+    },
+  })
+  await until(() => failures >= 2, 'the views fail')
+  console.log(await tablesOf(app_id))
+  await clickhouse.command('DROP VIEW a_broken_mv')
+  const before = failures
+  await until(() => failures >= before + 2, 'the other view still fails')
+  console.log(await tablesOf(app_id))
+  await clickhouse.command('DROP VIEW z_broken_mv')
+  await until(allDone(broker), 'the retry')
+  await running.close()
+  expect(await tablesOf(app_id)).toEqual(modelOf(broker))
+})
+
+test('an insert that times out but lands is counted once', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  await broker.publish([recordOf(envelopeOf(app_id, 'i', [event('1'), event('2')]), 1)])
+  let timeouts = 0
+  await runToEnd(broker, app_id, {
+    async insert(block) {
+      const landing = clickhouse.insert(block)
+      if (timeouts++ < 3) {
+        await landing
+        throw new Error('timeout')
+      }
+      await landing
+    },
+  })
+  expect(timeouts).toBeGreaterThan(3)
+  expect(await tablesOf(app_id)).toEqual(modelOf(broker))
+})
+
+test('rows that no record should hold go to the dead letters with their reason, and all others are written', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  const good = [recordOf(envelopeOf(app_id, 'i', [event('1')]), 0), recordOf(envelopeOf(app_id, 'i', [event('2')]), 0)]
+  const poison = recordOf(envelopeOf(app_id, 'i', [event('3'), event('4', { revenue: 'much' })]), 0)
+  const foreign = recordOf(envelopeOf("x' OR 1", 'i', [event('5')]), 0)
+  const garbage = { ...good[0]!, value: Buffer.from([0xff, 0x00]) }
+  await broker.publish([good[0]!, poison, foreign, garbage, good[1]!])
+  await runToEnd(broker, app_id)
+  expect((await tablesOf(app_id)).raw).toHaveLength(2)
+  const dead = broker.records(deadLetterTopic(topic).name, 0)
+  expect(dead.map(({ headers }) => `${headers.source_offset} ${headers.reason}`).toSorted()).toEqual([
+    '1 unwritable_event',
+    '2 unwritable_event',
+    '3 undecodable',
+  ])
+  expect(dead.map(({ value }) => value)).toContainEqual(garbage.value)
+})
+
+test('a row that ClickHouse cannot read does not hold up the rest, however often the block is sent', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  await broker.publish(['1', '2', '3', '4', '5'].map((id) => recordOf(envelopeOf(app_id, 'i', [event(id)]), 0)))
+  const unreadable: Partial<Clickhouse> = {
+    async insert(block) {
+      const day = eventRowColumns.indexOf('day')
+      const lines = String(block.lines)
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .map((row) => (row.includes('3') ? row.with(day, 'no day') : row))
+        .map((row) => JSON.stringify(row))
+      await clickhouse.insert({ ...block, lines: lines.join('\n') })
+      if (landed++ < 2) throw new Error('timeout')
+    },
+  }
+  let landed = 0
+  await runToEnd(broker, app_id, unreadable)
+  const raw = (await tablesOf(app_id)).raw?.map((line) => line.split(' ')[1])
+  expect(raw).toEqual(['1', '2', '4', '5'])
+  const dead = broker.records(deadLetterTopic(topic).name, 0)
+  expect(dead.map(({ headers }) => [headers.source_offset, headers.reason])).toEqual([['2', 'row_refused']])
+})
+
+test('nothing to write is no insert', async () => {
+  await expect(
+    insertRows({ ...clickhouse, insert: () => Promise.reject(new Error('an insert')) }, [], 't'),
+  ).resolves.toEqual([])
+})
+
+test('a column list of rows equals the table', async () => {
+  const columns = await clickhouse.query<{ name: string }>(
+    `SELECT name FROM system.columns WHERE table = 'events_raw_v1' AND database = currentDatabase() ORDER BY position`,
+  )
+  expect(columns.map(({ name }) => name)).toEqual([...eventRowColumns])
+})

@@ -1,0 +1,109 @@
+import type { Envelope } from '@tributary/contracts/envelope'
+import fc from 'fast-check'
+
+const day_ms = 24 * 3600 * 1000
+/** Two days before a new year, so that batches cross the table's partitions too. */
+const first_ms = Date.UTC(2025, 11, 30)
+
+export type ReceivedEvent = Envelope['events'][number] & { event_name: string; event_id: string; event_ts_ms: number }
+
+/** An event out of pools so small that keys meet: on the same day, on neighbouring days, in chains. */
+const event: fc.Arbitrary<ReceivedEvent> = fc.record({
+  event_id: fc.constantFrom('1', '2', '3'),
+  event_name: fc.constantFrom('level_up', 'level_up', 'purchase', 'purchase_refunded', 'app_install'),
+  event_ts_ms: fc
+    .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: day_ms - 1 }))
+    .map(([day, ms]) => first_ms + day * day_ms + ms),
+  revenue: fc.constantFrom(null, 4.99, 0.1),
+  currency: fc.constantFrom(null, 'eur'),
+  props: fc.constantFrom(null, { identity_migration: true }, { level: 3 }),
+})
+
+/** Events of one install, as one log record. */
+export const received = fc.record({
+  install: fc.integer({ min: 0, max: 2 }),
+  events: fc.array(event, { minLength: 1, maxLength: 4 }),
+})
+
+export interface CountedEvent extends ReceivedEvent {
+  install: string
+  day: number
+  partition: number
+  offset: number
+}
+
+/** Which events count, decided one by one by the words of decisions.md, without keys, batches or tables. */
+export function countedEvents(
+  log: readonly { partition: number; offset: number; envelope: Envelope }[],
+): CountedEvent[] {
+  const counted: CountedEvent[] = []
+  for (const { partition, offset, envelope } of log) {
+    for (const event of envelope.events as ReceivedEvent[]) {
+      const day = Math.floor(event.event_ts_ms / day_ms)
+      const candidate = { ...event, install: envelope.install_uuid, day, partition, offset }
+      if (!counted.some((other) => areOne(other, candidate))) counted.push(candidate)
+    }
+  }
+  return counted
+}
+
+function areOne(a: CountedEvent, b: CountedEvent): boolean {
+  if (a.install !== b.install || isInstall(a) !== isInstall(b)) return false
+  return isInstall(a) || (a.event_id === b.event_id && Math.abs(a.day - b.day) <= 1)
+}
+
+const isInstall = ({ event_name, props }: ReceivedEvent): boolean =>
+  event_name === 'app_install' && (props as Record<string, unknown> | null)?.identity_migration !== true
+
+/** What every table must hold for these events. */
+export function modelTables(events: readonly CountedEvent[]) {
+  const rows = (lines: string[]) => lines.toSorted()
+  const sums = new Map<string, { events: number; micros: number; installs: Set<string> }>()
+  const activity = new Map<string, { min: number; max: number }>()
+  for (const event of events) {
+    const name = `${event.day} ${event.event_name}`
+    const money = moneyOf(event)
+    for (const key of [name, `${name} ${money.currency}`]) {
+      const sum = sums.get(key) ?? { events: 0, micros: 0, installs: new Set() }
+      sums.set(key, {
+        events: sum.events + 1,
+        micros: sum.micros + money.micros,
+        installs: sum.installs.add(event.install),
+      })
+    }
+    const active = `${event.install} ${event.day}`
+    const { min, max } = activity.get(active) ?? { min: event.event_ts_ms, max: event.event_ts_ms }
+    activity.set(active, { min: Math.min(min, event.event_ts_ms), max: Math.max(max, event.event_ts_ms) })
+  }
+  const byCurrency = [...sums].filter(([key]) => key.split(' ').length === 3)
+  const byName = [...sums].filter(([key]) => key.split(' ').length === 2)
+  return {
+    raw: rows(
+      events.map((e) => `${e.install} ${e.event_id} ${e.event_name} ${e.event_ts_ms} ${e.partition}:${e.offset}`),
+    ),
+    keys: rows(events.map((e) => `${isInstall(e) ? 0 : e.day} ${e.partition}:${e.offset}`)),
+    per_day: rows(byCurrency.map(([key, { events, micros }]) => `${key} ${events} ${micros}`)),
+    installs_per_day: rows(byName.map(([key, { installs }]) => `${key} ${installs.size}`)),
+    activity: rows([...activity].map(([key, { min, max }]) => `${key} ${min} ${max}`)),
+  }
+}
+
+function moneyOf({ event_name, revenue, currency }: ReceivedEvent) {
+  if (typeof revenue !== 'number') return { micros: 0, currency: '-' }
+  const micros = Math.round(revenue * 1e6)
+  return { micros: event_name === 'purchase_refunded' ? -micros : micros, currency: currency === null ? 'USD' : 'EUR' }
+}
+
+/** The same of the real tables. */
+export const tableQueries = {
+  raw: `SELECT concat(install_uuid, ' ', event_id, ' ', event_name, ' ', toString(ts_ms), ' ', toString(partition), ':', toString(offset)) AS line
+    FROM events_raw_v1 WHERE app_id = {app_id:String}`,
+  keys: `SELECT concat(toString(toUInt32(key_day)), ' ', toString(partition), ':', toString(offset)) AS line
+    FROM event_keys_v1 WHERE app_id = {app_id:String}`,
+  per_day: `SELECT concat(toString(toUInt32(day)), ' ', event_name, ' ', if(currency = '', '-', currency), ' ', toString(sum(events)), ' ', toString(sum(revenue_micros))) AS line
+    FROM events_per_day_v1 WHERE app_id = {app_id:String} GROUP BY day, event_name, currency`,
+  installs_per_day: `SELECT concat(toString(toUInt32(day)), ' ', event_name, ' ', toString(uniqExactMerge(installs))) AS line
+    FROM event_installs_per_day_v1 WHERE app_id = {app_id:String} GROUP BY day, event_name`,
+  activity: `SELECT concat(install_uuid, ' ', toString(toUInt32(day)), ' ', toString(min(min_ts_ms)), ' ', toString(max(max_ts_ms))) AS line
+    FROM activity_per_day_v1 WHERE app_id = {app_id:String} GROUP BY install_uuid, day`,
+} satisfies Record<keyof ReturnType<typeof modelTables>, string>
