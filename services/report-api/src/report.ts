@@ -1,0 +1,49 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { ReportParameters } from './parameters.ts'
+
+export interface ReportRequest extends ReportParameters {
+  /** From the server key, never from the request. */
+  app_id: string
+}
+
+/** A report is a function: its page of rows, in the order of decisions.md "Order of report rows". */
+export type Report<Row> = (clickhouse: Pick<Clickhouse, 'query'>, request: ReportRequest) => Promise<Row[]>
+
+const day_ms = 24 * 3600 * 1000
+/** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
+const time_ms_max = Date.UTC(2100, 0, 1)
+
+/** A window cut into whole UTC days, which roll-ups answer, and the at most two days that it covers in part. */
+export interface WindowDays {
+  since_ms: number
+  until_ms: number
+  /** Whole days are `whole_from` to before `whole_to`; there are none when the first is not smaller. */
+  whole_from: string
+  whole_to: string
+  /** Days of the first and of the last millisecond: all days that can be covered in part. */
+  first_day: string
+  last_day: string
+}
+
+/** Null when no event can lie in the window. */
+export function windowDays(window: { since_ms: number; until_ms: number }): WindowDays | null {
+  const since_ms = Math.max(window.since_ms, 0)
+  const until_ms = Math.min(window.until_ms, time_ms_max)
+  if (since_ms >= until_ms) return null
+  return {
+    since_ms,
+    until_ms,
+    whole_from: dayText(Math.ceil(since_ms / day_ms)),
+    whole_to: dayText(Math.floor(until_ms / day_ms)),
+    first_day: dayText(Math.floor(since_ms / day_ms)),
+    last_day: dayText(Math.floor((until_ms - 1) / day_ms)),
+  }
+}
+
+const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
+
+/** Conditions of the two sources; together they cover each moment of the window once. */
+export const wholeDays = 'app_id = {app_id:String} AND day >= {whole_from:Date} AND day < {whole_to:Date}'
+export const partlyCoveredDays = `app_id = {app_id:String} AND day IN ({first_day:Date}, {last_day:Date})
+    AND NOT (day >= {whole_from:Date} AND day < {whole_to:Date})
+    AND ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}`

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto'
+import { EventsReport } from '@tributary/contracts/reports'
+import type { EventRow } from '@tributary/contracts/rows'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
+import * as fc from 'fast-check'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { reportApi } from '../src/app.ts'
+
+const hour_ms = 3600 * 1000
+const day_ms = 24 * hour_ms
+const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
+
+let clickhouse: TestClickhouse
+let app: ReturnType<typeof createHttpApp>
+beforeAll(async () => {
+  clickhouse = await openTestClickhouse()
+  const logger = pino({ level: 'silent' })
+  app = createHttpApp({ logger })
+  // The key is the app id here: what a key may see is the app that credentials name.
+  const findServerKey = async (app_id: string) => ({
+    key_id: 'key',
+    app_id,
+    company_id: 'co',
+    platform: 'ios' as const,
+    allowed_events: [],
+    company_status: 'active' as const,
+    monthly_quota: null,
+  })
+  const deps = { clickhouse, credentials: { findServerKey }, registry: new Registry(), logger }
+  await app.register(reportApi({ ...deps, now: () => march(20) }))
+})
+afterAll(async () => {
+  await app.close()
+  await clickhouse.close()
+})
+
+async function askReport(app_id: string, query: Record<string, number>): Promise<EventsReport> {
+  const url = `/api/v1/reports/events?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]))}`
+  const answer = await app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
+  expect(answer.statusCode, answer.body).toBe(200)
+  return EventsReport.parse(answer.json())
+}
+const rowsOf = async (app_id: string, query: Record<string, number>) =>
+  (await askReport(app_id, query)).rows.map((row) => [
+    row.day,
+    row.event_name,
+    row.events,
+    row.unique_installs,
+    row.revenue_usd,
+  ])
+
+test('the report equals a table worked out by hand', async () => {
+  const app_id = randomUUID()
+  const event = (ts_ms: number, event_name: string, install_uuid: string, money?: [micros: string, currency: string]) =>
+    testEventRow({
+      app_id,
+      ts_ms,
+      event_name,
+      install_uuid,
+      ...(money && { revenue_micros: money[0], currency: money[1] }),
+    })
+  await clickhouse.insertEvents(
+    [
+      // 1 March, partly covered: the window begins at 06:00.
+      event(march(1, 6 * hour_ms - 1), 'open', 'a'), //                     1 ms too early
+      event(march(1, 6 * hour_ms), 'open', 'a'), //                         the first that counts
+      event(march(1, 7 * hour_ms), 'open', 'a'),
+      event(march(1, 8 * hour_ms), 'purchase', 'a', ['9990000', 'USD']),
+      event(march(1, 5 * hour_ms), 'purchase', 'b', ['1000000', 'USD']), // too early
+      // 2 March, whole.
+      event(march(2), 'open', 'a'),
+      event(march(2, day_ms - 1), 'open', 'b'),
+      event(march(2), 'Zoo', 'a'), //                                       upper case comes first by bytes
+      event(march(2), 'é', 'a'), //                                         beyond ASCII comes last
+      event(march(2), 'purchase', 'a', ['9990000', 'USD']),
+      event(march(2), 'purchase', 'a', ['5000000', 'EUR']), //              no rate yet: counts, brings no USD
+      event(march(2), 'purchase_refunded', 'a', ['-9990000', 'USD']),
+      event(march(2), 'zero', 'a', ['0', 'USD']),
+      // 3 March has nothing. 4 March, partly covered: the window ends before 12:00.
+      event(march(4, 12 * hour_ms - 1), 'open', 'c'), //                    the last that counts
+      event(march(4, 12 * hour_ms), 'open', 'd'), //                        1 ms too late
+    ],
+    randomUUID(),
+  )
+  await clickhouse.insertEvents([testEventRow({ app_id: randomUUID(), ts_ms: march(2) })], randomUUID())
+  const window = { since_ms: march(1, 6 * hour_ms), until_ms: march(4, 12 * hour_ms) }
+  const rows = [
+    ['2026-03-01', 'open', 2, 1, 0],
+    ['2026-03-01', 'purchase', 1, 1, 9.99],
+    ['2026-03-02', 'Zoo', 1, 1, 0],
+    ['2026-03-02', 'open', 2, 2, 0],
+    ['2026-03-02', 'purchase', 2, 1, 9.99],
+    ['2026-03-02', 'purchase_refunded', 1, 1, -9.99],
+    ['2026-03-02', 'zero', 1, 1, 0],
+    ['2026-03-02', 'é', 1, 1, 0],
+    ['2026-03-04', 'open', 1, 1, 0],
+  ]
+  expect(await rowsOf(app_id, window)).toEqual(rows)
+
+  // Pages fit together, whatever their size.
+  for (const limit of [1, 2, 4, 9, 10]) {
+    const pages = []
+    for (let offset = 0; offset < 12; offset += limit)
+      pages.push(...(await rowsOf(app_id, { ...window, limit, offset })))
+    expect(pages).toEqual(rows)
+  }
+  const { meta } = await askReport(app_id, { ...window, limit: 2, offset: 50 })
+  expect(meta).toEqual({ ...window, limit: 2, offset: 50, elapsed_ms: expect.any(Number) })
+})
+
+test('money is exact where numbers are not, and is rounded to 4 places', async () => {
+  const app_id = randomUUID()
+  const money = (day: number, amounts: string[]) =>
+    amounts.map((revenue_micros) => testEventRow({ app_id, ts_ms: march(day), revenue_micros, currency: 'USD' }))
+  await clickhouse.insertEvents(
+    [
+      ...money(1, ['49']), //                                     0.000049 is 0
+      ...money(2, ['50']), //                                     0.00005 is 0.0001
+      ...money(3, ['-50']),
+      ...money(4, ['100000', '200000']), //                       0.1 + 0.2 is 0.3
+      ...money(
+        5,
+        Array.from({ length: 20_000 }, () => '1000000000000000'),
+      ), // the sum passes 2^63 micros
+    ],
+    randomUUID(),
+  )
+  const amounts = [0, 0.0001, -0.0001, 0.3, 2e13]
+  const usd = async (since_ms: number, until_ms: number) =>
+    (await askReport(app_id, { since_ms, until_ms })).rows.map(({ revenue_usd }) => revenue_usd)
+  expect(await usd(march(1), march(6))).toEqual(amounts)
+  // The same from raw rows: the only day is covered in part.
+  expect((await Promise.all([1, 2, 3, 4, 5].map((day) => usd(march(day), march(day, 1))))).flat()).toEqual(amounts)
+})
+
+test('names that look like SQL or JSON are only names', async () => {
+  const app_id = randomUUID()
+  const names = [`'; DROP TABLE events_raw_v1; --`, '{app_id:String}', '\\', `\\'`, '"', '%', '🎉', 'a\u2028b', ' ']
+  const rows = names.map((event_name) => testEventRow({ app_id, ts_ms: march(1), event_name }))
+  await clickhouse.insertEvents(rows, randomUUID())
+  const sorted = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  const window = { since_ms: march(1), until_ms: march(2) }
+  expect(await rowsOf(app_id, window)).toEqual(sorted.map((name) => ['2026-03-01', name, 1, 1, 0]))
+  for (const [offset, name] of sorted.entries()) {
+    expect(await rowsOf(app_id, { ...window, limit: 1, offset })).toEqual([['2026-03-01', name, 1, 1, 0]])
+  }
+})
+
+test('windows where no event can lie are empty', async () => {
+  const app_id = randomUUID()
+  const max = Number.MAX_SAFE_INTEGER
+  for (const [since_ms, until_ms] of [
+    [max - 5, max],
+    [-max, -max + 5],
+    [-5, 0],
+    [-5, 5],
+    [4e12, 4e12 + 300 * day_ms],
+  ] as const) {
+    expect(await rowsOf(app_id, { since_ms, until_ms })).toEqual([])
+  }
+})
+
+test('any window over any events equals brute force, page by page', async () => {
+  const span_ms = 4 * day_ms
+  const atOrNearMidnight = fc.oneof(
+    fc.integer({ min: 0, max: span_ms }),
+    fc
+      .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: -1, max: 1 }))
+      .map(([day, ms]) => Math.max(0, day * day_ms + ms)),
+  )
+  const someEvent = fc.record({
+    at_ms: atOrNearMidnight,
+    event_name: fc.constantFrom('open', 'Open', 'purchase', 'é', '\u{10000}', '\uFFFD'),
+    install_uuid: fc.constantFrom('a', 'b', 'c'),
+    micros: fc.option(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n })),
+    currency: fc.constantFrom('USD', 'EUR'),
+  })
+  const someWindow = fc
+    .tuple(atOrNearMidnight, atOrNearMidnight)
+    .filter(([a, b]) => a !== b)
+    .map(([a, b]) => ({ since: Math.min(a, b), until: Math.max(a, b) }))
+
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(someEvent, { maxLength: 60 }),
+      fc.array(someWindow, { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 1, max: 8 }),
+      async (events, windows, limit) => {
+        const app_id = randomUUID()
+        const rows = events.map(({ at_ms, event_name, install_uuid, micros, currency }) =>
+          testEventRow({
+            app_id,
+            ts_ms: march(1) + at_ms,
+            event_name,
+            install_uuid,
+            ...(micros !== null && { revenue_micros: micros.toString(), currency }),
+          }),
+        )
+        const half = Math.floor(rows.length / 2)
+        for (const part of [rows.slice(0, half), rows.slice(half)]) {
+          if (part.length > 0) await clickhouse.insertEvents(part, randomUUID())
+        }
+        for (const { since, until } of windows) {
+          const window = { since_ms: march(1) + since, until_ms: march(1) + until }
+          const expected = bruteForce(rows, window)
+          const pages = []
+          for (let offset = 0; offset <= expected.length; offset += limit) {
+            pages.push(...(await askReport(app_id, { ...window, limit, offset })).rows)
+          }
+          expect(pages).toEqual(expected)
+        }
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
+
+/** The report by the words of interface.md and decisions.md alone. */
+function bruteForce(rows: readonly EventRow[], { since_ms, until_ms }: { since_ms: number; until_ms: number }) {
+  const counted = rows.filter(({ ts_ms }) => ts_ms >= since_ms && ts_ms < until_ms)
+  const groups = Object.groupBy(counted, ({ day, event_name }) => JSON.stringify([day, event_name]))
+  return Object.values(groups)
+    .map((group) => {
+      const micros = group!
+        .filter(({ currency }) => currency === 'USD')
+        .reduce((sum, row) => sum + BigInt(row.revenue_micros!), 0n)
+      const whole = micros < 0n ? -micros : micros
+      const rounded = Number((whole + 50n) / 100n) / 10_000
+      return {
+        day: group![0]!.day,
+        event_name: group![0]!.event_name,
+        events: group!.length,
+        unique_installs: new Set(group!.map(({ install_uuid }) => install_uuid)).size,
+        revenue_usd: micros < 0n ? 0 - rounded : rounded,
+      }
+    })
+    .toSorted(
+      (a, b) => a.day.localeCompare(b.day) || Buffer.compare(Buffer.from(a.event_name), Buffer.from(b.event_name)),
+    )
+}

@@ -1,0 +1,221 @@
+import { CodedError } from '@tributary/contracts/errors'
+import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { reportApi } from '../src/app.ts'
+
+const now_ms = Date.UTC(2026, 5, 15, 12)
+const day_ms = 24 * 3600 * 1000
+const key = `srv_${'a'.repeat(48)}`
+const credential: ServerKeyCredential = {
+  key_id: 'key_1',
+  app_id: 'app_1',
+  company_id: 'co_1',
+  platform: 'ios',
+  allowed_events: [],
+  company_status: 'active',
+  monthly_quota: null,
+}
+
+/** Answers that are given one after the other; the last one holds. */
+let engine: () => Promise<never[]>
+let findServerKey: Credentials['findServerKey']
+let app: ReturnType<typeof createHttpApp>
+
+beforeEach(async () => {
+  engine = async () => []
+  findServerKey = async (given) => (given === key ? credential : null)
+  const logger = pino({ level: 'silent' })
+  app = createHttpApp({ logger })
+  await app.register(
+    reportApi({
+      clickhouse: { query: () => engine() },
+      credentials: { findServerKey: (given) => findServerKey(given) },
+      now: () => now_ms,
+      registry: new Registry(),
+      logger,
+    }),
+  )
+})
+afterEach(() => app.close())
+
+interface Ask {
+  method?: string
+  path?: string
+  authorization?: string | null
+  body?: string
+}
+async function ask({ method = 'GET', path = '/events', authorization = `Bearer ${key}`, body }: Ask) {
+  const answer = await app.inject({
+    method: method as 'GET',
+    url: `/api/v1/reports${path}`,
+    headers: authorization === null ? {} : { authorization },
+    ...(body !== undefined && { payload: body }),
+  })
+  return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? {} : answer.json() }
+}
+const refusal = async (what: Ask) => {
+  const { status, body } = await ask(what)
+  return [status, body.error]
+}
+
+test('a request without parameters asks for the last 30 days up to now, 100 rows', async () => {
+  const { status, body } = await ask({})
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    rows: [],
+    meta: {
+      since_ms: now_ms - 30 * day_ms,
+      until_ms: now_ms,
+      limit: 100,
+      offset: 0,
+      elapsed_ms: expect.toSatisfy(Number.isInteger),
+    },
+  })
+})
+
+test.each([
+  '',
+  '/',
+  '/nope',
+  '/Events',
+  '/events/',
+  '/events/x',
+  '//events',
+  '/event%73',
+  '/__proto__',
+  '/constructor',
+])('a path that is no report is unknown_report, whatever the method and key: %s', async (path) => {
+  expect(await refusal({ path })).toEqual([404, 'unknown_report'])
+  expect(await refusal({ path, method: 'POST', body: '{}' })).toEqual([404, 'unknown_report'])
+  expect(await refusal({ path, authorization: null })).toEqual([404, 'unknown_report'])
+})
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE', 'PROPFIND', 'QUERY'])(
+  'a report answers %s with method_not_allowed, before it looks at the key or the body',
+  async (method) => {
+    const answer = await ask({ method, authorization: null })
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'GET'])
+    if (method !== 'HEAD') expect(answer.body.error).toBe('method_not_allowed')
+  },
+)
+
+test('a body too large changes nothing about the method', async () => {
+  const body = 'x'.repeat(1024 * 1024)
+  expect(await refusal({ method: 'POST', body })).toEqual([405, 'method_not_allowed'])
+  expect(await refusal({ method: 'POST', body, path: '/nope' })).toEqual([404, 'unknown_report'])
+})
+
+describe('keys', () => {
+  test.each([null, '', 'Bearer', 'Bearer ', `Basic ${key}`, key, `Bearer ${key} more`, `Bearer${key}`])(
+    'an Authorization that is no bearer token is missing_bearer_token: %s',
+    async (authorization) => {
+      expect(await refusal({ authorization })).toEqual([401, 'missing_bearer_token'])
+    },
+  )
+
+  test('an unknown or revoked key is refused before the parameters are read', async () => {
+    expect(await refusal({ authorization: `Bearer srv_${'b'.repeat(48)}`, path: '/events?limit=x' })).toEqual([
+      401,
+      'invalid_or_revoked_key',
+    ])
+  })
+
+  test('a key of a suspended company is refused with company_suspended', async () => {
+    findServerKey = async () => ({ ...credential, company_status: 'suspended' })
+    expect(await refusal({ path: '/events?since_ms=x' })).toEqual([401, 'company_suspended'])
+  })
+
+  test('credentials that are away answer unavailable', async () => {
+    findServerKey = async () => {
+      throw new CodedError('unavailable', { headers: { 'retry-after': '1' } })
+    }
+    expect(await refusal({})).toEqual([503, 'unavailable'])
+  })
+})
+
+describe('parameters', () => {
+  const noIntegers = [
+    '',
+    'x',
+    'NaN',
+    '1e3',
+    '0x10',
+    '1.5',
+    ' 5',
+    '5 ',
+    '+5',
+    '%005',
+    '9007199254740993',
+    '1'.repeat(400),
+    '١',
+  ]
+
+  test.each(noIntegers)('a time that is no integer is invalid_since_until: "%s"', async (text) => {
+    expect(await refusal({ path: `/events?since_ms=${encodeURI(text)}` })).toEqual([400, 'invalid_since_until'])
+    expect(await refusal({ path: `/events?until_ms=${encodeURI(text)}` })).toEqual([400, 'invalid_since_until'])
+  })
+  test.each([...noIntegers, '0', '1001', '-1'])('a limit outside 1 to 1000 is invalid_limit: "%s"', async (text) => {
+    expect(await refusal({ path: `/events?limit=${encodeURI(text)}` })).toEqual([400, 'invalid_limit'])
+  })
+  test.each([...noIntegers, '-1'])('an offset that is no integer from 0 is invalid_offset: "%s"', async (text) => {
+    expect(await refusal({ path: `/events?offset=${encodeURI(text)}` })).toEqual([400, 'invalid_offset'])
+  })
+  test.each(['since_ms', 'until_ms', 'limit', 'offset'])('a repeated %s is refused', async (name) => {
+    const [status] = await refusal({ path: `/events?${name}=1&${name}=1` })
+    expect(status).toBe(400)
+  })
+
+  const window = (since_ms: number, until_ms: number) => `/events?since_ms=${since_ms}&until_ms=${until_ms}`
+  test('an empty or reversed window is refused, also against the defaults', async () => {
+    const code = [400, 'since_ms_must_be_less_than_until_ms']
+    expect(await refusal({ path: window(5, 5) })).toEqual(code)
+    expect(await refusal({ path: window(6, 5) })).toEqual(code)
+    expect(await refusal({ path: `/events?since_ms=${now_ms}` })).toEqual(code)
+    expect(await refusal({ path: `/events?until_ms=${now_ms - 30 * day_ms}` })).toEqual(code)
+  })
+  test('a window may be 365 days and no millisecond more', async () => {
+    expect(await refusal({ path: window(now_ms - 365 * day_ms - 1, now_ms) })).toEqual([400, 'window_too_large'])
+    expect((await ask({ path: window(now_ms - 365 * day_ms, now_ms) })).status).toBe(200)
+  })
+  test('faults are told in the order numbers, order of the window, its size, limit, offset', async () => {
+    const faults: [string, string][] = [
+      ['since_ms=9&until_ms=x&limit=0&offset=-1', 'invalid_since_until'],
+      ['since_ms=9&until_ms=8&limit=0&offset=-1', 'since_ms_must_be_less_than_until_ms'],
+      [`since_ms=0&until_ms=${now_ms}&limit=0&offset=-1`, 'window_too_large'],
+      ['since_ms=1&until_ms=2&limit=0&offset=-1', 'invalid_limit'],
+      ['since_ms=1&until_ms=2&limit=1&offset=-1', 'invalid_offset'],
+    ]
+    for (const [query, code] of faults) expect(await refusal({ path: `/events?${query}` })).toEqual([400, code])
+  })
+  test('integers at the ends of what a number holds are fine', async () => {
+    const max = Number.MAX_SAFE_INTEGER
+    for (const path of [
+      window(max - 5, max),
+      window(-max, -max + 5),
+      window(-5, 5),
+      `/events?offset=${max}&limit=1000`,
+    ]) {
+      expect((await ask({ path })).status, path).toBe(200)
+    }
+  })
+})
+
+test('a fault of the engine says internal_error and nothing else', async () => {
+  engine = async () => {
+    throw new Error('Code: 60. secret table')
+  }
+  const { status, body } = await ask({})
+  expect(status).toBe(500)
+  expect(body).toEqual({ error: 'internal_error', request_id: expect.any(String) })
+})
+
+test('an engine that is away or too busy says unavailable with Retry-After', async () => {
+  engine = async () => {
+    throw new CodedError('unavailable', { headers: { 'retry-after': '5' } })
+  }
+  const { status, headers, body } = await ask({})
+  expect([status, headers['retry-after'], body.error]).toEqual([503, '5', 'unavailable'])
+})
