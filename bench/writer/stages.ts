@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker } from '@tributary/broker/broker'
-import { partitionOf } from '@tributary/broker/partition'
+import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { topics } from '@tributary/contracts/topics'
@@ -29,7 +29,7 @@ export async function fillLog(broker: Broker, load: EventLoad, rows: number): Pr
     await broker.publish(
       numbers.map((n) => {
         const envelope = envelopeOf(load, n)
-        const partition = partitionOf(load.app_id, envelope.install_uuid, partitions)
+        const partition = installPartition(load.app_id, envelope.install_uuid, partitions)
         return { topic, partition, key: envelope.install_uuid, value: Buffer.from(JSON.stringify(envelope)) }
       }),
     )
