@@ -1,0 +1,44 @@
+import type { Envelope } from '@tributary/contracts/envelope'
+import type { RejectReason } from '@tributary/contracts/errors'
+import type { EventResult } from '@tributary/contracts/event'
+import { type AcceptedEvent, echo, findEventFault, isJsonObject } from './accept-event.ts'
+
+export interface BatchVerdict {
+  /** In the order they came; events without an `event_id` carry a minted one (backends only). */
+  accepted: AcceptedEvent[]
+  /** One per item, in request order. */
+  results: EventResult[]
+  /** How many items were rejected for which reason. */
+  rejected: Map<RejectReason, number>
+  /** Minted ids by the index of their item, so that the audit object can tell them again. */
+  minted: Record<number, string>
+}
+
+/** Accepts or rejects each item of a batch on its own; the platform rule and the allow-list have been asked before. */
+export function acceptBatch(
+  events: readonly unknown[],
+  source: Envelope['source'],
+  now_ms: number,
+  mintEventId: () => string,
+): BatchVerdict {
+  const verdict: BatchVerdict = { accepted: [], results: [], rejected: new Map(), minted: {} }
+  for (const [index, event] of events.entries()) {
+    const fault = findEventFault(event, source, now_ms)
+    if (fault) {
+      verdict.rejected.set(fault.reason, (verdict.rejected.get(fault.reason) ?? 0) + 1)
+      verdict.results.push({ event_id: echoEventId(event), status: 'rejected', ...fault })
+      continue
+    }
+    let accepted = event as AcceptedEvent
+    if (typeof accepted.event_id !== 'string') {
+      verdict.minted[index] = mintEventId()
+      accepted = { ...accepted, event_id: verdict.minted[index] }
+    }
+    verdict.accepted.push(accepted)
+    verdict.results.push({ event_id: accepted.event_id as string, status: 'accepted' })
+  }
+  return verdict
+}
+
+const echoEventId = (event: unknown): string | null =>
+  isJsonObject(event) && typeof event.event_id === 'string' ? echo(event.event_id) : null

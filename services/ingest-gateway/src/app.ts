@@ -1,0 +1,35 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { GroupCommit } from '@tributary/audit-store/group-commit'
+import type { Broker } from '@tributary/broker/broker'
+import type { Credentials } from '@tributary/postgres/credentials'
+import type { FastifyPluginAsync } from 'fastify'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { eventRoute } from './event-route.ts'
+import { observeRequests } from './observe-requests.ts'
+import { s2sBulkRoute } from './s2s-bulk-route.ts'
+import { s2sEventRoute } from './s2s-event-route.ts'
+
+export interface GatewayDeps {
+  credentials: Credentials
+  /** Holds the objects of backend requests; those of SDK requests go through `groupCommit`. */
+  audit: AuditStore
+  groupCommit: Pick<GroupCommit, 'append'>
+  broker: Pick<Broker, 'publish'>
+  /** Partition count of `events.accepted.v1`. */
+  partitions: number
+  now: () => number
+  registry: Registry
+  logger: Logger
+  gateway_id: string
+}
+
+/** `POST /event`, `/s2s/event`, `/s2s/events/bulk` (interface.md "Endpoints") as a fastify plugin. */
+export const ingestGateway =
+  (deps: GatewayDeps): FastifyPluginAsync =>
+  async (app) => {
+    observeRequests(app, deps)
+    eventRoute(app, deps)
+    s2sEventRoute(app, deps)
+    s2sBulkRoute(app, deps)
+  }

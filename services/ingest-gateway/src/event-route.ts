@@ -1,0 +1,63 @@
+import { CodedError } from '@tributary/contracts/errors'
+import type { BatchReply } from '@tributary/contracts/event'
+import { limits } from '@tributary/contracts/limits'
+import { acceptBatch } from '@tributary/domain/accept-batch'
+import type { FastifyInstance } from 'fastify'
+import type { GatewayDeps } from './app.ts'
+import { auditLine } from './audit-line.ts'
+import { audited, published } from './durable.ts'
+import { toRecords } from './envelopes.ts'
+import { readBatch } from './read-batch.ts'
+import { readBody } from './read-body.ts'
+import { auditHead, requestFacts } from './request-facts.ts'
+import { authenticateSdk, requireAuthHeaders } from './sdk-auth.ts'
+
+/** POST /event. 200 means that the audit store and the log both hold every accepted event. */
+export function eventRoute(app: FastifyInstance, { credentials, groupCommit, broker, partitions, now }: GatewayDeps) {
+  // 1. auth headers present (requireAuthHeaders), 2. size on the wire (bodyLimit)
+  const options = { bodyLimit: limits.sdk_body_bytes_max, onRequest: requireAuthHeaders }
+  app.post('/event', options, async (request): Promise<BatchReply> => {
+    const wire = request.body as Buffer | undefined
+    if (!wire || wire.length === 0) throw new CodedError('empty_body') // 3.
+    request.ingest.bytes = wire.length
+    const received_at_ms = now()
+    const { app_id, company_id, platform } = await authenticateSdk(credentials, request.headers, wire) // 4.
+    Object.assign(request.ingest, { app_id, company_id })
+    const body = await readBody(wire, {
+      encoding: request.headers['content-encoding'],
+      inflated_bytes_max: limits.sdk_inflated_bytes_max,
+      too_large: 'decompressed_too_large',
+    }) // 5.
+    if (body.length === 0) throw new CodedError('empty_body')
+    const { events, sent_at_ms, raw_events } = readBatch(body) // 6.
+    const { accepted, rejected, results } = acceptBatch(events, 'sdk', received_at_ms, neverMinted) // 7.
+
+    // 8. the monthly quota of the accepted events comes here: 429 before anything is written
+    // 9. audit: a crash after this leaves a line whose events the client sends again
+    const facts = requestFacts(request, received_at_ms)
+    const member = auditLine(auditHead(facts), wire, body)
+    const { audit_key, durable } = groupCommit.append({ company_id, app_id, received_at_ms, member })
+    await audited(durable)
+    // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
+    const shared = {
+      v: 1 as const,
+      company_id,
+      app_id,
+      platform,
+      source: 'sdk' as const,
+      ...facts,
+      sent_at_ms,
+      audit_key,
+    }
+    const records = toRecords(shared, accepted, rejected.size === 0 ? raw_events : null, partitions)
+    if (records.length > 0) await published(broker.publish(records))
+    // 11. answer
+    Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })
+    return { accepted: accepted.length, rejected: results.length - accepted.length, results, audit_key }
+  })
+}
+
+/** An SDK event without an id was rejected as `bad_event_id`. */
+const neverMinted = (): never => {
+  throw new Error('an SDK event was accepted without its event_id')
+}

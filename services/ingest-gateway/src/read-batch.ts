@@ -1,0 +1,65 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { isJsonObject } from '@tributary/domain/accept-event'
+import { parseJson } from '@tributary/service-kit/http'
+
+export interface SdkBatch {
+  events: unknown[]
+  /** Rounded to an integer; undefined when absent or no finite number. */
+  sent_at_ms: number | undefined
+  /** The client's own bytes of the `events` array, null when they could not be told for certain. */
+  raw_events: Buffer | null
+}
+
+/**
+ * The batch in a body: 400 `bad_json`, then `bad_batch_shape` for anything but 1 to 500 events with a numeric
+ * `sent_at_ms` or none.
+ */
+export function readBatch(body: Buffer): SdkBatch {
+  const batch = readPlainBatch(body) ?? readAnyBatch(parseJson(body))
+  if (batch.events.length === 0 || batch.events.length > limits.sdk_batch_events_max) {
+    throw new CodedError('bad_batch_shape', { field: 'events', message: 'A batch holds 1 to 500 events.' })
+  }
+  return batch
+}
+
+const plainHead =
+  /^[ \t\n\r]*\{[ \t\n\r]*(?:"sent_at_ms"[ \t\n\r]*:[ \t\n\r]*(0|[1-9]\d{0,14})[ \t\n\r]*,[ \t\n\r]*)?"events"[ \t\n\r]*:[ \t\n\r]*(?=\[)/
+const plainTail =
+  /\][ \t\n\r]*(?:,[ \t\n\r]*"sent_at_ms"[ \t\n\r]*:[ \t\n\r]*(0|[1-9]\d{0,14})[ \t\n\r]*)?\}[ \t\n\r]*$/
+/** Enough for both patterns as every SDK writes them; longer ones go the general way. */
+const plain_edge_bytes = 96
+
+/**
+ * The form every SDK sends: `{"events":[...],"sent_at_ms":1}`, in either order, and nothing else. What lies between
+ * head and tail is parsed on its own: when that is one JSON value, the body is an object of just these two members, so
+ * the slice is the array (no duplicate key or escape can hide). When it is not, the general way decides.
+ */
+function readPlainBatch(body: Buffer): SdkBatch | null {
+  const head = plainHead.exec(body.toString('latin1', 0, plain_edge_bytes))
+  if (!head) return null
+  const edge = body.toString('latin1', Math.max(head[0].length, body.length - plain_edge_bytes))
+  const tail = plainTail.exec(edge)
+  if (!tail || (head[1] !== undefined && tail[1] !== undefined)) return null
+  const raw_events = body.subarray(head[0].length, body.length - tail[0].length + 1)
+  try {
+    const sent = head[1] ?? tail[1]
+    const events = parseJson(raw_events) as unknown[]
+    return { events, sent_at_ms: sent === undefined ? undefined : Number(sent), raw_events }
+  } catch {
+    return null
+  }
+}
+
+function readAnyBatch(body: unknown): SdkBatch {
+  if (!isJsonObject(body) || !Array.isArray(body.events)) {
+    throw new CodedError('bad_batch_shape', {
+      field: 'events',
+      message: 'The body is an object with an array `events`.',
+    })
+  }
+  const sent = body.sent_at_ms ?? undefined
+  if (sent !== undefined && typeof sent !== 'number') throw new CodedError('bad_batch_shape', { field: 'sent_at_ms' })
+  const rounded = sent === undefined ? undefined : Math.round(sent)
+  return { events: body.events, sent_at_ms: Number.isSafeInteger(rounded) ? rounded : undefined, raw_events: null }
+}

@@ -1,0 +1,32 @@
+import { limits } from '@tributary/contracts/limits'
+import type { FastifyRequest } from 'fastify'
+
+/** The facts of a request that are stored with its events and in its audit line; headers are cut to a bounded length. */
+export interface RequestFacts {
+  received_at_ms: number
+  ip: string
+  user_agent: string
+  sdk: string
+  sdk_platform: string
+}
+
+export function requestFacts(request: FastifyRequest, received_at_ms: number): RequestFacts {
+  const { headers } = request
+  return {
+    received_at_ms,
+    ip: request.ip ?? '',
+    user_agent: headerText(headers['user-agent']),
+    sdk: headerText(headers['x-service-sdk']),
+    sdk_platform: headerText(headers['x-service-platform']),
+  }
+}
+
+const headerText = (value: string | string[] | undefined): string =>
+  typeof value === 'string' ? value.slice(0, limits.stored_header_chars_max) : ''
+
+/** Up to and including `"body":`; the body's own bytes and a `}` follow. Keys are those of the headers they came in. */
+export function auditHead(facts: RequestFacts, more: Record<string, unknown> = {}): string {
+  const { received_at_ms, ip, user_agent, sdk, sdk_platform } = facts
+  const headers = { 'user-agent': user_agent, 'x-service-sdk': sdk, 'x-service-platform': sdk_platform }
+  return `${JSON.stringify({ ...more, received_at_ms, ip, headers }).slice(0, -1)},"body":`
+}

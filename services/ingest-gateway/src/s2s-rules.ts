@@ -1,0 +1,14 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { findForbiddenName } from '@tributary/domain/allow-list'
+import { namesOtherPlatform } from '@tributary/domain/platform-rule'
+import type { ServerKeyCredential } from '@tributary/postgres/credentials'
+
+/** What refuses a whole S2S request before any event is judged: the platform rule (400), then the allow-list (403). */
+export function requireKeyFits(events: readonly unknown[], { platform, allowed_events }: ServerKeyCredential): void {
+  if (events.some((event) => namesOtherPlatform(event, platform))) {
+    throw new CodedError('s2s_app_platform_mismatch', { message: `The key belongs to an app of platform ${platform}.` })
+  }
+  if (findForbiddenName(events, allowed_events) !== null) {
+    throw new CodedError('event_not_allowed_by_key', { field: 'event_name' })
+  }
+}
