@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { AuditStore } from './audit-store.ts'
+import { createDirectories } from './directories.ts'
+import { objectPath } from './object-path.ts'
+
+const hasCode = (error: unknown, ...codes: string[]) => codes.includes((error as NodeJS.ErrnoException).code ?? '')
+
+/**
+ * Write-once objects as files of a folder, for one process. An object appears under its name whole and durable or not
+ * at all: written and synced beside, then linked, which never replaces, then its directory is synced.
+ */
+export async function openFolderAuditStore({ dir }: { dir: string }): Promise<AuditStore> {
+  const root = resolve(dir)
+  const unfinished = join(root, '.tmp')
+  await openRoot(root, unfinished)
+  const directories = createDirectories(root)
+  const putting = new Set<Promise<unknown>>()
+  const prefix = randomBytes(6).toString('hex')
+  let files = 0
+  let closed = false
+
+  const nextFile = () => join(unfinished, `${prefix}-${++files}`)
+  const writeDurably = (path: string, content: Buffer) =>
+    writeFile(path, content, { flag: 'wx', mode: 0o600, flush: true })
+
+  async function put(key: string, content: Buffer): Promise<'created' | 'exists'> {
+    const target = join(root, objectPath(key))
+    const directory = dirname(target)
+    const file = nextFile()
+    try {
+      await Promise.all([writeDurably(file, content), directories.ensure(directory)])
+      const outcome = await linkOnce(file, target, directory)
+      // Also when it exists: whoever linked it may not have synced yet.
+      await Promise.all([directories.sync(directory), unlink(file)])
+      return outcome
+    } catch (error) {
+      await rm(file, { force: true }).catch(() => {})
+      throw error
+    }
+  }
+
+  async function linkOnce(file: string, target: string, directory: string): Promise<'created' | 'exists'> {
+    for (let again = true; ; again = false) {
+      try {
+        await link(file, target)
+        return 'created'
+      } catch (error) {
+        if (hasCode(error, 'EEXIST')) return 'exists'
+        if (!again || !hasCode(error, 'ENOENT')) throw error
+      }
+      // An operator has removed old days by hand.
+      directories.forget()
+      await directories.ensure(directory)
+    }
+  }
+
+  function assertOpen() {
+    if (closed) throw new Error('the audit store is closed')
+  }
+
+  return {
+    async putOnce(key, content) {
+      assertOpen()
+      const done = put(key, content)
+      putting.add(done)
+      return done.finally(() => putting.delete(done))
+    },
+    async get(key) {
+      assertOpen()
+      try {
+        return await readFile(join(root, objectPath(key)))
+      } catch (error) {
+        if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG')) return null
+        throw error
+      }
+    },
+    async checkHealth() {
+      assertOpen()
+      const file = nextFile()
+      await writeDurably(file, Buffer.from('health'))
+      await unlink(file)
+    },
+    async close() {
+      closed = true
+      await Promise.allSettled(putting)
+    },
+  }
+}
+
+/** Makes the folder durably, and drops what a killed process left half-written. */
+async function openRoot(root: string, unfinished: string): Promise<void> {
+  const made = await mkdir(root, { recursive: true, mode: 0o700 })
+  await mkdir(unfinished, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(unfinished)) await rm(join(unfinished, name), { force: true })
+  if (made === undefined) return
+  const { sync } = createDirectories(root)
+  for (let path = root; ; path = dirname(path)) {
+    await sync(dirname(path))
+    if (path === resolve(made)) return
+  }
+}

@@ -1,0 +1,118 @@
+import { type Database, open } from 'lmdb'
+import type { KeyValue } from './key-value.ts'
+import { hitSlidingWindow } from './sliding-window.ts'
+
+export interface EmbeddedKeyValueOptions {
+  dir: string
+  now: () => number
+}
+
+export interface EmbeddedKeyValue extends KeyValue {
+  /** Forgets what has expired, in memory and on disk; runs by itself once a minute. Returns the keys forgotten. */
+  sweep(): Promise<number>
+}
+
+interface Entry {
+  expires_at_ms: number
+}
+interface Counter extends Entry {
+  total: number
+}
+interface Window extends Entry {
+  hits: number[]
+}
+
+const sweep_interval_ms = 60_000
+
+/**
+ * Counters in a folder, for one process: every step is done in memory, so it is atomic, and is committed to lmdb before
+ * the call resolves. That survives a kill of the process; a power cut may take the last moment, as with Redis.
+ */
+export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions): Promise<EmbeddedKeyValue> {
+  const env = open({ path: dir })
+  const health = env.openDB<number, string>({ name: 'health' })
+  const counters = openShelf<Counter>(env.openDB({ name: 'counters' }), now)
+  const windows = openShelf<Window>(env.openDB({ name: 'windows' }), now)
+  let closing: Promise<void> | null = null
+
+  async function sweep(): Promise<number> {
+    const forgotten = await Promise.all([counters.sweep(), windows.sweep()])
+    return forgotten[0] + forgotten[1]
+  }
+  // A sweep that fails leaves keys that count as gone anyway; the next one takes them.
+  const sweeping = setInterval(() => void sweep().catch(() => {}), sweep_interval_ms).unref()
+
+  function assertOpen() {
+    if (closing !== null) throw new Error('the key-value store is closed')
+  }
+
+  async function close() {
+    clearInterval(sweeping)
+    await env.close()
+  }
+
+  return {
+    async addCapped(key, n, cap, ttl_ms) {
+      assertOpen()
+      const known = counters.get(key)
+      const total = Math.max(0, (known?.total ?? 0) + n)
+      if (n > 0 && cap !== null && total > cap) return { added: false, total: known?.total ?? 0 }
+      await counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
+      return { added: true, total }
+    },
+    async hitWindow(key, limit, window_ms) {
+      assertOpen()
+      const hits = windows.get(key)?.hits ?? []
+      const { expires_at_ms, ...hit } = hitSlidingWindow({ hits }, limit, window_ms, now())
+      if (hit.allowed) await windows.put(key, { hits, expires_at_ms })
+      return hit
+    },
+    async get(key) {
+      assertOpen()
+      return counters.get(key)?.total ?? null
+    },
+    async checkHealth() {
+      assertOpen()
+      await committed(health.put('seen_ms', now()))
+      await health.flushed
+    },
+    close() {
+      closing ??= close()
+      return closing
+    },
+    sweep,
+  }
+}
+
+/** Entries in memory, each change on its way to lmdb. Loads what has not expired. */
+function openShelf<E extends Entry>(database: Database<E, string>, now: () => number) {
+  const entries = new Map<string, E>()
+  for (const { key, value } of database.getRange({})) entries.set(key, value)
+
+  return {
+    get(key: string): E | undefined {
+      const entry = entries.get(key)
+      return entry !== undefined && entry.expires_at_ms > now() ? entry : undefined
+    },
+    async put(key: string, entry: E): Promise<void> {
+      entries.set(key, entry)
+      await committed(database.put(key, entry))
+    },
+    async sweep(): Promise<number> {
+      const gone = [...entries].filter(([, { expires_at_ms }]) => expires_at_ms <= now())
+      for (const [key] of gone) entries.delete(key)
+      await committed(Promise.all(gone.map(([key]) => database.remove(key))))
+      return gone.length
+    },
+  }
+}
+
+/** Rejects with the cause that lmdb hides in a promise of its own, which left alone would end the process. */
+async function committed(write: Promise<unknown>): Promise<void> {
+  try {
+    await write
+  } catch (error) {
+    const cause = await (error as { commitError?: Promise<never> }).commitError?.catch((inner: unknown) => inner)
+    throw new Error('the key-value store could not be written', { cause: cause ?? error })
+  }
+}
