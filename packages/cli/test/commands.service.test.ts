@@ -1,0 +1,267 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Received, type Reply, startService } from './fake-service.ts'
+import { fileWith, tributary } from './run-tributary.ts'
+
+const token = 'a-token-of-the-admin'
+const company = {
+  company_id: 'co_1',
+  company_key: 'co_live_1',
+  name: 'Air\u001b[31m line',
+  plan: 'free',
+  monthly_quota: 1_000_000,
+  status: 'active',
+}
+const idle = { name: 'event-writer', topic: 'events.accepted.v1', lag: 0, oldest_unwritten_ms: null }
+const ready = { ready: true, consumers: [idle], bindings: { database: { status: 'ok', latency_ms: 1 } } }
+
+async function service(routes: Record<string, (request: Received) => Reply>) {
+  const started = await startService((request) => {
+    const route = routes[`${request.method} ${request.path}`]
+    if (request.path.startsWith('/admin') && request.headers.authorization !== `Bearer ${token}`) {
+      return { status: 401, body: { error: 'invalid_admin_token' } }
+    }
+    return route?.(request) ?? { status: 404, body: { error: 'not_found' } }
+  })
+  onTestFinished(() => started.close())
+  return { TRIBUTARY_URL: started.url, TRIBUTARY_ADMIN_TOKEN: token }
+}
+
+const sent = ({ body }: Received) => JSON.parse(body.toString())
+
+async function emptyFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+describe('tributary company, app, key', () => {
+  it('answers with --json exactly what the admin API says', async () => {
+    const created = { company_id: 'co_1', company_key: 'co_live_1', plan: 'growth', monthly_quota: null }
+    const app = { app_id: 'app_1', app_key: 'app_live_1', signing_secret: 's' }
+    const key = { key_id: 'key_1', key: 'srv_1', label: 'billing', allowed_events: ['purchase', 'refund'] }
+    const listed = {
+      key_id: 'key_1',
+      label: 'billing',
+      allowed_events: [],
+      display: 'srv_1a2b...9f8e',
+      status: 'active',
+      created_at_ms: 5,
+    }
+    const asked: unknown[] = []
+    const take = (body: unknown) => (request: Received) => {
+      asked.push(sent(request))
+      return { status: 201, body }
+    }
+    const env = await service({
+      'POST /admin/api/v1/companies': take(created),
+      'GET /admin/api/v1/companies': () => ({ status: 200, body: { companies: [company] } }),
+      'POST /admin/api/v1/companies/co_1/suspend': take({ company_id: 'co_1', status: 'suspended' }),
+      'POST /admin/api/v1/companies/co_1/reinstate': take({ company_id: 'co_1', status: 'active' }),
+      'POST /admin/api/v1/apps': take(app),
+      'POST /admin/api/v1/keys': take(key),
+      'GET /admin/api/v1/keys?app_id=app_1': () => ({ status: 200, body: { keys: [listed] } }),
+      'POST /admin/api/v1/keys/key_1/revoke': take({ key_id: 'key_1', status: 'revoked' }),
+    })
+    const answers: unknown[] = []
+    for (const words of [
+      'company create --name Air --plan growth --quota 5',
+      'company list',
+      'company suspend co_1',
+      'company reinstate co_1',
+      'app create --company co_1 --name A --platform ios --bundle-id b --store-id 1 --provider-token t',
+      'key create --app app_1 --label billing --allow purchase,refund',
+      'key list --app app_1',
+      'key revoke key_1',
+    ]) {
+      const run = await tributary([...words.split(' '), '--json'], env)
+      expect(run).toMatchObject({ code: 0, stderr: '' })
+      answers.push(JSON.parse(run.stdout))
+    }
+    expect(answers).toEqual([
+      created,
+      { companies: [company] },
+      { company_id: 'co_1', status: 'suspended' },
+      { company_id: 'co_1', status: 'active' },
+      app,
+      key,
+      { keys: [listed] },
+      { key_id: 'key_1', status: 'revoked' },
+    ])
+    expect(asked.filter((body) => Object.keys(body as object).length > 0)).toEqual([
+      { name: 'Air', plan: 'growth', monthly_quota: 5 },
+      { company_id: 'co_1', name: 'A', platform: 'ios', bundle_id: 'b', store_id: '1', provider_token: 't' },
+      { app_id: 'app_1', label: 'billing', allowed_events: ['purchase', 'refund'] },
+    ])
+  })
+
+  it('prints names without their control characters', async () => {
+    const env = await service({
+      'GET /admin/api/v1/companies': () => ({ status: 200, body: { companies: [company] } }),
+    })
+    const run = await tributary(['company', 'list'], env)
+    expect(run.stdout).toContain('Air?[31m line')
+  })
+
+  it('hands on the code of the service and takes the token from the data folder', async () => {
+    const env = await service({
+      'POST /admin/api/v1/companies/co_9/suspend': () => ({ status: 404, body: { error: 'unknown_company' } }),
+    })
+    const folder = await emptyFolder()
+    await writeFile(join(folder, 'admin-token'), `${token}\n`)
+    const from_folder = { TRIBUTARY_URL: env.TRIBUTARY_URL, TRIBUTARY_DATA_DIR: folder }
+    const unknown = await tributary(['company', 'suspend', 'co_9', '--json'], from_folder)
+    expect(unknown).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(unknown.stderr)).toEqual({ error: 'unknown_company', message: 'There is no such company.' })
+
+    const wrong = await tributary(['company', 'list', '--json'], { ...env, TRIBUTARY_ADMIN_TOKEN: 'x'.repeat(20) })
+    expect(JSON.parse(wrong.stderr)).toMatchObject({ error: 'invalid_admin_token' })
+    const none = await tributary(['company', 'list', '--json'], { TRIBUTARY_DATA_DIR: await emptyFolder() })
+    expect(JSON.parse(none.stderr)).toMatchObject({ error: 'no_admin_token' })
+  })
+})
+
+describe('every command', () => {
+  it('says "unavailable" when the service is away', async () => {
+    const env = { TRIBUTARY_URL: 'http://127.0.0.1:1', TRIBUTARY_ADMIN_TOKEN: token }
+    for (const words of ['company list', 'status', 'status --wait --timeout 0', 'reports events --key srv_1']) {
+      const run = await tributary([...words.split(' '), '--json'], env)
+      expect(run).toMatchObject({ code: 1, stdout: '' })
+      expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unavailable' })
+    }
+  })
+
+  it('ends with 2 when it was typed wrongly', async () => {
+    const jsonl = await fileWith('a.jsonl', '')
+    for (const words of [
+      '',
+      'nonsense',
+      'company',
+      'company create',
+      'company create --name A --plan gold',
+      'app create --company c --name A --platform windows',
+      'reports events --key k --since 2013-02-30',
+      'reports events --key k --limit many',
+      'backfill --key k',
+      `backfill --key k ${jsonl} --map revenue`,
+      'status --wait --timeout soon',
+    ]) {
+      const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--json'])
+      expect({ words, ...run }).toMatchObject({ words, code: 2, stdout: '' })
+      expect(JSON.parse(run.stderr)).toMatchObject({ error: 'usage', message: expect.any(String) })
+    }
+  })
+
+  it('has --help', async () => {
+    const commands = ['', 'company create', 'company list', 'company suspend', 'company reinstate', 'app create']
+    const more = ['key create', 'key list', 'key revoke', 'status', 'send', 'backfill', 'reports events', 'config']
+    for (const words of [...commands, ...more, 'doctor']) {
+      const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
+      expect(run).toMatchObject({ code: 0, stderr: '' })
+      expect(run.stdout).toContain(`Usage: tributary ${words}`.trim())
+      if (words !== '') expect(run.stdout).toContain('--json')
+    }
+  })
+
+  it('names a file that is not there', async () => {
+    const run = await tributary(['backfill', '--key', 'k', '--json', '/nowhere/a.jsonl'])
+    expect(JSON.parse(run.stderr)).toEqual({
+      error: 'file_not_found',
+      message: expect.stringContaining('/nowhere/a.jsonl'),
+    })
+  })
+})
+
+describe('tributary status', () => {
+  it('waits until every lag is 0', async () => {
+    let lag = 3
+    const env = await service({
+      'GET /admin/api/v1/status': () => {
+        const body = { ...ready, consumers: [{ ...idle, lag, oldest_unwritten_ms: lag === 0 ? null : 10 }] }
+        lag = Math.max(0, lag - 1)
+        return { status: 200, body }
+      },
+    })
+    const run = await tributary(['status', '--wait', '--json'], env)
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(run.stdout)).toEqual(ready)
+  })
+
+  it('ends with 1 when the lag stays until --timeout, and says who is behind', async () => {
+    const env = await service({
+      'GET /admin/api/v1/status': () => ({ status: 200, body: { ...ready, consumers: [{ ...idle, lag: 7 }] } }),
+    })
+    const run = await tributary(['status', '--wait', '--timeout', '0.3', '--json'], env)
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(run.stderr)).toEqual({ error: 'timeout', message: expect.stringContaining('event-writer has 7') })
+  })
+})
+
+describe('tributary reports events', () => {
+  it('asks with its key for the window in Unix ms and answers the report', async () => {
+    const report = {
+      rows: [{ day: '2013-01-01', event_name: 'departure', events: 3, unique_installs: 2, revenue_usd: 14.5 }],
+      meta: { since_ms: 1356998400000, until_ms: 1359676800000, limit: 10, offset: 0, elapsed_ms: 3 },
+    }
+    const path = '/api/v1/reports/events?since_ms=1356998400000&until_ms=1359676800000&limit=10'
+    const env = await service({
+      [`GET ${path}`]: ({ headers }) =>
+        headers.authorization === 'Bearer srv_1' ? { status: 200, body: report } : { status: 401, body: {} },
+    })
+    const words = 'reports events --key srv_1 --since 2013-01-01 --until 1359676800000 --limit 10'.split(' ')
+    const json = await tributary([...words, '--json'], env)
+    expect(JSON.parse(json.stdout)).toEqual(report)
+    const text = await tributary(words, env)
+    expect(text.stdout).toBe(
+      'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',
+    )
+  })
+})
+
+describe('tributary config', () => {
+  it('shows every setting with its present value and no secret', async () => {
+    const run = await tributary(['config', '--json'], { TRIBUTARY_ADMIN_TOKEN: token, TRIBUTARY_PORT: '9000' })
+    const { settings } = JSON.parse(run.stdout) as { settings: { name: string; value: string | null }[] }
+    const valueOf = (name: string) => settings.find((one) => one.name === name)?.value
+    expect(valueOf('TRIBUTARY_PORT')).toBe('9000')
+    expect(valueOf('TRIBUTARY_ADMIN_TOKEN')).toBe('********')
+    expect(valueOf('TRIBUTARY_URL')).toBeNull()
+    expect(run.stdout).not.toContain(token)
+  })
+})
+
+describe('tributary doctor', () => {
+  it('finds nothing wrong with a service that is well', async () => {
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: ready.bindings } }),
+    })
+    const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: await emptyFolder() })
+    expect({ code: run.code, ...JSON.parse(run.stdout) }).toMatchObject({ code: 0, ok: true })
+  })
+
+  it('names what is wrong and how to mend it, and ends with 1', async () => {
+    const env = await service({
+      'GET /health': () => ({
+        status: 200,
+        headers: { date: new Date(0).toUTCString() },
+        body: { status: 'degraded', bindings: { queues: { status: 'down', latency_ms: 1 } } },
+      }),
+    })
+    const folder = await emptyFolder()
+    await mkdir(join(folder, 'data'))
+    await writeFile(join(folder, 'data', 'admin-token'), token)
+    await chmod(join(folder, 'data', 'admin-token'), 0o644)
+    const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: join(folder, 'data') })
+    const { ok, checks } = JSON.parse(run.stdout) as {
+      ok: boolean
+      checks: { name: string; ok: boolean; mend: string }[]
+    }
+    const failed = checks.filter((check) => !check.ok)
+    expect({ code: run.code, ok }).toEqual({ code: 1, ok: false })
+    expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'clock'])
+    expect(failed.every(({ mend }) => mend.length > 0)).toBe(true)
+    expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
+  })
+})

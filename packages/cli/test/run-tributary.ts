@@ -1,0 +1,38 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+
+const main = join(import.meta.dirname, '..', 'src', 'main.ts')
+
+export interface Run {
+  child: ChildProcess
+  ended: Promise<{ code: number | null; stdout: string; stderr: string }>
+}
+
+/** Starts the command as a process of its own, with nothing of our environment but PATH. */
+export function startTributary(args: readonly string[], env: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(
+    ([stdout, stderr, [code]]) => ({ code, stdout, stderr }),
+  )
+  return { child, ended }
+}
+
+/** Runs the command to its end. */
+export const tributary = (args: readonly string[], env: Record<string, string> = {}) => startTributary(args, env).ended
+
+/** A file with this content in a folder of its own, gone after the test. */
+export async function fileWith(name: string, content: string | Buffer): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, name)
+  await writeFile(path, content)
+  return path
+}
