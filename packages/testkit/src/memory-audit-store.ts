@@ -1,0 +1,27 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+
+export interface MemoryAuditStore extends AuditStore {
+  objects: Map<string, Buffer>
+  /** When set, every write rejects with it. */
+  fault: Error | null
+}
+
+/** An audit store without disk, for tests that look into it or let it fail; never ready. */
+export function memoryAuditStore(): MemoryAuditStore {
+  const store: MemoryAuditStore = {
+    objects: new Map(),
+    fault: null,
+    async putOnce(key, content) {
+      if (store.fault) throw store.fault
+      if (store.objects.has(key)) return 'exists'
+      store.objects.set(key, content)
+      return 'created'
+    },
+    get: async (key) => store.objects.get(key) ?? null,
+    checkHealth: async () => {
+      throw new Error('an audit store in memory is never ready: it is for tests')
+    },
+    close: async () => {},
+  }
+  return store
+}

@@ -1,0 +1,87 @@
+import { gunzipSync } from 'node:zlib'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { topics } from '@tributary/contracts/topics'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { buildTenant, memoryCredentials, signedHeaders } from '@tributary/testkit/builders'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryBroker } from '@tributary/testkit/memory-broker'
+import { type Logger, pino } from 'pino'
+import { Registry } from 'prom-client'
+import { ingestGateway } from '../src/app.ts'
+
+const partitions = 4
+
+/** A gateway over stores in memory, with what a test does to them: two tenants, a clock, a log that may fail. */
+export async function openGateway() {
+  const now_ms = Date.UTC(2026, 5, 1, 12)
+  const tenant = buildTenant('android')
+  const other = buildTenant('ios')
+  const audit = memoryAuditStore()
+  const broker = memoryBroker(partitions, () => now_ms)
+  const log = { fault: null as Error | null, audit_objects_before: 0 }
+  const logLines: string[] = []
+  const logger: Logger = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
+  const registry = new Registry()
+  let objects = 0
+  const app = createHttpApp({ logger })
+  await app.register(
+    ingestGateway({
+      credentials: memoryCredentials([tenant, other]),
+      audit,
+      // one object for each request, so that a test sees what was written for it
+      groupCommit: {
+        append: ({ company_id, app_id, member }) => {
+          const audit_key = `audit/2026/06/01/${company_id}/${app_id}/${now_ms}-test-${objects++}.jsonl.gz`
+          return { audit_key, durable: audit.putOnce(audit_key, member).then(() => {}) }
+        },
+      },
+      broker: {
+        async publish(records) {
+          log.audit_objects_before = audit.objects.size
+          if (log.fault) throw log.fault
+          await broker.publish(records)
+        },
+      },
+      partitions,
+      now: () => now_ms,
+      registry,
+      logger,
+      gateway_id: 'test',
+    }),
+  )
+  const records = () =>
+    Array.from({ length: partitions }, (_, n) => broker.records(topics.eventsAccepted.name, n)).flat()
+  const call = (url: string, headers: Record<string, string>, body: Buffer | string | undefined) =>
+    app.inject({ method: 'POST', url, headers, payload: body })
+
+  return {
+    app,
+    audit,
+    log,
+    logLines,
+    now_ms,
+    other,
+    registry,
+    tenant,
+    /** What the log holds, parsed. */
+    envelopes: (): Envelope[] => records().map(({ value }) => JSON.parse(value.toString())),
+    records,
+    /** The lines of all `.jsonl.gz` audit objects. */
+    auditLines: (): string[] =>
+      [...audit.objects]
+        .filter(([key]) => key.endsWith('.jsonl.gz'))
+        .flatMap(([, member]) => gunzipSync(member).toString().trimEnd().split('\n')),
+    /** A correctly signed `/event` request. */
+    event: (body: Buffer | string, headers: Record<string, string> = {}, as = tenant) =>
+      call('/event', { ...signedHeaders(as, body), ...headers }, body),
+    /** A JSON request to an S2S route with the tenant's key. */
+    s2s: (url: string, body: unknown, headers: Record<string, string> = {}, as = tenant) =>
+      call(
+        url,
+        { authorization: `Bearer ${as.server_key}`, ...headers },
+        Buffer.isBuffer(body) || typeof body === 'string' ? body : JSON.stringify(body),
+      ),
+    call,
+  }
+}
+export type Gateway = Awaited<ReturnType<typeof openGateway>>
