@@ -135,7 +135,7 @@ describe('every command', () => {
 
   it('ends with 2 when it was typed wrongly', async () => {
     const jsonl = await fileWith('a.jsonl', '')
-    for (const words of [
+    const typed = [
       '',
       'nonsense',
       'company',
@@ -147,22 +147,24 @@ describe('every command', () => {
       'backfill --key k',
       `backfill --key k ${jsonl} --map revenue`,
       'status --wait --timeout soon',
-    ]) {
+    ].map(async (words) => {
       const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--json'])
       expect({ words, ...run }).toMatchObject({ words, code: 2, stdout: '' })
       expect(JSON.parse(run.stderr)).toMatchObject({ error: 'usage', message: expect.any(String) })
-    }
+    })
+    await Promise.all(typed)
   })
 
   it('has --help', async () => {
     const commands = ['', 'company create', 'company list', 'company suspend', 'company reinstate', 'app create']
     const more = ['key create', 'key list', 'key revoke', 'status', 'send', 'backfill', 'reports events', 'config']
-    for (const words of [...commands, ...more, 'doctor']) {
+    const asked = [...commands, ...more, 'doctor'].map(async (words) => {
       const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
       expect(run).toMatchObject({ code: 0, stderr: '' })
       expect(run.stdout).toContain(`Usage: tributary ${words}`.trim())
       if (words !== '') expect(run.stdout).toContain('--json')
-    }
+    })
+    await Promise.all(asked)
   })
 
   it('names a file that is not there', async () => {
@@ -224,10 +226,10 @@ describe('tributary config', () => {
   it('shows every setting with its present value and no secret', async () => {
     const run = await tributary(['config', '--json'], { TRIBUTARY_ADMIN_TOKEN: token, TRIBUTARY_PORT: '9000' })
     const { settings } = JSON.parse(run.stdout) as { settings: { name: string; value: string | null }[] }
-    const valueOf = (name: string) => settings.find((one) => one.name === name)?.value
-    expect(valueOf('TRIBUTARY_PORT')).toBe('9000')
-    expect(valueOf('TRIBUTARY_ADMIN_TOKEN')).toBe('********')
-    expect(valueOf('TRIBUTARY_URL')).toBeNull()
+    const shown = (name: string) => settings.find((one) => one.name === name)?.value
+    expect(shown('TRIBUTARY_PORT')).toBe('9000')
+    expect(shown('TRIBUTARY_ADMIN_TOKEN')).toBe('********')
+    expect(shown('TRIBUTARY_URL')).toBeNull()
     expect(run.stdout).not.toContain(token)
   })
 })
