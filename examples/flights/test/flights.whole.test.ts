@@ -86,7 +86,9 @@ async function addressOf(service: ChildProcess): Promise<string> {
   if (service.stdout === null) throw new Error('stdout is piped')
   for await (const line of createInterface({ input: service.stdout })) {
     const [, address] = /^Tributary is ready at (\S+)$/.exec(line) ?? []
-    if (address !== undefined) return address
+    if (address === undefined) continue
+    service.stdout.resume()
+    return address
   }
   throw new Error('the service ended before it was ready')
 }
