@@ -1,0 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
+import { keyValueSuite } from '@tributary/testkit/key-value-suite'
+
+keyValueSuite('the embedded key-value store', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'tributary-key-value-'))
+  return {
+    open: () => openEmbeddedKeyValue({ dir, now: Date.now }),
+    dispose: () => rm(dir, { recursive: true, force: true }),
+  }
+})
