@@ -13,13 +13,26 @@ export const planQuota: Record<Plan, number | null> = {
   unlimited: null,
 }
 
-const name = z.string().trim().min(1).max(200)
+/** Text without control characters (PostgreSQL refuses U+0000). */
+const text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^\P{Cc}*$/u, 'must not hold control characters')
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}*$/u, 'must not hold control characters')
 
 export const CreateCompany = z.strictObject({
   name,
   plan: z.enum(plans).default('free'),
   monthly_quota: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
 })
+export type CreateCompany = z.infer<typeof CreateCompany>
+
 export const Company = z.object({
   company_id: z.string(),
   company_key: z.string(),
@@ -28,31 +41,43 @@ export const Company = z.object({
   monthly_quota: z.number().int().nullable(),
   status: z.enum(['active', 'suspended']),
 })
+export type Company = z.infer<typeof Company>
+
 export const CompanyCreated = Company.pick({ company_id: true, company_key: true, plan: true, monthly_quota: true })
+export type CompanyCreated = z.infer<typeof CompanyCreated>
+
 export const CompanyStatus = Company.pick({ company_id: true, status: true })
+export type CompanyStatus = z.infer<typeof CompanyStatus>
 
 export const CreateApp = z.strictObject({
   company_id: z.string(),
   name,
   platform: z.enum(platforms),
-  bundle_id: z.string().max(256).optional(),
-  store_id: z.string().max(64).optional(),
-  provider_token: z.string().max(64).optional(),
+  bundle_id: text(256).optional(),
+  store_id: text(64).optional(),
+  provider_token: text(64).optional(),
 })
+export type CreateApp = z.infer<typeof CreateApp>
+
 export const AppCreated = z.object({ app_id: z.string(), app_key: z.string(), signing_secret: z.string() })
+export type AppCreated = z.infer<typeof AppCreated>
 
 export const CreateServerKey = z.strictObject({
   app_id: z.string(),
   label: name,
   /** Empty: all events. */
-  allowed_events: z.array(z.string().min(1).max(128)).max(200).default([]),
+  allowed_events: z.array(text(128).min(1)).max(200).default([]),
 })
+export type CreateServerKey = z.infer<typeof CreateServerKey>
+
 export const ServerKeyCreated = z.object({
   key_id: z.string(),
   key: z.string(),
   label: z.string(),
   allowed_events: z.array(z.string()),
 })
+export type ServerKeyCreated = z.infer<typeof ServerKeyCreated>
+
 export const ServerKey = z.object({
   key_id: z.string(),
   label: z.string(),
@@ -62,7 +87,10 @@ export const ServerKey = z.object({
   status: z.enum(['active', 'revoked']),
   created_at_ms: z.number().int(),
 })
+export type ServerKey = z.infer<typeof ServerKey>
+
 export const ServerKeyStatus = ServerKey.pick({ key_id: true, status: true })
+export type ServerKeyStatus = z.infer<typeof ServerKeyStatus>
 
 export const SystemStatus = z.object({
   ready: z.boolean(),

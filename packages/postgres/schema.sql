@@ -1,0 +1,109 @@
+-- The PostgreSQL schema after all migrations. Made by packages/postgres/src/dump-schema.ts: do not edit.
+
+CREATE TABLE admin_audit_log (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  at timestamp with time zone NOT NULL,
+  actor text NOT NULL,
+  action text NOT NULL,
+  subject text NOT NULL,
+  detail jsonb NOT NULL,
+  request_id text NOT NULL,
+  CONSTRAINT admin_audit_log_pkey PRIMARY KEY (id)
+);
+COMMENT ON TABLE admin_audit_log IS 'who changed what; rows are never changed nor deleted, and hold no secret';
+
+CREATE TABLE apps (
+  app_id text NOT NULL,
+  company_id text NOT NULL,
+  app_key text NOT NULL,
+  name text NOT NULL,
+  platform text NOT NULL,
+  bundle_id text,
+  store_id text,
+  provider_token text,
+  signing_secret_key_id text NOT NULL,
+  signing_secret_iv bytea NOT NULL,
+  signing_secret_ciphertext bytea NOT NULL,
+  signing_secret_tag bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT apps_app_key_key UNIQUE (app_key),
+  CONSTRAINT apps_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(company_id),
+  CONSTRAINT apps_pkey PRIMARY KEY (app_id),
+  CONSTRAINT apps_platform_check CHECK ((platform = ANY (ARRAY['ios'::text, 'android'::text]))),
+  CONSTRAINT apps_signing_secret_iv_check CHECK ((octet_length(signing_secret_iv) = 12)),
+  CONSTRAINT apps_signing_secret_tag_check CHECK ((octet_length(signing_secret_tag) = 16))
+);
+COMMENT ON COLUMN apps.signing_secret_key_id IS 'id of the master key that encrypted it (AES-256-GCM, additional data: app_id)';
+
+CREATE TABLE companies (
+  company_id text NOT NULL,
+  company_key text NOT NULL,
+  name text NOT NULL,
+  plan text NOT NULL,
+  monthly_quota bigint,
+  status text NOT NULL DEFAULT 'active'::text,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT companies_company_key_key UNIQUE (company_key),
+  CONSTRAINT companies_monthly_quota_check CHECK ((monthly_quota >= 0)),
+  CONSTRAINT companies_pkey PRIMARY KEY (company_id),
+  CONSTRAINT companies_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'growth'::text, 'scale'::text, 'unlimited'::text]))),
+  CONSTRAINT companies_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
+);
+COMMENT ON COLUMN companies.monthly_quota IS 'events per UTC month; null: unlimited';
+
+CREATE TABLE schema_migrations (
+  version integer NOT NULL,
+  file text NOT NULL,
+  checksum text NOT NULL,
+  applied_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
+);
+
+CREATE TABLE server_keys (
+  key_id text NOT NULL,
+  app_id text NOT NULL,
+  key_sha256 bytea NOT NULL,
+  key_first4 text NOT NULL,
+  key_last4 text NOT NULL,
+  label text NOT NULL,
+  allowed_events text[] NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  revoked_at timestamp with time zone,
+  CONSTRAINT server_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT server_keys_key_sha256_check CHECK ((octet_length(key_sha256) = 32)),
+  CONSTRAINT server_keys_key_sha256_key UNIQUE (key_sha256),
+  CONSTRAINT server_keys_pkey PRIMARY KEY (key_id)
+);
+COMMENT ON COLUMN server_keys.key_sha256 IS 'SHA-256 of the whole key text; the key itself is stored nowhere';
+COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for display';
+COMMENT ON COLUMN server_keys.allowed_events IS 'empty: all events';
+
+CREATE INDEX apps_company ON public.apps USING btree (company_id);
+CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_at);
+CREATE OR REPLACE FUNCTION public.notify_credentials_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  changed record := coalesce(NEW, OLD);
+BEGIN
+  IF TG_TABLE_NAME = 'server_keys' THEN
+    PERFORM pg_notify('credentials_changed', (SELECT company_id FROM apps WHERE app_id = changed.app_id));
+  ELSE
+    PERFORM pg_notify('credentials_changed', changed.company_id);
+  END IF;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION '% of % is refused: its rows are kept for ever', TG_OP, TG_TABLE_NAME;
+END $function$;
+
+CREATE TRIGGER admin_audit_log_is_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.admin_audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON public.apps FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER companies_changed AFTER INSERT OR DELETE OR UPDATE ON public.companies FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER server_keys_changed AFTER INSERT OR DELETE OR UPDATE ON public.server_keys FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();

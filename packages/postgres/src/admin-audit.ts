@@ -1,0 +1,25 @@
+import type { PoolClient } from 'pg'
+
+/** Who asks for an administrative change, and when. */
+export interface AdminRequest {
+  actor: string
+  request_id: string
+  now_ms: number
+}
+
+export interface AdminAction {
+  action: string
+  /** Id of what was changed. */
+  subject: string
+  /** Never a key, never a secret. */
+  detail: Record<string, unknown>
+}
+
+/** Writes one row of `admin_audit_log`, in the transaction of the change it tells of. */
+export async function recordAdminAction(client: PoolClient, request: AdminRequest, entry: AdminAction): Promise<void> {
+  await client.query(
+    `INSERT INTO admin_audit_log (at, actor, action, subject, detail, request_id)
+     VALUES (to_timestamp($1 / 1000.0), $2, $3, $4, $5, $6)`,
+    [request.now_ms, request.actor, entry.action, entry.subject, JSON.stringify(entry.detail), request.request_id],
+  )
+}

@@ -1,0 +1,48 @@
+import { CodedError } from '@tributary/contracts/errors'
+
+const keys_per_query_max = 500
+const queries_at_once_max = 2
+const waiting_keys_max = 20_000
+
+/**
+ * Gathers single look-ups into queries of many keys: while the few allowed queries run, further keys wait and go together.
+ * So a flood of keys, hostile or after a restart, costs PostgreSQL a bounded number of small queries.
+ */
+export function batchedLoad<Row>(
+  query: (keys: readonly string[]) => Promise<Map<string, Row>>,
+): (key: string) => Promise<Row | null> {
+  const waiting = new Map<string, PromiseWithResolvers<Row | null>[]>()
+  let running = 0
+
+  async function drain(): Promise<void> {
+    running += 1
+    while (waiting.size > 0) {
+      const batch = [...waiting.entries().take(keys_per_query_max)]
+      for (const [key] of batch) waiting.delete(key)
+      try {
+        const rows = await query(batch.map(([key]) => key))
+        for (const [key, askers] of batch) for (const asker of askers) asker.resolve(rows.get(key) ?? null)
+      } catch (error) {
+        for (const [, askers] of batch) for (const asker of askers) asker.reject(error)
+      }
+    }
+    running -= 1
+  }
+
+  return (key) => {
+    const asker = Promise.withResolvers<Row | null>()
+    const askers = waiting.get(key)
+    if (askers !== undefined) {
+      askers.push(asker)
+    } else {
+      if (waiting.size >= waiting_keys_max) return Promise.reject(new CodedError('unavailable', retryLater))
+      waiting.set(key, [asker])
+      // In a microtask, so that the keys of one turn go together.
+      if (running < queries_at_once_max) queueMicrotask(() => running < queries_at_once_max && void drain())
+    }
+    return asker.promise
+  }
+}
+
+/** Header of a 503 while PostgreSQL does not answer. */
+export const retryLater = { headers: { 'retry-after': '1' } }

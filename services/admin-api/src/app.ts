@@ -1,0 +1,60 @@
+import type { SystemStatus } from '@tributary/contracts/admin'
+import { CodedError } from '@tributary/contracts/errors'
+import type { MasterKeys } from '@tributary/postgres/master-keys'
+import { isPostgresAway } from '@tributary/postgres/postgres-away'
+import type { FastifyPluginAsync } from 'fastify'
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import { Counter, type Registry } from 'prom-client'
+import { appRoutes } from './app-routes.ts'
+import { companyRoutes } from './company-routes.ts'
+import { requireAdmin } from './require-admin.ts'
+import { serverKeyRoutes } from './server-key-routes.ts'
+import { statusRoute } from './status-route.ts'
+
+export interface AdminApiDeps {
+  pool: Pool
+  masterKeys: MasterKeys
+  admin_token: string
+  status: () => Promise<SystemStatus>
+  now: () => number
+  logger: Logger
+  registry: Registry
+}
+
+const body_bytes_max = 64 * 1024
+
+/** The admin API, `/admin/api/v1`: every request needs the admin token, every change is in `admin_audit_log`. */
+export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
+  const { admin_token, logger, registry } = deps
+  const requests = new Counter({
+    name: 'tributary_admin_requests_total',
+    help: 'Requests to the admin API, by route and status',
+    labelNames: ['route', 'status'],
+    registers: [registry],
+  })
+  return async (outer) => {
+    const routes: FastifyPluginAsync = async (app) => {
+      app.addHook('onRoute', (route) => {
+        route.bodyLimit = body_bytes_max
+      })
+      app.addHook('onRequest', requireAdmin(admin_token))
+      app.setErrorHandler((error) => {
+        if (isPostgresAway(error))
+          throw new CodedError('unavailable', { headers: { 'retry-after': '5' }, cause: error })
+        throw error
+      })
+      app.addHook('onResponse', async (request, reply) => {
+        const route = `${request.method} ${request.routeOptions.url}`
+        requests.inc({ route, status: reply.statusCode })
+        const { id: request_id, ip } = request
+        logger.info({ request_id, route, ip, status: reply.statusCode, elapsed_ms: reply.elapsedTime }, 'admin request')
+      })
+      companyRoutes(app, deps)
+      appRoutes(app, deps)
+      serverKeyRoutes(app, deps)
+      statusRoute(app, deps)
+    }
+    await outer.register(routes, { prefix: '/admin/api/v1' })
+  }
+}

@@ -1,0 +1,20 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { parseJson } from '@tributary/service-kit/http'
+import type { FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+
+/** The request's JSON body by its schema. Throws `bad_json`, or `invalid_field` that names the field and the rule. */
+export function readBody<Schema extends z.ZodType>(request: FastifyRequest, schema: Schema): z.infer<Schema> {
+  const { body } = request
+  if (!Buffer.isBuffer(body) || body.length === 0) {
+    throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
+  }
+  const parsed = schema.safeParse(parseJson(body))
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue?.path
+  const field = path?.join('.') ?? ''
+  // Never the value: it may be a secret that was put into the wrong field.
+  if (field === '') throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
+  throw new CodedError('invalid_field', { field, ...(issue === undefined ? {} : { message: issue.message }) })
+}
