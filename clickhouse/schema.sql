@@ -90,7 +90,7 @@ CREATE TABLE event_keys_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, key_day, event_key)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE MATERIALIZED VIEW events_per_day_mv_v1 TO events_per_day_v1
 (

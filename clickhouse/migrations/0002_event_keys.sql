@@ -1,6 +1,7 @@
 -- Which idempotency keys are stored, and the log position that wrote each. No personal data: it outlives an erasure.
 -- The days of a batch lie together, so a look-up of fresh keys reads the same little however much is stored.
--- Hashes do not compress: NONE saves the attempt on every insert, merge and look-up.
+-- Hashes do not compress: NONE saves the attempt on every insert, merge and look-up. Small granules and blocks: keys are
+-- asked for at random places of their days, and a busy day holds many millions.
 CREATE TABLE IF NOT EXISTS event_keys_v1 {{on_cluster}}
 (
     app_id     LowCardinality(String) COMMENT 'app that the event belongs to',
@@ -12,4 +13,4 @@ CREATE TABLE IF NOT EXISTS event_keys_v1 {{on_cluster}}
 )
 ENGINE = {{replicated}}MergeTree
 ORDER BY (app_id, key_day, event_key)
-SETTINGS {{dedupe_window}}
+SETTINGS {{dedupe_window}}, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096

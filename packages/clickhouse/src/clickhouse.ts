@@ -8,6 +8,9 @@ export interface InsertBlock {
   token: string
 }
 
+/** A statement may be this long; adapters raise the engine's own limit (256 KiB) to it. */
+export const statement_bytes_max = 4 * 1024 * 1024
+
 /** The analytics engine: a ClickHouse server over HTTP, or chdb in this process. */
 export interface Clickhouse {
   /** Rows of a SELECT; `params` fill `{name:Type}` placeholders. 64-bit integers come as the SQL says (cast them). */

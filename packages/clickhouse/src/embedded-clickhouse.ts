@@ -1,7 +1,7 @@
 import { createClient } from '@clickhouse/client'
 import { drainPending, Session, version } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
-import type { Clickhouse } from './clickhouse.ts'
+import { type Clickhouse, statement_bytes_max } from './clickhouse.ts'
 import { insertSettings } from './insert-settings.ts'
 import { openLane } from './lane.ts'
 
@@ -28,7 +28,7 @@ const engineArguments = [
 ]
 
 /** For every session. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. */
-const common = 'output_format_json_quote_64bit_integers = 0, max_threads = 2, compile_expressions = 0'
+const common = `output_format_json_quote_64bit_integers = 0, max_query_size = ${statement_bytes_max}, max_threads = 2, compile_expressions = 0`
 /** What a question of a client may cost; on the write side only the look-ups of our own consumers run. */
 const guarded =
   'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +

@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 async function askReport(app_id: string, query: Record<string, number>): Promise<EventsReport> {
-  const url = `/api/v1/reports/events?${new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]))}`
+  const url = `/api/v1/reports/events?${new URLSearchParams(Object.entries(query).map(([k, v]): [string, string] => [k, String(v)]))}`
   const answer = await app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
   expect(answer.statusCode, answer.body).toBe(200)
   return EventsReport.parse(answer.json())
