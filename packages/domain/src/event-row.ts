@@ -51,7 +51,7 @@ export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: L
   const key = eventKey({ install_uuid, event_id, day, install: isInstall(event_name, props) })
   const revenue = event.revenue ?? null
   return {
-    app_id: id(envelope.app_id, 'app_id'),
+    app_id: envelope.app_id,
     day,
     install_uuid,
     ts_ms,
@@ -73,7 +73,7 @@ export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: L
     sdk_platform: envelope.sdk_platform.toWellFormed(),
     ip: envelope.ip.toWellFormed(),
     user_agent: envelope.user_agent.toWellFormed(),
-    company_id: id(envelope.company_id, 'company_id'),
+    company_id: envelope.company_id,
     audit_key: envelope.audit_key.toWellFormed(),
     received_at_ms: time(envelope.received_at_ms, 'received_at_ms'),
     sent_at_ms: sentAt(envelope.sent_at_ms),
@@ -86,12 +86,6 @@ export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: L
 function text(value: unknown, field: string): string {
   if (typeof value !== 'string') throw new UnwritableEventError(`${field} is no string`)
   return value.toWellFormed()
-}
-
-/** Ids of ours become part of statements and paths: nothing but what we make ourselves passes. */
-function id(value: string, field: string): string {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new UnwritableEventError(`${field} is no id`)
-  return value
 }
 
 function object(value: unknown, field: string): Record<string, unknown> | undefined {

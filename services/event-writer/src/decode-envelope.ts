@@ -1,16 +1,23 @@
 import { type Envelope, platforms } from '@tributary/contracts/envelope'
 
-const texts = ['company_id', 'app_id', 'install_uuid', 'ip', 'user_agent', 'sdk', 'sdk_platform', 'audit_key'] as const
+/** Ids that we make ourselves; they become part of statements, so nothing else passes. */
+const ids = ['company_id', 'app_id'] as const
+const idShape = /^[A-Za-z0-9_-]{1,64}$/
+const texts = ['install_uuid', 'ip', 'user_agent', 'sdk', 'sdk_platform', 'audit_key'] as const
 const sources: readonly unknown[] = ['sdk', 's2s', 'bulk'] satisfies Envelope['source'][]
 
 /**
  * The envelope in a record. Written by hand because it runs for every record: a test holds it equal to the zod schema
- * of contracts/envelope. Throws for anything else.
+ * of contracts/envelope, but for the shape of ids, which is checked here only. Throws for anything else.
  */
 export function decodeEnvelope(value: Buffer): Envelope {
   const envelope = JSON.parse(value.toString('utf8'))
   if (!isObject(envelope)) throw new Error('envelope is no object')
   if (envelope.v !== 1) throw new Error('envelope of an unknown version')
+  for (const field of ids) {
+    const id = envelope[field]
+    if (typeof id !== 'string' || !idShape.test(id)) throw new Error(`${field} is no id`)
+  }
   for (const field of texts) if (typeof envelope[field] !== 'string') throw new Error(`${field} is no string`)
   if (!(platforms as readonly unknown[]).includes(envelope.platform)) throw new Error('platform is unknown')
   if (!sources.includes(envelope.source)) throw new Error('source is unknown')

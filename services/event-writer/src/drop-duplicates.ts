@@ -1,11 +1,4 @@
-import type { LogRecord } from '@tributary/broker/broker'
-import type { EventRow } from '@tributary/contracts/rows'
 import { installKeyDay } from '@tributary/domain/event-key'
-
-export interface RecordRow {
-  record: LogRecord
-  row: EventRow
-}
 
 export interface KeyAsk {
   app_id: string
@@ -25,13 +18,11 @@ const dayNumber = (day: string): number => Date.parse(day) / day_ms
 const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
 
 /** Every key and day that could make one of the rows a duplicate: its own day and both neighbours. */
-export function keysToAsk(rows: readonly RecordRow[]): KeyAsk[] {
+export function keysToAsk(rows: readonly KeyAsk[]): KeyAsk[] {
   const asks: KeyAsk[] = []
   const neighbours = memo((day) => (day === installKeyDay ? [day] : [-1, 0, 1].map((n) => dayText(dayNumber(day) + n))))
-  for (const { row } of rows) {
-    for (const key_day of neighbours(row.key_day)) {
-      asks.push({ app_id: row.app_id, key_day, event_key: row.event_key })
-    }
+  for (const { app_id, key_day, event_key } of rows) {
+    for (const day of neighbours(key_day)) asks.push({ app_id, key_day: day, event_key })
   }
   return asks
 }
@@ -42,11 +33,11 @@ export function keysToAsk(rows: readonly RecordRow[]): KeyAsk[] {
  * from this very range are left out of it: after a crash the rows that already landed must be in the block again,
  * because a retry with the same token must carry the same rows, or the views never get theirs.
  */
-export function dropDuplicates(
-  rows: readonly RecordRow[],
+export function dropDuplicates<Row extends KeyAsk>(
+  rows: readonly Row[],
   known: readonly KnownKey[],
   range: { topic: string; partition: number; from: number; to: number },
-): RecordRow[] {
+): Row[] {
   const counted = new Map<string, number[]>()
   const numberOf = memo(dayNumber)
   const daysOf = (key: string) => {
@@ -59,9 +50,9 @@ export function dropDuplicates(
     const own = samePartition && found.offset >= range.from && found.offset <= range.to
     if (!own) daysOf(found.app_id + found.event_key).push(numberOf(found.key_day))
   }
-  return rows.filter(({ row }) => {
-    const days = daysOf(row.app_id + row.event_key)
-    const day = numberOf(row.key_day)
+  return rows.filter(({ app_id, event_key, key_day }) => {
+    const days = daysOf(app_id + event_key)
+    const day = numberOf(key_day)
     if (days.some((other) => Math.abs(other - day) <= 1)) return false
     days.push(day)
     return true

@@ -1,15 +1,17 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { type EventRow, eventRowColumns } from '@tributary/contracts/rows'
-import type { RecordRow } from './drop-duplicates.ts'
+import { eventRowColumns } from '@tributary/contracts/rows'
+
+/** A row as a line of JSONCompactEachRow, and the record that it came with. */
+export interface RowLine {
+  record: LogRecord
+  line: string
+}
 
 export interface RefusedRow {
   record: LogRecord
   err: unknown
 }
-
-/** One line of JSONCompactEachRow. */
-export const eventLine = (row: EventRow): string => JSON.stringify(eventRowColumns.map((column) => row[column]))
 
 /**
  * Inserts the rows as one block under the token and gives back the rows that ClickHouse can't read; no rows, no insert.
@@ -21,12 +23,12 @@ export const eventLine = (row: EventRow): string => JSON.stringify(eventRowColum
  */
 export async function insertRows(
   clickhouse: Clickhouse,
-  rows: readonly RecordRow[],
+  rows: readonly RowLine[],
   token: string,
 ): Promise<RefusedRow[]> {
   if (rows.length === 0) return []
   try {
-    const lines = rows.map(({ row }) => eventLine(row)).join('\n')
+    const lines = rows.map(({ line }) => line).join('\n')
     await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token })
     return []
   } catch (err) {

@@ -227,7 +227,7 @@ test('rows that no record should hold go to the dead letters with their reason, 
   const dead = broker.records(deadLetterTopic(topic).name, 0)
   expect(dead.map(({ headers }) => `${headers.source_offset} ${headers.reason}`).toSorted()).toEqual([
     '1 unwritable_event',
-    '2 unwritable_event',
+    '2 undecodable',
     '3 undecodable',
   ])
   expect(dead.map(({ value }) => value)).toContainEqual(garbage.value)
@@ -263,7 +263,7 @@ test('nothing to write is no insert', async () => {
   ).resolves.toEqual([])
 })
 
-test('a column list of rows equals the table', async () => {
+test('lines carry the columns of the table in its order', async () => {
   const columns = await clickhouse.query<{ name: string }>(
     `SELECT name FROM system.columns WHERE table = 'events_raw_v1' AND database = currentDatabase() ORDER BY position`,
   )

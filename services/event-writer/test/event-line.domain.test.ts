@@ -1,0 +1,8 @@
+import { type EventRow, eventRowColumns } from '@tributary/contracts/rows'
+import { expect, test } from 'vitest'
+import { eventLine } from '../src/event-line.ts'
+
+test('a line holds every column in the order of the insert', () => {
+  const row = Object.fromEntries(eventRowColumns.map((column) => [column, `value of ${column}`])) as unknown as EventRow
+  expect(JSON.parse(eventLine(row))).toEqual(eventRowColumns.map((column) => `value of ${column}`))
+})
