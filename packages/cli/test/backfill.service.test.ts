@@ -50,7 +50,7 @@ describe('tributary backfill', () => {
       keys.add(`${path} ${headers.authorization}`)
       return null
     })
-    const run = await tributary(['backfill', '--key', key, '--json', await fileWith('a.jsonl', jsonl(many(2500)))], env)
+    const run = await tributary(['backfill', '--key', key, await fileWith('a.jsonl', jsonl(many(2500))), '--json'], env)
     expect(run).toMatchObject({ code: 0, stderr: '' })
     expect(answerOf(run)).toEqual(totals(2500, 0))
     expect(shelf.events.size).toBe(2500)

@@ -53,7 +53,7 @@ async function eventService(
 describe('tributary send', () => {
   it('sends signed, gzipped batches of at most 500 events and answers the document of commands.md', async () => {
     const { shelf, env } = await eventService()
-    const run = await tributary(['send', ...keys, '--json', await fileWith('a.jsonl', lines(many(1201)))], env)
+    const run = await tributary(['send', ...keys, await fileWith('a.jsonl', lines(many(1201))), '--json'], env)
     expect(run).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse(run.stdout)).toEqual({ accepted: 1201, rejected: 0, batches: 3, seconds: expect.any(Number) })
     expect(shelf.events.size).toBe(1201)

@@ -35,7 +35,7 @@ export function backfillCommand(program: Command): void {
   program
     .command('backfill')
     .description('load a file of past events through /s2s/events/bulk')
-    .requiredOption('--key <srv_...>', 'server key')
+    .requiredOption('--key <key>', 'server key (srv_...)')
     .option('--map <column=field>', 'CSV: fill another field; an empty field leaves the column out', several)
     .option('--set <field=value>', 'CSV: the same value on every line', several)
     .option('--absent <text>', 'CSV: a text that means no value, such as NA', several)

@@ -21,7 +21,7 @@ export function reportCommands(program: Command): void {
   reports
     .command('events')
     .description('events, distinct installs and revenue by UTC day and event name')
-    .requiredOption('--key <srv_...>', 'server key')
+    .requiredOption('--key <key>', 'server key (srv_...)')
     .option('--since <time>', 'first moment: YYYY-MM-DD (UTC), ISO time or Unix ms (default: 30 days ago)', instant)
     .option('--until <time>', 'first moment no longer covered; same forms (default: now)', instant)
     .option('--limit <rows>', 'rows of a page, 1 to 1000 (default: 100)', wholeNumber)

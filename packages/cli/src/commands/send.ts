@@ -23,8 +23,8 @@ export function sendCommand(program: Command): void {
   program
     .command('send')
     .description('send events as a client: signed, gzipped batches to /event')
-    .requiredOption('--app-key <app_live_...>', 'key of the app')
-    .requiredOption('--company-key <co_live_...>', 'key of its company')
+    .requiredOption('--app-key <key>', 'key of the app (app_live_...)')
+    .requiredOption('--company-key <key>', 'key of its company (co_live_...)')
     .requiredOption('--secret <secret>', 'signing secret of the app')
     .option('--retry-for <seconds>', 'how long to try again while the service is away', seconds, 300)
     .argument('<file>', 'FILE.jsonl or FILE.jsonl.gz')
