@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { AuditStore } from './audit-store.ts'
 import { createDirectories } from './directories.ts'
@@ -47,7 +47,7 @@ export async function openFolderAuditStore({ dir }: { dir: string }): Promise<Au
         await link(file, target)
         return 'created'
       } catch (error) {
-        if (hasCode(error, 'EEXIST')) return 'exists'
+        if (hasCode(error, 'EEXIST')) return await assertObject(target)
         if (!again || !hasCode(error, 'ENOENT')) throw error
       }
       // An operator has removed old days by hand.
@@ -87,6 +87,12 @@ export async function openFolderAuditStore({ dir }: { dir: string }): Promise<Au
       await Promise.allSettled(putting)
     },
   }
+}
+
+/** A folder of that name is no object: `exists` would acknowledge what is not stored. */
+async function assertObject(target: string): Promise<'exists'> {
+  if (!(await stat(target)).isFile()) throw new Error('the audit key is the folder of other objects')
+  return 'exists'
 }
 
 /** Makes the folder durably, and drops what a killed process left half-written. */

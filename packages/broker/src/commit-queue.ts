@@ -1,5 +1,5 @@
 /** Something to be written; what it stages is durable when `submit` resolves. */
-export interface Write<Staging> {
+interface Write<Staging> {
   /** Adds its changes to the commit. Throwing refuses this write alone: it must have staged nothing by then. */
   stage(staging: Staging): void
   /** Runs once the commit is durable, before anyone hears of it. */

@@ -2,7 +2,7 @@ import { blockBytes, decodeHeader, decodeRecords, encodeBlock, recordBytes } fro
 import type { LogRecord, OutgoingRecord } from './broker.ts'
 import type { LogStore, PartitionEnd } from './log-store.ts'
 
-export interface StoredBlock {
+interface StoredBlock {
   offset: number
   block: Buffer
 }

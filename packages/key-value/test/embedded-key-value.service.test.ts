@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EmbeddedKeyValue, openEmbeddedKeyValue } from '@tributary/key-value/embedded'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+describe('the embedded key-value store', () => {
+  let dir: string
+  let clock_ms = 0
+  const now = () => clock_ms
+  beforeEach(async () => {
+    clock_ms = Date.UTC(2026, 0, 31)
+    dir = await mkdtemp(join(tmpdir(), 'tributary-key-value-'))
+  })
+  afterEach(() => rm(dir, { recursive: true, force: true }))
+
+  const steps = fc.array(
+    fc.oneof(
+      fc.record({ step: fc.constant('hit' as const), key: fc.constantFrom('a', 'b') }),
+      fc.record({
+        step: fc.constant('add' as const),
+        key: fc.constantFrom('a', 'b'),
+        n: fc.integer({ min: -4, max: 6 }),
+        cap: fc.option(fc.integer({ min: 0, max: 12 })),
+      }),
+      fc.record({ step: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 40 }) }),
+      fc.record({ step: fc.constant('sweep' as const) }),
+      fc.record({ step: fc.constant('reopen' as const) }),
+    ),
+    { maxLength: 60 },
+  )
+  const window_ms = 50
+  const limit = 3
+  const ttl_ms = 60
+
+  /** Looks at every allowed hit of the past each time, and at every add. */
+  function bruteForce() {
+    const hits: { key: string; at_ms: number }[] = []
+    const counters = new Map<string, { total: number; since_ms: number }>()
+    const inWindow = (key: string, at_ms: number) =>
+      hits.filter((hit) => hit.key === key && hit.at_ms > at_ms - window_ms && hit.at_ms <= at_ms).length
+    const counter = (key: string) => {
+      const found = counters.get(key)
+      return found !== undefined && clock_ms < found.since_ms + ttl_ms ? found : undefined
+    }
+    return {
+      hit(key: string) {
+        const allowed = inWindow(key, clock_ms) < limit
+        if (allowed) hits.push({ key, at_ms: clock_ms })
+        let retry_after_ms = 0
+        while (inWindow(key, clock_ms + retry_after_ms) >= limit) retry_after_ms += 1
+        return { allowed, remaining: limit - inWindow(key, clock_ms), retry_after_ms }
+      },
+      add(key: string, n: number, cap: number | null) {
+        const found = counter(key)
+        const total = Math.max(0, (found?.total ?? 0) + n)
+        if (n > 0 && cap !== null && total > cap) return { added: false, total: found?.total ?? 0 }
+        counters.set(key, { total, since_ms: found?.since_ms ?? clock_ms })
+        return { added: true, total }
+      },
+      get: (key: string) => counter(key)?.total ?? null,
+    }
+  }
+
+  it('answers like a model that remembers everything', async () => {
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(steps, async (todo) => {
+        const path = join(dir, `${runs++}`)
+        let keyValue: EmbeddedKeyValue = await openEmbeddedKeyValue({ dir: path, now })
+        const model = bruteForce()
+        for (const item of todo) {
+          if (item.step === 'pass') clock_ms += item.ms
+          else if (item.step === 'sweep') await keyValue.sweep()
+          else if (item.step === 'reopen') {
+            await keyValue.close()
+            keyValue = await openEmbeddedKeyValue({ dir: path, now })
+          } else if (item.step === 'hit') {
+            expect(await keyValue.hitWindow(item.key, limit, window_ms)).toEqual(model.hit(item.key))
+          } else {
+            const added = await keyValue.addCapped(item.key, item.n, item.cap, ttl_ms)
+            expect(added).toEqual(model.add(item.key, item.n, item.cap))
+            expect(await keyValue.get(item.key)).toBe(model.get(item.key))
+          }
+        }
+        await keyValue.close()
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('allows no burst when the clock is set back', async () => {
+    const keyValue = await openEmbeddedKeyValue({ dir, now })
+    for (let n = 0; n < 3; n += 1) await keyValue.hitWindow('a', 3, 1000)
+    clock_ms -= 10_000
+    expect(await keyValue.hitWindow('a', 3, 1000)).toMatchObject({ allowed: false, retry_after_ms: 11_000 })
+    await keyValue.close()
+  })
+
+  it('never allows a hit with a limit of 0, and obeys a limit that was lowered', async () => {
+    const keyValue = await openEmbeddedKeyValue({ dir, now })
+    expect(await keyValue.hitWindow('none', 0, 1000)).toEqual({ allowed: false, remaining: 0, retry_after_ms: 1000 })
+    for (let n = 0; n < 5; n += 1) {
+      await keyValue.hitWindow('a', 5, 1000)
+      clock_ms += 100
+    }
+    // Hits at 0, 100, .. 400; now 500. Two are allowed again once the one at 300 has gone: at 1300.
+    expect(await keyValue.hitWindow('a', 2, 1000)).toEqual({ allowed: false, remaining: 0, retry_after_ms: 800 })
+    await keyValue.close()
+  })
+
+  it('forgets expired keys for good', async () => {
+    const keyValue = await openEmbeddedKeyValue({ dir, now })
+    for (let n = 0; n < 50; n += 1) await keyValue.hitWindow(`net:${n}`, 3, 1000)
+    await keyValue.addCapped('quota', 1, null, 5000)
+    clock_ms += 1000
+    expect(await keyValue.sweep()).toBe(50)
+    expect(await keyValue.sweep()).toBe(0)
+    await keyValue.close()
+    const again = await openEmbeddedKeyValue({ dir, now })
+    expect(await again.get('quota')).toBe(1)
+    clock_ms += 5000
+    expect(await again.get('quota')).toBeNull()
+    expect(await again.sweep()).toBe(1)
+    await again.close()
+  })
+})
