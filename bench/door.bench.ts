@@ -16,10 +16,10 @@ const connections = 32
 export const bench: Bench = {
   name: 'door',
   title:
-    'door: signed gzip batches of 50 events, acknowledged durable, CPU per event (--seconds 10, --cpu-prof FOLDER)',
+    'door: signed gzip batches of 50 events, acknowledged durable, CPU per event (--seconds 10 --apps 1 --cpu-prof FOLDER)',
   async run(args) {
     const seconds = numberArgument(args, 'seconds', 10)
-    const tenants = Array.from({ length: 4 }, () => buildTenant())
+    const tenants = Array.from({ length: numberArgument(args, 'apps', 1) }, () => buildTenant())
     const requests = buildRequests(tenants, 400)
     const floor = Math.round(measureFloor(requests, Math.min(4, seconds)))
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-door-'))

@@ -1,10 +1,10 @@
 import { CodedError } from '@tributary/contracts/errors'
-import type { BatchReply } from '@tributary/contracts/event'
 import { limits } from '@tributary/contracts/limits'
 import { acceptBatch } from '@tributary/domain/accept-batch'
 import type { FastifyInstance } from 'fastify'
 import type { GatewayDeps } from './app.ts'
 import { auditLine } from './audit-line.ts'
+import { batchReply } from './batch-reply.ts'
 import { audited, published } from './durable.ts'
 import { toRecords } from './envelopes.ts'
 import { readBatch } from './read-batch.ts'
@@ -16,7 +16,7 @@ import { authenticateSdk, requireAuthHeaders } from './sdk-auth.ts'
 export function eventRoute(app: FastifyInstance, { credentials, groupCommit, broker, partitions, now }: GatewayDeps) {
   // 1. auth headers present (requireAuthHeaders), 2. size on the wire (bodyLimit)
   const options = { bodyLimit: limits.sdk_body_bytes_max, onRequest: requireAuthHeaders }
-  app.post('/event', options, async (request): Promise<BatchReply> => {
+  app.post('/event', options, async (request, reply) => {
     const wire = request.body as Buffer | undefined
     if (!wire || wire.length === 0) throw new CodedError('empty_body') // 3.
     request.ingest.bytes = wire.length
@@ -30,15 +30,14 @@ export function eventRoute(app: FastifyInstance, { credentials, groupCommit, bro
     }) // 5.
     if (body.length === 0) throw new CodedError('empty_body')
     const { events, sent_at_ms, raw_events } = readBatch(body) // 6.
-    const { accepted, rejected, results } = acceptBatch(events, 'sdk', received_at_ms, neverMinted) // 7.
+    const verdict = acceptBatch(events, 'sdk', received_at_ms, neverMinted) // 7.
+    const { accepted, rejected } = verdict
 
     // 8. the monthly quota of the accepted events comes here: 429 before anything is written
-    // 9. audit: a crash after this leaves a line whose events the client sends again
     const facts = requestFacts(request, received_at_ms)
     const member = auditLine(auditHead(facts), wire, body)
     const { audit_key, durable } = groupCommit.append({ company_id, app_id, received_at_ms, member })
-    await audited(durable)
-    // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
+    // Records and answer are made before the wait, so that no parsed event outlives it: half of all garbage collection.
     const shared = {
       v: 1 as const,
       company_id,
@@ -50,10 +49,14 @@ export function eventRoute(app: FastifyInstance, { credentials, groupCommit, bro
       audit_key,
     }
     const records = toRecords(shared, accepted, rejected.size === 0 ? raw_events : null, partitions)
+    Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })
+    const answer = batchReply(verdict, audit_key)
+    // 9. audit durable: a crash after this leaves a line whose events the client sends again
+    await audited(durable)
+    // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
     if (records.length > 0) await published(broker.publish(records))
     // 11. answer
-    Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })
-    return { accepted: accepted.length, rejected: results.length - accepted.length, results, audit_key }
+    return reply.type('application/json; charset=utf-8').send(answer)
   })
 }
 

@@ -4,6 +4,9 @@ import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 /** Above this many bytes on the wire gunzip moves to the thread pool; below, the hop costs more than the work. */
 const gunzip_sync_bytes_max = 64 * 1024
 
+/** What gunzip allocates at a time, at most. */
+const chunk_bytes_max = 128 * 1024
+
 export interface ReadBodyOptions {
   /** `Content-Encoding` as it came. */
   encoding: string | undefined
@@ -23,7 +26,8 @@ export async function readBody(wire: Buffer, options: ReadBodyOptions): Promise<
     throw new CodedError('unsupported_encoding', { message: 'Content-Encoding may be gzip or identity.' })
   }
   try {
-    const { buffer, engine } = await inflate(wire, { maxOutputLength: options.inflated_bytes_max, info: true })
+    const maxOutputLength = options.inflated_bytes_max
+    const { buffer, engine } = await inflate(wire, { maxOutputLength, chunkSize: guessBytes(wire), info: true })
     // Node ignores zero bytes after a member, so what it has not read must be asked for.
     if (engine.bytesWritten !== wire.length) throw new Error('bytes after the last gzip member')
     return buffer
@@ -39,6 +43,12 @@ export async function readBody(wire: Buffer, options: ReadBodyOptions): Promise<
 interface Inflated {
   buffer: Buffer
   engine: { bytesWritten: number }
+}
+
+/** A gzip member ends with its inflated size; believed only as far as a wrong one costs nothing. */
+function guessBytes(wire: Buffer): number {
+  const claimed = wire.length < 18 ? 0 : wire.readUInt32LE(wire.length - 4)
+  return Math.min(Math.max(claimed + 1, 1024), chunk_bytes_max)
 }
 
 function inflate(wire: Buffer, options: ZlibOptions): Inflated | Promise<Inflated> {

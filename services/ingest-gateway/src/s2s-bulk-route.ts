@@ -1,11 +1,11 @@
 import { CodedError } from '@tributary/contracts/errors'
-import type { BatchReply } from '@tributary/contracts/event'
 import { limits } from '@tributary/contracts/limits'
 import { acceptBatch } from '@tributary/domain/accept-batch'
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
 import type { FastifyInstance } from 'fastify'
 import { v7 } from 'uuid'
 import type { GatewayDeps } from './app.ts'
+import { batchReply } from './batch-reply.ts'
 import { audited, published } from './durable.ts'
 import { toRecords } from './envelopes.ts'
 import { readServerBody } from './read-server-body.ts'
@@ -18,7 +18,7 @@ import { requireServerKey } from './server-key-auth.ts'
 export function s2sBulkRoute(app: FastifyInstance, { credentials, audit, broker, partitions, now }: GatewayDeps) {
   // 1. bearer and key, 2. per-key rate (later; a bulk request counts once), 3. size on the wire (bodyLimit)
   const options = { bodyLimit: limits.bulk_body_bytes_max, onRequest: requireServerKey(app, credentials) }
-  app.post('/s2s/events/bulk', options, async (request): Promise<BatchReply> => {
+  app.post('/s2s/events/bulk', options, async (request, reply) => {
     const key = request.serverKey as ServerKeyCredential
     const { app_id, company_id, platform } = key
     const received_at_ms = now()
@@ -26,7 +26,8 @@ export function s2sBulkRoute(app: FastifyInstance, { credentials, audit, broker,
     const events = readEvents(value) // 5. shape
     requireKeyFits(events, key) // 6. whole request
     const mint = () => v7({ msecs: received_at_ms })
-    const { accepted, rejected, results, minted } = acceptBatch(events, 'bulk', received_at_ms, mint) // 7.
+    const verdict = acceptBatch(events, 'bulk', received_at_ms, mint) // 7.
+    const { accepted, rejected, minted } = verdict
 
     // 8. the monthly quota of the accepted events comes here
     // 9. audit: a crash after this leaves an object whose events the client sends again
@@ -38,7 +39,7 @@ export function s2sBulkRoute(app: FastifyInstance, { credentials, audit, broker,
     if (records.length > 0) await published(broker.publish(records))
     // 11. answer
     Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })
-    return { accepted: accepted.length, rejected: results.length - accepted.length, results, audit_key }
+    return reply.type('application/json; charset=utf-8').send(batchReply(verdict, audit_key))
   })
 }
 
