@@ -177,7 +177,7 @@ describe('tributary backfill', () => {
     first.child.kill('SIGKILL')
     await once(first.child, 'close')
     // What a killed run wrote behind its saved state must not stand twice in the file.
-    await appendFile(`${path}.rejected.jsonl`, '{"line":999999,"rea')
+    await appendFile(`${path}.rejected.jsonl`, `{"line":999999,"text":"${'x'.repeat(200_000)}`)
     requests = 100
     const second = await tributary([...args, '--resume'], env)
     expect(second.stderr).toBe('')
