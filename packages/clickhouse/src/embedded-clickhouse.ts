@@ -4,9 +4,10 @@ import { createChdbConnection } from 'chdb/connection'
 import { type Clickhouse, statement_bytes_max } from './clickhouse.ts'
 import { insertSettings } from './insert-settings.ts'
 import { openLane } from './lane.ts'
+import { mendDedupeLogs } from './mend-dedupe-logs.ts'
 
 export interface EmbeddedOptions {
-  /** Belongs to this process alone while it is open. */
+  /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */
   data_dir: string
   logger?: { info(fields: object, message: string): void }
 }
@@ -41,12 +42,13 @@ const guarded =
  */
 export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
+  const forgotten_tokens = await mendDedupeLogs(data_dir)
   const engine = new Session(data_dir, { connectionArgs: engineArguments })
   await engine.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
   const reads = openLane([await openSession(data_dir, `SET ${common}, ${guarded}`)])
   const writes = openLane([await openSession(data_dir, `SET ${common}`), await openSession(data_dir, `SET ${common}`)])
   logger?.info(
-    { engine: version().libchdb, open_ms: Math.round(performance.now() - started) },
+    { engine: version().libchdb, forgotten_tokens, open_ms: Math.round(performance.now() - started) },
     'clickhouse engine open',
   )
   return {
