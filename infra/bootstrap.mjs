@@ -1,14 +1,16 @@
 // Runs a TypeScript file of this project on the right Node, from a fresh clone: installs what is missing first.
 // Plain JavaScript for Node 20, and nothing imported but Node itself, since nothing else is there yet.
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const node24 = join(root, 'node_modules', 'node', 'bin', 'node')
-const stamp = join(root, 'node_modules', '.tributary-installed')
+/** What npm writes at the end of an install. */
+const installed = join(root, 'node_modules', '.package-lock.json')
+/** npm may write package-lock.json shortly after it. */
+const npm_slack_ms = 10_000
 const args = process.argv.slice(2)
 
 /** Ends with a sentence that a newcomer can act on. */
@@ -17,14 +19,9 @@ function refuse(message) {
   process.exit(1)
 }
 
-function lockHash() {
-  return createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex')
-}
-
 function isInstalled() {
-  return existsSync(node24) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lockHash()
+  if (!existsSync(node24) || !existsSync(installed)) return false
+  return statSync(installed).mtimeMs + npm_slack_ms >= statSync(join(root, 'package-lock.json')).mtimeMs
 }
 
 function npm(...words) {
@@ -43,7 +40,6 @@ function install() {
   }
   if (!existsSync(node24))
     refuse('Node 24 could not be installed from npm for this platform (Linux or macOS, x64 or arm64).')
-  writeFileSync(stamp, lockHash())
 }
 
 const major = Number(process.versions.node.split('.')[0])

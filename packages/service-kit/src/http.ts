@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { CodedError, type ErrorBody, type ErrorCode } from '@tributary/contracts/errors'
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
 
 export interface HttpAppOptions {
@@ -19,7 +19,7 @@ const requestIdShape = /^[\x21-\x7e]{1,128}$/
 export function createHttpApp({ logger, trusted_proxies = [] }: HttpAppOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trusted_proxies.length > 0 ? [...trusted_proxies] : false,
     genReqId: (request) => {
       const given = request.headers['x-request-id']

@@ -9,15 +9,22 @@ export interface DemoDeps {
   masterKeys: MasterKeys
   data_dir: string
   base_url: string
+  now: () => number
 }
 
 /**
  * Makes the demo company with an Android and an iOS app when there is no company yet, and returns the lines to show;
  * null at every later start. The keys also go into `demo.env` (mode 0600), for `source`.
  */
-export async function makeDemoCompany({ pool, masterKeys, data_dir, base_url }: DemoDeps): Promise<string[] | null> {
+export async function makeDemoCompany({
+  pool,
+  masterKeys,
+  data_dir,
+  base_url,
+  now,
+}: DemoDeps): Promise<string[] | null> {
   if ((await listCompanies(pool)).length > 0) return null
-  const actor = { actor: 'standalone', request_id: 'first-start' }
+  const actor = { actor: 'standalone', request_id: 'first-start', now_ms: now() }
   const company = await createCompany(pool, { name: 'Demo', plan: 'unlimited' }, actor)
   const { company_id } = company
   const android = await createApp(

@@ -8,7 +8,7 @@ import { limits } from '@tributary/contracts/limits'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
-import { openMasterKeys } from '@tributary/postgres/master-keys'
+import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { createHealth, type Health } from '@tributary/service-kit/health'
@@ -38,7 +38,7 @@ export async function startStandalone({ config, logger, onClose, say }: Standalo
   const lock = lockDataDir(data_dir)
   onClose('data folder lock', async () => lock.release())
   const secrets = openLocalSecrets(data_dir)
-  const masterKeys = openMasterKeys([config.master_key ?? secrets.master_key])
+  const masterKeys = openMasterKeys([readMasterKey(config.master_key ?? secrets.master_key)])
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
 
@@ -91,7 +91,7 @@ export async function startStandalone({ config, logger, onClose, say }: Standalo
 
   const { port } = app.server.address() as AddressInfo
   const base_url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
-  for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url })) ?? []) say(line)
+  for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url, now })) ?? []) say(line)
   health.started()
   say(`Tributary is ready at ${base_url}`)
   return base_url
