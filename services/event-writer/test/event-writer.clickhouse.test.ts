@@ -113,10 +113,25 @@ function logOf(broker: MemoryBroker) {
 }
 const modelOf = (broker: MemoryBroker) => modelTables(countedEvents(logOf(broker)))
 
+/** Has every insert of the app fail in a view, somewhere between the views of the product; gives back the cure. */
+async function breakInserts(app_id: string): Promise<() => Promise<void>> {
+  const name = `broken_${randomBytes(6).toString('hex')}_mv`
+  await clickhouse.command(
+    `CREATE MATERIALIZED VIEW ${name} ENGINE = Null
+      AS SELECT throwIf(countIf(app_id = '${app_id}') > 0) FROM events_raw_v1`,
+  )
+  return () => clickhouse.command(`DROP VIEW ${name} SYNC`)
+}
+
 class Crash extends Error {}
 
 test('duplicates, reorderings, re-deliveries and a crash after any step leave every table as the model says', async () => {
-  const life = fc.record({ points: fc.integer({ min: 0, max: 16 }), chunk: fc.integer({ min: 1, max: 6 }) })
+  const life = fc.record({
+    points: fc.integer({ min: 0, max: 16 }),
+    chunk: fc.integer({ min: 1, max: 6 }),
+    /** A view that fails, so that inserts stop between two tables: views run in an order of the engine's own. */
+    broken: fc.boolean(),
+  })
   const plan = fc.record({
     requests: fc.array(received, { minLength: 1, maxLength: 10 }),
     /** Requests that a client sends again, in any order. */
@@ -133,7 +148,7 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
         sent.map(({ install, events }) => recordOf(envelopeOf(app_id, `i-${install}`, events), install % partitions)),
       )
       await broker.publish([{ topic: topic.name, partition: 0, key: null, value: Buffer.from('{"v":2}') }])
-      for (const { points, chunk: chunk_records_max } of lives) {
+      for (const { points, chunk: chunk_records_max, broken } of lives) {
         broker.chunk_records_max = chunk_records_max
         let left = points
         const mayCrash = () => {
@@ -150,9 +165,11 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
             mayCrash()
           },
         }
+        const mend = broken ? await breakInserts(app_id) : undefined
         const running = await start(broker, app_id, fragile, mayCrash)
         await until(() => left < 0 || allDone(broker)(), 'crash or end')
         await running.close()
+        await mend?.()
       }
       broker.chunk_records_max = chunk
       await runToEnd(broker, app_id)
@@ -166,12 +183,7 @@ test('a view that fails half-way is repaired by the retry, in every table and on
   const app_id = newAppId()
   const broker = memoryBroker(partitions, now)
   await broker.publish([recordOf(envelopeOf(app_id, 'i', [event('1'), event('1'), event('2')]), 0)])
-  // One runs before the product's own views, one in their midst.
-  for (const name of ['a_broken_mv', 'z_broken_mv']) {
-    await clickhouse.command(
-      `CREATE MATERIALIZED VIEW ${name} ENGINE = Null AS SELECT throwIf(countIf(app_id = '${app_id}') > 0) FROM events_raw_v1`,
-    )
-  }
+  const mend = await breakInserts(app_id)
   let failures = 0
   const running = await start(broker, app_id, {
     async insert(block) {
@@ -183,13 +195,9 @@ test('a view that fails half-way is repaired by the retry, in every table and on
       }
     },
   })
-  await until(() => failures >= 2, 'the views fail')
-  const half = await tablesOf(app_id)
-  expect({ raw: half.raw?.length, keys: half.keys?.length }).toEqual({ raw: 2, keys: 0 })
-  await clickhouse.command('DROP VIEW a_broken_mv')
-  const before = failures
-  await until(() => failures >= before + 2, 'the other view still fails')
-  await clickhouse.command('DROP VIEW z_broken_mv')
+  await until(() => failures >= 2, 'the view fails')
+  expect((await tablesOf(app_id)).raw).toHaveLength(2)
+  await mend()
   await until(allDone(broker), 'the retry')
   await running.close()
   expect(await tablesOf(app_id)).toEqual(modelOf(broker))
