@@ -181,7 +181,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     async checkHealth() {
       if (closed) throw new Error('the event log is closed')
       // A real commit: a full or read-only disk is seen here before a client sees it.
-      await store.queue.submit({ stage: (staging) => staging.change(() => store.health.put('seen_ms', now())) })
+      await store.probe()
     },
     close() {
       closing ??= close()

@@ -19,8 +19,8 @@ export interface LogStore {
   topics: Database<{ partitions: number; retention_ms: number }, string>
   /** Where a partition ends when retention has deleted its last block. Key: topic, partition. */
   ends: Database<PartitionEnd, [string, number]>
-  /** When the store was last seen to take a write. */
-  health: Database<number, string>
+  /** Rejects when the store takes no writes. */
+  probe(): Promise<void>
   queue: CommitQueue<Staging>
   close(): Promise<void>
 }
@@ -33,6 +33,9 @@ export interface PartitionEnd {
 /** Of records in one commit; the rest waits for the next one. Bounds memory and the time of a commit. */
 const commit_bytes_max = 16 * 1024 * 1024
 
+/** After a failed commit a small write may still find a freed page: only one of this size shows that records fit again. */
+const probe_bytes_after_failure = 1024 * 1024
+
 /** Opens or creates the log in `dir`. One process at a time: the caller holds the lock of the data folder. */
 export function openLogStore(
   dir: string,
@@ -40,8 +43,12 @@ export function openLogStore(
   onCommit: (records: number, seconds: number) => void,
 ): LogStore {
   // Without overlapping syncs a resolved commit is on the disk, data and meta page: that is what `publish` promises.
-  const env = open({ path: dir, overlappingSync: false, maxDbs: 8 })
+  // Event turn batching wraps each batch in one of its own, whose failure nobody could catch.
+  const env = open({ path: dir, overlappingSync: false, eventTurnBatching: false, maxDbs: 8 })
   const blocks = env.openDB<Buffer, [string, number, number]>({ name: 'blocks', encoding: 'binary' })
+
+  const probes = env.openDB<Buffer, string>({ name: 'probes', encoding: 'binary' })
+  let failed = false
 
   function begin() {
     const appended = new Map<PartitionLog, OutgoingRecord[]>()
@@ -67,11 +74,23 @@ export function openLogStore(
           for (const { offset, block } of stored) blocks.put([log.topic, log.partition, offset], block)
         }
         for (const apply of changes) apply()
+      }).catch((error) => {
+        failed = true
+        throw error
       })
+      if (encoded.length > 0) failed = false
       for (const { log, end } of encoded) log.advance(end)
       onCommit(records_staged, (performance.now() - started) / 1000)
     }
     return { staging, hasRoom: () => bytes_staged < commit_bytes_max, run }
+  }
+
+  const queue = createCommitQueue(begin)
+
+  async function probe() {
+    const value = Buffer.alloc(failed ? probe_bytes_after_failure : 1)
+    await queue.submit({ stage: (staging) => staging.change(() => probes.put('probe', value)) })
+    if (value.length === probe_bytes_after_failure) failed = false
   }
 
   return {
@@ -79,8 +98,8 @@ export function openLogStore(
     offsets: env.openDB({ name: 'offsets' }),
     topics: env.openDB({ name: 'topics' }),
     ends: env.openDB({ name: 'ends' }),
-    health: env.openDB({ name: 'health' }),
-    queue: createCommitQueue(begin),
+    probe,
+    queue,
     close: () => env.close(),
   }
 }

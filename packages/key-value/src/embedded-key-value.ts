@@ -29,7 +29,8 @@ const sweep_interval_ms = 60_000
  * the call resolves. That survives a kill of the process; a power cut may take the last moment, as with Redis.
  */
 export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions): Promise<EmbeddedKeyValue> {
-  const env = open({ path: dir })
+  // Event turn batching wraps each write in a batch of its own, whose failure nobody could catch.
+  const env = open({ path: dir, eventTurnBatching: false })
   const health = env.openDB<number, string>({ name: 'health' })
   const counters = openShelf<Counter>(env.openDB({ name: 'counters' }), now)
   const windows = openShelf<Window>(env.openDB({ name: 'windows' }), now)
