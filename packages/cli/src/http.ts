@@ -1,7 +1,7 @@
 import { CliError, usageError } from './errors.ts'
 
 /** How long one request may take, connecting and reading the answer included. */
-export const request_timeout_ms = 60_000
+const request_timeout_ms = 60_000
 
 export interface Answer {
   status: number

@@ -6,6 +6,7 @@ import { companyCommands } from './commands/company.ts'
 import { configCommand } from './commands/config.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { keyCommands } from './commands/key.ts'
+import { migrateCommand } from './commands/migrate.ts'
 import { reportCommands } from './commands/reports.ts'
 import { sendCommand } from './commands/send.ts'
 import { statusCommand } from './commands/status.ts'
@@ -20,6 +21,7 @@ const groups = [
   backfillCommand,
   reportCommands,
   configCommand,
+  migrateCommand,
   doctorCommand,
 ]
 

@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Received, type Reply, startService } from './fake-service.ts'
 import { fileWith, tributary } from './run-tributary.ts'
@@ -158,7 +159,7 @@ describe('every command', () => {
   it('has --help', async () => {
     const commands = ['', 'company create', 'company list', 'company suspend', 'company reinstate', 'app create']
     const more = ['key create', 'key list', 'key revoke', 'status', 'send', 'backfill', 'reports events', 'config']
-    const asked = [...commands, ...more, 'doctor'].map(async (words) => {
+    const asked = [...commands, ...more, 'migrate', 'doctor'].map(async (words) => {
       const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
       expect(run).toMatchObject({ code: 0, stderr: '' })
       expect(run.stdout).toContain(`Usage: tributary ${words}`.trim())
@@ -231,6 +232,19 @@ describe('tributary config', () => {
     expect(shown('TRIBUTARY_ADMIN_TOKEN')).toBe('********')
     expect(shown('TRIBUTARY_URL')).toBeNull()
     expect(run.stdout).not.toContain(token)
+  })
+})
+
+describe('tributary migrate', () => {
+  it('refuses a data folder that is not there, or that another process uses', async () => {
+    const folder = await emptyFolder()
+    const missing = await tributary(['migrate', '--json'], { TRIBUTARY_DATA_DIR: join(folder, 'none') })
+    expect(missing).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(missing.stderr)).toMatchObject({ error: 'no_data_folder' })
+    const lock = lockDataDir(folder)
+    onTestFinished(() => lock.release())
+    const busy = await tributary(['migrate', '--json'], { TRIBUTARY_DATA_DIR: folder })
+    expect(JSON.parse(busy.stderr)).toMatchObject({ error: 'data_folder_in_use' })
   })
 })
 

@@ -54,7 +54,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, { bytes, cut }: RawLi
 }
 
 /** The fields of one record; `open` when it ends inside quotes, null when something stands behind a closing quote. */
-export function parseRecord(text: string): string[] | 'open' | null {
+function parseRecord(text: string): string[] | 'open' | null {
   if (!text.includes('"')) return text.split(',')
   const fields: string[] = []
   for (let at = 0; ; at += 1) {

@@ -68,7 +68,7 @@ function toEvent(line: number, json: string, parsed: Record<string, unknown>, fi
  * The `event_id` of a line that has none: the same for the same line of the same file, so that sending it again is a
  * duplicate to the service and never a second event.
  */
-export function eventIdOf(sha256: string, line: number): string {
+function eventIdOf(sha256: string, line: number): string {
   return `line-${createHash('sha256').update(`${sha256}:${line}`).digest('hex').slice(0, 32)}`
 }
 

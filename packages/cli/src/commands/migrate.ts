@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { type Migrated, migrate } from '../migrate.ts'
+import { print } from '../output.ts'
+
+const help = `
+Brings PostgreSQL and ClickHouse of the data folder to the schema of this version. npm start does so by itself; this is
+for looking first (--dry-run) or for migrating apart. The service must not run on the folder meanwhile.
+--json: {dry_run, postgres: [names], clickhouse: [names]}`
+
+/** `migrate [--dry-run]`. */
+export function migrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the databases of the data folder to the schema of this version')
+    .option('--dry-run', 'only say which migrations would run')
+    .addHelpText('after', help)
+    .action(async ({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) => {
+      const migrated = await migrate(readConfig().data_dir, dryRun)
+      const answer = { dry_run: dryRun, ...migrated }
+      print({ json }, answer, describe(migrated, dryRun ? 'would run' : 'ran'))
+    })
+}
+
+function describe({ postgres, clickhouse }: Migrated, did: string): string {
+  const lines = [
+    ...postgres.map((name) => `PostgreSQL  ${did}  ${name}`),
+    ...clickhouse.map((name) => `ClickHouse  ${did}  ${name}`),
+  ]
+  return lines.length === 0 ? 'Nothing to do: both schemas are up to date.' : lines.join('\n')
+}
