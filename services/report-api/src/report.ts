@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { ReportParameters } from './parameters.ts'
 
-export interface ReportRequest extends ReportParameters {
+interface ReportRequest extends ReportParameters {
   /** From the server key, never from the request. */
   app_id: string
 }
