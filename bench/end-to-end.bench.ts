@@ -95,14 +95,12 @@ async function countEvents(url: string, key: string): Promise<number> {
   return rows.reduce((sum, { events }) => sum + events, 0)
 }
 
-/** Peak resident memory of a process and, where the bootstrap runs it as a child, of that child. */
+/** Peak resident memory of the standalone process: of `pid`, or of its child where the bootstrap had to hand over. */
 function residentMegabytes(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
   const kilobytes = [String(pid), ...children.filter((child) => child !== '')].map((id) => {
-    const status = readFileSync(`/proc/${id}/status`, 'utf8')
-    return /node/.test(/^Name:\s*(.*)$/m.exec(status)?.[1] ?? '')
-      ? Number(/^VmHWM:\s*(\d+)/m.exec(status)?.[1] ?? 0)
-      : 0
+    if (!readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('standalone/src/main.ts')) return 0
+    return Number(/^VmHWM:\s*(\d+)/m.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1] ?? 0)
   })
   return Math.round(Math.max(...kilobytes) / 1024)
 }

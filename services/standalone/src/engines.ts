@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
-import { openEmbeddedBroker } from '@tributary/broker/embedded'
+import { type EmbeddedBrokerOptions, openEmbeddedBroker } from '@tributary/broker/embedded'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { migrateClickhouse } from '@tributary/clickhouse/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
@@ -11,6 +11,7 @@ import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
 import type { OnClose } from '@tributary/service-kit/run-service'
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 
 /** One process consumes everything here: more partitions would only mean smaller inserts. */
 export const standalonePartitions = 4
@@ -19,11 +20,12 @@ export interface EngineDeps {
   data_dir: string
   logger: Logger
   now: () => number
+  registry: Registry
   onClose: OnClose
 }
 
 /** Opens the embedded engines of a data folder side by side, migrated and with their topics. */
-export async function openEngines({ data_dir, logger, now, onClose }: EngineDeps) {
+export async function openEngines({ data_dir, logger, now, registry, onClose }: EngineDeps) {
   const dir = (name: string) => {
     const path = join(data_dir, name)
     mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -32,7 +34,7 @@ export async function openEngines({ data_dir, logger, now, onClose }: EngineDeps
   const opening = {
     pool: openDatabase(dir('postgres'), logger, onClose),
     clickhouse: openAnalytics(dir('clickhouse'), logger, onClose),
-    broker: openLog(dir('log'), logger, now, onClose),
+    broker: openLog({ dir: dir('log'), now, logger, registry, partitions: standalonePartitions }, onClose),
     keyValue: openEmbeddedKeyValue({ dir: dir('key-value'), now }).then((keyValue) => {
       onClose('key-value', () => keyValue.close())
       return keyValue
@@ -70,8 +72,8 @@ async function openAnalytics(data_dir: string, logger: Logger, onClose: OnClose)
   return clickhouse
 }
 
-async function openLog(dir: string, logger: Logger, now: () => number, onClose: OnClose) {
-  const broker = await openEmbeddedBroker({ dir, now, logger, partitions: standalonePartitions })
+async function openLog(options: EmbeddedBrokerOptions, onClose: OnClose) {
+  const broker = await openEmbeddedBroker(options)
   onClose('log', () => broker.close())
   const all = Object.values(topics)
   await broker.applyTopics([...all, ...all.map(deadLetterTopic)])

@@ -42,7 +42,7 @@ export async function startStandalone({ config, logger, onClose, say }: Standalo
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
 
-  const engines = await openEngines({ data_dir, logger, now, onClose })
+  const engines = await openEngines({ data_dir, logger, now, registry, onClose })
   const health = createHealth({ checks: healthChecks(engines), now, registry })
   const credentials = await openCredentials({ pool: engines.pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())

@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+
+const metricsPage = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'metrics.md'), 'utf8')
 
 let data_dir: string
 beforeEach(() => {
@@ -57,7 +59,11 @@ it('tells its health with every binding, its metrics, and keeps its secrets priv
       analytics: binding,
     },
   })
-  expect(await (await fetch(`${standalone.url}/metrics`)).text()).toContain('process_cpu_user_seconds_total')
+  const metrics = await (await fetch(`${standalone.url}/metrics`)).text()
+  expect(metrics).toContain('process_cpu_user_seconds_total')
+  const told = [...metrics.matchAll(/^# TYPE (tributary_\w+)/gm)].map(([, name]) => name)
+  const documented = [...metricsPage.matchAll(/^\| `(tributary_\w+)`/gm)].map(([, name]) => name)
+  expect(told.toSorted()).toEqual(documented.toSorted())
   for (const name of ['admin-token', 'master-key', 'demo.env']) {
     expect(statSync(join(data_dir, name)).mode & 0o077).toBe(0)
   }
