@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 /** `npm run check`: format, lint, types, unused code, generated files. All problems are shown, not only the first. */
 const checks: [what: string, command: string, ...args: string[]][] = [
   ['types', 'tsc', '--noEmit', '-p', '.'],
-  ['format and lint', 'biome', 'ci', '--error-on-warnings', '.'],
+  ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
   ['unused code and dependencies', 'knip'],
   ['packages/postgres/schema.sql', 'node', 'packages/postgres/src/dump-schema.ts', '--check'],
   ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/dump-schema.ts', '--check'],
