@@ -38,6 +38,8 @@ export const bench: Bench = {
   },
 }
 
+const microseconds = (seconds: number): number => Math.round(seconds * 1e8) / 100
+
 interface Setup {
   clickhouse: Clickhouse
   broker: Broker
@@ -68,8 +70,10 @@ async function measure({ clickhouse, broker, rows, stored_max, shuffled }: Setup
       rows: writer.rows,
       block_rows: writer.block_rows,
       events_per_s: Math.round(writer.rows / writer.seconds),
-      us_per_event: Math.round((writer.seconds / writer.rows) * 1e8) / 100,
+      us_per_event: microseconds(writer.seconds / writer.rows),
+      cpu_us_per_event: microseconds(writer.cpu_seconds / writer.rows),
       engine_per_s,
+      engine_cpu_us_per_event: microseconds(engine.cpu_seconds / engine.rows),
       share_of_engine: Math.round((writer.rows / writer.seconds / engine_per_s) * 1000) / 1000,
       rss_mb: Math.round(process.memoryUsage.rss() / 1e6),
     }

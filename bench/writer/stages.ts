@@ -16,6 +16,8 @@ const topic = topics.eventsAccepted.name
 export interface Measured {
   rows: number
   seconds: number
+  /** CPU time of the whole process, engine and log included; steadier than seconds on a busy machine. */
+  cpu_seconds: number
   /** Mean rows of an insert. */
   block_rows: number
 }
@@ -49,14 +51,14 @@ export async function measureWriter(broker: Broker, clickhouse: Clickhouse): Pro
   const registry = new Registry()
   const logger = pino({ level: 'warn' })
   const consumer = eventWriter({ clickhouse: counting, registry, logger })
-  const started = performance.now()
+  const watch = startWatch()
   const fetch = { wait_ms_max: 50 }
   const running = await runConsumer({ broker, consumer, generation: '1', logger, registry, now: Date.now, fetch })
   await allWritten(broker, consumer.name)
-  const seconds = (performance.now() - started) / 1000
+  const spent = watch()
   await running.close()
   const rows = blocks.reduce((sum, block) => sum + block, 0)
-  return { rows, seconds, block_rows: Math.round(rows / blocks.length) }
+  return { rows, ...spent, block_rows: Math.round(rows / blocks.length) }
 }
 
 /** The same rows, encoded before, by inserts alone: same table, same views, same block size, two at a time. */
@@ -79,7 +81,7 @@ export async function measureEngine(
     lines = []
   }
   if (lines.length > 0) blocks.push(lines.join('\n'))
-  const started = performance.now()
+  const watch = startWatch()
   const work = blocks.map((block, n) => ({ block, token: `bench/${load.seed}/${n}` }))
   const worker = async () => {
     for (let next = work.shift(); next !== undefined; next = work.shift()) {
@@ -88,7 +90,16 @@ export async function measureEngine(
     }
   }
   await Promise.all([worker(), worker()])
-  return { rows, seconds: (performance.now() - started) / 1000, block_rows }
+  return { rows, ...watch(), block_rows }
+}
+
+function startWatch() {
+  const started = performance.now()
+  const cpu = process.cpuUsage()
+  return () => {
+    const { user, system } = process.cpuUsage(cpu)
+    return { seconds: (performance.now() - started) / 1000, cpu_seconds: (user + system) / 1e6 }
+  }
 }
 
 async function allWritten(broker: Broker, group: string): Promise<void> {
