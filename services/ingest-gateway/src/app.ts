@@ -28,6 +28,11 @@ export interface GatewayDeps {
 export const ingestGateway =
   (deps: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
+    // `Content-Type` is not checked on ingestion (decisions.md "Bodies"): fastify would refuse a malformed one.
+    app.addHook('onRequest', (request, _reply, done) => {
+      delete request.headers['content-type']
+      done()
+    })
     observeRequests(app, deps)
     eventRoute(app, deps)
     s2sEventRoute(app, deps)
