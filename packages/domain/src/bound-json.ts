@@ -3,19 +3,32 @@
  * has depth 0, `{}` has 1). Never recurses deeper than `depth_max`, so hostile nesting costs nothing.
  */
 export function boundJson(value: unknown, depth_max: number): number {
-  if (typeof value === 'string') return boundString(value)
-  if (typeof value !== 'object' || value === null) return 25 // -1.2345678901234567e-300
+  return typeof value === 'object' && value !== null ? boundNested(value, depth_max) : boundScalar(value)
+}
+
+/** Recurses for objects alone: a call for each scalar would double the cost of an event. */
+function boundNested(value: object, depth_max: number): number {
   if (depth_max === 0) return Number.POSITIVE_INFINITY
   let bytes = 2
   if (Array.isArray(value)) {
-    for (const item of value) bytes += boundJson(item, depth_max - 1) + 1
+    for (const item of value) {
+      bytes += 1
+      bytes += typeof item === 'object' && item !== null ? boundNested(item, depth_max - 1) : boundScalar(item)
+    }
     return bytes
   }
   for (const key in value) {
-    bytes += boundString(key) + boundJson((value as Record<string, unknown>)[key], depth_max - 1) + 2
+    const item = (value as Record<string, unknown>)[key]
+    bytes += boundString(key) + 2
+    bytes += typeof item === 'object' && item !== null ? boundNested(item, depth_max - 1) : boundScalar(item)
   }
   return bytes
 }
+
+/** Longest of all numbers: -1.2345678901234567e-300. */
+const number_bytes_max = 25
+
+const boundScalar = (value: unknown): number => (typeof value === 'string' ? boundString(value) : number_bytes_max)
 
 /** A UTF-16 unit becomes at most six bytes: `\u001f`. */
 export const boundString = (text: string): number => text.length * 6 + 2
