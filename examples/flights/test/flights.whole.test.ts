@@ -1,94 +1,86 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { convert } from '../convert.ts'
 import { expectedReport } from '../expected.ts'
 
-const root = join(import.meta.dirname, '..', '..', '..')
+const main = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'src', 'main.ts')
 const csv = join(import.meta.dirname, '..', 'flights-2013-01.csv.gz')
+const january = ['--since', '2013-01-01', '--until', '2013-02-01', '--limit', '1000']
 
 describe('a month of flights', () => {
   let folder: string
-  let service: ChildProcess
-  let env: NodeJS.ProcessEnv
+  let service: StandaloneProcess
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'tributary-flights-'))
-    env = {
-      ...process.env,
-      TRIBUTARY_DATA_DIR: join(folder, 'data'),
-      TRIBUTARY_PORT: '0',
-      TRIBUTARY_LOG_LEVEL: 'error',
-    }
-    const main = join(root, 'services', 'standalone', 'src', 'main.ts')
-    service = spawn(process.execPath, [main], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
-    env.TRIBUTARY_URL = await addressOf(service)
+    service = await startStandaloneProcess({ data_dir: join(folder, 'data') })
   })
   afterAll(async () => {
-    if (service.exitCode === null && service.signalCode === null) {
-      service.kill('SIGTERM')
-      await once(service, 'exit')
-    }
+    await service.stop('SIGTERM')
     await rm(folder, { recursive: true, force: true })
   })
 
+  const start = (...words: string[]) => {
+    const env = { PATH: process.env.PATH, TRIBUTARY_URL: service.url, TRIBUTARY_DATA_DIR: join(folder, 'data') }
+    return spawn(process.execPath, [main, ...words, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  }
   const tributary = async (...words: string[]) => {
-    const main = join(root, 'packages', 'cli', 'src', 'main.ts')
-    const child = spawn(process.execPath, [main, ...words, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = start(...words)
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     expect(stderr).toBe('')
     return JSON.parse(stdout)
   }
+  const reportOf = async (key: string) => {
+    await tributary('status', '--wait')
+    return (await tributary('reports', 'events', '--key', key, ...january)).rows
+  }
 
-  it('reports exactly what the CSV says, with every row without a tail number named', async () => {
-    const since_ms = Date.UTC(2013, 0, 1)
-    const until_ms = Date.UTC(2013, 1, 1)
-    const expected = await expectedReport(csv, since_ms, until_ms)
+  it('reports exactly what the CSV says, after a kill -9, a resume and a second load', async () => {
+    const expected = await expectedReport(csv, Date.UTC(2013, 0, 1), Date.UTC(2013, 1, 1))
     const { company_id } = await tributary('company', 'create', '--name', 'Flights')
     const { app_id } = await tributary('app', 'create', '--company', company_id, '--name', 'F', '--platform', 'android')
     const { key } = await tributary('key', 'create', '--app', app_id, '--label', 'flights')
     const file = join(folder, 'flights.jsonl')
     await convert(csv, file)
 
-    const loaded = await tributary('backfill', '--key', key, file)
-    expect(loaded).toEqual({
+    const killed = start('backfill', '--key', key, file)
+    await linesDone(file, 3000)
+    killed.kill('SIGKILL')
+    await once(killed, 'close')
+    expect(await tributary('backfill', '--key', key, file, '--resume')).toEqual({
       accepted: expected.accepted,
       rejected: expected.rejected,
       duplicates_possible: 0,
       seconds: expect.any(Number),
     })
-    await tributary('status', '--wait')
-    const window = ['--since', '2013-01-01', '--until', '2013-02-01', '--limit', '1000']
-    const report = await tributary('reports', 'events', '--key', key, ...window)
-    expect(report.rows).toEqual(expected.rows)
+    expect(await reportOf(key)).toEqual(expected.rows)
 
     const rejected = (await readFile(`${file}.rejected.jsonl`, 'utf8')).trim().split('\n')
     expect(rejected).toHaveLength(expected.rejected)
     const lines = (await readFile(file, 'utf8')).split('\n')
     for (const { line, reason, text: kept } of rejected.map((one) => JSON.parse(one))) {
-      expect(reason).toBe('missing_required_fields')
-      expect(kept).toBe(lines[line - 1])
+      expect({ reason, kept }).toEqual({ reason: 'missing_required_fields', kept: lines[line - 1] })
     }
 
-    // Loaded again from the start: all are duplicates, and no report changes.
+    // From the start again: all are duplicates, and no report changes.
     expect(await tributary('backfill', '--key', key, file)).toMatchObject({ accepted: expected.accepted })
-    await tributary('status', '--wait')
-    expect((await tributary('reports', 'events', '--key', key, ...window)).rows).toEqual(expected.rows)
+    expect(await reportOf(key)).toEqual(expected.rows)
   })
 })
 
-async function addressOf(service: ChildProcess): Promise<string> {
-  if (service.stdout === null) throw new Error('stdout is piped')
-  for await (const line of createInterface({ input: service.stdout })) {
-    const [, address] = /^Tributary is ready at (\S+)$/.exec(line) ?? []
-    if (address === undefined) continue
-    service.stdout.resume()
-    return address
+/** Waits until a running backfill has saved that so many lines are done. */
+async function linesDone(file: string, lines: number): Promise<void> {
+  const deadline = performance.now() + 30_000
+  for (;;) {
+    const state = await readFile(`${file}.backfill.json`, 'utf8').catch(() => '{"line":0}')
+    if (JSON.parse(state).line >= lines) return
+    if (performance.now() > deadline) throw new Error('the backfill did not get on')
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  throw new Error('the service ended before it was ready')
 }

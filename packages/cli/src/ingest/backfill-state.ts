@@ -1,5 +1,7 @@
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
 import { CliError } from '../errors.ts'
 
@@ -75,29 +77,21 @@ export async function writeState(source: string, state: BackfillState): Promise<
   }
 }
 
-/** Keeps a second run off the same file; resolves with what lets go. Throws CliError `backfill_running`. */
-export async function lockFile(source: string): Promise<() => Promise<void>> {
+/**
+ * Keeps a second run off the same file; gives back what lets go. The operating system holds the lock (SQLite's exclusive
+ * file lock), so it ends with the process however that dies. Throws CliError `backfill_running`.
+ */
+export function lockFile(source: string): () => void {
   const path = `${source}.backfill.lock`
-  for (;;) {
-    try {
-      await writeFile(path, String(process.pid), { flag: 'wx' })
-      return () => rm(path, { force: true })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    const holder = Number(await readFile(path, 'utf8').catch(() => ''))
-    if (holder > 0 && isAlive(holder)) {
-      throw new CliError('backfill_running', `Process ${holder} is sending this file. If it is not, delete ${path}.`)
-    }
-    await rm(path, { force: true })
-  }
-}
-
-function isAlive(pid: number): boolean {
+  const database = new DatabaseSync(path)
   try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch {
+    database.close()
+    throw new CliError('backfill_running', `Another process is sending ${source}: wait for it, or end it first.`)
+  }
+  return () => {
+    rmSync(path, { force: true })
+    database.close()
   }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { access } from 'node:fs/promises'
 import { limits } from '@tributary/contracts/limits'
 import { request } from '../http.ts'
 import { type BackfillState, freshState, lockFile, readState, writeState } from './backfill-state.ts'
@@ -31,7 +32,8 @@ const in_flight_max = 4
 
 /** Sends a whole file through `/s2s/events/bulk`. */
 export async function backfill(options: BackfillOptions): Promise<BackfillResult> {
-  const unlock = await lockFile(options.path)
+  await access(options.path)
+  const unlock = lockFile(options.path)
   try {
     const file = await openFile(options.path)
     const fingerprint = fingerprintOf(file, options)
@@ -41,7 +43,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
     const { accepted, rejected, duplicates_possible } = state
     return { accepted, rejected, duplicates_possible, rejected_path }
   } finally {
-    await unlock()
+    unlock()
   }
 }
 

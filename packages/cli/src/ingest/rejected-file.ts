@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import type { RejectedLine } from './deliver-batch.ts'
 
-/** `<file>.rejected.jsonl` beside the file that is sent: one JSON object a rejected line. */
+/** `<file>.rejected.jsonl` beside the file that is sent: one JSON object a rejected line, no file without any. */
 export interface RejectedFile {
   path: string
   /** Durable when resolved; resolves with the size of the file in bytes. */
@@ -25,6 +25,9 @@ export async function openRejectedFile(source: string, keep_bytes: number): Prom
       size += bytes.length
       return size
     },
-    close: () => file.close(),
+    async close() {
+      await file.close()
+      if (size === 0) await rm(path, { force: true })
+    },
   }
 }
