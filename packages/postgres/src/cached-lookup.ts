@@ -40,6 +40,8 @@ interface Load<Value> {
   answer: Promise<Value | null>
   /** Companies that changed while it ran ('*': all). */
   changed: Set<string>
+  /** Somebody has waited for it as long as one waits. */
+  slow: boolean
 }
 
 /** Answers from memory: fresh for 10 s at most, going on for 10 minutes while PostgreSQL is away (data-model.md). */
@@ -58,7 +60,7 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     const answer = run(key, changed).finally(() => {
       if (loads.get(key) === running) loads.delete(key)
     })
-    const running = { answer, changed }
+    const running = { answer, changed, slow: false }
     loads.set(key, running)
     return running
   }
@@ -75,9 +77,12 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
       throw new CodedError('unavailable', { ...retryLater, cause: error })
     }
     const value = row === null ? null : usable(row)
-    // A change that was told while the query ran may not be in its answer: hand it to those who asked before, keep nothing.
+    // A change that was told while the query ran may not be in its answer. It goes to those who asked before, and is kept
+    // as stale at most: never in the place of a younger answer.
     const overtaken = value === null ? changed.size > 0 : changed.has('*') || changed.has(value.company_id)
-    if (!overtaken) keep(key, value, loaded_at)
+    if (!overtaken) keep(key, value, loaded_at, loaded_at + limits.credentials_fresh_ms)
+    else if (value !== null && !known.has(key) && !unknown.has(key))
+      keep(key, value, loaded_at, Number.NEGATIVE_INFINITY)
     return value
   }
 
@@ -90,11 +95,10 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     }
   }
 
-  function keep(key: string, value: Value | null, loaded_at: number): void {
+  function keep(key: string, value: Value | null, loaded_at: number, fresh_until: number): void {
     const [cache, other] = value === null ? [unknown, known] : [known, unknown]
     other.delete(key)
     const company_id = value === null ? null : value.company_id
-    const fresh_until = loaded_at + limits.credentials_fresh_ms
     cache.set(key, { answer: Promise.resolve(value), company_id, loaded_at, fresh_until })
   }
 
@@ -111,13 +115,22 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     }
     const running = loads.get(key)
     // Never joins a load that a change has overtaken.
-    const { answer } = running !== undefined && running.changed.size === 0 ? running : start(key)
-    if (!usableEntry) return answer
-    const silent = Promise.withResolvers<Value | null>()
-    const timer = setTimeout(() => silent.resolve(staleAnswer(entry)), stale_after_wait_ms)
-    return Promise.race([answer, silent.promise])
-      .catch(() => staleAnswer(entry))
-      .finally(() => clearTimeout(timer))
+    const load = running !== undefined && running.changed.size === 0 ? running : start(key)
+    if (!usableEntry) return load.answer
+    if (load.slow) return staleAnswer(entry)
+    const silent = Promise.withResolvers<void>()
+    const timer = setTimeout(silent.resolve, stale_after_wait_ms)
+    try {
+      const first = await Promise.race([load.answer, silent.promise])
+      if (first !== undefined) return first
+      load.slow = true
+      away_until = now() + retry_pause_ms
+      return staleAnswer(entry)
+    } catch {
+      return staleAnswer(entry)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return {

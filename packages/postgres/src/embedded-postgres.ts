@@ -9,7 +9,7 @@ import { stopLeftoverPostmaster } from './leftover-postmaster.ts'
 const start_deadline_ms = 60_000
 const stop_deadline_ms = 10_000
 const restart_pause_ms = 500
-const start_attempts_max = 3
+const start_attempts_max = 8
 
 /** Server settings: durable, small, silent about values (an error's DETAIL may carry a key). */
 const serverSettings = {
@@ -92,8 +92,11 @@ async function startOnFreePort(cluster: EmbeddedCluster, logger: Logger) {
     try {
       return { port, child: await startServer(cluster, port, logger) }
     } catch (error) {
-      // Another process may have taken the port between our look and PostgreSQL's bind.
+      // Another process may have taken the port between our look and PostgreSQL's bind, or back-ends of a killed server
+      // may hold its shared memory for a moment.
       if (attempt === start_attempts_max) throw error
+      logger.debug({ err: error }, 'PostgreSQL did not start: trying again')
+      await pause(restart_pause_ms)
     }
   }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -15,7 +15,8 @@ const immediate_stop_ms = 5_000
  */
 export async function stopLeftoverPostmaster(cluster_dir: string, logger: Logger): Promise<void> {
   const pid = await readPid(cluster_dir)
-  if (pid === undefined || !(await isPostmasterOf(pid, cluster_dir))) return
+  if (pid === undefined) return
+  if (!(await isPostmasterOf(pid, cluster_dir))) return disownPid(cluster_dir)
   logger.warn({ pid }, 'stopping a PostgreSQL that an earlier process left behind')
   // SIGINT is PostgreSQL's fast shutdown (with a checkpoint), SIGQUIT its immediate one (the log is replayed at the start).
   if (await stopWith(pid, 'SIGINT', cluster_dir, fast_stop_ms)) return
@@ -29,13 +30,23 @@ async function readPid(cluster_dir: string): Promise<number | undefined> {
   return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
 }
 
+/**
+ * Puts our own pid into a pid file whose process is gone. PostgreSQL would refuse to start should a stranger have that pid
+ * by now (usual in containers), but takes its parent's pid for a stale one; the rest of the file it still checks.
+ */
+async function disownPid(cluster_dir: string): Promise<void> {
+  const path = join(cluster_dir, 'postmaster.pid')
+  await writeFile(path, (await readFile(path, 'utf8')).replace(/^\d+/, String(process.pid)))
+}
+
 async function isPostmasterOf(pid: number, cluster_dir: string): Promise<boolean> {
-  const words = await commandLine(pid)
-  return words.includes('postgres') && words.includes(cluster_dir)
+  return (await commandLine(pid)).includes(`/postgres -D ${cluster_dir} `)
 }
 
 async function commandLine(pid: number): Promise<string> {
-  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  if (process.platform === 'linux') {
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ')
+  }
   const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({
     stdout: '',
   }))

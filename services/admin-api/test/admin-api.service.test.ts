@@ -28,7 +28,10 @@ let logged = ''
 
 beforeAll(async () => {
   postgres = await openTestPostgres()
-  const logger = pino({ level: 'trace' }, { write: (line) => void (logged += line) })
+  const write = (line: string) => {
+    logged += line
+  }
+  const logger = pino({ level: 'trace' }, { write })
   const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
   app = createHttpApp({ logger })
   app.register(

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { openMasterKeys, readMasterKey } from '../src/master-keys.ts'
+
+const keyOf = (byte: number) => readMasterKey(Buffer.alloc(32, byte).toString('base64'))
+const secret = 'c0ffee'.repeat(10)
+
+describe('a master key', () => {
+  test('is 32 bytes in base64, named by the first 8 hex of its SHA-256', () => {
+    // printf '\0%.0s' {1..32} | sha256sum
+    expect(keyOf(0).id).toBe('66687aad')
+  })
+
+  test.each(['', 'short', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64')])(
+    'is not %j',
+    (text) => {
+      expect(() => readMasterKey(text)).toThrow('32 bytes in base64')
+    },
+  )
+
+  test('is needed', () => {
+    expect(() => openMasterKeys([])).toThrow('At least one master key')
+  })
+})
+
+describe('an encrypted secret', () => {
+  test('comes back whole, and never looks the same twice', () => {
+    const keys = openMasterKeys([keyOf(1)])
+    const [one, two] = [keys.encrypt(secret, 'app_1'), keys.encrypt(secret, 'app_1')]
+    expect(keys.decrypt(one, 'app_1')).toBe(secret)
+    expect(keys.decrypt(two, 'app_1')).toBe(secret)
+    expect(one.ciphertext.equals(two.ciphertext)).toBe(false)
+  })
+
+  test('outlives the rotation of the master key: the first encrypts, all decrypt', () => {
+    const before = openMasterKeys([keyOf(1)]).encrypt(secret, 'app_1')
+    const rotated = openMasterKeys([keyOf(2), keyOf(1)])
+    expect(rotated.decrypt(before, 'app_1')).toBe(secret)
+    expect(rotated.encrypt(secret, 'app_1').key_id).toBe(keyOf(2).id)
+  })
+
+  test('names the key that is missing, and shows no secret', () => {
+    const before = openMasterKeys([keyOf(1)]).encrypt(secret, 'app_1')
+    const attempt = () => openMasterKeys([keyOf(2)]).decrypt(before, 'app_1')
+    expect(attempt).toThrow(`The secret of app_1 needs master key ${keyOf(1).id}; given: ${keyOf(2).id}.`)
+  })
+
+  test('is refused when it was changed or put into another row', () => {
+    const keys = openMasterKeys([keyOf(1)])
+    const encrypted = keys.encrypt(secret, 'app_1')
+    const flipped = (bytes: Buffer) => Buffer.from(bytes.map((byte, index) => (index === 0 ? byte ^ 1 : byte)))
+    expect(() => keys.decrypt(encrypted, 'app_2')).toThrow("can't be decrypted")
+    for (const field of ['iv', 'ciphertext', 'tag'] as const) {
+      const changed = { ...encrypted, [field]: flipped(encrypted[field]) }
+      expect(() => keys.decrypt(changed, 'app_1')).toThrow("can't be decrypted")
+    }
+    expect(() => keys.decrypt({ ...encrypted, tag: encrypted.tag.subarray(0, 4) }, 'app_1')).toThrow(
+      "can't be decrypted",
+    )
+  })
+})
