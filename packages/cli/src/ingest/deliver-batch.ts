@@ -42,7 +42,8 @@ export class Refusals {
   /** The code that a request with this event would be refused with, null when it may pass. */
   find({ event_name, platforms }: Event): string | null {
     if (this.#known.size === 0) return null
-    const keys = [`name ${event_name}`, ...platforms.map((platform) => `platform ${platform}`)]
+    const name = typeof event_name === 'string' ? [`name ${event_name}`] : []
+    const keys = [...name, ...platforms.map((platform) => `platform ${platform}`)]
     return keys.map((key) => this.#known.get(key)).find((code) => code !== undefined) ?? null
   }
 }

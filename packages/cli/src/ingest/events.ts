@@ -39,22 +39,25 @@ function decode(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): strin
 
 /** `json` as an event to be sent, or why it can't be. `text` is how the line stands in the file. */
 export function toFileLine(line: number, text: string, json: string, file: OpenedFile, bytes_max: number): FileLine {
-  let parsed: unknown
+  let event: Event | null
   try {
-    parsed = JSON.parse(json)
+    event = toEvent(line, json, file)
   } catch {
     return { line, text, reason: 'bad_json' }
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    return { line, text, reason: 'missing_required_fields' }
-  }
-  const event = toEvent(line, json, parsed as Record<string, unknown>, file)
+  if (event === null) return { line, text, reason: 'missing_required_fields' }
   if (Buffer.byteLength(event.json) > bytes_max) return { line, text, reason: 'body_too_large' }
   return { line, text, event }
 }
 
-/** The client's own bytes are sent, so that nothing of them changes on the way (1e400, duplicate keys). */
-function toEvent(line: number, json: string, parsed: Record<string, unknown>, file: OpenedFile): Event {
+/**
+ * Null for what is no object. The client's own bytes are sent, so that nothing of them changes on the way (1e400,
+ * duplicate keys). Throws for what is no JSON, or is nested too deep to be written again.
+ */
+function toEvent(line: number, json: string, file: OpenedFile): Event | null {
+  const value: unknown = JSON.parse(json)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  const parsed = value as Record<string, unknown>
   const own_id = parsed.event_id !== undefined && parsed.event_id !== null
   return {
     json: own_id ? json : withId(json, parsed, eventIdOf(file.sha256, line)),
