@@ -242,6 +242,19 @@ describe('tributary backfill', () => {
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unavailable' })
   })
 
+  it('says that a gzip file is broken, having sent what could be read', async () => {
+    const { shelf, env } = await bulkService(() => null)
+    const whole = gzipSync(jsonl(many(20_000)))
+    const cut = await fileWith('a.jsonl.gz', whole.subarray(0, whole.length - 9))
+    const none = await fileWith('b.jsonl.gz', 'no gzip')
+    for (const path of [cut, none]) {
+      const run = await tributary(['backfill', '--key', key, '--json', path], env)
+      expect(run).toMatchObject({ code: 1, stdout: '' })
+      expect(JSON.parse(run.stderr)).toMatchObject({ error: 'bad_gzip' })
+    }
+    expect(shelf.events.size).toBeGreaterThan(10_000)
+  })
+
   it('reads CSV with renamed columns, constants, absent values and typed fields', async () => {
     const { shelf, env } = await bulkService(() => null)
     const path = await fileWith(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, type ReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -44,21 +44,22 @@ export async function openFile(path: string): Promise<OpenedFile> {
     is_csv: /\.csv$/i.test(name),
     open() {
       const file = createReadStream(path, { highWaterMark: 256 * 1024 })
-      const content = name === path ? file : file.pipe(createGunzip())
-      file.on('error', (error) => content.destroy(error))
-      content.on('close', () => file.destroy())
-      return { content: readable(content, path), bytesRead: () => file.bytesRead }
+      return { content: unpacked(file, path), bytesRead: () => file.bytesRead }
     },
   }
 }
 
-async function* readable(content: AsyncIterable<Buffer>, path: string): AsyncGenerator<Buffer> {
+async function* unpacked(file: ReadStream, path: string): AsyncGenerator<Buffer> {
+  const content = /\.gz$/i.test(path) ? file.pipe(createGunzip()) : file
+  file.on('error', (error) => content.destroy(error))
   try {
     yield* content
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     if (code.startsWith('Z_')) throw new CliError('bad_gzip', `${path} is broken gzip: ${message}.`)
     throw error
+  } finally {
+    file.destroy()
   }
 }
 
