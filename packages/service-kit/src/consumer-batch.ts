@@ -41,7 +41,7 @@ export async function handleBatch<T>(context: BatchContext<T>, chunk: Chunk, tak
   await crash(2)
 
   // 3. What can't be decoded is set apart; nothing left the process. A crash now: as after 2.
-  const decoded = decode(consumer, take.records)
+  const decoded = decode(context, take.records)
   await crash(3)
 
   // 4. The consumer has done its work. A crash in the midst of it or now: the next owner calls `handle` with the same
@@ -60,13 +60,15 @@ export async function handleBatch<T>(context: BatchContext<T>, chunk: Chunk, tak
   await crash(6)
 }
 
-function decode<T>(consumer: ConsumerDefinition<T>, records: readonly LogRecord[]) {
+function decode<T>({ consumer, logger }: BatchContext<T>, records: readonly LogRecord[]) {
   const good: DecodedRecord<T>[] = []
   const undecodable: LogRecord[] = []
   for (const record of records) {
     try {
-      good.push({ record, value: consumer.decode(record.value) })
-    } catch {
+      good.push({ record, value: consumer.decode(record.value, record) })
+    } catch (err) {
+      const { partition, offset } = record
+      logger.error({ err, partition, offset }, 'record cannot be decoded, put into the dead-letter topic')
       undecodable.push(record)
     }
   }

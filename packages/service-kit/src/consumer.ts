@@ -30,8 +30,12 @@ export interface ConsumerDefinition<T> {
   /** Also the consumer group. */
   name: string
   topic: Topic
-  /** Throws for a value that can never be handled: that record goes to the dead-letter topic, the rest goes on. */
-  decode(value: Buffer): T
+  /**
+   * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest
+   * goes on. Whatever can be worked out from the record alone belongs here: it is done once, whatever `handle` meets,
+   * and only its result stays in memory.
+   */
+  decode(value: Buffer, record: LogRecord): T
   /** May be called again with the same batch. Rejecting means "not now": the kit tries again for ever, with pauses. */
   handle(batch: Batch<T>): Promise<void>
 }

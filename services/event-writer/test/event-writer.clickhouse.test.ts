@@ -234,7 +234,7 @@ test('rows that no record should hold go to the dead letters with their reason, 
   expect((await tablesOf(app_id)).raw).toHaveLength(2)
   const dead = broker.records(deadLetterTopic(topic).name, 0)
   expect(dead.map(({ headers }) => `${headers.source_offset} ${headers.reason}`).toSorted()).toEqual([
-    '1 unwritable_event',
+    '1 undecodable',
     '2 undecodable',
     '3 undecodable',
   ])
