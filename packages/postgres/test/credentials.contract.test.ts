@@ -155,12 +155,13 @@ test('a change that nobody told of is seen after ten seconds', async () => {
 })
 
 test('a change made while the listening connection was broken is seen once it is back', async () => {
-  const { credentials } = await open()
+  const { credentials, proxy } = await open()
   const { company_id, company_key } = await tenant()
   await credentials.findCompany(company_key)
-  await db.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tributary-listener'
-                       AND datname = current_database()`)
+  proxy.cut()
+  await until('nobody listens', async () => (await listeners()) === 0)
   await setCompanyStatus(db.pool, company_id, 'suspended', request)
+  proxy.mend()
   await until('suspended', async () => (await credentials.findCompany(company_key))?.status === 'suspended', 5_000)
 })
 
