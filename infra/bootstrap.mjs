@@ -13,6 +13,10 @@ const installed = join(root, 'node_modules', '.package-lock.json')
 const npm_slack_ms = 10_000
 const args = process.argv.slice(2)
 
+// Three threads of Node's pool can be inside the embedded ClickHouse engine for long; with the default of four, every
+// fsync of the audit store would queue behind them. Node reads this once, at the first use of the pool.
+process.env.UV_THREADPOOL_SIZE ??= '16'
+
 /** Ends with a sentence that a newcomer can act on. */
 function refuse(message) {
   process.stderr.write(`${message}\n`)
