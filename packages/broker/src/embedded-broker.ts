@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { open } from 'node:fs/promises'
 import type { Topic } from '@tributary/contracts/topics'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -41,6 +42,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
   const { dir, now, logger } = options
   const metrics = createLogMetrics(options.registry)
   const store = openLogStore(dir, now, metrics.committed)
+  await syncDirectory(dir)
   const offsets = openCommittedOffsets(store)
   const topics = new Map<string, OpenTopic>()
   const groups = new Map<string, ConsumerGroup>()
@@ -189,6 +191,12 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     },
     sweepRetention,
   }
+}
+
+/** lmdb syncs its files, not the names of new ones: without this a power cut after the first start could take them all. */
+async function syncDirectory(path: string) {
+  const directory = await open(path, 'r')
+  await directory.sync().finally(() => directory.close())
 }
 
 const partitionsDiffer = (topic: string, has: number, wanted: number) =>

@@ -179,6 +179,33 @@ describe('the embedded log', () => {
     expect((await read(1)).map(({ value }) => value.toString())).toEqual(['c'])
   })
 
+  it('waits for the chunk in hand when its partition comes back meanwhile', async () => {
+    await broker.publish([record('a', 1)])
+    const gate = Promise.withResolvers<void>()
+    const calls: Chunk[] = []
+    const first = await broker.consume({
+      group: 'g',
+      topic,
+      ...sizes,
+      async onChunk(chunk) {
+        calls.push(chunk)
+        await gate.promise
+      },
+    })
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    // Takes partition 1 away, reads it, and gives it back.
+    expect(await read(1, 'g')).toHaveLength(1)
+    await broker.publish([record('b', 0)])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(calls.map(({ partition }) => partition)).toEqual([1, 0])
+    gate.resolve()
+    await vi.waitFor(() => expect(calls).toHaveLength(3))
+    await first.close()
+    expect(calls[2]!.partition).toBe(1)
+    expect(calls[2]!.generation).not.toBe(calls[0]!.generation)
+    expect(calls[0]!.signal.aborted).toBe(true)
+  })
+
   it('refuses commits that Kafka would refuse', async () => {
     await broker.publish([record('a')])
     const errors: unknown[] = []

@@ -24,11 +24,11 @@ describe('the embedded key-value store', () => {
         n: fc.integer({ min: -4, max: 6 }),
         cap: fc.option(fc.integer({ min: 0, max: 12 })),
       }),
-      fc.record({ step: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 40 }) }),
+      fc.record({ step: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 10, 24, 25, 50) }),
       fc.record({ step: fc.constant('sweep' as const) }),
       fc.record({ step: fc.constant('reopen' as const) }),
     ),
-    { maxLength: 60 },
+    { minLength: 30, maxLength: 60, size: 'max' },
   )
   const window_ms = 50
   const limit = 3
@@ -86,8 +86,20 @@ describe('the embedded key-value store', () => {
         }
         await keyValue.close()
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
+  })
+
+  it('lets a hit go exactly when it is as old as the window', async () => {
+    const keyValue = await openEmbeddedKeyValue({ dir, now })
+    await keyValue.hitWindow('a', 2, 50)
+    clock_ms += 25
+    await keyValue.hitWindow('a', 2, 50)
+    clock_ms += 24
+    expect(await keyValue.hitWindow('a', 2, 50)).toEqual({ allowed: false, remaining: 0, retry_after_ms: 1 })
+    clock_ms += 1
+    expect(await keyValue.hitWindow('a', 2, 50)).toEqual({ allowed: true, remaining: 0, retry_after_ms: 25 })
+    await keyValue.close()
   })
 
   it('allows no burst when the clock is set back', async () => {
