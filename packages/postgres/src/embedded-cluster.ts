@@ -17,7 +17,7 @@ export interface EmbeddedCluster {
 }
 
 /** The environment of PostgreSQL programs: ours holds secrets that are none of their business. */
-export const postgresEnv = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' }
+export const postgresEnv = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
  * Finds or makes the cluster in `<data_dir>/cluster`, with its random password in `<data_dir>/password` (mode 0600).
