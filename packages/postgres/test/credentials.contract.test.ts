@@ -65,6 +65,16 @@ async function until(what: string, holds: () => Promise<boolean>, within_ms = 10
   }
 }
 
+/** Waits until late notices have gone by: a kept answer is the same promise again. */
+function untilKept(find: () => Promise<unknown>) {
+  return until('the answer is kept', async () => {
+    const answer = find()
+    await answer
+    await db.pool.query('SELECT 1')
+    return find() === answer
+  })
+}
+
 test('each credential is found by its key', async () => {
   const { credentials } = await open()
   const { company_id, company_key, app_id, app_key, signing_secret, key, key_id } = await tenant()
@@ -155,9 +165,9 @@ test('a change that nobody told of is seen after ten seconds', async () => {
 })
 
 test('a change made while the listening connection was broken is seen once it is back', async () => {
-  const { credentials, proxy } = await open()
   const { company_id, company_key } = await tenant()
-  await credentials.findCompany(company_key)
+  const { credentials, proxy } = await open()
+  await untilKept(() => credentials.findCompany(company_key))
   proxy.cut()
   await until('nobody listens', async () => (await listeners()) === 0)
   await setCompanyStatus(db.pool, company_id, 'suspended', request)
@@ -194,12 +204,7 @@ test('with PostgreSQL away known keys go on for ten minutes, unknown ones are to
 test('with PostgreSQL silent a known key waits about a second once, then not at all', async () => {
   const { app_key } = await tenant()
   const { credentials, proxy, clock } = await open()
-  await until('it is kept', async () => {
-    const answer = credentials.findApp(app_key)
-    await answer
-    await db.pool.query('SELECT 1')
-    return credentials.findApp(app_key) === answer
-  })
+  await untilKept(() => credentials.findApp(app_key))
   proxy.silence()
   clock.now_ms += 10_000
   const started = performance.now()
