@@ -44,6 +44,7 @@ function buildEvent(install_uuid: string, n: number, i: number) {
       score: (n * 7919 + i * 104_729) % 1_000_003,
       session_id: randomUUID(),
       ab_group: i % 2 ? 'control' : 'variant',
+      quest: `quest-of-the-${names[(n * 13 + i * 5) % names.length]}`,
       first_time: i === 0,
     },
     device: {
