@@ -36,7 +36,8 @@ function npm(...words) {
 
 function install() {
   process.stderr.write('Installing what is missing (once, about a minute) ...\n')
-  if (!npm('ci', '--no-audit', '--no-fund', '--loglevel=error')) {
+  // Not `npm ci`: it refuses a lock file in which binaries for platforms that the registry lacks are missing.
+  if (!npm('install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error')) {
     refuse('npm could not install the packages (see above). Is the npm registry reachable? Then run the command again.')
   }
   if (!existsSync(node24) && !npm('rebuild', 'node', '--foreground-scripts')) {
