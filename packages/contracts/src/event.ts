@@ -7,7 +7,7 @@ const absent = <T extends z.ZodType>(schema: T) => schema.nullish()
 const optionalText = absent(text(limits.optional_string_chars_max))
 
 /** JSON depth of a value; a scalar is 0, `{}` is 1. Iterative, so a hostile depth can't exhaust the stack. */
-export function jsonDepth(value: unknown, stop_at: number): number {
+function jsonDepth(value: unknown, stop_at: number): number {
   let level: unknown[] = [value]
   let depth = 0
   while (level.length > 0 && depth <= stop_at) {

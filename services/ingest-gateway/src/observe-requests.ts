@@ -1,11 +1,11 @@
 import type { RejectReason } from '@tributary/contracts/errors'
 import { CodedError } from '@tributary/contracts/errors'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyError, FastifyInstance } from 'fastify'
 import { Counter, Histogram } from 'prom-client'
 import type { GatewayDeps } from './app.ts'
 
 /** What a route learns about its request, for the one wide log line and the metrics. */
-export interface IngestFacts {
+interface IngestFacts {
   company_id?: string
   app_id?: string
   /** Bytes on the wire. */
@@ -59,10 +59,12 @@ export function observeRequests(app: FastifyInstance, { registry, logger, gatewa
     done()
   })
   app.addHook('onError', (request, _reply, error, done) => {
-    request.ingest.code = error instanceof CodedError ? error.code : error.code || 'internal_error'
+    if (request.ingest) request.ingest.code = answeredCode(error)
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
+    // null when the app refused the request before the first hook, as it does while it stops
+    if (!request.ingest) return done()
     const { code, accepted, rejected, ...facts } = request.ingest
     const route = request.routeOptions.url ?? ''
     requests.inc({ route, code })
@@ -80,4 +82,11 @@ export function observeRequests(app: FastifyInstance, { registry, logger, gatewa
     }
     done()
   })
+}
+
+/** As the error handler of service-kit answers faults that are not ours. */
+function answeredCode(error: FastifyError): string {
+  if (error instanceof CodedError) return error.code
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return 'body_too_large'
+  return error.statusCode !== undefined && error.statusCode < 500 ? 'bad_json' : 'internal_error'
 }

@@ -231,7 +231,9 @@ test('the keys of one app open nothing of another', async () => {
 test('metrics count requests by code and events by reason, the log has one line for each request', async () => {
   await gateway.event(JSON.stringify({ events: [event(), event({ revenue: 'x' })] }))
   await gateway.event('{')
+  await gateway.event('x'.repeat(limits.sdk_body_bytes_max + 1))
   const metrics = await gateway.registry.metrics()
+  expect(metrics).toContain('tributary_ingest_requests_total{route="/event",code="body_too_large"} 1')
   expect(metrics).toContain('tributary_ingest_requests_total{route="/event",code="ok"} 1')
   expect(metrics).toContain('tributary_ingest_requests_total{route="/event",code="bad_json"} 1')
   expect(metrics).toContain('tributary_ingest_events_total{route="/event",status="accepted",reason=""} 1')
@@ -240,5 +242,6 @@ test('metrics count requests by code and events by reason, the log has one line 
   expect(lines).toMatchObject([
     { code: 'ok', accepted: 1, rejected: { invalid_field: 1 }, app_id: gateway.tenant.app.app_id },
     { code: 'bad_json', accepted: 0 },
+    { code: 'body_too_large', accepted: 0 },
   ])
 })
