@@ -95,6 +95,13 @@ describe('POST /event accepts', () => {
     ])
   })
 
+  test('two installs in one batch without a fault: each in its own record, whole and in order', async () => {
+    const events = ['i-1', 'i-2', 'i-1', 'i-2'].map((install_uuid) => event({ install_uuid }))
+    expect((await gateway.event(batch(...events))).json()).toMatchObject({ accepted: 4, rejected: 0 })
+    const found = gateway.envelopes().map((envelope) => [envelope.install_uuid, envelope.events])
+    expect(Object.fromEntries(found)).toEqual({ 'i-1': [events[0], events[2]], 'i-2': [events[1], events[3]] })
+  })
+
   test('a batch with nothing to accept: 200, audited, nothing in the log', async () => {
     const answer = await gateway.event(batch({}))
     expect(answer.json()).toMatchObject({ accepted: 0, rejected: 1 })
