@@ -71,7 +71,9 @@ describe('which way imports point', () => {
     })
     const climbing = imports.filter(({ file, specifier }) => {
       const own = file.split('/').slice(0, 2).join('/')
-      return specifier.startsWith('.') && !join(file, '..', specifier).startsWith(own)
+      const target = join(file, '..', specifier)
+      if (file.includes('/test/') && target.startsWith('infra/engines/')) return false
+      return specifier.startsWith('.') && !target.startsWith(own)
     })
     expect({ deep, climbing }).toEqual({ deep: [], climbing: [] })
   })

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Recipe } from './engine.ts'
+import { installJars, jarsDir } from './install.ts'
+import { freePorts, probePort } from './ports.ts'
+
+const version = '4.3.1'
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>tributary</groupId><artifactId>test-kafka</artifactId><version>1</version>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${version}</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+`
+
+/** One node that is broker and controller, starts groups at once and makes no topic by itself. */
+const settings = (port: number, controller: number): Record<string, string> => ({
+  'node.id': '1',
+  'process.roles': 'broker,controller',
+  'controller.quorum.voters': `1@127.0.0.1:${controller}`,
+  'controller.listener.names': 'CONTROLLER',
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+  'inter.broker.listener.name': 'PLAINTEXT',
+  'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+  'offsets.topic.replication.factor': '1',
+  'offsets.topic.num.partitions': '4',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'share.coordinator.state.topic.replication.factor': '1',
+  'share.coordinator.state.topic.min.isr': '1',
+  'group.initial.rebalance.delay.ms': '0',
+  'auto.create.topics.enable': 'false',
+})
+
+/** Apache Kafka in KRaft mode, from Maven Central. */
+export const kafka: Recipe = {
+  name: 'kafka',
+  variable: 'TRIBUTARY_TEST_KAFKA_URL',
+  container: {
+    image: `apache/kafka:${version}`,
+    port: null,
+    environment: (port) => {
+      const inside = { ...settings(port, 9093), listeners: `PLAINTEXT://:${port},CONTROLLER://:9093` }
+      const variable = (key: string) => `KAFKA_${key.replaceAll('.', '_').toUpperCase()}`
+      return Object.fromEntries(Object.entries(inside).map(([key, value]) => [variable(key), value]))
+    },
+    url: (host, port) => `${host}:${port}`,
+  },
+  install: () => installJars('kafka', pom),
+  async launch(dir) {
+    const [port = 0, controller = 0] = await freePorts(2)
+    const listeners = `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`
+    const properties = { ...settings(port, controller), listeners, 'log.dirs': join(dir, 'data') }
+    const file = join(dir, 'server.properties')
+    await writeFile(
+      file,
+      Object.entries(properties)
+        .map((entry) => entry.join('='))
+        .join('\n'),
+    )
+    const jars = join(jarsDir('kafka', pom), '*')
+    const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAQACAAAAAAAAAAA', '-c', file]
+    await promisify(execFile)('java', ['-XX:TieredStopAtLevel=1', '-cp', jars, ...format])
+    return {
+      command: 'java',
+      args: ['-Xmx512m', '-cp', jars, 'kafka.Kafka', file],
+      url: `127.0.0.1:${port}`,
+      probe: () => probePort(port),
+    }
+  },
+}

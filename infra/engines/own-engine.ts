@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { EngineUnavailable, type Launch, type OwnEngine, type Recipe } from './engine.ts'
+
+const ready_ms_max = 60_000
+
+/**
+ * Tells the engine's pid, then waits for a word on its standard input. The pipe closes when the parent ends, however
+ * it ends: then engine and data go too. `keep` leaves the data for a restart.
+ */
+const guard = `
+dir=$1; shift
+"$@" </dev/null &
+echo $! >&3; exec 3>&-
+read -r word
+kill -9 $! 2>/dev/null
+wait
+[ "$word" = keep ] || rm -rf "$dir"`
+
+/** Starts the engine as a process of our own on data of its own. It never outlives this process. */
+export async function startOwnEngine(recipe: Recipe): Promise<OwnEngine> {
+  await recipe.install()
+  const dir = await mkdtemp(join(tmpdir(), `tributary-${recipe.name}-`))
+  try {
+    const launch = await recipe.launch(dir)
+    let current = await start(recipe.name, launch, dir)
+    const end = async (word: string) => {
+      const over = current.guard.exitCode === null ? once(current.guard, 'exit') : null
+      current.guard.stdin?.end(word)
+      await over
+    }
+    return {
+      url: launch.url,
+      dir,
+      origin: 'a process of its own',
+      stop: async () => {
+        await end('')
+        await rm(dir, { recursive: true, force: true })
+      },
+      kill: () => end('keep\n'),
+      restart: async () => {
+        current = await start(recipe.name, launch, dir)
+      },
+      pause() {
+        process.kill(current.pid, 'SIGSTOP')
+      },
+      resume() {
+        process.kill(current.pid, 'SIGCONT')
+      },
+    }
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+interface Started {
+  guard: ChildProcess
+  pid: number
+}
+
+async function start(name: string, launch: Launch, dir: string): Promise<Started> {
+  const log = openSync(join(dir, 'log'), 'a')
+  // Detached: a Ctrl-C of the terminal is ours to handle, not the engine's.
+  const child = spawn('sh', ['-c', guard, 'sh', dir, launch.command, ...launch.args], {
+    cwd: dir,
+    detached: true,
+    stdio: ['pipe', log, log, 'pipe'],
+  })
+  closeSync(log)
+  child.stdin?.on('error', () => {}) // the guard ended before it was told to
+  const [line] = await once(child.stdio[3]!, 'data')
+  const pid = Number(String(line).trim())
+  try {
+    await untilReady(name, launch, pid, dir)
+  } catch (error) {
+    child.stdin?.end('keep\n')
+    throw error
+  }
+  return { guard: child, pid }
+}
+
+async function untilReady(name: string, launch: Launch, pid: number, dir: string): Promise<void> {
+  for (const deadline = Date.now() + ready_ms_max; ; await pause(50)) {
+    try {
+      return await launch.probe()
+    } catch (cause) {
+      if (lives(pid) && Date.now() < deadline) continue
+      const said = await readFile(join(dir, 'log'), 'utf8').catch(() => '')
+      throw new EngineUnavailable(`${name} did not start: ${said.trim().split('\n').slice(-5).join(' | ')}`, { cause })
+    }
+  }
+}
+
+function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,26 @@
+import type { Recipe } from './engine.ts'
+import { installRedis, redisServer } from './install.ts'
+import { freePorts, probePort } from './ports.ts'
+
+/** Redis, from Debian. */
+export const redis: Recipe = {
+  name: 'redis',
+  variable: 'TRIBUTARY_TEST_REDIS_URL',
+  container: {
+    image: 'redis:8.2',
+    port: 6379,
+    environment: () => ({}),
+    url: (host, port) => `redis://${host}:${port}`,
+  },
+  install: installRedis,
+  async launch(dir) {
+    const [port = 0] = await freePorts(1)
+    const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: 'yes', appendfsync: 'everysec' }
+    return {
+      command: redisServer(),
+      args: Object.entries(settings).flatMap(([key, value]) => [`--${key}`, String(value)]),
+      url: `redis://127.0.0.1:${port}`,
+      probe: () => probePort(port),
+    }
+  },
+}

@@ -1,0 +1,221 @@
+import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs'
+import type { Logger } from 'pino'
+import type { ConsumeOptions, Consumption } from './broker.ts'
+import { kafkaRetry, kafkaTimeouts, within } from './kafka-client.ts'
+import { createMembership, type Membership, makeChunk, sliceRecords } from './kafka-membership.ts'
+import { createWatchdog, type Position } from './kafka-watchdog.ts'
+
+export interface KafkaConsumptionDeps {
+  admin: Admin
+  logger: Logger
+  partition_count: number
+  /** A new client for each consumer (see `createKafka`). */
+  newKafka(): Kafka
+}
+
+/**
+ * Reads a topic as a member of a group until it is closed. A consumer that crashes, hangs or stands still while there
+ * is something to read is thrown away and built again; what it had in hand is fenced.
+ */
+export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaConsumptionDeps): Promise<Consumption> {
+  const { group, topic, onChunk } = options
+  const { admin } = deps
+  const logger = deps.logger.child({ group, topic })
+  /** Handlers at work by partition. One of a consumer that is gone keeps its partition until it ends. */
+  const inHand = new Map<number, Promise<void>>()
+  const refusals = new Map<number, number>()
+  const positions = new Map<number, number>()
+  let consumer: Consumer
+  let membership: Membership | null = null
+  let generations = 0
+  let rebuilding: Promise<void> | null = null
+  let closing: Promise<void> | null = null
+  const closed = new AbortController()
+
+  function begin(generation: string, partitions: readonly number[]) {
+    membership?.void()
+    positions.clear()
+    generations += 1
+    membership = createMembership(admin, group, topic, `${generation}/${generations}`, partitions)
+    if (closing !== null) membership.end()
+  }
+
+  async function build() {
+    const made = deps.newKafka().consumer(consumerSettings(options, deps.partition_count))
+    consumer = made
+    const { GROUP_JOIN, REBALANCING, CRASH, FETCH, HEARTBEAT } = made.events
+    const mine = () => consumer === made
+    made.on(GROUP_JOIN, ({ payload }) => {
+      watchdog.alive()
+      if (mine()) begin(payload.memberId, payload.memberAssignment[topic] ?? [])
+    })
+    made.on(REBALANCING, () => mine() && membership?.end())
+    made.on(FETCH, () => mine() && watchdog.alive())
+    made.on(HEARTBEAT, () => mine() && watchdog.alive())
+    let crash: Error | null = null
+    made.on(CRASH, ({ payload }) => {
+      crash = payload.error
+      if (mine()) rebuild('crash', payload.error)
+    })
+    await made.connect()
+    await made.subscribe({ topics: [topic], fromBeginning: true })
+    await made.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: deps.partition_count,
+      eachBatch: (payload) => onBatch(made, payload),
+    })
+    if (crash !== null) throw crash // `run` resolves also when the join failed
+  }
+
+  /** Throws the consumer away and builds another, again and again until one runs. */
+  function rebuild(reason: string, err?: Error) {
+    if (rebuilding !== null || closing !== null) return
+    logger.warn({ err, reason }, 'kafka consumer is built again')
+    rebuilding = (async () => {
+      membership?.void()
+      membership = null
+      for (let failures = 0; closing === null; failures += 1) {
+        await discard(consumer)
+        await waitDoubling(failures, kafkaTimeouts.rebuild_first_ms, kafkaTimeouts.rebuild_most_ms, closed.signal)
+        if (closing !== null) return
+        try {
+          watchdog.alive()
+          return await build()
+        } catch (error) {
+          logger.warn({ err: error }, 'kafka consumer could not be built')
+        }
+      }
+    })().finally(() => {
+      rebuilding = null
+    })
+  }
+
+  async function discard(old: Consumer) {
+    await within(kafkaTimeouts.disconnect_ms_max, 'disconnect', old.disconnect()).catch((err) =>
+      logger.debug({ err }, 'kafka consumer did not disconnect'),
+    )
+  }
+
+  /** Never rejects for a refused chunk: kafkajs would leave the group. Unresolved records are fetched again. */
+  async function onBatch(from: Consumer, payload: EachBatchPayload): Promise<void> {
+    const { partition } = payload.batch
+    const member = membership
+    const isOurs = from === consumer && member !== null && !member.signal.aborted
+    if (!isOurs || inHand.has(partition)) return holdBack(from, payload, kafkaTimeouts.refused_first_ms)
+    const work = deliver(member, payload).finally(() => inHand.delete(partition))
+    inHand.set(partition, work)
+    try {
+      await work
+      refusals.delete(partition)
+    } catch (err) {
+      if (member.signal.aborted) return
+      const count = (refusals.get(partition) ?? 0) + 1
+      refusals.set(partition, count)
+      logger.debug({ err, partition, count }, 'chunk refused, will be delivered again')
+      holdBack(from, payload, doubled(count - 1, kafkaTimeouts.refused_first_ms, kafkaTimeouts.refused_most_ms))
+    }
+  }
+
+  async function deliver(member: Membership, payload: EachBatchPayload): Promise<void> {
+    for (const records of sliceRecords(payload, options.bytes_max)) {
+      if (member.signal.aborted) return
+      await onChunk(makeChunk(member, payload, records))
+      if (member !== membership) return
+      const { offset } = records.at(-1)!
+      payload.resolveOffset(String(offset))
+      positions.set(payload.batch.partition, offset + 1)
+      await member.heartbeat(payload).catch(() => {}) // kafkajs asks again after the batch, and joins anew
+    }
+  }
+
+  /** No fetch of this partition for `ms`, while the others go on. */
+  function holdBack(from: Consumer, payload: EachBatchPayload, ms: number): void {
+    const resume = payload.pause()
+    setTimeout(() => {
+      if (from === consumer && closing === null) resume()
+    }, ms).unref()
+  }
+
+  /** Partitions that should move; one that was refused waits for its handler, not for Kafka. */
+  async function standing(): Promise<Position[]> {
+    const member = membership
+    if (member === null) return []
+    const partitions = [...member.partitions].filter((partition) => !refusals.has(partition))
+    return Promise.all(
+      partitions.map(async (partition) => {
+        const next_offset = positions.get(partition) ?? (await member.committed(partition))?.offset ?? 0
+        return { partition, generation: member.generation, next_offset }
+      }),
+    )
+  }
+
+  async function close() {
+    membership?.end()
+    closed.abort()
+    watchdog.stop()
+    await rebuilding
+    // Handlers first: kafkajs takes no commit and no heartbeat of a consumer that it stops.
+    await Promise.allSettled(inHand.values())
+    await discard(consumer)
+    membership?.void()
+  }
+
+  const watchdog = createWatchdog({
+    isBusy: () => inHand.size > 0,
+    standing,
+    ranges: async () =>
+      (await admin.fetchTopicOffsets(topic)).map(({ partition, low, high }) => {
+        return { partition, earliest: Number(low), end: Number(high) }
+      }),
+    onStall: (reason) => rebuild(reason),
+  })
+  try {
+    await build()
+  } catch (error) {
+    watchdog.stop()
+    await discard(consumer!)
+    throw error
+  }
+  return {
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+/**
+ * The largest record batch that a topic takes by default (`max.message.bytes`). kafkajs asks for partitions always in
+ * the same order, so a fetch must have room for one of each: else the first ones would starve the last ones.
+ */
+const fetch_bytes_min = 1024 * 1024 + 64 * 1024
+
+/** Sizes of a fetch are compressed ones: a quarter of the inflated bytes is a careful guess for JSON. */
+function consumerSettings({ group, bytes_min, bytes_max, wait_ms_max }: ConsumeOptions, partition_count: number) {
+  const maxBytesPerPartition = Math.max(fetch_bytes_min, Math.ceil(bytes_max / 4))
+  return {
+    groupId: group,
+    sessionTimeout: kafkaTimeouts.session_ms,
+    rebalanceTimeout: kafkaTimeouts.rebalance_ms,
+    heartbeatInterval: kafkaTimeouts.heartbeat_ms,
+    allowAutoTopicCreation: false,
+    minBytes: bytes_min,
+    maxBytesPerPartition,
+    maxBytes: maxBytesPerPartition * partition_count,
+    maxWaitTimeInMs: wait_ms_max,
+    readUncommitted: false,
+    // A consumer that failed is built again by us, whatever the error: kafkajs restarts after some, stops after others.
+    retry: { ...kafkaRetry, restartOnFailure: async () => false },
+  }
+}
+
+const doubled = (failures: number, first_ms: number, most_ms: number) =>
+  Math.min(most_ms, first_ms * 2 ** Math.min(failures, 20))
+
+function waitDoubling(failures: number, first_ms: number, most_ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, doubled(failures, first_ms, most_ms) * (0.5 + Math.random() / 2))
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise.finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,81 @@
+import type { Admin } from 'kafkajs'
+import type { Committed, PartitionOffsets } from './broker.ts'
+
+/** What a group has committed, by partition; null where it has nothing. */
+export async function fetchCommitted(
+  admin: Admin,
+  group: string,
+  topic: string,
+): Promise<Map<number, Committed | null>> {
+  const [answer] = await admin.fetchOffsets({ groupId: group, topics: [topic] })
+  return new Map(
+    (answer?.partitions ?? []).map(({ partition, offset, metadata }) => {
+      // Negative: nothing was committed, or kafkajs marked a position that the log no longer has.
+      const committed = Number(offset) < 0 ? null : { offset: Number(offset), metadata: metadata ?? '' }
+      return [partition, committed]
+    }),
+  )
+}
+
+/**
+ * Where a group stands in each partition. `oldest_unread_ms` is found by asking for offsets by time, since kafkajs
+ * can't read without joining a group: never later than the true time, and earlier by at most 1/16 of the age.
+ */
+export async function fetchGroupOffsets(
+  admin: Admin,
+  group: string,
+  topic: string,
+  now_ms: number,
+): Promise<PartitionOffsets[]> {
+  const [committed, ends] = await Promise.all([fetchCommitted(admin, group, topic), admin.fetchTopicOffsets(topic)])
+  const offsets = ends
+    .map(({ partition, low, high }) => ({
+      partition,
+      committed: committed.get(partition)?.offset ?? null,
+      earliest: Number(low),
+      end: Number(high),
+      oldest_unread_ms: null as number | null,
+    }))
+    .sort((a, b) => a.partition - b.partition)
+  const behind = offsets.filter(({ committed, earliest, end }) => Math.max(committed ?? 0, earliest) < end)
+  await dateOldest(behind, (ms) => offsetsAt(admin, topic, ms), now_ms)
+  return offsets
+}
+
+/** First offset at or after a time, by partition; the end of the partition when there is none. */
+async function offsetsAt(admin: Admin, topic: string, ms: number): Promise<Map<number, number>> {
+  const found = await admin.fetchTopicOffsetsByTimestamp(topic, ms)
+  return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]))
+}
+
+const ahead_ms = 60_000
+const age_ms_max = 400 * 24 * 3_600_000
+
+/** Looks back in doubling steps for all partitions together, then halves what is left a few times for each. */
+async function dateOldest(
+  behind: PartitionOffsets[],
+  offsetsAt: (ms: number) => Promise<Map<number, number>>,
+  now_ms: number,
+): Promise<void> {
+  /** Whether the oldest unread record is of `ms` or later. */
+  const isSince = ({ partition, committed, earliest }: PartitionOffsets, at: Map<number, number>) =>
+    (at.get(partition) ?? 0) <= Math.max(committed ?? 0, earliest)
+  const open = new Set(behind)
+  // The clocks of broker and caller differ: the search begins in the future.
+  let later_ms = now_ms + ahead_ms
+  for (let age_ms = 50; open.size > 0; age_ms *= 2) {
+    const earlier_ms = age_ms > age_ms_max ? 0 : now_ms - age_ms
+    const at = await offsetsAt(earlier_ms)
+    for (const offsets of [...open].filter((candidate) => earlier_ms === 0 || isSince(candidate, at))) {
+      open.delete(offsets)
+      let [low, high] = [earlier_ms, later_ms]
+      while (high - low > Math.max(1, (now_ms - low) / 16)) {
+        const middle = Math.floor((low + high) / 2)
+        if (isSince(offsets, await offsetsAt(middle))) low = middle
+        else high = middle
+      }
+      offsets.oldest_unread_ms = low
+    }
+    later_ms = earlier_ms
+  }
+}

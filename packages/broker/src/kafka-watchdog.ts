@@ -1,0 +1,67 @@
+import { kafkaTimeouts } from './kafka-client.ts'
+
+/** Where an assigned partition stands. */
+export interface Position {
+  partition: number
+  generation: string
+  next_offset: number
+}
+
+interface PartitionRange {
+  partition: number
+  earliest: number
+  /** Offset behind the last record. */
+  end: number
+}
+
+export interface WatchdogOptions {
+  /** Whether a handler is at work: then nothing is fetched, and all is well. */
+  isBusy(): boolean
+  standing(): Promise<Position[]>
+  ranges(): Promise<PartitionRange[]>
+  onStall(reason: string): void
+}
+
+/**
+ * Tells when a consumer does nothing though it should: kafkajs is known to stop fetching without an error. Two looks in
+ * a row that find the same position below the end are a stall, and so is long silence.
+ */
+export function createWatchdog({ isBusy, standing, ranges, onStall }: WatchdogOptions) {
+  let last_alive_ms = performance.now()
+  let suspects = new Set<string>()
+
+  function stall(reason: string) {
+    suspects = new Set()
+    last_alive_ms = performance.now()
+    onStall(reason)
+  }
+
+  async function look() {
+    if (isBusy()) {
+      suspects = new Set()
+      last_alive_ms = performance.now()
+      return
+    }
+    if (performance.now() - last_alive_ms > kafkaTimeouts.silence_ms_max) return stall('silence')
+    const positions = await standing()
+    const rangeOf = new Map((await ranges()).map((range) => [range.partition, range]))
+    const behind = positions.filter(({ partition, next_offset }) => {
+      const { earliest = 0, end = 0 } = rangeOf.get(partition) ?? {}
+      return Math.max(next_offset, earliest) < end
+    })
+    const idle = new Set(behind.map((position) => JSON.stringify(position)))
+    const stalled = [...idle].filter((position) => suspects.has(position))
+    suspects = idle
+    if (stalled.length > 0) stall(`lag and no progress: ${stalled.join()}`)
+  }
+
+  const timer = setInterval(() => {
+    look().catch(() => {}) // Kafka is away: nothing can be said, and kafkajs or the silence will tell
+  }, kafkaTimeouts.watch_ms).unref()
+  return {
+    alive() {
+      last_alive_ms = performance.now()
+    },
+    stop: () => clearInterval(timer),
+  }
+}
