@@ -1,6 +1,5 @@
 import { type Envelope, platforms } from '@tributary/contracts/envelope'
 
-/** Ids that we make ourselves; they become part of statements, so nothing else passes. */
 const ids = ['company_id', 'app_id'] as const
 const idShape = /^[A-Za-z0-9_-]{1,64}$/
 const texts = ['install_uuid', 'ip', 'user_agent', 'sdk', 'sdk_platform', 'audit_key'] as const
@@ -8,7 +7,7 @@ const sources: readonly unknown[] = ['sdk', 's2s', 'bulk'] satisfies Envelope['s
 
 /**
  * The envelope in a record. Written by hand because it runs for every record: a test holds it equal to the zod schema
- * of contracts/envelope, but for the shape of ids, which is checked here only. Throws for anything else.
+ * of contracts/envelope. Throws for anything else.
  */
 export function decodeEnvelope(value: Buffer): Envelope {
   const envelope = JSON.parse(value.toString('utf8'))

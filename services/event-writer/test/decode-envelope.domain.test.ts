@@ -38,8 +38,7 @@ test('the check by hand takes and refuses what the envelope schema takes and ref
   fc.assert(
     fc.property(field, wrong, (name, value) => {
       const envelope = JSON.parse(JSON.stringify({ ...good, [name]: value }))
-      const idsAreIds = [envelope.company_id, envelope.app_id].every((id) => /^[\w-]{1,64}$/.test(id))
-      expect(decodes(envelope)).toBe(idsAreIds && Envelope.safeParse(envelope).success)
+      expect(decodes(envelope)).toBe(Envelope.safeParse(envelope).success)
     }),
     { numRuns: 3000 },
   )
