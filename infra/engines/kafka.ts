@@ -34,6 +34,9 @@ const settings = (port: number, controller: number): Record<string, string> => (
   'share.coordinator.state.topic.min.isr': '1',
   'group.initial.rebalance.delay.ms': '0',
   'auto.create.topics.enable': 'false',
+  // After kill -9 the node waits until its former self is known to be dead; 9 seconds by default.
+  'broker.session.timeout.ms': '1000',
+  'broker.heartbeat.interval.ms': '250',
 })
 
 /** Apache Kafka in KRaft mode, from Maven Central. */

@@ -27,6 +27,7 @@ export interface Batcher {
 /** One publish call: answered once, when its last record is durable or its first one failed. */
 interface Publish {
   open_records: number
+  records_in_flight: number
   answered: boolean
   resolve(): void
   reject(error: Error): void
@@ -56,8 +57,10 @@ export function createBatcher(options: BatcherOptions): Batcher {
   /** Sends what is full or has lingered, as far as sends are free. */
   function pump() {
     while (sends < sends_max && queue.length > 0 && (lingered || queue_bytes >= send_bytes_max)) {
+      const waited = queue.length
       const batch = takeSend()
       if (batch.length > 0) void sendOff(batch)
+      else if (queue.length === waited) break // all of it waits for sends under way
     }
     if (queue.length === 0) lingered = false
     else if (!lingered && timer === null) timer = setTimeout(onLingered, linger_ms)
@@ -69,21 +72,33 @@ export function createBatcher(options: BatcherOptions): Batcher {
     pump()
   }
 
-  /** The head of the queue, up to the size of a send, without what nobody waits for any more. */
+  /**
+   * The head of the queue, up to the size of a send, without what nobody waits for any more. A publish that takes
+   * several sends has one at a time, so that its records keep their order.
+   */
   function takeSend(): Waiting[] {
+    const taken: Waiting[] = []
+    const left: Waiting[] = []
     let bytes = 0
-    let end = 0
-    for (; end < queue.length; end += 1) {
-      const next = queue[end]!.bytes
-      if (end > 0 && bytes + next > send_bytes_max) break
-      bytes += next
+    let next = 0
+    for (; next < queue.length; next += 1) {
+      const waiting = queue[next]!
+      if (waiting.publish.answered) buffered_bytes -= forget(waiting)
+      else if (waiting.publish.records_in_flight > 0) left.push(waiting)
+      else if (taken.length > 0 && bytes + waiting.bytes > send_bytes_max) break
+      else {
+        taken.push(waiting)
+        bytes += forget(waiting)
+      }
     }
-    const taken = queue.slice(0, end)
-    queue = queue.slice(end)
+    queue = left.concat(queue.slice(next))
+    for (const { publish } of taken) publish.records_in_flight += 1
+    return taken
+  }
+
+  function forget({ bytes }: Waiting): number {
     queue_bytes -= bytes
-    const wanted = taken.filter(({ publish }) => !publish.answered)
-    buffered_bytes -= bytes - sum(wanted)
-    return wanted
+    return bytes
   }
 
   async function sendOff(batch: Waiting[]) {
@@ -97,6 +112,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
     sends -= 1
     buffered_bytes -= sum(batch)
     for (const { publish } of batch) {
+      publish.records_in_flight -= 1
       if (failure !== null) publish.reject(new CodedError('unavailable', { message: 'log away', cause: failure }))
       else if (--publish.open_records === 0) publish.resolve()
     }
@@ -145,6 +161,7 @@ function newAnswer(open_records: number, publish_ms_max: number): { promise: Pro
   }
   const answer: Publish = {
     open_records,
+    records_in_flight: 0,
     answered: false,
     resolve: () => once(resolve),
     reject: (error) => once(() => reject(error)),

@@ -25,7 +25,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   const inHand = new Map<number, Promise<void>>()
   const refusals = new Map<number, number>()
   const positions = new Map<number, number>()
-  let consumer: Consumer
+  let consumer: Consumer | null = null
   let membership: Membership | null = null
   let generations = 0
   let rebuilding: Promise<void> | null = null
@@ -91,7 +91,8 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     })
   }
 
-  async function discard(old: Consumer) {
+  async function discard(old: Consumer | null) {
+    if (old === null) return
     await within(kafkaTimeouts.disconnect_ms_max, 'disconnect', old.disconnect()).catch((err) =>
       logger.debug({ err }, 'kafka consumer did not disconnect'),
     )
@@ -170,13 +171,8 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
       }),
     onStall: (reason) => rebuild(reason),
   })
-  try {
-    await build()
-  } catch (error) {
-    watchdog.stop()
-    await discard(consumer!)
-    throw error
-  }
+  // A coordinator that is still loading, or away for a moment, is no reason to refuse the start of a service.
+  await build().catch((error) => rebuild('start', error))
   return {
     close() {
       closing ??= close()

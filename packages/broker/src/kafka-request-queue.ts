@@ -3,7 +3,8 @@ import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 /**
  * kafkajs 2.2.4 starts its timer for throttled requests on every connection for ever, with a negative delay: a wake-up
  * each millisecond (5 to 7 % of a core at idle) and on Node 24 a `TimeoutNegativeWarning`. The timer is needed only
- * while requests are held back, so it is started only then. Pinned version, private file: held by kafka-idle test.
+ * while requests are held back, so it is started only then. kafkajs is pinned, since
+ * this is a private file of it.
  */
 export function calmRequestQueue(): void {
   const { prototype } = RequestQueue

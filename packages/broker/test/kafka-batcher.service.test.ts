@@ -43,15 +43,30 @@ describe('the batcher of the Kafka producer', () => {
 
   it('does not wait for company when a send is full, and never sends more', async () => {
     const { batcher, sends, sent } = start({ linger_ms: 60_000 })
-    const publish = batcher.publish(Array.from({ length: 6 }, () => kilobytes(4)))
+    const publishes = Array.from({ length: 5 }, () => batcher.publish([kilobytes(4)]))
     await sent(2)
     expect(sends.map(({ texts }) => texts.length)).toEqual([2, 2])
-    for (const { end } of sends) end()
-    await sent(2)
     const closing = batcher.close()
+    sends[0]!.end()
     await sent(3)
+    for (const { end } of sends) end()
+    await Promise.all([...publishes, closing])
+  })
+
+  it('keeps the order of a publish that takes several sends, and lets others pass meanwhile', async () => {
+    const { batcher, sends, sent } = start()
+    const large = batcher.publish([kilobytes(8), record('second'), kilobytes(8), record('last')])
+    const other = batcher.publish([record('other')])
+    await sent(2)
+    expect(sends.map(({ texts }) => texts.length)).toEqual([2, 1])
+    sends[1]!.end()
+    await other
+    expect(sends).toHaveLength(2)
+    sends[0]!.end()
+    await sent(3)
+    expect(sends[2]!.texts.at(-1)).toBe('last')
     sends[2]!.end()
-    await Promise.all([publish, closing])
+    await large
   })
 
   it('has no more sends under way than it may, and sends what gathered meanwhile as one', async () => {
@@ -75,18 +90,18 @@ describe('the batcher of the Kafka producer', () => {
     const publish = batcher.publish([kilobytes(8), kilobytes(8)]).then(() => {
       resolved = true
     })
-    await sent(2)
-    sends[1]!.end()
-    await new Promise((resolve) => setTimeout(resolve, 5))
-    expect(resolved).toBe(false)
+    await sent(1)
     sends[0]!.end()
+    await sent(2)
+    expect(resolved).toBe(false)
+    sends[1]!.end()
     await publish
   })
 
   it('answers `unavailable` to exactly the publishes of a failed send', async () => {
     const { batcher, sends, sent } = start()
-    const failing = batcher.publish([kilobytes(8), kilobytes(8)])
-    const fine = batcher.publish([record('fine')])
+    const failing = batcher.publish([kilobytes(9)])
+    const fine = batcher.publish([kilobytes(2)])
     await sent(2)
     sends[0]!.end(new Error('no leader'))
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' })
@@ -97,7 +112,7 @@ describe('the batcher of the Kafka producer', () => {
 
   it('refuses at once what is above the buffer, and takes again when there is room', async () => {
     const { batcher, sends, sent } = start({ buffer_bytes_max: 20 * 1024, sends_max: 1 })
-    const taken = batcher.publish([kilobytes(9), kilobytes(9)])
+    const taken = [batcher.publish([kilobytes(9)]), batcher.publish([kilobytes(9)])]
     await expect(batcher.publish([kilobytes(2)])).rejects.toBeInstanceOf(CodedError)
     await sent(1)
     sends[0]!.end()
@@ -106,7 +121,7 @@ describe('the batcher of the Kafka producer', () => {
     sends[1]!.end()
     await sent(3)
     sends[2]!.end()
-    await Promise.all([taken, again])
+    await Promise.all([...taken, again])
   })
 
   it('takes a publish larger than its buffer when nothing else is in it', async () => {
