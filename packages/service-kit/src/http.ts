@@ -69,6 +69,15 @@ export function parseJson(body: Buffer): unknown {
   }
 }
 
+/** The token of `Authorization: Bearer <token>`; anything else is `missing_bearer_token` (decisions.md "Credentials"). */
+export function bearerToken(authorization: string | undefined): string {
+  const token = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1]
+  if (token === undefined) {
+    throw new CodedError('missing_bearer_token', { headers: { 'www-authenticate': 'Bearer' } })
+  }
+  return token
+}
+
 function errorBody(error: ErrorCode, request_id: string, field?: string, message?: string): ErrorBody {
   return { error, ...(field ? { field } : {}), ...(message ? { message } : {}), request_id }
 }

@@ -1,8 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { CodedError } from '@tributary/contracts/errors'
+import { bearerToken } from '@tributary/service-kit/http'
 import type { FastifyRequest } from 'fastify'
-
-const bearer = /^Bearer +(\S+) *$/i
 
 /** A hook that lets only the admin token pass. Both sides are hashed, so neither length nor content shows in the time. */
 export function requireAdmin(admin_token: string): (request: FastifyRequest) => Promise<void> {
@@ -10,11 +9,9 @@ export function requireAdmin(admin_token: string): (request: FastifyRequest) => 
   if (admin_token === '') throw new Error('The admin API needs a token: set TRIBUTARY_ADMIN_TOKEN.')
   const expected = hash('sha256', admin_token, 'buffer')
   return async (request) => {
-    const token = bearer.exec(request.headers.authorization ?? '')?.[1]
-    if (token === undefined) throw new CodedError('missing_bearer_token', challenge)
-    if (!timingSafeEqual(hash('sha256', token, 'buffer'), expected))
-      throw new CodedError('invalid_admin_token', challenge)
+    const token = bearerToken(request.headers.authorization)
+    if (!timingSafeEqual(hash('sha256', token, 'buffer'), expected)) {
+      throw new CodedError('invalid_admin_token', { headers: { 'www-authenticate': 'Bearer' } })
+    }
   }
 }
-
-const challenge = { headers: { 'www-authenticate': 'Bearer' } }

@@ -1,13 +1,15 @@
+import type { EventKeyAsk } from '@tributary/clickhouse/event-keys'
 import { installKeyDay } from '@tributary/domain/event-key'
 
-export interface KeyAsk {
+/** What tells whether a row is a duplicate. */
+export interface RowKey {
   app_id: string
   key_day: string
   event_key: string
 }
 
 /** A key that counts, and the log position that wrote it. */
-export interface KnownKey extends KeyAsk {
+export interface KnownKey extends RowKey {
   topic: string
   partition: number
   offset: number
@@ -17,14 +19,10 @@ const day_ms = 24 * 3600 * 1000
 const dayNumber = (day: string): number => Date.parse(day) / day_ms
 const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
 
-/** Every key and day that could make one of the rows a duplicate: its own day and both neighbours. */
-export function keysToAsk(rows: readonly KeyAsk[]): KeyAsk[] {
-  const asks: KeyAsk[] = []
+/** Every key with the days that could make a row a duplicate: its own day and both neighbours. */
+export function keysToAsk(rows: readonly RowKey[]): EventKeyAsk[] {
   const neighbours = memo((day) => (day === installKeyDay ? [day] : [-1, 0, 1].map((n) => dayText(dayNumber(day) + n))))
-  for (const { app_id, key_day, event_key } of rows) {
-    for (const day of neighbours(key_day)) asks.push({ app_id, key_day: day, event_key })
-  }
-  return asks
+  return rows.map(({ app_id, key_day, event_key }) => ({ app_id, event_key, key_days: neighbours(key_day) }))
 }
 
 /**
@@ -33,7 +31,7 @@ export function keysToAsk(rows: readonly KeyAsk[]): KeyAsk[] {
  * from this very range are left out of it: after a crash the rows that already landed must be in the block again,
  * because a retry with the same token must carry the same rows, or the views never get theirs.
  */
-export function dropDuplicates<Row extends KeyAsk>(
+export function dropDuplicates<Row extends RowKey>(
   rows: readonly Row[],
   known: readonly KnownKey[],
   range: { topic: string; partition: number; from: number; to: number },

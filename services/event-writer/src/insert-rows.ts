@@ -2,10 +2,10 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 
-/** A row as a line of JSONCompactEachRow, and the record that it came with. */
+/** A row as a line of JSONCompactEachRow, newline included, and the record that it came with. */
 export interface RowLine {
   record: LogRecord
-  line: string
+  line: Buffer
 }
 
 export interface RefusedRow {
@@ -28,7 +28,7 @@ export async function insertRows(
 ): Promise<RefusedRow[]> {
   if (rows.length === 0) return []
   try {
-    const lines = rows.map(({ line }) => line).join('\n')
+    const lines = Buffer.concat(rows.map(({ line }) => line))
     await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token })
     return []
   } catch (err) {

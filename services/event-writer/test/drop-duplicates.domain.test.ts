@@ -40,5 +40,5 @@ test('rows of this very batch that already landed are no duplicates, so that a r
 
 test('an install is asked for once, an event for its day and both neighbours', () => {
   const asked = keysToAsk([rowAt(10, '2026-03-01'), rowAt(11, '2026-03-01', 'e', { event_name: 'app_install' })])
-  expect(asked.map(({ key_day }) => key_day)).toEqual(['2026-02-28', '2026-03-01', '2026-03-02', '1970-01-01'])
+  expect(asked.map(({ key_days }) => key_days)).toEqual([['2026-02-28', '2026-03-01', '2026-03-02'], ['1970-01-01']])
 })

@@ -1,5 +1,6 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
+import { bearerToken } from '@tributary/service-kit/http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
@@ -16,9 +17,7 @@ declare module 'fastify' {
 export function requireServerKey(app: FastifyInstance, credentials: Credentials) {
   if (!app.hasRequestDecorator('serverKey')) app.decorateRequest('serverKey', null)
   return async (request: FastifyRequest): Promise<void> => {
-    const token = /^Bearer ([^\s]+)$/.exec(request.headers.authorization ?? '')?.[1]
-    if (token === undefined) throw new CodedError('missing_bearer_token')
-    const key = await credentials.findServerKey(token)
+    const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
     if (!key) throw new CodedError('unknown_or_revoked_key')
     if (key.company_status === 'suspended') throw new CodedError('company_suspended')
     request.serverKey = key

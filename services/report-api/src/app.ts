@@ -2,6 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
 import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
+import { bearerToken } from '@tributary/service-kit/http'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
@@ -75,9 +76,7 @@ async function authorize(
   request: FastifyRequest,
   credentials: ReportApiDeps['credentials'],
 ): Promise<ServerKeyCredential> {
-  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1]
-  if (token === undefined) throw new CodedError('missing_bearer_token')
-  const key = await credentials.findServerKey(token)
+  const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
   if (key === null) throw new CodedError('invalid_or_revoked_key')
   if (key.company_status === 'suspended') throw new CodedError('company_suspended')
   return key
