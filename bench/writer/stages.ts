@@ -4,7 +4,6 @@ import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { topics } from '@tributary/contracts/topics'
-import { toEventRow } from '@tributary/domain/event-row'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import pino from 'pino'
@@ -68,19 +67,18 @@ export async function measureEngine(
   rows: number,
   block_rows: number,
 ): Promise<Measured> {
-  const blocks: string[] = []
-  let lines: string[] = []
+  const { decode } = eventWriter({ clickhouse })
+  const blocks: Buffer[] = []
+  let lines: Buffer[] = []
   for (let n = 0; n * events_per_envelope < rows; n += 1) {
     const envelope = envelopeOf(load, n)
-    for (const event of envelope.events) {
-      const row = toEventRow(envelope, event, { topic, partition: 2000, offset: n })
-      lines.push(JSON.stringify(eventRowColumns.map((column) => row[column])))
-    }
+    const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
+    for (const { line } of decode(Buffer.from(JSON.stringify(envelope)), record)) lines.push(line)
     if (lines.length < block_rows) continue
-    blocks.push(lines.join('\n'))
+    blocks.push(Buffer.concat(lines))
     lines = []
   }
-  if (lines.length > 0) blocks.push(lines.join('\n'))
+  if (lines.length > 0) blocks.push(Buffer.concat(lines))
   const watch = startWatch()
   const work = blocks.map((block, n) => ({ block, token: `bench/${load.seed}/${n}` }))
   const worker = async () => {
@@ -110,8 +108,9 @@ async function allWritten(broker: Broker, group: string): Promise<void> {
   }
 }
 
+/** The writer ends each line with a newline. */
 function countLines(lines: Buffer | string): number {
-  let count = 1
+  let count = 0
   for (let at = lines.indexOf('\n'); at !== -1; at = lines.indexOf('\n', at + 1)) count += 1
   return count
 }

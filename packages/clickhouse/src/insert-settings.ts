@@ -28,6 +28,8 @@ export const insertSettings = {
   use_strict_insert_block_limits: 0,
   // Tables are partitioned by year at most: a batch of 2010 to tomorrow stays one insert.
   max_partitions_per_insert_block: 0,
+  // JSON for a column of text may stand in a line as it is, and is kept byte for byte.
+  input_format_json_read_objects_as_strings: 1,
   // A row that does not fit its table is an error, never a default.
   input_format_null_as_default: 0,
   input_format_allow_errors_num: 0,

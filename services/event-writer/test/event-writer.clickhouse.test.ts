@@ -4,6 +4,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { toEventRow } from '@tributary/domain/event-row'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import { type MemoryBroker, memoryBroker } from '@tributary/testkit/memory-broker'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testkit/test-clickhouse'
@@ -249,6 +250,7 @@ test('a row that ClickHouse cannot read does not hold up the rest, however often
     async insert(block) {
       const day = eventRowColumns.indexOf('day')
       const lines = String(block.lines)
+        .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line))
         .map((row) => (row.includes('3') ? row.with(day, 'no day') : row))
@@ -263,6 +265,33 @@ test('a row that ClickHouse cannot read does not hold up the rest, however often
   expect(raw).toEqual(['1', '2', '4', '5'])
   const dead = broker.records(deadLetterTopic(topic).name, 0)
   expect(dead.map(({ headers }) => [headers.source_offset, headers.reason])).toEqual([['2', 'row_refused']])
+})
+
+test('JSON of an event reaches the table byte for byte', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  const hard = { '}"\\': '{[,\n\u0000\u2028é😀\\"', n: [1e300, -0.5, null, [], {}], __proto: { '': ' ' } }
+  const drawn = fc.sample(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), 200)
+  const envelope = envelopeOf(
+    app_id,
+    'i',
+    [hard, ...drawn].map((props, n) => event(`${n}`, { props, device: props, more: props })),
+  )
+  await broker.publish([recordOf(envelope, 0)])
+  await runToEnd(broker, app_id)
+  const held = await clickhouse.query(
+    'SELECT event_id, props, device, extra FROM events_raw_v1 WHERE app_id = {app_id:String} ORDER BY toUInt32(event_id)',
+    { app_id },
+  )
+  const received = JSON.parse(JSON.stringify(envelope.events)).map((sent: (typeof envelope.events)[number]) => {
+    const { event_id, props, device, extra } = toEventRow(envelope, sent, {
+      topic: topic.name,
+      partition: 0,
+      offset: 0,
+    })
+    return { event_id, props, device, extra }
+  })
+  expect(held).toEqual(received)
 })
 
 test('nothing to write is no insert', async () => {
