@@ -21,9 +21,9 @@ export const jarsDir = (name: string, pom: string): string =>
 /** Downloads the runtime jars of `pom` from Maven Central unless they are there; needs Java 17 and Maven. */
 export async function installJars(name: string, pom: string): Promise<void> {
   const target = jarsDir(name, pom)
+  await needed('java', `${name} needs Java 17 (Debian: openjdk-17-jre-headless)`)
   if (existsSync(target)) return
-  await needed('java', ['-version'], `${name} needs Java 17 (Debian: openjdk-17-jre-headless)`)
-  await needed('mvn', ['-v'], `${name} needs Maven to be downloaded (Debian: maven)`)
+  await needed('mvn', `${name} needs Maven to be downloaded (Debian: maven)`)
   await once(async () => {
     if (existsSync(target)) return
     announce(`Downloading ${name} from Maven Central, once for this machine ...`)
@@ -45,10 +45,7 @@ export async function installJars(name: string, pom: string): Promise<void> {
 /** Path of a `redis-server`: that of the machine, else Debian's, without its system service. */
 export async function installRedis(): Promise<void> {
   if (existsSync(redisServer())) return
-  const found = await run('sh', ['-c', 'command -v redis-server']).then(
-    ({ stdout }) => stdout.trim(),
-    () => null,
-  )
+  const found = await find('redis-server')
   await once(async () => {
     if (existsSync(redisServer())) return
     await mkdir(cacheDir(), { recursive: true })
@@ -65,7 +62,7 @@ async function redisOfDebian(): Promise<string> {
   if (existsSync(program)) return program
   const reason = 'redis needs redis-server on the PATH (it is installed by itself on Debian as root only)'
   if (process.getuid?.() !== 0) throw new EngineUnavailable(reason)
-  await needed('apt-get', ['--version'], reason)
+  await needed('apt-get', reason)
   announce('Installing redis from Debian, once for this machine ...')
   const apt = (...args: string[]) =>
     run('apt-get', ['-q', '-y', ...args], {
@@ -83,10 +80,15 @@ async function redisOfDebian(): Promise<string> {
   return program
 }
 
-async function needed(command: string, args: string[], reason: string): Promise<void> {
-  await run(command, args).catch(() => {
-    throw new EngineUnavailable(reason)
-  })
+/** Path of a command, null when there is none. */
+const find = (command: string): Promise<string | null> =>
+  run('sh', ['-c', `command -v ${command}`]).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  )
+
+async function needed(command: string, reason: string): Promise<void> {
+  if ((await find(command)) === null) throw new EngineUnavailable(reason)
 }
 
 const announce = (text: string): void => void process.stderr.write(`${text}\n`)

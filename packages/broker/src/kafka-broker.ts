@@ -61,12 +61,17 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     if (closed) throw new Error('the event log is closed')
   }
 
+  const fetchCounts = (topics: string[]) =>
+    within(kafkaTimeouts.publish_ms_max, 'look-up of topics', fetchPartitionCounts(admin, topics)).catch((cause) => {
+      throw new CodedError('unavailable', { message: 'log away', cause })
+    })
+
   /** Partition counts never change (see `applyTopics`), so each is asked for once. */
   async function partitionCount(topic: string): Promise<number> {
     refuseClosed()
     const known = partitionCounts.get(topic)
     if (known !== undefined) return known
-    const found = (await fetchPartitionCounts(admin, [topic])).get(topic)
+    const found = (await fetchCounts([topic])).get(topic)
     if (found === undefined) throw new Error(`unknown topic ${topic}: make it with \`tributary topics apply\``)
     partitionCounts.set(topic, found)
     return found
@@ -75,8 +80,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
   /** Before the batcher: one wrong record must not fail the sends of others, and kafkajs drops it in silence. */
   async function check(records: readonly OutgoingRecord[]): Promise<void> {
     for (const { topic, partition, value } of records) {
-      const count =
-        partitionCounts.get(topic) ?? (await within(kafkaTimeouts.publish_ms_max, 'look-up', partitionCount(topic)))
+      const count = partitionCounts.get(topic) ?? (await partitionCount(topic))
       if (!(partition >= 0 && partition < count)) throw new RangeError(`${topic} has no partition ${partition}`)
       if (value.length > partition_send_bytes_max) throw new RangeError(`record over ${partition_send_bytes_max} bytes`)
     }
