@@ -1,3 +1,4 @@
+import { clickhouse } from './clickhouse-http.ts'
 import { dockerAnswers, startContainer } from './container.ts'
 import type { EngineName, OwnEngine, Recipe, RunningEngine } from './engine.ts'
 import { kafka } from './kafka.ts'
@@ -5,7 +6,7 @@ import { startOwnEngine } from './own-engine.ts'
 import { redis } from './redis.ts'
 import { s3 } from './s3.ts'
 
-const recipes: Record<EngineName, Recipe> = { kafka, redis, s3 }
+const recipes: Record<EngineName, Recipe> = { kafka, redis, s3, clickhouse }
 
 /**
  * A real engine: the one whose address is given (`TRIBUTARY_TEST_<NAME>_URL`), else a container when Docker answers and

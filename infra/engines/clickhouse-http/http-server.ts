@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+import type { Answer, Engine, Statement } from './engine.ts'
+
+/**
+ * ClickHouse's HTTP interface (clickhouse.com/docs/interfaces/http) before an engine: the part that clients of
+ * Tributary use. No users, sessions or streamed answers: `wait_end_of_query` is how every answer goes.
+ */
+export function serveEngine(engine: Engine): Server {
+  const server = createServer((request, response) => {
+    answer(engine, request, response).catch((error: unknown) => {
+      if (!response.headersSent) answerError(engine, response, error)
+      else response.destroy()
+    })
+  })
+  server.keepAliveTimeout = 10_000
+  server.requestTimeout = 0
+  return server
+}
+
+async function answer(engine: Engine, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://engine')
+  const body = await readBody(request)
+  if (pathname === '/ping' || (pathname === '/' && request.method === 'GET' && !searchParams.has('query'))) {
+    response.end('Ok.\n')
+    return
+  }
+  const query_id = searchParams.get('query_id') ?? randomUUID()
+  const statement = readStatement(request.method, searchParams, body)
+  response.setHeader('X-ClickHouse-Query-Id', query_id)
+  response.setHeader('X-ClickHouse-Server-Display-Name', 'tributary-test-engine')
+  response.setHeader('X-ClickHouse-Timezone', 'UTC')
+  const done = await engine.run(statement)
+  response.setHeader('X-ClickHouse-Summary', summary(done))
+  response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
+  response.end(done.body)
+}
+
+/** What a URL says besides settings; the rest of the list is of the HTTP layer, which has no say here. */
+const notSettings = new Set(['query', 'database', 'default_format', 'query_id', 'user', 'password', 'session_id'])
+const ofHttp = new Set([
+  'wait_end_of_query',
+  'buffer_size',
+  'compress',
+  'decompress',
+  'enable_http_compression',
+  'send_progress_in_http_headers',
+  'http_headers_progress_interval_ms',
+  'cancel_http_readonly_queries_on_client_close',
+])
+
+function readStatement(method: string | undefined, url: URLSearchParams, body: Buffer): Statement {
+  const query = url.get('query')
+  const settings = [...url].filter(([name]) => !notSettings.has(name) && !ofHttp.has(name))
+  // As on a server: a GET changes nothing.
+  if (method === 'GET' && !url.has('readonly')) settings.push(['readonly', '2'])
+  return {
+    sql: query ?? body.toString(),
+    rows: query === null ? Buffer.alloc(0) : body,
+    database: url.get('database') ?? 'default',
+    settings,
+    format: url.get('default_format') ?? 'TabSeparated',
+  }
+}
+
+const decoders = new Map<string, (body: Buffer) => Promise<Buffer>>([
+  ['gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+  ['zstd', promisify(zstdDecompress)],
+])
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const body = await buffer(request)
+  const encoding = request.headers['content-encoding']
+  if (encoding === undefined || body.length === 0) return body
+  const decode = decoders.get(encoding)
+  if (decode === undefined) {
+    throw new Error(`Code: 48. DB::Exception: Unknown HTTP content encoding ${encoding}. (NOT_IMPLEMENTED)`)
+  }
+  return decode(body)
+}
+
+const summary = ({ rows_read, rows_written, elapsed_s }: Answer): string =>
+  JSON.stringify({
+    read_rows: String(rows_read),
+    read_bytes: '0',
+    written_rows: String(rows_written),
+    written_bytes: '0',
+    total_rows_to_read: '0',
+    result_rows: String(rows_written),
+    result_bytes: '0',
+    elapsed_ns: String(Math.round(elapsed_s * 1e9)),
+  })
+
+/** Statuses of a server that differ from 500. */
+const statuses: Record<string, number> = { '60': 404, '62': 400, '81': 404, '159': 408, '164': 403 }
+
+function answerError(engine: Engine, response: ServerResponse, error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error)
+  const [, code = '1002'] = /\bCode: (\d+)\./.exec(text) ?? []
+  const shaped = text.startsWith('Code: ') ? text : `Code: ${code}. DB::Exception: ${text} (UNKNOWN_EXCEPTION)`
+  response.statusCode = statuses[code] ?? 500
+  response.setHeader('X-ClickHouse-Exception-Code', code)
+  response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
+  response.end(`${shaped} (version ${engine.version} (tributary test engine))\n`)
+}

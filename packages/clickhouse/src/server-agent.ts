@@ -1,0 +1,27 @@
+import http from 'node:http'
+import https from 'node:https'
+import { connect, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+
+interface AgentOptions {
+  url: string
+  connect_timeout_ms: number
+  max_open_connections: number
+}
+
+/** A pool of kept-alive connections that gives up connecting after `connect_timeout_ms`, which Node's own can't. */
+export function serverAgent({ url, connect_timeout_ms, max_open_connections }: AgentOptions): http.Agent {
+  const secure = new URL(url).protocol === 'https:'
+  const options = { keepAlive: true, maxSockets: max_open_connections, scheduling: 'lifo' as const }
+  const agent = secure ? new https.Agent(options) : new http.Agent(options)
+  return Object.assign(agent, {
+    createConnection(target: ConnectionOptions & { host: string; port: number }): Socket {
+      const socket = secure ? connectTls({ servername: target.host, ...target }) : connect(target)
+      const timer = setTimeout(() => {
+        socket.destroy(new Error(`No connection to ${target.host}:${target.port} in ${connect_timeout_ms} ms`))
+      }, connect_timeout_ms)
+      const settle = () => clearTimeout(timer)
+      return socket.once(secure ? 'secureConnect' : 'connect', settle).once('close', settle)
+    },
+  })
+}
