@@ -1,0 +1,19 @@
+-- A user per service, with the least rights it can work with. Applied by an operator (clickhouse/README.md), never by a
+-- service. May run again: rights are added, passwords stay. A new table that a service reads or fills needs a line here.
+
+CREATE DATABASE IF NOT EXISTS tributary;
+
+-- `tributary migrate`. The views are made by this user and run with its rights (SQL SECURITY DEFINER is the default of
+-- materialized views), so that whoever inserts events needs no right on what the views fill.
+CREATE USER IF NOT EXISTS tributary_migrator IDENTIFIED WITH sha256_password BY {migrator_password:String};
+GRANT SELECT, INSERT, ALTER TABLE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
+
+-- event-writer: fills one table, looks up keys.
+CREATE USER IF NOT EXISTS tributary_event_writer IDENTIFIED WITH sha256_password BY {event_writer_password:String};
+GRANT INSERT ON tributary.events_raw_v1 TO tributary_event_writer;
+GRANT SELECT ON tributary.event_keys_v1 TO tributary_event_writer;
+
+-- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
+CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
+CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
+GRANT SELECT ON tributary.* TO tributary_report_api;
