@@ -16,7 +16,7 @@ export function serverAgent({ url, connect_timeout_ms, max_open_connections }: A
   const agent = secure ? new https.Agent(options) : new http.Agent(options)
   return Object.assign(agent, {
     createConnection(target: ConnectionOptions & { host: string; port: number }): Socket {
-      const socket = secure ? connectTls({ servername: target.host, ...target }) : connect(target)
+      const socket = secure ? connectTls(target) : connect(target)
       const timer = setTimeout(() => {
         socket.destroy(new Error(`No connection to ${target.host}:${target.port} in ${connect_timeout_ms} ms`))
       }, connect_timeout_ms)
