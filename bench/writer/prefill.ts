@@ -3,7 +3,8 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import type { EventLoad } from './events.ts'
 
-const slice_rows = 500_000
+/** Larger ones, with merges at the same time, reach the memory limit of the embedded engine. */
+const slice_rows = 200_000
 
 /** Values of one generated row, by column; `n` is its number. What is not named takes the default of its column. */
 const generated = ({
