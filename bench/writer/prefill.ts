@@ -3,7 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import type { EventLoad } from './events.ts'
 
-/** Larger ones, with merges at the same time, reach the memory limit of the embedded engine. */
+/** A run with 500 000 ended at the memory limit of the embedded engine. */
 const slice_rows = 200_000
 
 /** Values of one generated row, by column; `n` is its number. What is not named takes the default of its column. */
