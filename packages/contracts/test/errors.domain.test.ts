@@ -10,7 +10,7 @@ const documentedItems = documented.slice(documented.indexOf('## Items of a batch
 
 describe('docs/errors.md', () => {
   test('has exactly the catalogue: code, status, surfaces', () => {
-    const rows = [...documented.matchAll(/^\| `(\w+)` \| (\d+) \| ([\w, ]+) \|/gm)].map(
+    const rows = [...documented.matchAll(/^\| `(\w+)` +\| (\d+) +\| ([\w, ]+?) +\|/gm)].map(
       ([, code, status, surfaces]) => ({
         code,
         status: Number(status),
@@ -21,7 +21,7 @@ describe('docs/errors.md', () => {
   })
 
   test('has exactly the reasons of rejected items', () => {
-    const reasons = [...documentedItems.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason]) => reason)
+    const reasons = [...documentedItems.matchAll(/^\| `(\w+)` +\|/gm)].map(([, reason]) => reason)
     expect(reasons).toEqual([...rejectReasons])
   })
 })
