@@ -30,7 +30,7 @@ export const settings = {
   }),
   TRIBUTARY_ADMIN_TOKEN: setting({
     meaning: 'bearer token of the admin API; standalone makes one in the data folder',
-    schema: z.string().min(16, 'needs at least 16 characters').optional(),
+    schema: z.string().min(8, 'needs at least 8 characters').optional(),
     default_text: null,
     secret: true,
   }),
