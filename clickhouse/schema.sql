@@ -59,7 +59,7 @@ CREATE TABLE event_installs_per_day_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, day, event_name)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8, merge_max_block_size = 8;
 
 CREATE MATERIALIZED VIEW event_keys_mv_v1 TO event_keys_v1
 (

@@ -1,4 +1,5 @@
 -- Events report: distinct installs of whole UTC days, read only for the rows of the asked page.
+-- A row holds a whole set, megabytes on a busy day: small granules and merge blocks, or one merge takes all memory.
 CREATE TABLE IF NOT EXISTS event_installs_per_day_v1 {{on_cluster}}
 (
     app_id      LowCardinality(String) COMMENT 'app that the events belong to',
@@ -8,4 +9,4 @@ CREATE TABLE IF NOT EXISTS event_installs_per_day_v1 {{on_cluster}}
 )
 ENGINE = {{replicated}}AggregatingMergeTree
 ORDER BY (app_id, day, event_name)
-SETTINGS {{dedupe_window}}
+SETTINGS {{dedupe_window}}, index_granularity = 8, merge_max_block_size = 8
