@@ -13,14 +13,15 @@ export const bench: Bench = {
     const kills = numberArgument(args, 'kills', 20)
     try {
       const result = await runKills({ data_dir, kills, clients: 8, alive_ms_max: 4000, random: Math.random })
-      const { rollups, ...figures } = result
+      const { rollups, differing, ...figures } = result
       const wrong =
         result.lost +
         result.doubled +
         result.half +
-        Object.values(rollups).filter((n) => n !== result.in_events_raw).length
+        Object.values(rollups).filter((n) => n !== result.in_events_raw).length +
+        Object.values(differing).reduce((sum, n) => sum + n, 0)
       return {
-        rows: [{ ...figures, ...rollups }],
+        rows: [{ ...figures, ...rollups, differing: Object.values(differing).reduce((sum, n) => sum + n, 0) }],
         aims: [{ what: 'lost, doubled, half, differing roll-ups', aim: '0', measured: wrong, met: wrong === 0 }],
       }
     } finally {

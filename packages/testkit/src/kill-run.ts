@@ -26,6 +26,8 @@ export interface KillRunResult {
   half: number
   /** Events by each roll-up, which must equal `in_events_raw`. */
   rollups: Record<string, number>
+  /** Rows by each roll-up without a count that differ from what the raw rows say, in either direction. */
+  differing: Record<string, number>
 }
 
 const batch_events = 20
@@ -117,6 +119,22 @@ function makeBatch(install_uuid: string) {
   return { events, sent_at_ms: now }
 }
 
+const activity = `SELECT app_id, install_uuid, day, min(min_ts_ms) AS first, max(max_ts_ms) AS last
+  FROM activity_per_day_v1 GROUP BY app_id, install_uuid, day`
+const rawActivity = `SELECT app_id, install_uuid, day, min(ts_ms) AS first, max(ts_ms) AS last
+  FROM events_raw_v1 GROUP BY app_id, install_uuid, day`
+const installs = `SELECT app_id, day, event_name, uniqExactMerge(installs) AS installs
+  FROM event_installs_per_day_v1 GROUP BY app_id, day, event_name`
+const rawInstalls = `SELECT app_id, day, event_name, uniqExact(install_uuid) AS installs
+  FROM events_raw_v1 GROUP BY app_id, day, event_name`
+
+const differences = (one: string, other: string) =>
+  `(SELECT toUInt32(count()) FROM (${one} EXCEPT ${other})) + (SELECT toUInt32(count()) FROM (${other} EXCEPT ${one}))`
+
+const differingSql = `SELECT
+  toUInt32(${differences(activity, rawActivity)}) AS activity_per_day_v1,
+  toUInt32(${differences(installs, rawInstalls)}) AS event_installs_per_day_v1`
+
 async function compare(data_dir: string, acknowledged: Set<string>, unanswered: Set<string>) {
   const clickhouse = await openEmbeddedClickhouse({
     data_dir: join(data_dir, 'clickhouse'),
@@ -131,6 +149,7 @@ async function compare(data_dir: string, acknowledged: Set<string>, unanswered: 
       (SELECT toUInt32(count()) FROM event_keys_v1) AS event_keys_v1,
       (SELECT toUInt32(sum(events)) FROM events_per_day_v1) AS events_per_day_v1`
     const [rollups] = await clickhouse.query<Record<string, number>>(sums)
+    const [differing] = await clickhouse.query<Record<string, number>>(differingSql)
     const byBatch = new Map(stored.map((row) => [row.install_uuid, row]))
     const missing = [...acknowledged].map((batch) => batch_events - (byBatch.get(batch)?.different ?? 0))
     const parts = [...unanswered].map((batch) => byBatch.get(batch)?.different ?? 0)
@@ -141,6 +160,7 @@ async function compare(data_dir: string, acknowledged: Set<string>, unanswered: 
       doubled: stored.reduce((sum, { events, different }) => sum + events - different, 0),
       half: parts.filter((n) => n !== 0 && n !== batch_events).length,
       rollups: rollups ?? {},
+      differing: differing ?? {},
     }
   } finally {
     await clickhouse.close()
