@@ -1,7 +1,7 @@
 import type { LogRecord } from '@tributary/broker/broker'
+import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EventRow } from '@tributary/contracts/rows'
 import { toEventRow } from '@tributary/domain/event-row'
-import { decodeEnvelope } from './decode-envelope.ts'
 import type { RowKey } from './drop-duplicates.ts'
 import type { RowLine } from './insert-rows.ts'
 

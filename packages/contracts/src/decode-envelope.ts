@@ -1,4 +1,4 @@
-import { type Envelope, platforms } from '@tributary/contracts/envelope'
+import { type Envelope, platforms } from './envelope.ts'
 
 const ids = ['company_id', 'app_id'] as const
 const idShape = /^[A-Za-z0-9_-]{1,64}$/
@@ -7,7 +7,7 @@ const sources: readonly unknown[] = ['sdk', 's2s', 'bulk'] satisfies Envelope['s
 
 /**
  * The envelope in a record. Written by hand because it runs for every record: a test holds it equal to the zod schema
- * of contracts/envelope. Throws for anything else.
+ * beside it. Throws for anything else: such a record can never be read.
  */
 export function decodeEnvelope(value: Buffer): Envelope {
   const envelope = JSON.parse(value.toString('utf8'))

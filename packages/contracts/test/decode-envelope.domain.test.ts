@@ -1,7 +1,7 @@
+import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { Envelope } from '@tributary/contracts/envelope'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeEnvelope } from '../src/decode-envelope.ts'
 
 const good = {
   v: 1,
