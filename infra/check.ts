@@ -8,6 +8,7 @@ const checks: [what: string, command: string, ...args: string[]][] = [
   ['unused code and dependencies', 'knip'],
   ['packages/postgres/schema.sql', 'node', 'packages/postgres/src/dump-schema.ts', '--check'],
   ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/dump-schema.ts', '--check'],
+  ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
 ]
 
 interface Outcome {

@@ -9,23 +9,22 @@ const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 /**
  * One record of `events.accepted.v1`: the events of one request that share an install, exactly as the client sent
  * them (only a missing S2S `event_id` is filled in). Checked by the gateway; the writer turns each into a row.
+ * The descriptions stand in docs/schemas, for readers in other languages.
  */
 export const Envelope = z.object({
-  v: z.literal(1),
+  v: z.literal(1).describe('Version of this shape. Another one comes with another topic.'),
   company_id: id,
   app_id: id,
-  platform: z.enum(platforms),
-  source: z.enum(['sdk', 's2s', 'bulk']),
-  install_uuid: z.string(),
-  received_at_ms: z.number().int(),
-  sent_at_ms: z.number().int().optional(),
-  ip: z.string(),
-  user_agent: z.string(),
-  /** `X-Service-Sdk`, empty when absent. */
-  sdk: z.string(),
-  /** `X-Service-Platform`, empty when absent. Stored, never trusted. */
-  sdk_platform: z.string(),
-  audit_key: z.string(),
-  events: z.array(z.record(z.string(), z.unknown())).min(1),
+  platform: z.enum(platforms).describe('Of the app, whatever the events say.'),
+  source: z.enum(['sdk', 's2s', 'bulk']).describe('/event, /s2s/event or /s2s/events/bulk.'),
+  install_uuid: z.string().describe('The install of all events in here.'),
+  received_at_ms: z.number().int().describe("Unix epoch ms, the gateway's clock."),
+  sent_at_ms: z.number().int().optional().describe("Unix epoch ms, the client's clock; never trusted."),
+  ip: z.string().describe('Address of the client.'),
+  user_agent: z.string().describe('Empty when absent.'),
+  sdk: z.string().describe('X-Service-Sdk, empty when absent.'),
+  sdk_platform: z.string().describe('X-Service-Platform, empty when absent. Stored, never trusted.'),
+  audit_key: z.string().describe('The audit object that holds the request.'),
+  events: z.array(z.record(z.string(), z.unknown())).min(1).describe('In the order of the request.'),
 })
 export type Envelope = z.infer<typeof Envelope>
