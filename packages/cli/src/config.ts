@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readSettings, settings } from '@tributary/service-kit/settings'
+import { readSettings } from '@tributary/service-kit/read-settings'
+import { settings } from '@tributary/service-kit/settings'
 import { CliError } from './errors.ts'
 
 export interface CliConfig {
@@ -47,12 +48,17 @@ const cli_only: ShownSetting = {
   value: null,
 }
 
+function mask(value: string, secret: 'whole' | 'password' | undefined): string {
+  if (secret === 'whole') return '********'
+  if (secret === 'password') return value.replaceAll(/(\/\/[^:/@,]*):[^@,]*@/g, '$1:********@')
+  return value
+}
+
 /** Every setting of the product with its present value. */
 export function listSettings(env: NodeJS.ProcessEnv = process.env): ShownSetting[] {
   const shown = Object.entries(settings).map(([name, { meaning, default_text, ...rest }]) => {
-    const secret = 'secret' in rest && rest.secret === true
     const value = env[name] || null
-    return { name, meaning, default: default_text, value: value !== null && secret ? '********' : value }
+    return { name, meaning, default: default_text, value: value === null ? null : mask(value, rest.secret) }
   })
   return [...shown, { ...cli_only, value: env.TRIBUTARY_URL || null }].sort((a, b) => (a.name < b.name ? -1 : 1))
 }

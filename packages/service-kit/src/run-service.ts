@@ -1,19 +1,46 @@
 import type { Logger } from 'pino'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { createLogger } from './logger.ts'
 
 /** Closes run last-in-first-out, so that what was opened first outlives what uses it. */
 export type OnClose = (what: string, close: () => Promise<void>) => void
 
-export interface ServiceOptions {
+/** What every process has; engines add their check, whatever is opened its close. */
+export interface Service {
+  name: string
   logger: Logger
-  /** One deadline for all closes together; the process ends after it, come what may. */
-  stop_ms_max: number
-  /** Opens everything and resolves once the service works. What it opened is closed also when it fails half-way. */
-  start(onClose: OnClose): Promise<void>
+  registry: Registry
+  now(): number
+  onClose: OnClose
+  /** By binding of `/health`: `database`, `object_storage`, `key_value`, `queues`, `analytics`. */
+  checks: Record<string, () => Promise<void>>
 }
 
+export interface ServiceOptions<Config> {
+  name: string
+  /** One deadline for all closes together; the process ends after it, come what may. */
+  stop_ms_max?: number
+  /** Coloured lines for a person instead of JSON. */
+  pretty?: boolean
+  /** Throws `StartRefused` with every problem at once. */
+  readConfig(): Config
+  /** Opens everything and resolves once the service works. What it opened is closed also when it fails half-way. */
+  start(config: Config, service: Service): Promise<unknown>
+}
+
+const stop_ms_max_default = 20_000
+
 /** Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, else 1. */
-export async function runService({ logger, stop_ms_max, start }: ServiceOptions): Promise<void> {
+export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>(
+  options: ServiceOptions<Config>,
+): Promise<void> {
+  const { name, stop_ms_max = stop_ms_max_default, pretty = false, start } = options
+  const config = readConfigOrEnd(options.readConfig)
+  const logger = createLogger({ name, level: config.TRIBUTARY_LOG_LEVEL, pretty })
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
   const closes: { what: string; close: () => Promise<void> }[] = []
+  const onClose: OnClose = (what, close) => closes.push({ what, close })
   let stopping = false
 
   const stop = async (reason: string, exit_code: number) => {
@@ -48,12 +75,22 @@ export async function runService({ logger, stop_ms_max, start }: ServiceOptions)
     stop('unhandled rejection', 1)
   })
   try {
-    await start((what, close) => closes.push({ what, close }))
+    await start(config, { name, logger, registry, now: Date.now, onClose, checks: {} })
   } catch (err) {
     // A refusal to start is an answer to a person: its message first, without a stack where it was foreseen.
     if (err instanceof StartRefused) process.stderr.write(`${err.message}\n`)
     else logger.fatal({ err }, 'start failed')
     await stop('start failed', 1)
+  }
+}
+
+function readConfigOrEnd<Config>(readConfig: () => Config): Config {
+  try {
+    return readConfig()
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
-import { topics } from '@tributary/contracts/topics'
+import { consumers } from '@tributary/contracts/consumers'
 import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
@@ -21,8 +21,7 @@ export interface EventWriterDeps {
 export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
   return defineConsumer({
-    name: 'event-writer',
-    topic: topics.eventsAccepted,
+    ...consumers.eventWriter,
     decode: decodeLines,
     async handle(batch) {
       const rows = batch.records.flatMap(({ value }) => value)

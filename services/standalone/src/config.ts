@@ -1,24 +1,22 @@
-import { readSettings } from '@tributary/service-kit/settings'
+import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
+import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
+import { postgresSettings } from '@tributary/service-kit/engines/postgres'
+import { redisSettings } from '@tributary/service-kit/engines/redis'
+import { s3Settings } from '@tributary/service-kit/engines/s3'
+import { readSettings } from '@tributary/service-kit/read-settings'
+import { httpSettings } from '@tributary/service-kit/serve'
 
 /** The settings of the standalone process; the only reader of its environment. */
-export function readConfig() {
-  const read = readSettings(process.env, [
-    'TRIBUTARY_PORT',
-    'TRIBUTARY_HOST',
+export const readConfig = () =>
+  readSettings(process.env, [
+    ...httpSettings,
+    ...kafkaSettings,
+    ...clickhouseSettings,
+    ...postgresSettings,
+    ...redisSettings,
+    ...s3Settings,
     'TRIBUTARY_DATA_DIR',
     'TRIBUTARY_ADMIN_TOKEN',
     'TRIBUTARY_MASTER_KEY',
-    'TRIBUTARY_TRUSTED_PROXIES',
-    'TRIBUTARY_LOG_LEVEL',
   ])
-  return {
-    port: read.TRIBUTARY_PORT,
-    host: read.TRIBUTARY_HOST,
-    data_dir: read.TRIBUTARY_DATA_DIR,
-    admin_token: read.TRIBUTARY_ADMIN_TOKEN,
-    master_key: read.TRIBUTARY_MASTER_KEY,
-    trusted_proxies: read.TRIBUTARY_TRUSTED_PROXIES,
-    log_level: read.TRIBUTARY_LOG_LEVEL,
-  }
-}
 export type Config = ReturnType<typeof readConfig>

@@ -1,48 +1,41 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openFolderAuditStore } from '@tributary/audit-store/folder'
-import { type EmbeddedBrokerOptions, openEmbeddedBroker } from '@tributary/broker/embedded'
-import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { migrateClickhouse } from '@tributary/clickhouse/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
-import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
-import { openEmbeddedPostgres } from '@tributary/postgres/embedded-postgres'
+import type { KeyValue } from '@tributary/key-value/key-value'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
-import type { OnClose } from '@tributary/service-kit/run-service'
-import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
+import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
+import { openKafka, requireTopics } from '@tributary/service-kit/engines/kafka'
+import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
+import { openRedis } from '@tributary/service-kit/engines/redis'
+import { openS3 } from '@tributary/service-kit/engines/s3'
+import type { Service } from '@tributary/service-kit/run-service'
+import type { Pool } from 'pg'
+import type { Config } from './config.ts'
 
 /** One process consumes everything here: more partitions would only mean smaller inserts. */
-export const standalonePartitions = 4
+const embedded_partitions = 4
 
-export interface EngineDeps {
-  data_dir: string
-  logger: Logger
-  now: () => number
-  registry: Registry
-  onClose: OnClose
-}
-
-/** Opens the embedded engines of a data folder side by side, migrated and with their topics. */
-export async function openEngines({ data_dir, logger, now, registry, onClose }: EngineDeps) {
+/**
+ * Opens the engines side by side: the server that a setting names, else the embedded one in the data folder, migrated
+ * and with its topics. Servers are never migrated from here.
+ */
+export async function openEngines(config: Config, data_dir: string, service: Service) {
   const dir = (name: string) => {
     const path = join(data_dir, name)
     mkdirSync(path, { recursive: true, mode: 0o700 })
     return path
   }
   const opening = {
-    pool: openDatabase(dir('postgres'), logger, onClose),
-    clickhouse: openAnalytics(dir('clickhouse'), logger, onClose),
-    broker: openLog({ dir: dir('log'), now, logger, registry, partitions: standalonePartitions }, onClose),
-    keyValue: openEmbeddedKeyValue({ dir: dir('key-value'), now }).then((keyValue) => {
-      onClose('key-value', () => keyValue.close())
-      return keyValue
-    }),
-    audit: openFolderAuditStore({ dir: dir('audit') }).then((audit) => {
-      onClose('audit store', () => audit.close())
-      return audit
-    }),
+    pool: openDatabase(config, dir, service),
+    clickhouse: openAnalytics(config, dir, service),
+    broker: openLog(config, dir, service),
+    keyValue: openCounters(config, dir, service),
+    audit: openAudit(config, dir, service),
   }
   // All of them settle before a failure is passed on, so that whatever did open has registered its close.
   await Promise.allSettled(Object.values(opening))
@@ -54,28 +47,81 @@ export async function openEngines({ data_dir, logger, now, registry, onClose }: 
     audit: await opening.audit,
   }
 }
-export type Engines = Awaited<ReturnType<typeof openEngines>>
 
-async function openDatabase(data_dir: string, logger: Logger, onClose: OnClose) {
-  const server = await openEmbeddedPostgres({ data_dir, logger })
+type Dir = (name: string) => string
+/** What a configuration is once the setting of an engine is known to be there. */
+type With<Name extends keyof Config> = Config & { [N in Name]: NonNullable<Config[N]> }
+const has = <Name extends keyof Config>(config: Config, name: Name): config is With<Name> => config[name] !== undefined
+
+// Embedded engines are loaded only where they are used: a process on servers alone needs none of them installed.
+
+async function openDatabase(config: Config, dir: Dir, service: Service): Promise<Pool> {
+  if (has(config, 'TRIBUTARY_POSTGRES_URL')) {
+    const pool = openPostgresServer(config, service)
+    await requirePostgresSchema(pool)
+    return pool
+  }
+  const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded-postgres')
+  const { logger, onClose, checks } = service
+  const server = await openEmbeddedPostgres({ data_dir: dir('postgres'), logger })
   onClose('postgres', () => server.close())
-  const pool = openPostgres({ url: server.url, pool_max: 8, statement_timeout_ms: 10_000, connect_timeout_ms: 5000 })
+  const pool = openPostgres({
+    url: server.url,
+    pool_max: config.TRIBUTARY_POSTGRES_POOL_MAX,
+    statement_timeout_ms: config.TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS,
+    connect_timeout_ms: 5000,
+  })
   onClose('postgres pool', () => pool.end())
+  checks.database = async () => void (await pool.query('SELECT 1'))
   await migratePostgres({ pool })
   return pool
 }
 
-async function openAnalytics(data_dir: string, logger: Logger, onClose: OnClose) {
-  const clickhouse = await openEmbeddedClickhouse({ data_dir, logger })
+async function openAnalytics(config: Config, dir: Dir, service: Service): Promise<Clickhouse> {
+  if (has(config, 'TRIBUTARY_CLICKHOUSE_URL')) {
+    const clickhouse = await openClickhouse(config, service)
+    await requireClickhouseSchema(clickhouse)
+    return clickhouse
+  }
+  const { openEmbeddedClickhouse } = await import('@tributary/clickhouse/embedded')
+  const { logger, onClose, checks } = service
+  const clickhouse = await openEmbeddedClickhouse({ data_dir: dir('clickhouse'), logger })
   onClose('clickhouse', () => clickhouse.close())
+  checks.analytics = () => clickhouse.checkHealth()
   await migrateClickhouse({ clickhouse })
   return clickhouse
 }
 
-async function openLog(options: EmbeddedBrokerOptions, onClose: OnClose) {
-  const broker = await openEmbeddedBroker(options)
-  onClose('log', () => broker.close())
+async function openLog(config: Config, dir: Dir, service: Service): Promise<Broker> {
   const all = Object.values(topics)
+  if (has(config, 'TRIBUTARY_KAFKA_BROKERS')) {
+    const broker = await openKafka(config, service)
+    await requireTopics(broker, all)
+    return broker
+  }
+  const { openEmbeddedBroker } = await import('@tributary/broker/embedded')
+  const { logger, registry, now, onClose, checks } = service
+  const broker = await openEmbeddedBroker({ dir: dir('log'), now, logger, registry, partitions: embedded_partitions })
+  onClose('log', () => broker.close())
+  checks.queues = () => broker.checkHealth()
   await broker.applyTopics([...all, ...all.map(deadLetterTopic)])
   return broker
+}
+
+async function openCounters(config: Config, dir: Dir, service: Service): Promise<KeyValue> {
+  if (has(config, 'TRIBUTARY_REDIS_URL')) return openRedis(config, service)
+  const { openEmbeddedKeyValue } = await import('@tributary/key-value/embedded')
+  const keyValue = await openEmbeddedKeyValue({ dir: dir('key-value'), now: service.now })
+  service.onClose('key-value', () => keyValue.close())
+  service.checks.key_value = () => keyValue.checkHealth()
+  return keyValue
+}
+
+async function openAudit(config: Config, dir: Dir, service: Service): Promise<AuditStore> {
+  if (has(config, 'TRIBUTARY_S3_BUCKET')) return openS3(config, service)
+  const { openFolderAuditStore } = await import('@tributary/audit-store/folder')
+  const audit = await openFolderAuditStore({ dir: dir('audit') })
+  service.onClose('audit store', () => audit.close())
+  service.checks.object_storage = () => audit.checkHealth()
+  return audit
 }

@@ -1,0 +1,52 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { migrateClickhouse } from '@tributary/clickhouse/migrate'
+import { openClickhouseServer } from '@tributary/clickhouse/server'
+import type { Settings } from '../read-settings.ts'
+import { type Service, StartRefused } from '../run-service.ts'
+
+export const clickhouseSettings = [
+  'TRIBUTARY_CLICKHOUSE_URL',
+  'TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS',
+  'TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS',
+] as const
+type ClickhouseConfig = Settings<(typeof clickhouseSettings)[number], 'TRIBUTARY_CLICKHOUSE_URL'>
+
+/** More than the partitions that one process writes at a time, or questions that a server of 16 GB should answer at once. */
+const max_open_connections = 16
+
+/** A ClickHouse server as the settings say. */
+export async function openClickhouse(
+  config: ClickhouseConfig,
+  { logger, onClose, checks }: Service,
+): Promise<Clickhouse> {
+  const clickhouse = await openClickhouseServer({
+    ...splitUrl(config.TRIBUTARY_CLICKHOUSE_URL),
+    connect_timeout_ms: config.TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS,
+    query_timeout_ms: config.TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS,
+    max_open_connections,
+    logger,
+  })
+  onClose('clickhouse', () => clickhouse.close())
+  checks.analytics = () => clickhouse.checkHealth()
+  return clickhouse
+}
+
+/** `http://user:password@host:8123/database` in its parts. */
+function splitUrl(text: string) {
+  const url = new URL(text)
+  const { username, password } = url
+  const database = decodeURIComponent(url.pathname.slice(1))
+  return {
+    url: url.origin,
+    ...(username === '' ? {} : { username: decodeURIComponent(username), password: decodeURIComponent(password) }),
+    ...(database === '' ? {} : { database }),
+  }
+}
+
+/** Throws `StartRefused` when a migration is missing: a service never changes a schema. */
+export async function requireClickhouseSchema(clickhouse: Clickhouse): Promise<void> {
+  const missing = await migrateClickhouse({ clickhouse, dryRun: true })
+  if (missing.length > 0) {
+    throw new StartRefused(`ClickHouse lacks ${missing.length} migrations (${missing[0]}). Run: npx tributary migrate`)
+  }
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import type { Broker } from '@tributary/broker/broker'
+import { openKafkaBroker } from '@tributary/broker/kafka'
+import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
+import type { Settings } from '../read-settings.ts'
+import { type Service, StartRefused } from '../run-service.ts'
+
+export const kafkaSettings = [
+  'TRIBUTARY_KAFKA_BROKERS',
+  'TRIBUTARY_KAFKA_TLS',
+  'TRIBUTARY_KAFKA_TLS_CA_FILE',
+  'TRIBUTARY_KAFKA_SASL',
+  'TRIBUTARY_KAFKA_USERNAME',
+  'TRIBUTARY_KAFKA_PASSWORD',
+  'TRIBUTARY_KAFKA_LINGER_MS',
+  'TRIBUTARY_KAFKA_SEND_BYTES_MAX',
+  'TRIBUTARY_KAFKA_BUFFER_BYTES_MAX',
+  'TRIBUTARY_KAFKA_REPLICATION_FACTOR',
+  'TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS',
+] as const
+type KafkaConfig = Settings<(typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BROKERS'>
+
+/** The event log on Kafka as the settings say. Throws `StartRefused` for settings that do not fit together. */
+export async function openKafka(
+  config: KafkaConfig,
+  { name, logger, registry, onClose, checks }: Service,
+): Promise<Broker> {
+  const broker = await openKafkaBroker({
+    brokers: config.TRIBUTARY_KAFKA_BROKERS,
+    client_id: `tributary-${name}`,
+    tls: tlsOf(config),
+    ...saslOf(config),
+    linger_ms: config.TRIBUTARY_KAFKA_LINGER_MS,
+    send_bytes_max: config.TRIBUTARY_KAFKA_SEND_BYTES_MAX,
+    buffer_bytes_max: config.TRIBUTARY_KAFKA_BUFFER_BYTES_MAX,
+    replication: {
+      replication_factor: config.TRIBUTARY_KAFKA_REPLICATION_FACTOR,
+      insync_replicas_min: config.TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS,
+    },
+    logger,
+    registry,
+  })
+  onClose('log', () => broker.close())
+  checks.queues = () => broker.checkHealth()
+  return broker
+}
+
+function tlsOf({ TRIBUTARY_KAFKA_TLS: tls, TRIBUTARY_KAFKA_TLS_CA_FILE: file }: KafkaConfig) {
+  if (file === undefined) return tls
+  if (!tls) throw new StartRefused('TRIBUTARY_KAFKA_TLS_CA_FILE is set, but TRIBUTARY_KAFKA_TLS is not true.')
+  try {
+    return { ca: readFileSync(file, 'utf8') }
+  } catch (cause) {
+    throw new StartRefused(`TRIBUTARY_KAFKA_TLS_CA_FILE: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function saslOf(config: KafkaConfig) {
+  const { TRIBUTARY_KAFKA_SASL: mechanism } = config
+  const { TRIBUTARY_KAFKA_USERNAME: username, TRIBUTARY_KAFKA_PASSWORD: password } = config
+  if (mechanism === undefined && username === undefined && password === undefined) return {}
+  if (mechanism === undefined || username === undefined || password === undefined) {
+    throw new StartRefused('SASL needs TRIBUTARY_KAFKA_SASL, TRIBUTARY_KAFKA_USERNAME and TRIBUTARY_KAFKA_PASSWORD.')
+  }
+  return { sasl: { mechanism, username, password } }
+}
+
+/** Throws `StartRefused` when one of the topics or its dead-letter topic is missing or has other partitions. */
+export async function requireTopics(broker: Broker, topics: readonly Topic[]): Promise<void> {
+  for (const { name, partitions } of topics.flatMap((topic) => [topic, deadLetterTopic(topic)])) {
+    const found = await broker.partitionCount(name).catch((error: Error) => {
+      if ('code' in error) throw error // away
+      return null
+    })
+    if (found === null) throw new StartRefused(`The topic ${name} is missing. Make it with: npx tributary topics apply`)
+    if (found !== partitions) {
+      throw new StartRefused(
+        `The topic ${name} has ${found} partitions, not ${partitions}, and another number would tear installs apart. ` +
+          'Delete it if it is empty and run: npx tributary topics apply',
+      )
+    }
+  }
+}

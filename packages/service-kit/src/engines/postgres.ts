@@ -1,0 +1,35 @@
+import { migratePostgres } from '@tributary/postgres/migrate'
+import { openPostgres } from '@tributary/postgres/postgres'
+import type { Pool } from 'pg'
+import type { Settings } from '../read-settings.ts'
+import { type Service, StartRefused } from '../run-service.ts'
+
+export const postgresSettings = [
+  'TRIBUTARY_POSTGRES_URL',
+  'TRIBUTARY_POSTGRES_POOL_MAX',
+  'TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS',
+] as const
+type PostgresConfig = Settings<(typeof postgresSettings)[number], 'TRIBUTARY_POSTGRES_URL'>
+
+const connect_timeout_ms = 5000
+
+/** A pool on a PostgreSQL server as the settings say. */
+export function openPostgresServer(config: PostgresConfig, { onClose, checks }: Service): Pool {
+  const pool = openPostgres({
+    url: config.TRIBUTARY_POSTGRES_URL,
+    pool_max: config.TRIBUTARY_POSTGRES_POOL_MAX,
+    statement_timeout_ms: config.TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS,
+    connect_timeout_ms,
+  })
+  onClose('postgres pool', () => pool.end())
+  checks.database = async () => void (await pool.query('SELECT 1'))
+  return pool
+}
+
+/** Throws `StartRefused` when a migration is missing: a service never changes a schema. */
+export async function requirePostgresSchema(pool: Pool): Promise<void> {
+  const { files } = await migratePostgres({ pool, dryRun: true })
+  if (files.length > 0) {
+    throw new StartRefused(`PostgreSQL lacks ${files.length} migrations (${files[0]}). Run: npx tributary migrate`)
+  }
+}

@@ -1,0 +1,37 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { openS3AuditStore } from '@tributary/audit-store/s3'
+import type { Settings } from '../read-settings.ts'
+import { type Service, StartRefused } from '../run-service.ts'
+
+export const s3Settings = [
+  'TRIBUTARY_S3_BUCKET',
+  'TRIBUTARY_S3_ENDPOINT',
+  'TRIBUTARY_S3_REGION',
+  'TRIBUTARY_S3_ACCESS_KEY_ID',
+  'TRIBUTARY_S3_SECRET_ACCESS_KEY',
+] as const
+type S3Config = Settings<(typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'>
+
+/** Audit objects in a bucket as the settings say. */
+export async function openS3(config: S3Config, { onClose, checks }: Service): Promise<AuditStore> {
+  const audit = await openS3AuditStore({
+    bucket: config.TRIBUTARY_S3_BUCKET,
+    region: config.TRIBUTARY_S3_REGION,
+    ...(config.TRIBUTARY_S3_ENDPOINT === undefined ? {} : { endpoint: config.TRIBUTARY_S3_ENDPOINT }),
+    ...credentialsOf(config),
+  })
+  onClose('audit store', () => audit.close())
+  checks.object_storage = () => audit.checkHealth()
+  return audit
+}
+
+function credentialsOf(config: S3Config) {
+  const { TRIBUTARY_S3_ACCESS_KEY_ID: accessKeyId, TRIBUTARY_S3_SECRET_ACCESS_KEY: secretAccessKey } = config
+  if (accessKeyId === undefined && secretAccessKey === undefined) return {}
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new StartRefused(
+      'TRIBUTARY_S3_ACCESS_KEY_ID and TRIBUTARY_S3_SECRET_ACCESS_KEY are set together or not at all.',
+    )
+  }
+  return { credentials: { accessKeyId, secretAccessKey } }
+}

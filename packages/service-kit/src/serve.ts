@@ -1,0 +1,47 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { createHealth, type Health } from './health.ts'
+import { createHttpApp } from './http.ts'
+import type { Settings } from './read-settings.ts'
+import { type Service, StartRefused } from './run-service.ts'
+
+export const httpSettings = [
+  'TRIBUTARY_HOST',
+  'TRIBUTARY_PORT',
+  'TRIBUTARY_TRUSTED_PROXIES',
+  'TRIBUTARY_LOG_LEVEL',
+] as const
+type HttpConfig = Settings<(typeof httpSettings)[number]>
+
+export interface Serving {
+  /** `http://host:port`. */
+  url: string
+  health: Health
+}
+
+/**
+ * Serves `/health`, `/ready`, `/metrics` and the routes that `register` adds, ready from the moment it listens. At the
+ * stop `/ready` turns to 503 first; then no request is taken and those in flight end, before anything opened earlier closes.
+ */
+export async function serve(
+  config: HttpConfig,
+  { logger, registry, now, onClose, checks }: Service,
+  register: (app: FastifyInstance, health: Health) => Promise<void>,
+): Promise<Serving> {
+  const app = createHttpApp({ logger, trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES })
+  const health = createHealth({ checks, now, registry })
+  health.routes(app)
+  await register(app, health)
+  const host = config.TRIBUTARY_HOST
+  await app.listen({ port: config.TRIBUTARY_PORT, host }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE' && error.code !== 'EADDRNOTAVAIL' && error.code !== 'EACCES') throw error
+    throw new StartRefused(`Can't listen: ${error.message}. Set TRIBUTARY_HOST and TRIBUTARY_PORT.`, { cause: error })
+  })
+  onClose('http', () => app.close())
+  onClose('readiness', async () => health.stopping())
+  health.started()
+  const { port } = app.server.address() as AddressInfo
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  logger.info({ url }, 'listening')
+  return { url, health }
+}

@@ -1,0 +1,21 @@
+import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
+import { postgresSettings } from '@tributary/service-kit/engines/postgres'
+import { redisSettings } from '@tributary/service-kit/engines/redis'
+import { s3Settings } from '@tributary/service-kit/engines/s3'
+import { readSettings } from '@tributary/service-kit/read-settings'
+import { httpSettings } from '@tributary/service-kit/serve'
+
+/** The settings of this service; the only reader of its environment. */
+export const readConfig = () =>
+  readSettings(
+    process.env,
+    [...httpSettings, ...kafkaSettings, ...postgresSettings, ...redisSettings, ...s3Settings],
+    [
+      'TRIBUTARY_MASTER_KEY',
+      'TRIBUTARY_KAFKA_BROKERS',
+      'TRIBUTARY_POSTGRES_URL',
+      'TRIBUTARY_REDIS_URL',
+      'TRIBUTARY_S3_BUCKET',
+    ],
+  )
+export type Config = ReturnType<typeof readConfig>

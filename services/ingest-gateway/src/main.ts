@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import { createGroupCommit } from '@tributary/audit-store/group-commit'
+import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { openCredentials } from '@tributary/postgres/credentials-cache'
+import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
+import { openKafka, requireTopics } from '@tributary/service-kit/engines/kafka'
+import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
+import { openRedis } from '@tributary/service-kit/engines/redis'
+import { openS3 } from '@tributary/service-kit/engines/s3'
+import { runService, type Service } from '@tributary/service-kit/run-service'
+import { serve } from '@tributary/service-kit/serve'
+import { ingestGateway } from './app.ts'
+import { type Config, readConfig } from './config.ts'
+
+/** The door on Kafka, S3, PostgreSQL and Redis. */
+await runService({ name: 'ingest-gateway', readConfig, start })
+
+async function start(config: Config, service: Service) {
+  const { logger, registry, now, onClose } = service
+  const pool = openPostgresServer(config, service)
+  const [broker, audit] = await Promise.all([
+    openKafka(config, service),
+    openS3(config, service),
+    openRedis(config, service),
+  ])
+  await Promise.all([requireTopics(broker, [topics.eventsAccepted]), requirePostgresSchema(pool)])
+  const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
+  const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
+  onClose('credentials', () => credentials.close())
+  const gateway_id = randomBytes(4).toString('hex')
+  const groupCommit = createGroupCommit({
+    store: audit,
+    now,
+    linger_ms: limits.audit_group_linger_ms,
+    bytes_max: limits.audit_group_bytes_max,
+    gateway: gateway_id,
+  })
+  onClose('audit groups', () => groupCommit.close())
+  const { partitions } = topics.eventsAccepted
+  const gateway = ingestGateway({
+    credentials,
+    audit,
+    groupCommit,
+    broker,
+    partitions,
+    now,
+    registry,
+    logger,
+    gateway_id,
+  })
+  await serve(config, service, async (app) => void (await app.register(gateway)))
+}

@@ -1,0 +1,13 @@
+import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
+import { postgresSettings } from '@tributary/service-kit/engines/postgres'
+import { readSettings } from '@tributary/service-kit/read-settings'
+import { httpSettings } from '@tributary/service-kit/serve'
+
+/** The settings of this service; the only reader of its environment. */
+export const readConfig = () =>
+  readSettings(
+    process.env,
+    [...httpSettings, ...clickhouseSettings, ...postgresSettings],
+    ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_POSTGRES_URL'],
+  )
+export type Config = ReturnType<typeof readConfig>
