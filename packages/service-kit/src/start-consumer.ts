@@ -1,0 +1,33 @@
+import type { ConsumerDefinition } from './consumer.ts'
+import { openKafka, requireTopics } from './engines/kafka.ts'
+import { type RunConsumerOptions, runConsumer } from './run-consumer.ts'
+import type { Service } from './run-service.ts'
+import { type Serving, serve } from './serve.ts'
+
+type ConsumerConfig = Parameters<typeof openKafka>[0] & Parameters<typeof serve>[0]
+
+/**
+ * Runs a consumer on Kafka as a process of its own, with `/health`, `/ready` and `/metrics`: what `runService` starts.
+ * Throws `StartRefused` when its topics are missing. `crash` is for tests.
+ */
+export async function startConsumer<T>(
+  config: ConsumerConfig,
+  service: Service,
+  consumer: ConsumerDefinition<T>,
+  { crash }: Pick<RunConsumerOptions<T>, 'crash'> = {},
+): Promise<Serving> {
+  const broker = await openKafka(config, service)
+  await requireTopics(broker, [consumer.topic])
+  const { logger, registry, now, onClose } = service
+  const running = await runConsumer({
+    broker,
+    consumer,
+    generation: '1',
+    logger,
+    registry,
+    now,
+    ...(crash && { crash }),
+  })
+  onClose(consumer.name, () => running.close())
+  return serve(config, service, async () => {})
+}
