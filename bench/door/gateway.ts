@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
+import { openS3AuditStore } from '@tributary/audit-store/s3'
 import type { Broker } from '@tributary/broker/broker'
 import { openEmbeddedBroker } from '@tributary/broker/embedded'
-import type { Envelope } from '@tributary/contracts/envelope'
+import { openKafkaBroker } from '@tributary/broker/kafka'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
@@ -13,6 +15,15 @@ import { createHttpApp } from '@tributary/service-kit/http'
 import { memoryCredentials, type Tenant } from '@tributary/testkit/builders'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { countLogged } from './count-logged.ts'
+
+/** What the gateway is told first. Without `kafka` (host:port) the log is the embedded one, without `s3` audit is a folder. */
+export interface GatewayOrder {
+  data_dir: string
+  tenants: Tenant[]
+  kafka?: string | undefined
+  s3?: string | undefined
+}
 
 /** What the gateway process says over IPC, in this order: its port, the cost of the load, the events in its log. */
 export interface GatewayReport {
@@ -22,64 +33,73 @@ export interface GatewayReport {
   logged?: number
 }
 
+const topic = { ...topics.eventsAccepted, partitions: 4 }
+const logger = pino({ level: 'info' })
+const registry = new Registry()
+const say = (report: GatewayReport) => process.send?.(report)
+const told = async () => ((await once(process, 'message')) as [unknown])[0]
+
+async function openLog({ data_dir, kafka }: GatewayOrder): Promise<Broker> {
+  const log =
+    kafka === undefined
+      ? await openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions: topic.partitions })
+      : await openKafkaBroker({
+          ...{ brokers: [kafka], client_id: 'bench', logger, registry },
+          ...{ linger_ms: 5, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 }, // the settings' defaults
+        })
+  await log.applyTopics([topic])
+  return log
+}
+
+const openAudit = ({ data_dir, s3 }: GatewayOrder): Promise<AuditStore> =>
+  s3 === undefined
+    ? openFolderAuditStore({ dir: join(data_dir, 'audit') })
+    : openS3AuditStore({
+        ...{ bucket: 'tributary', region: 'us-east-1', endpoint: s3 },
+        credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+      })
+
+async function serve({ tenants }: GatewayOrder, broker: Broker, audit: AuditStore) {
+  const groupCommit = createGroupCommit({
+    store: audit,
+    now: Date.now,
+    linger_ms: limits.audit_group_linger_ms,
+    bytes_max: limits.audit_group_bytes_max,
+    gateway: 'bench',
+  })
+  const app = createHttpApp({ logger })
+  const credentials = memoryCredentials(tenants)
+  const { partitions } = topic
+  await app.register(
+    ingestGateway({
+      ...{ credentials, audit, groupCommit, broker, partitions, registry, logger },
+      now: Date.now,
+      gateway_id: 'bench',
+    }),
+  )
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  say({ port: (app.server.address() as AddressInfo).port })
+  return async () => {
+    await app.close()
+    await groupCommit.close()
+  }
+}
+
 // Without its parent the bench is over, whatever the state.
 process.once('disconnect', () => process.exit())
-const [{ data_dir, tenants }] = (await once(process, 'message')) as [{ data_dir: string; tenants: Tenant[] }]
-const topic = topics.eventsAccepted
-const say = (report: GatewayReport) => process.send?.(report)
-const now = Date.now
-const logger = pino({ level: 'info' })
-const audit = await openFolderAuditStore({ dir: join(data_dir, 'audit') })
-const broker = await openEmbeddedBroker({ dir: join(data_dir, 'log'), now, partitions: topic.partitions })
-await broker.applyTopics([topic])
-const groupCommit = createGroupCommit({
-  store: audit,
-  now,
-  linger_ms: limits.audit_group_linger_ms,
-  bytes_max: limits.audit_group_bytes_max,
-  gateway: 'bench',
-})
-const app = createHttpApp({ logger })
-const credentials = memoryCredentials(tenants)
-const { partitions } = topic
-const registry = new Registry()
-await app.register(
-  ingestGateway({ credentials, audit, groupCommit, broker, partitions, now, registry, logger, gateway_id: 'bench' }),
-)
-await app.listen({ port: 0, host: '127.0.0.1' })
-say({ port: (app.server.address() as AddressInfo).port })
-
-await once(process, 'message') // warm
+const order = (await told()) as GatewayOrder
+const broker = await openLog(order)
+const audit = await openAudit(order)
+const close = await serve(order, broker, audit)
+await told() // warm
 const before = process.cpuUsage()
-await once(process, 'message') // the load is over
+await told() // the load is over
 const { user, system } = process.cpuUsage(before)
 say({ cpu_seconds: (user + system) / 1e6, rss_mb: Math.round(process.resourceUsage().maxRSS / 1024) })
-
-say({ logged: await countEvents(broker) })
-await app.close()
-await groupCommit.close()
+await told() // everything was sent
+say({ logged: await countLogged(broker, topic.name, new Set(order.tenants.map(({ app }) => app.app_id))) })
+await told()
+await close()
 await broker.close()
 await audit.close()
-if (process.connected) process.disconnect()
-
-/** Reads the whole log as a consumer would. */
-async function countEvents(log: Broker): Promise<number> {
-  const offsets = await log.groupOffsets('bench', topic.name)
-  const open = new Map(
-    offsets.filter(({ end, earliest }) => end > earliest).map(({ partition, end }) => [partition, end]),
-  )
-  const done = Promise.withResolvers<void>()
-  let events = 0
-  if (open.size === 0) done.resolve()
-  const consumption = await log.consume({
-    ...{ group: 'bench', topic: topic.name, bytes_min: 1, bytes_max: 8 * 1024 * 1024, wait_ms_max: 100 },
-    async onChunk({ partition, records }) {
-      for (const { value } of records) events += (JSON.parse(value.toString()) as Envelope).events.length
-      if (records.at(-1)!.offset + 1 >= (open.get(partition) ?? 0)) open.delete(partition)
-      if (open.size === 0) done.resolve()
-    },
-  })
-  await done.promise
-  await consumption.close()
-  return events
-}
+process.disconnect()

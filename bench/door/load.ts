@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { type DoorRequest, events_per_batch } from './bodies.ts'
 
@@ -6,6 +7,9 @@ export interface LoadReport {
   seconds: number
   ack_ms: number[]
 }
+
+/** So many that an open-loop load never waits for a connection unless the gateway stands still. */
+const paced_connections = 256
 
 /** Sends the requests over and over until the time is over; only whole acceptances count, anything else throws. */
 export async function sendLoad(
@@ -20,11 +24,8 @@ export async function sendLoad(
   let next = 0
   const sendUntilOver = async () => {
     while (performance.now() - started < seconds * 1000) {
-      const { headers, body } = requests[next++ % requests.length]!
       const sent = performance.now()
-      const answer = await pool.request({ method: 'POST', path: '/event', headers, body })
-      const reply = (await answer.body.json()) as { accepted?: number }
-      if (reply.accepted !== events_per_batch) throw new Error(`refused: ${JSON.stringify(reply)}`)
+      await send(pool, requests[next++ % requests.length]!)
       ack_ms.push(performance.now() - sent)
     }
   }
@@ -32,4 +33,38 @@ export async function sendLoad(
   const took = (performance.now() - started) / 1000
   await pool.close()
   return { acknowledged: ack_ms.length * events_per_batch, seconds: took, ack_ms }
+}
+
+/** Offers `events_per_second` whatever the answers do; each answer is timed from the moment its request was due. */
+export async function sendPacedLoad(
+  port: number,
+  requests: readonly DoorRequest[],
+  events_per_second: number,
+  seconds: number,
+): Promise<LoadReport> {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: paced_connections, pipelining: 1 })
+  const pause_ms = (events_per_batch / events_per_second) * 1000
+  const ack_ms: number[] = []
+  const answers: Promise<void>[] = []
+  const started = performance.now()
+  const sendDue = async (due: number, request: DoorRequest) => {
+    await send(pool, request)
+    ack_ms.push(performance.now() - due)
+  }
+  const count = Math.floor((seconds * 1000) / pause_ms)
+  while (answers.length < count) {
+    const due = started + answers.length * pause_ms
+    if (performance.now() < due) await pause(1)
+    else answers.push(sendDue(due, requests[answers.length % requests.length]!))
+  }
+  await Promise.all(answers)
+  const took = (performance.now() - started) / 1000
+  await pool.close()
+  return { acknowledged: ack_ms.length * events_per_batch, seconds: took, ack_ms }
+}
+
+async function send(pool: Pool, { headers, body }: DoorRequest): Promise<void> {
+  const answer = await pool.request({ method: 'POST', path: '/event', headers, body })
+  const reply = (await answer.body.json()) as { accepted?: number }
+  if (reply.accepted !== events_per_batch) throw new Error(`refused: ${JSON.stringify(reply)}`)
 }
