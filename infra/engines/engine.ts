@@ -1,8 +1,8 @@
-export type EngineName = 'kafka' | 'redis' | 's3' | 'clickhouse'
+export type EngineName = 'kafka' | 'redis' | 's3' | 'clickhouse' | 'postgres'
 
 /** A real engine that tests talk to. */
 export interface RunningEngine {
-  /** `host:port` of Kafka, `redis://...`, `http://...` of S3 and ClickHouse. */
+  /** `host:port` of Kafka, `redis://...`, `postgres://...`, `http://...` of S3 and ClickHouse. */
   url: string
   /** How it was had, for people. */
   origin: string

@@ -3,10 +3,11 @@ import { dockerAnswers, startContainer } from './container.ts'
 import type { EngineName, OwnEngine, Recipe, RunningEngine } from './engine.ts'
 import { kafka } from './kafka.ts'
 import { startOwnEngine } from './own-engine.ts'
+import { postgres } from './postgres.ts'
 import { redis } from './redis.ts'
 import { s3 } from './s3.ts'
 
-const recipes: Record<EngineName, Recipe> = { kafka, redis, s3, clickhouse }
+const recipes: Record<EngineName, Recipe> = { kafka, redis, s3, clickhouse, postgres }
 
 /**
  * A real engine: the one whose address is given (`TRIBUTARY_TEST_<NAME>_URL`), else a container when Docker answers and

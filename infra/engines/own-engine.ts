@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ dir=$1; shift
 "$@" </dev/null &
 echo $! >&3; exec 3>&-
 read -r word
-kill -9 $! 2>/dev/null
+kill -9 $! $(cat /proc/$!/task/$!/children 2>/dev/null) 2>/dev/null
 wait
 [ "$word" = keep ] || rm -rf "$dir"`
 
@@ -46,12 +46,8 @@ export async function startOwnEngine(recipe: Recipe): Promise<OwnEngine> {
       restart: async () => {
         current = await start(recipe.name, launch, dir)
       },
-      pause() {
-        process.kill(current.pid, 'SIGSTOP')
-      },
-      resume() {
-        process.kill(current.pid, 'SIGCONT')
-      },
+      pause: () => signal(current.pid, 'SIGSTOP'),
+      resume: () => signal(current.pid, 'SIGCONT'),
     }
   } catch (error) {
     await rm(dir, { recursive: true, force: true })
@@ -62,6 +58,26 @@ export async function startOwnEngine(recipe: Recipe): Promise<OwnEngine> {
 interface Started {
   guard: ChildProcess
   pid: number
+}
+
+/** PostgreSQL answers from children, each in a process group of its own; the others have none. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  process.kill(pid, name) // first: a stopped parent makes no further children
+  for (const child of childrenOf(pid)) {
+    try {
+      process.kill(child, name)
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const text =
+    process.platform === 'linux'
+      ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      : spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).stdout
+  return text.split(/\s+/).filter(Boolean).map(Number)
 }
 
 async function start(name: string, launch: Launch, dir: string): Promise<Started> {

@@ -19,6 +19,27 @@ export interface EmbeddedCluster {
 /** The environment of PostgreSQL programs: ours holds secrets that are none of their business. */
 export const postgresEnv = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
+/** Server settings: durable, small, silent about values (an error's DETAIL may carry a key). */
+const serverSettings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '60',
+  shared_buffers: '32MB',
+  max_wal_size: '256MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  // No worker processes that a control database of some megabytes never needs.
+  io_method: 'sync',
+  jit: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_logical_replication_workers: '0',
+  log_statement: 'none',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+}
+
 /**
  * Finds or makes the cluster in `<data_dir>/cluster`, with its random password in `<data_dir>/password` (mode 0600).
  * A kill -9 at any point leaves either no cluster or a whole one: it is made beside its place and renamed.
@@ -82,6 +103,12 @@ async function makeCluster(cluster: EmbeddedCluster, initdb: string, password_pa
     '--data-checksums',
   ])
   await rename(unfinished, cluster.cluster_dir)
+}
+
+/** The arguments of a `postgres` that serves the cluster on this port of 127.0.0.1. */
+export function serverArguments({ cluster_dir }: EmbeddedCluster, port: number): string[] {
+  const settings = Object.entries({ ...serverSettings, port: String(port) })
+  return ['-D', cluster_dir, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }
 
 /** The command line of a PostgreSQL program under its account, for `spawn`. */

@@ -3,34 +3,20 @@ import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { cluster_user, type EmbeddedCluster, postgresEnv, prepareCluster, underAccount } from './embedded-cluster.ts'
+import {
+  cluster_user,
+  type EmbeddedCluster,
+  postgresEnv,
+  prepareCluster,
+  serverArguments,
+  underAccount,
+} from './embedded-cluster.ts'
 import { stopLeftoverPostmaster } from './leftover-postmaster.ts'
 
 const start_deadline_ms = 60_000
 const stop_deadline_ms = 10_000
 const restart_pause_ms = 500
 const start_attempts_max = 8
-
-/** Server settings: durable, small, silent about values (an error's DETAIL may carry a key). */
-const serverSettings = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
-  max_connections: '60',
-  shared_buffers: '32MB',
-  max_wal_size: '256MB',
-  fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
-  // No worker processes that a control database of some megabytes never needs.
-  io_method: 'sync',
-  jit: 'off',
-  wal_level: 'minimal',
-  max_wal_senders: '0',
-  max_logical_replication_workers: '0',
-  log_statement: 'none',
-  log_min_error_statement: 'panic',
-  log_error_verbosity: 'terse',
-}
 
 export interface EmbeddedPostgres {
   /** `postgres://` address with the password: never logged. */
@@ -102,9 +88,8 @@ async function startOnFreePort(cluster: EmbeddedCluster, logger: Logger) {
 }
 
 async function startServer(cluster: EmbeddedCluster, port: number, logger: Logger): Promise<ChildProcess> {
-  const { account, cluster_dir, postgres_path } = cluster
-  const settings = Object.entries({ ...serverSettings, port: String(port) }).flatMap(([k, v]) => ['-c', `${k}=${v}`])
-  const child = spawn(...underAccount(account, postgres_path, ['-D', cluster_dir, ...settings]), {
+  const { account, postgres_path } = cluster
+  const child = spawn(...underAccount(account, postgres_path, serverArguments(cluster, port)), {
     ...(account.uid === undefined ? {} : { uid: account.uid, gid: account.gid }),
     cwd: '/',
     env: postgresEnv,
