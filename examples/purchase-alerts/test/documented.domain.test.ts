@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { installPartition } from '@tributary/broker/partition'
+import { describe, expect, test } from 'vitest'
+
+const example = join(import.meta.dirname, '..')
+const page = readFileSync(join(example, '..', '..', 'docs', 'consumers.md'), 'utf8')
+const read = (file: string) => readFileSync(join(example, file), 'utf8')
+const blocksOf = (language: string) =>
+  [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(([, code]) => code)
+
+/** The table of installs and their partitions. */
+const places = [...page.matchAll(/^\| `(app_\w+)` +\| `([\w-]+)` +\| (\d+) +\|$/gm)].map(
+  ([, app_id = '', install_uuid = '', partition]) => ({ app_id, install_uuid, partition: Number(partition) }),
+)
+
+describe('docs/consumers.md', () => {
+  test('shows the example as it is, in a file of at most 40 lines', () => {
+    expect(blocksOf('ts')).toEqual([read('purchase-alerts.ts'), read('main.ts')])
+    expect(read('purchase-alerts.ts').trimEnd().split('\n').length).toBeLessThanOrEqual(40)
+  })
+
+  test('gives partitions as the code computes them', () => {
+    expect(places).toHaveLength(3)
+    for (const { app_id, install_uuid, partition } of places) {
+      expect(installPartition(app_id, install_uuid, 12)).toBe(partition)
+    }
+  })
+
+  const python = spawnSync('python3', ['--version']).status === 0
+  test.skipIf(!python)('has a partition rule in Python that agrees with the code', () => {
+    const [rule] = blocksOf('python')
+    const asks = places.map(({ app_id, install_uuid }) => `print(install_partition("${app_id}", "${install_uuid}"))`)
+    const { stdout, stderr } = spawnSync('python3', ['-c', [rule, ...asks].join('\n')], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(stdout.trim().split('\n').map(Number)).toEqual(places.map(({ partition }) => partition))
+  })
+})
