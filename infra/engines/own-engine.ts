@@ -11,15 +11,22 @@ const ready_ms_max = 60_000
 
 /**
  * Tells the engine's pid, then waits for a word on its standard input. The pipe closes when the parent ends, however
- * it ends: then engine and data go too. `keep` leaves the data for a restart.
+ * it ends: then engine and data go too. `keep` leaves the data for a restart. The engine is stopped before its children
+ * are listed, so that none is born meanwhile, and their end is waited for (nobody may bury them): a child that lived on
+ * would keep a PostgreSQL from starting again.
  */
 const guard = `
 dir=$1; shift
 "$@" </dev/null &
 echo $! >&3; exec 3>&-
 read -r word
-kill -9 $! $(cat /proc/$!/task/$!/children 2>/dev/null) 2>/dev/null
+kill -STOP $! 2>/dev/null
+children=$(cat /proc/$!/task/$!/children 2>/dev/null)
+kill -9 $children $! 2>/dev/null
 wait
+for child in $children; do
+  while grep -q '^State:[^a-z]*[^ZX] ' /proc/$child/status 2>/dev/null; do sleep 0.02; done
+done
 [ "$word" = keep ] || rm -rf "$dir"`
 
 /** Starts the engine as a process of our own on data of its own. It never outlives this process. */
