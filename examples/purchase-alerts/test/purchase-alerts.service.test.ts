@@ -18,7 +18,7 @@ import { purchaseAlerts } from '../purchase-alerts.ts'
 const topic = topics.eventsAccepted
 const ts_ms = Date.UTC(2026, 5, 1, 12)
 const app_id = `app_${randomBytes(10).toString('hex')}`
-const soon = { timeout: 5000, interval: 2 }
+const soon = { timeout: 30_000, interval: 2 }
 const fetchAtOnce = { bytes_min: 1, wait_ms_max: 1 }
 
 /** What the webhook got, in order; `key` is the Idempotency-Key. */
@@ -90,14 +90,14 @@ const envelope = (...events: Record<string, unknown>[]) =>
   )
 
 /** Runs the consumer on all that the log holds, and closes it once nothing is left to do. */
-async function consume(crash: (step: number) => void = () => {}) {
+async function consume({ timeout_ms = 60_000, crash = (_step: number) => {} } = {}) {
   const { port } = webhook.address() as AddressInfo
   const running = await runConsumer({
     broker,
     consumer: purchaseAlerts({
       webhook_url: `http://127.0.0.1:${port}/hook`,
       above: { USD: 100, EUR: 8.2 },
-      timeout_ms: 100,
+      timeout_ms,
     }),
     generation: '1',
     logger: pino({ level: 'silent' }),
@@ -178,8 +178,10 @@ test('comes again when the webhook keeps silent', async () => {
     silent = false
   }
   await publish(envelope(purchase('a', 101)))
-  await consume()
-  expect(ids()).toEqual(['a', 'a'])
+  await consume({ timeout_ms: 100 })
+  // On a busy machine the answer itself may come too late, so twice or more.
+  expect(posts.length).toBeGreaterThan(1)
+  expect(new Set(posts.map(({ key }) => key)).size).toBe(1)
 })
 
 test('a purchase that the webhook refuses is dead with its reason, and the others are posted', async () => {
@@ -220,7 +222,7 @@ test('a crash between the post and the commit has it posted again with the same 
     if (step === 4 && crashes-- > 0) throw new Error('crash')
   }
   await publish(envelope(purchase('a', 101)))
-  await consume(crash)
+  await consume({ crash })
   expect(ids()).toEqual(['a', 'a'])
   expect(posts[0]?.key).toBe(posts[1]?.key)
 })
