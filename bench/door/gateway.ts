@@ -11,6 +11,7 @@ import { openKafkaBroker } from '@tributary/broker/kafka'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { memoryCredentials, type Tenant } from '@tributary/testkit/builders'
 import { pino } from 'pino'
@@ -59,7 +60,7 @@ const openAudit = ({ data_dir, s3 }: GatewayOrder): Promise<AuditStore> =>
         credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
       })
 
-async function serve({ tenants }: GatewayOrder, broker: Broker, audit: AuditStore) {
+async function serve({ data_dir, tenants }: GatewayOrder, broker: Broker, audit: AuditStore) {
   const groupCommit = createGroupCommit({
     store: audit,
     now: Date.now,
@@ -69,10 +70,11 @@ async function serve({ tenants }: GatewayOrder, broker: Broker, audit: AuditStor
   })
   const app = createHttpApp({ logger })
   const credentials = memoryCredentials(tenants)
+  const keyValue = await openEmbeddedKeyValue({ dir: join(data_dir, 'key-value'), now: Date.now })
   const { partitions } = topic
   await app.register(
     ingestGateway({
-      ...{ credentials, audit, groupCommit, broker, partitions, registry, logger },
+      ...{ credentials, keyValue, audit, groupCommit, broker, partitions, registry, logger },
       now: Date.now,
       gateway_id: 'bench',
     }),
@@ -82,6 +84,7 @@ async function serve({ tenants }: GatewayOrder, broker: Broker, audit: AuditStor
   return async () => {
     await app.close()
     await groupCommit.close()
+    await keyValue.close()
   }
 }
 

@@ -26,10 +26,15 @@ export const limits = {
   event_ts_ms_min: Date.UTC(2010, 0, 1),
   /** How far an event may lie in the future of the server's clock. */
   event_ts_ahead_ms_max: 24 * 3600 * 1000,
+  /** What the log takes of one record: Kafka's default `max.message.bytes`, less some room for framing and headers. */
+  log_record_bytes_max: 1_000_000,
   /** A larger envelope is split into several log records (Kafka refuses 1 MiB by default). */
   record_bytes_max: 512 * 1024,
   /** A request header that is stored with events (`User-Agent`, `X-Service-Sdk`, ...) is cut here. */
   stored_header_chars_max: 512,
+  /** Per server key, S2S and reports together, in any `key_requests_window_ms` (interface.md "Limits"). */
+  key_requests_max: 1000,
+  key_requests_window_ms: 60_000,
   report_window_days_max: 365,
   report_limit_max: 1000,
   report_limit_default: 100,

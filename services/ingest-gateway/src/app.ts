@@ -1,7 +1,10 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { GroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
+import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials } from '@tributary/postgres/credentials'
+import { createKeyRate, type KeyRate } from '@tributary/service-kit/key-rate'
+import { createQuota, type Quota } from '@tributary/service-kit/quota'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -16,6 +19,8 @@ export interface GatewayDeps {
   audit: AuditStore
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish'>
+  /** Counts requests of a key and events of a company. */
+  keyValue: Pick<KeyValue, 'addCapped' | 'hitWindow'>
   /** Partition count of `events.accepted.v1`. */
   partitions: number
   now: () => number
@@ -24,10 +29,17 @@ export interface GatewayDeps {
   gateway_id: string
 }
 
+/** What routes work with: the dependencies, and the limits over them. */
+export interface RouteDeps extends GatewayDeps {
+  quota: Quota
+  keyRate: KeyRate
+}
+
 /** `POST /event`, `/s2s/event`, `/s2s/events/bulk` (interface.md "Endpoints") as a fastify plugin. */
 export const ingestGateway =
-  (deps: GatewayDeps): FastifyPluginAsync =>
+  (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
+    const deps = { ...gateway, quota: createQuota(gateway), keyRate: createKeyRate(gateway) }
     // `Content-Type` is not checked on ingestion (decisions.md "Bodies"): fastify would refuse a malformed one.
     app.addHook('onRequest', (request, _reply, done) => {
       delete request.headers['content-type']

@@ -1,13 +1,16 @@
 import type { BatchReply } from '@tributary/contracts/event'
 import type { BatchVerdict } from '@tributary/domain/accept-batch'
 
-/** The answer to a batch as JSON text (`BatchReply` of contracts). */
-export function batchReply({ accepted, results }: BatchVerdict, audit_key: string): string {
-  const reply: BatchReply = {
+/** The answer to a batch (`BatchReply` of contracts) as JSON text, all but its `audit_key`; see `closeReply`. */
+export function openReply({ accepted, results }: BatchVerdict): string {
+  const reply: Omit<BatchReply, 'audit_key'> = {
     accepted: accepted.length,
     rejected: results.length - accepted.length,
     results,
-    audit_key,
   }
-  return JSON.stringify(reply)
+  return JSON.stringify(reply).slice(0, -1)
 }
+
+/** Completes what `openReply` began. */
+export const closeReply = (open: string, audit_key: string): string =>
+  `${open},"audit_key":${JSON.stringify(audit_key)}}`

@@ -19,7 +19,7 @@ await runService({ name: 'ingest-gateway', readConfig, start })
 async function start(config: Config, service: Service) {
   const { logger, registry, now, onClose } = service
   const pool = openPostgresServer(config, service)
-  const [broker, audit] = await Promise.all([
+  const [broker, audit, keyValue] = await Promise.all([
     openKafka(config, service),
     openS3(config, service),
     openRedis(config, service),
@@ -43,6 +43,7 @@ async function start(config: Config, service: Service) {
     audit,
     groupCommit,
     broker,
+    keyValue,
     partitions,
     now,
     registry,

@@ -1,13 +1,14 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { acceptBatch } from '@tributary/domain/accept-batch'
+import { countOnce } from '@tributary/domain/count-once'
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
 import type { FastifyInstance } from 'fastify'
 import { v7 } from 'uuid'
-import type { GatewayDeps } from './app.ts'
-import { batchReply } from './batch-reply.ts'
+import type { RouteDeps } from './app.ts'
+import { closeReply, openReply } from './batch-reply.ts'
 import { audited, published } from './durable.ts'
-import { toRecords } from './envelopes.ts'
+import { packEvents, toRecords } from './envelopes.ts'
 import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerBulk } from './s2s-audit.ts'
@@ -15,9 +16,10 @@ import { requireKeyFits } from './s2s-rules.ts'
 import { requireServerKey } from './server-key-auth.ts'
 
 /** POST /s2s/events/bulk. 200 means that the audit store and the log both hold every accepted event. */
-export function s2sBulkRoute(app: FastifyInstance, { credentials, audit, broker, partitions, now }: GatewayDeps) {
-  // 1. bearer and key, 2. per-key rate (later; a bulk request counts once), 3. size on the wire (bodyLimit)
-  const options = { bodyLimit: limits.bulk_body_bytes_max, onRequest: requireServerKey(app, credentials) }
+export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
+  const { credentials, keyRate, quota, audit, broker, partitions, now } = deps
+  // 1. bearer and key, 2. per-key rate (a bulk request counts once), 3. size on the wire (bodyLimit)
+  const options = { bodyLimit: limits.bulk_body_bytes_max, onRequest: requireServerKey(app, credentials, keyRate) }
   app.post('/s2s/events/bulk', options, async (request, reply) => {
     const key = request.serverKey as ServerKeyCredential
     const { app_id, company_id, platform } = key
@@ -29,17 +31,24 @@ export function s2sBulkRoute(app: FastifyInstance, { credentials, audit, broker,
     const verdict = acceptBatch(events, 'bulk', received_at_ms, mint) // 7.
     const { accepted, rejected, minted } = verdict
 
-    // 8. the monthly quota of the accepted events comes here
-    // 9. audit: a crash after this leaves an object whose events the client sends again
-    const facts = requestFacts(request, received_at_ms)
-    const audit_key = await audited(auditServerBulk(audit, app_id, mint(), facts, minted, body))
-    // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
-    const shared = { v: 1 as const, company_id, app_id, platform, source: 'bulk' as const, ...facts, audit_key }
-    const records = toRecords(shared, accepted, null, partitions)
-    if (records.length > 0) await published(broker.publish(records))
-    // 11. answer
-    Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })
-    return reply.type('application/json; charset=utf-8').send(batchReply(verdict, audit_key))
+    // 8. quota of the accepted events: a crash after this leaves it used up until it is reconciled
+    const spent = await quota.reserve(key, countOnce(accepted), received_at_ms)
+    reply.headers(spent.headers)
+    try {
+      // 9. audit: a crash after this leaves an object whose events the client sends again
+      const facts = requestFacts(request, received_at_ms)
+      const audit_key = await audited(auditServerBulk(audit, app_id, mint(), facts, minted, body))
+      // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
+      const shared = { v: 1 as const, company_id, app_id, platform, source: 'bulk' as const, ...facts, audit_key }
+      const records = toRecords(shared, packEvents(accepted, null), partitions)
+      if (records.length > 0) await published(broker.publish(records))
+      // 11. answer
+      Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })
+      return reply.type('application/json; charset=utf-8').send(closeReply(openReply(verdict), audit_key))
+    } catch (error) {
+      await spent.giveBack()
+      throw error
+    }
   })
 }
 

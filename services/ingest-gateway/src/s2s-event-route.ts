@@ -5,9 +5,9 @@ import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
 import type { FastifyInstance } from 'fastify'
 import { v7 } from 'uuid'
-import type { GatewayDeps } from './app.ts'
+import type { RouteDeps } from './app.ts'
 import { audited, published } from './durable.ts'
-import { toRecords } from './envelopes.ts'
+import { packEvents, toRecords } from './envelopes.ts'
 import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerEvent } from './s2s-audit.ts'
@@ -15,10 +15,11 @@ import { requireKeyFits } from './s2s-rules.ts'
 import { requireServerKey } from './server-key-auth.ts'
 
 /** POST /s2s/event. 200 means that the audit store and the log both hold the event. */
-export function s2sEventRoute(app: FastifyInstance, { credentials, audit, broker, partitions, now }: GatewayDeps) {
-  // 1. bearer and key, 2. per-key rate (later), 3. size on the wire (bodyLimit)
-  const options = { bodyLimit: limits.s2s_body_bytes_max, onRequest: requireServerKey(app, credentials) }
-  app.post('/s2s/event', options, async (request): Promise<ServerEventReply> => {
+export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
+  const { credentials, keyRate, quota, audit, broker, partitions, now } = deps
+  // 1. bearer and key, 2. per-key rate, 3. size on the wire (bodyLimit)
+  const options = { bodyLimit: limits.s2s_body_bytes_max, onRequest: requireServerKey(app, credentials, keyRate) }
+  app.post('/s2s/event', options, async (request, reply): Promise<ServerEventReply> => {
     const key = request.serverKey as ServerKeyCredential
     const { app_id, company_id, platform } = key
     const received_at_ms = now()
@@ -28,17 +29,24 @@ export function s2sEventRoute(app: FastifyInstance, { credentials, audit, broker
     if (fault) throw toCodedError(fault)
     const event_id = (value.event_id as string | null | undefined) ?? v7({ msecs: received_at_ms })
 
-    // 7. the monthly quota comes here
-    // 8. audit: a crash after this leaves an object that the re-sent event finds again
-    const facts = requestFacts(request, received_at_ms)
-    const audit_key = await audited(auditServerEvent(audit, app_id, event_id, facts, body))
-    // 9. log: a crash after this leaves an event the client sends again, dropped as a duplicate by the writer
-    const shared = { v: 1 as const, company_id, app_id, platform, source: 's2s' as const, ...facts, audit_key }
-    const event = { ...value, event_id } as AcceptedEvent
-    await published(broker.publish(toRecords(shared, [event], null, partitions)))
-    // 10. answer
-    Object.assign(request.ingest, { accepted: 1, audit_key })
-    return { accepted: 1, event_id, audit_key }
+    // 7. quota: a crash after this leaves it used up until it is reconciled
+    const spent = await quota.reserve(key, 1, received_at_ms)
+    reply.headers(spent.headers)
+    try {
+      // 8. audit: a crash after this leaves an object that the re-sent event finds again
+      const facts = requestFacts(request, received_at_ms)
+      const audit_key = await audited(auditServerEvent(audit, app_id, event_id, facts, body))
+      // 9. log: a crash after this leaves an event the client sends again, dropped as a duplicate by the writer
+      const shared = { v: 1 as const, company_id, app_id, platform, source: 's2s' as const, ...facts, audit_key }
+      const packs = packEvents([{ ...value, event_id } as AcceptedEvent], null)
+      await published(broker.publish(toRecords(shared, packs, partitions)))
+      // 10. answer
+      Object.assign(request.ingest, { accepted: 1, audit_key })
+      return { accepted: 1, event_id, audit_key }
+    } catch (error) {
+      await spent.giveBack()
+      throw error
+    }
   })
 }
 

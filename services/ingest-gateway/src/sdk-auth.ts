@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { CodedError } from '@tributary/contracts/errors'
-import type { AppCredential, Credentials } from '@tributary/postgres/credentials'
+import type { AppCredential, CompanyCredential, Credentials } from '@tributary/postgres/credentials'
 import type { onRequestHookHandler } from 'fastify'
 
 /** Before a byte of the body is read: 400 `missing_auth_headers` unless all three headers are there and not empty. */
@@ -11,15 +11,21 @@ export const requireAuthHeaders: onRequestHookHandler = (request, _reply, done) 
   done(all ? undefined : new CodedError('missing_auth_headers'))
 }
 
+/** Who signed a body. */
+export interface SdkSender {
+  app: AppCredential
+  company: CompanyCredential
+}
+
 /**
- * The app that signed the body: company key, app key, suspension, pair, signature, in this order (decisions.md "Check
+ * The app that signed the body, and its company: company key, app key, suspension, pair, signature, in this order (decisions.md "Check
  * order on /event"). The signature is lower-case hex HMAC-SHA256 over the exact wire bytes, compared in constant time.
  */
 export async function authenticateSdk(
   credentials: Credentials,
   headers: IncomingHttpHeaders,
   wire: Buffer,
-): Promise<AppCredential> {
+): Promise<SdkSender> {
   const company = await credentials.findCompany(headers['x-service-company-key'] as string)
   if (!company) throw new CodedError('unknown_company_key')
   const app = await credentials.findApp(headers['x-service-app-key'] as string)
@@ -29,7 +35,7 @@ export async function authenticateSdk(
   if (!isSignedBy(app.signing_secret, wire, headers['x-service-signature'] as string)) {
     throw new CodedError('bad_signature')
   }
-  return app
+  return { app, company }
 }
 
 function isSignedBy(signing_secret: string, wire: Buffer, signature: string): boolean {

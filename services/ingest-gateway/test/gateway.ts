@@ -5,6 +5,7 @@ import { createHttpApp } from '@tributary/service-kit/http'
 import { buildTenant, memoryCredentials, signedHeaders } from '@tributary/testkit/builders'
 import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
 import { memoryBroker } from '@tributary/testkit/memory-broker'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ingestGateway } from '../src/app.ts'
@@ -18,6 +19,7 @@ export async function openGateway() {
   const other = buildTenant('ios')
   const audit = memoryAuditStore()
   const broker = memoryBroker(partitions, () => now_ms)
+  const keyValue = memoryKeyValue(() => now_ms)
   const log = { fault: null as Error | null, audit_objects_before: 0 }
   const logLines: string[] = []
   const logger: Logger = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
@@ -42,6 +44,7 @@ export async function openGateway() {
           await broker.publish(records)
         },
       },
+      keyValue,
       partitions,
       now: () => now_ms,
       registry,
@@ -57,6 +60,7 @@ export async function openGateway() {
   return {
     app,
     audit,
+    keyValue,
     log,
     logLines,
     now_ms,

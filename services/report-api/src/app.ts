@@ -1,8 +1,10 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
+import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
 import { bearerToken } from '@tributary/service-kit/http'
+import { createKeyRate } from '@tributary/service-kit/key-rate'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
@@ -13,6 +15,8 @@ import { eventsReport } from './reports/events.ts'
 export interface ReportApiDeps {
   clickhouse: Pick<Clickhouse, 'query'>
   credentials: Pick<Credentials, 'findServerKey'>
+  /** Counts the requests of a key. */
+  keyValue: Pick<KeyValue, 'hitWindow'>
   now: () => number
   registry: Registry
   logger: Logger
@@ -23,8 +27,9 @@ const prefix = '/api/v1/reports'
 
 /** GET /api/v1/reports/:report (interface.md "Reporting endpoints"). A key sees the app that it is bound to, no other. */
 export const reportApi =
-  ({ clickhouse, credentials, now, registry, logger }: ReportApiDeps): FastifyPluginAsync =>
+  ({ clickhouse, credentials, keyValue, now, registry, logger }: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
+    const keyRate = createKeyRate({ keyValue, now, registry })
     const seconds = new Histogram({
       name: 'tributary_report_seconds',
       help: 'Time from an accepted report request to its rows.',
@@ -34,7 +39,7 @@ export const reportApi =
     })
     await root.register(
       async (app) => {
-        // Order of decisions.md "Report requests": path, method, key, (rate), parameters. In onRequest, so that no body
+        // Order of decisions.md "Report requests": path, method, key, rate, parameters. In onRequest, so that no body
         // is read before and no body decides the answer.
         app.addHook('onRequest', async (request) => {
           findReport(request)
@@ -43,10 +48,10 @@ export const reportApi =
         app.setNotFoundHandler(() => {
           throw new CodedError('unknown_report')
         })
-        app.get('/:report', async (request) => {
+        app.get('/:report', async (request, reply) => {
           const { name, report } = findReport(request)
           const { app_id, key_id } = await authorize(request, credentials)
-          // The per-key rate stands here.
+          reply.headers(await keyRate.spend(key_id))
           const parameters = parseParameters(request.query as Record<string, unknown>, now())
           const started = performance.now()
           const rows = await report(clickhouse, { app_id, ...parameters })

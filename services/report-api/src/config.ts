@@ -1,5 +1,6 @@
 import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
+import { redisSettings } from '@tributary/service-kit/engines/redis'
 import { readSettings } from '@tributary/service-kit/read-settings'
 import { httpSettings } from '@tributary/service-kit/serve'
 
@@ -7,7 +8,7 @@ import { httpSettings } from '@tributary/service-kit/serve'
 export const readConfig = () =>
   readSettings(
     process.env,
-    [...httpSettings, ...clickhouseSettings, ...postgresSettings],
-    ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_POSTGRES_URL'],
+    [...httpSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings],
+    ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_POSTGRES_URL', 'TRIBUTARY_REDIS_URL'],
   )
 export type Config = ReturnType<typeof readConfig>

@@ -2,6 +2,7 @@ import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
+import { openRedis } from '@tributary/service-kit/engines/redis'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
 import { reportApi } from './app.ts'
@@ -13,11 +14,11 @@ await runService({ name: 'report-api', readConfig, start })
 async function start(config: Config, service: Service) {
   const { logger, registry, now, onClose } = service
   const pool = openPostgresServer(config, service)
-  const clickhouse = await openClickhouse(config, service)
+  const [clickhouse, keyValue] = await Promise.all([openClickhouse(config, service), openRedis(config, service)])
   await Promise.all([requireClickhouseSchema(clickhouse), requirePostgresSchema(pool)])
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
-  const reports = reportApi({ clickhouse, credentials, now, registry, logger })
+  const reports = reportApi({ clickhouse, credentials, keyValue, now, registry, logger })
   await serve(config, service, async (app) => void (await app.register(reports)))
 }

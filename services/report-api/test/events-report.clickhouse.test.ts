@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { EventsReport } from '@tributary/contracts/reports'
 import type { EventRow } from '@tributary/contracts/rows'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
 import * as fc from 'fast-check'
 import { pino } from 'pino'
@@ -29,7 +30,8 @@ beforeAll(async () => {
     company_status: 'active' as const,
     monthly_quota: null,
   })
-  const deps = { clickhouse, credentials: { findServerKey }, registry: new Registry(), logger }
+  const keyValue = memoryKeyValue(Date.now)
+  const deps = { clickhouse, credentials: { findServerKey }, keyValue, registry: new Registry(), logger }
   await app.register(reportApi({ ...deps, now: () => march(20) }))
 })
 afterAll(async () => {

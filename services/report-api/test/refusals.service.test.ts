@@ -1,6 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -33,6 +34,7 @@ beforeEach(async () => {
     reportApi({
       clickhouse: { query: () => engine() },
       credentials: { findServerKey: (given) => findServerKey(given) },
+      keyValue: memoryKeyValue(() => now_ms),
       now: () => now_ms,
       registry: new Registry(),
       logger,

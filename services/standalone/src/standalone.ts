@@ -31,7 +31,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY ?? secrets.master_key)])
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? secrets.admin_token
 
-  const { audit, broker, clickhouse, pool } = await openEngines(config, data_dir, service)
+  const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, service)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 
@@ -52,7 +52,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
   onClose('audit groups', () => groupCommit.close())
 
   const partitions = await broker.partitionCount(topics.eventsAccepted.name)
-  const shared = { credentials, now, registry, logger }
+  const shared = { credentials, keyValue, now, registry, logger }
   const { url } = await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
     await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id }))

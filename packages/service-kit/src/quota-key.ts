@@ -1,0 +1,14 @@
+/** A month is kept for so long after its end, for whoever asks for its use. */
+export const quota_kept_ms = 35 * 24 * 3600 * 1000
+
+/** `yyyy-mm` in UTC. */
+export const monthOf = (at_ms: number): string => new Date(at_ms).toISOString().slice(0, 7)
+
+/** First millisecond of the next UTC month. */
+export function monthEndMs(at_ms: number): number {
+  const at = new Date(at_ms)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1)
+}
+
+/** The counter of a company's accepted events of one month; braces keep a company on one slot of a Redis cluster. */
+export const quotaKey = (company_id: string, at_ms: number): string => `quota:{${company_id}}:${monthOf(at_ms)}`

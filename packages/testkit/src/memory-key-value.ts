@@ -1,0 +1,39 @@
+import type { KeyValue } from '@tributary/key-value/key-value'
+
+export interface MemoryKeyValue extends KeyValue {
+  totals: Map<string, number>
+  /** When set, every call rejects with it. */
+  fault: Error | null
+}
+
+/** Counters without disk, for tests that look into them or let them fail; nothing expires; never ready. */
+export function memoryKeyValue(now: () => number): MemoryKeyValue {
+  const hits = new Map<string, number[]>()
+  const store: MemoryKeyValue = {
+    totals: new Map(),
+    fault: null,
+    async addCapped(key, n, cap) {
+      if (store.fault) throw store.fault
+      const before = store.totals.get(key) ?? 0
+      const total = Math.max(0, before + n)
+      if (n > 0 && cap !== null && total > cap) return { added: false, total: before }
+      store.totals.set(key, total)
+      return { added: true, total }
+    },
+    async hitWindow(key, limit, window_ms) {
+      if (store.fault) throw store.fault
+      const live = (hits.get(key) ?? []).filter((at) => at > now() - window_ms)
+      const allowed = live.length < limit
+      if (allowed) live.push(now())
+      hits.set(key, live)
+      const remaining = Math.max(0, limit - live.length)
+      return { allowed, remaining, retry_after_ms: remaining > 0 ? 0 : live[0]! + window_ms - now() }
+    },
+    get: async (key) => store.totals.get(key) ?? null,
+    checkHealth: async () => {
+      throw new Error('counters in memory are never ready: they are for tests')
+    },
+    close: async () => {},
+  }
+  return store
+}
