@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { open } from 'node:fs/promises'
+import { limits } from '@tributary/contracts/limits'
 import type { Topic } from '@tributary/contracts/topics'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -31,8 +32,8 @@ interface OpenTopic {
   logs: PartitionLog[]
 }
 
-/** As Kafka's `message.max.bytes`, so that what is accepted here is accepted there. */
-const record_bytes_max = 1024 * 1024
+/** As on Kafka, so that what is accepted here is accepted there. */
+const { log_record_bytes_max: record_bytes_max } = limits
 const sweep_interval_ms = 60_000
 /** Kafka's rule for topics and, here, for groups. */
 const namePattern = /^[A-Za-z0-9._-]{1,249}$/

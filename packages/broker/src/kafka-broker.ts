@@ -1,4 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import kafkajs, { type Producer } from 'kafkajs'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -22,8 +23,8 @@ export interface KafkaBrokerOptions extends KafkaAddress {
   registry?: Registry
 }
 
-/** Kafka's default `max.message.bytes` holds for what one send brings to one partition; less some room for framing. */
-const partition_send_bytes_max = 1_000_000
+/** Kafka's limit holds for all that one send brings to one partition, compressed; no send is larger before that. */
+const { log_record_bytes_max: record_bytes_max } = limits
 /** More only grows the queue in front of the broker's disk. */
 const sends_max = 4
 
@@ -49,7 +50,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
 
   const batcher = createBatcher({
     linger_ms: options.linger_ms,
-    send_bytes_max: Math.min(options.send_bytes_max, partition_send_bytes_max),
+    send_bytes_max: Math.min(options.send_bytes_max, record_bytes_max),
     buffer_bytes_max: options.buffer_bytes_max,
     sends_max,
     publish_ms_max: kafkaTimeouts.publish_ms_max,
@@ -82,7 +83,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     for (const { topic, partition, value } of records) {
       const count = partitionCounts.get(topic) ?? (await partitionCount(topic))
       if (!(partition >= 0 && partition < count)) throw new RangeError(`${topic} has no partition ${partition}`)
-      if (value.length > partition_send_bytes_max) throw new RangeError(`record over ${partition_send_bytes_max} bytes`)
+      if (value.length > record_bytes_max) throw new RangeError(`record over ${record_bytes_max} bytes`)
     }
   }
 

@@ -71,7 +71,7 @@ describe('the embedded log', () => {
 
   it('publishes all records of a call or none', async () => {
     await expect(broker.publish([record('lost'), record('x', 7)])).rejects.toThrow('partition')
-    const large = { ...record(''), value: Buffer.alloc(1024 * 1024 + 1) }
+    const large = { ...record(''), value: Buffer.alloc(1_000_001) }
     await expect(broker.publish([record('lost'), large])).rejects.toThrow('bytes')
     await expect(broker.publish([record('lost'), { ...record('x'), topic: 'other' }])).rejects.toThrow('unknown topic')
     await broker.publish([])

@@ -1,18 +1,26 @@
 import type { LogRecord, OutgoingRecord } from '@tributary/broker/broker'
+import { limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
+
+/** Headers of ours included, a letter of this size is still taken. */
+const isTakenByLog = ({ key, value, headers }: LogRecord): boolean =>
+  value.length + Buffer.byteLength(key ?? '') + Buffer.byteLength(JSON.stringify(headers)) <=
+  limits.log_record_bytes_max
 
 /**
  * The record as it was, with headers that say why it could not be handled. A record that comes back from the
- * dead-letter topic and dies again keeps when it was first seen, and its attempts go up.
+ * dead-letter topic and dies again keeps when it was first seen, and its attempts go up. A
+ * record of another producer may be larger than what we can publish: its letter says so and where the record is.
  */
 export function deadLetter(topic: Topic, consumer: string, record: LogRecord, reason: string): OutgoingRecord {
+  const whole = isTakenByLog(record)
   return {
     topic: deadLetterTopic(topic).name,
     partition: record.partition,
-    key: record.key,
-    value: record.value,
+    key: whole ? record.key : null,
+    value: whole ? record.value : Buffer.alloc(0),
     headers: {
-      ...record.headers,
+      ...(whole ? record.headers : { too_large_bytes: String(record.value.length) }),
       reason,
       consumer,
       first_seen_ms: record.headers.first_seen_ms ?? String(record.timestamp_ms),

@@ -41,9 +41,11 @@ export async function insertRows(
 }
 
 /**
- * True only when the input format itself gave up on a row, which it says with its number. An error of a view may carry
- * the same code, but then the table may hold the block already: that one must be repeated as it is.
+ * True only when the input format itself gave up on a row. It says so with the number of the row; when it names the
+ * column too, that is all that the HTTP client leaves of the text. An error of a view may carry the same code, but then
+ * the table may hold the block already: that one must be repeated as it is.
  */
 function isUnreadable(err: unknown): boolean {
-  return err instanceof Error && /\(at row \d+\)/.test(err.message) && !/while pushing to view/i.test(err.message)
+  if (!(err instanceof Error) || /while pushing to view/i.test(err.message)) return false
+  return /\(at row \d+\)|\(while reading the value of key /.test(err.message)
 }
