@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import pino from 'pino'
 import { type StandaloneProcess, startStandaloneProcess, waitUntilWritten } from './standalone-process.ts'
+import { type Verdict, verifyEvents } from './verify-events.ts'
 
 export interface KillRunOptions {
   data_dir: string
@@ -14,20 +15,8 @@ export interface KillRunOptions {
   random: () => number
 }
 
-export interface KillRunResult {
+export interface KillRunResult extends Verdict {
   kills: number
-  acknowledged: number
-  in_events_raw: number
-  /** Acknowledged and not there. */
-  lost: number
-  /** There more than once. */
-  doubled: number
-  /** Batches never acknowledged of which a part is there. */
-  half: number
-  /** Events by each roll-up, which must equal `in_events_raw`. */
-  rollups: Record<string, number>
-  /** Rows by each roll-up without a count that differ from what the raw rows say, in either direction. */
-  differing: Record<string, number>
 }
 
 const batch_events = 20
@@ -119,49 +108,18 @@ function makeBatch(install_uuid: string) {
   return { events, sent_at_ms: now }
 }
 
-const activity = `SELECT app_id, install_uuid, day, min(min_ts_ms) AS first, max(max_ts_ms) AS last
-  FROM activity_per_day_v1 GROUP BY app_id, install_uuid, day`
-const rawActivity = `SELECT app_id, install_uuid, day, min(ts_ms) AS first, max(ts_ms) AS last
-  FROM events_raw_v1 GROUP BY app_id, install_uuid, day`
-const installs = `SELECT app_id, day, event_name, uniqExactMerge(installs) AS installs
-  FROM event_installs_per_day_v1 GROUP BY app_id, day, event_name`
-const rawInstalls = `SELECT app_id, day, event_name, uniqExact(install_uuid) AS installs
-  FROM events_raw_v1 GROUP BY app_id, day, event_name`
-
-const differences = (one: string, other: string) =>
-  `(SELECT toUInt32(count()) FROM (${one} EXCEPT ${other})) + (SELECT toUInt32(count()) FROM (${other} EXCEPT ${one}))`
-
-const differingSql = `SELECT
-  toUInt32(${differences(activity, rawActivity)}) AS activity_per_day_v1,
-  toUInt32(${differences(installs, rawInstalls)}) AS event_installs_per_day_v1`
-
-async function compare(data_dir: string, acknowledged: Set<string>, unanswered: Set<string>) {
+async function compare(data_dir: string, acknowledged: Set<string>, unanswered: Set<string>): Promise<Verdict> {
   const clickhouse = await openEmbeddedClickhouse({
     data_dir: join(data_dir, 'clickhouse'),
     logger: pino({ level: 'silent' }),
   })
   try {
-    const stored = await clickhouse.query<{ install_uuid: string; events: number; different: number }>(
-      `SELECT install_uuid, toUInt32(count()) AS events, toUInt32(uniqExact(event_id)) AS different
-       FROM events_raw_v1 GROUP BY install_uuid`,
-    )
-    const sums = `SELECT
-      (SELECT toUInt32(count()) FROM event_keys_v1) AS event_keys_v1,
-      (SELECT toUInt32(sum(events)) FROM events_per_day_v1) AS events_per_day_v1`
-    const [rollups] = await clickhouse.query<Record<string, number>>(sums)
-    const [differing] = await clickhouse.query<Record<string, number>>(differingSql)
-    const byBatch = new Map(stored.map((row) => [row.install_uuid, row]))
-    const missing = [...acknowledged].map((batch) => batch_events - (byBatch.get(batch)?.different ?? 0))
-    const parts = [...unanswered].map((batch) => byBatch.get(batch)?.different ?? 0)
-    return {
-      acknowledged: acknowledged.size * batch_events,
-      in_events_raw: stored.reduce((sum, { events }) => sum + events, 0),
-      lost: missing.reduce((sum, n) => sum + n, 0),
-      doubled: stored.reduce((sum, { events, different }) => sum + events - different, 0),
-      half: parts.filter((n) => n !== 0 && n !== batch_events).length,
-      rollups: rollups ?? {},
-      differing: differing ?? {},
-    }
+    // The demo app that clients sent to; its id is not among what they are told.
+    const apps = await clickhouse.query<{ app_id: string }>('SELECT DISTINCT app_id FROM events_raw_v1')
+    const app_id = apps.length === 1 ? apps[0]!.app_id : 'unknown'
+    const event_ids = Array.from({ length: batch_events }, (_, n) => `e-${n}`)
+    const sent = (batches: Set<string>) => [...batches].map((install_uuid) => ({ app_id, install_uuid, event_ids }))
+    return await verifyEvents(clickhouse, sent(acknowledged), sent(unanswered))
   } finally {
     await clickhouse.close()
   }

@@ -1,0 +1,117 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { countLoggedEvents } from '@tributary/testkit/logged-events'
+import { isExact, type Verdict, verifyEvents } from '@tributary/testkit/verify-events'
+import { openFleet } from './fleet.ts'
+import type { FleetProcess } from './fleet-process.ts'
+import { type Freshness, watchFreshness } from './freshness.ts'
+import { type Load, startLoad } from './load.ts'
+
+export interface SoakOptions {
+  minutes: number
+  kills: number
+  events: number
+  gateways: number
+  writers: number
+  random(): number
+  /** Told now and then how far it is. */
+  say(line: string): void
+}
+
+export interface SoakResult extends Omit<Verdict, 'half'> {
+  in_log: number
+  kills: number
+  events_per_second: number
+  freshness_p99_ms: number
+}
+
+const apps = 4
+const clients = 24
+/** A killed process is away for so long at most, as under a supervisor. */
+const away_ms_max = 1500
+/** After the load: a dead writer's partitions are free after its session timeout; then the backlog. */
+const written_ms_max = 300_000
+const say_every_ms = 15_000
+
+/** Runs a fleet under load, kills processes at random with -9, waits until all is written and compares. */
+export async function runSoak(options: SoakOptions): Promise<SoakResult & { exact: boolean }> {
+  const { gateways, writers, events, minutes, say } = options
+  const fleet = await openFleet({ gateways, writers, apps })
+  try {
+    say(`${gateways} gateways and ${writers} writers are ready`)
+    const started = performance.now()
+    const freshness = watchFreshness(fleet.clickhouse)
+    const load = startLoad({
+      tenants: fleet.tenants,
+      gateways: fleet.gateways.map(({ url }) => url),
+      clients,
+      events_per_second: events / (minutes * 60),
+      events_max: events,
+      onAcknowledged: ([first]) => first && freshness.offer(first),
+    })
+    const progress = setInterval(() => say(lineOf(load, fleet.writers, started)), say_every_ms)
+    const kills = await Promise.all([killAtRandom([...fleet.gateways, ...fleet.writers], options), load.ended]).then(
+      ([count]) => count,
+    )
+    say(
+      `${load.acknowledged_events()} events are acknowledged, ${kills} processes were killed; waiting for the writers`,
+    )
+    await fleet.untilWritten(written_ms_max)
+    clearInterval(progress)
+    const seconds = (performance.now() - started) / 1000
+    return await compare(fleet, load, freshness, kills, seconds)
+  } finally {
+    await fleet.close()
+  }
+}
+
+async function compare(
+  { broker, clickhouse }: Pick<Awaited<ReturnType<typeof openFleet>>, 'broker' | 'clickhouse'>,
+  load: Load,
+  freshness: Freshness,
+  kills: number,
+  seconds: number,
+) {
+  const fresh_ms = (await freshness.end()).sort((a, b) => a - b)
+  const { half, acknowledged, ...verdict } = await verifyEvents(clickhouse, load.acknowledged, [...load.unanswered])
+  const in_log = await countLoggedEvents(broker)
+  return {
+    acknowledged,
+    in_log,
+    ...verdict,
+    kills,
+    events_per_second: Math.round(verdict.in_events_raw / seconds),
+    freshness_p99_ms: Math.round(fresh_ms[Math.floor(fresh_ms.length * 0.99)] ?? 0),
+    exact: isExact({ half, acknowledged, ...verdict }) && in_log === verdict.in_events_raw,
+  }
+}
+
+/** Kills spread evenly over the run with chance inside each share; a process is started again after a moment. */
+async function killAtRandom(processes: readonly FleetProcess[], options: SoakOptions): Promise<number> {
+  const { minutes, kills, random } = options
+  const share_ms = (minutes * 60_000) / Math.max(1, kills)
+  const started = performance.now()
+  const down = new Map<FleetProcess, Promise<void>>()
+  for (let kill = 0; kill < kills; kill += 1) {
+    await pause(Math.max(0, started + (kill + random()) * share_ms - performance.now()))
+    while (down.size === processes.length) await Promise.race(down.values())
+    const up = processes.filter((process) => !down.has(process))
+    const victim = up[Math.floor(random() * up.length)]!
+    const back = revive(victim, random() * away_ms_max).then(() => void down.delete(victim))
+    back.catch(() => {}) // rejects the run below
+    down.set(victim, back)
+  }
+  await Promise.all(down.values())
+  return kills
+}
+
+async function revive(victim: FleetProcess, away_ms: number): Promise<void> {
+  await victim.kill()
+  await pause(away_ms)
+  await victim.restart()
+}
+
+function lineOf(load: Load, writers: readonly FleetProcess[], started: number): string {
+  const seconds = Math.round((performance.now() - started) / 1000)
+  const alive = writers.filter((writer) => writer.lives()).length
+  return `${seconds} s: ${load.acknowledged_events()} events acknowledged, ${alive} writers alive`
+}

@@ -1,0 +1,152 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+
+/** Events that went to the door together, all of one install. */
+export interface SentEvents {
+  app_id: string
+  install_uuid: string
+  event_ids: readonly string[]
+}
+
+export interface Verdict {
+  /** Distinct events that were answered 200. */
+  acknowledged: number
+  /** Rows of `events_raw_v1`. */
+  in_events_raw: number
+  /** By roll-up what it counts: events, keys, installs by (day, name), or (install, day) pairs. */
+  rollups: Record<string, number>
+  /** By roll-up the groups that differ, in either direction, from what brute force finds in `events_raw_v1`. */
+  differing: Record<string, number>
+  /** Acknowledged and not in `events_raw_v1`, event by event. */
+  lost: number
+  /** Rows beyond the first of an event, and what roll-ups count beyond brute force. */
+  doubled: number
+  /** Sent together, never acknowledged, and there in part. */
+  half: number
+}
+
+/** A roll-up and the same from the raw rows: each statement gives groups `key` with a number `n`. */
+interface RollupCheck {
+  name: string
+  rollup: string
+  brute: string
+}
+
+const checks: RollupCheck[] = [
+  {
+    name: 'event_keys_v1',
+    rollup: `SELECT tuple(app_id, key_day, event_key, topic, partition, offset) AS key, count() AS n
+             FROM event_keys_v1 GROUP BY key`,
+    brute: `SELECT tuple(app_id, key_day, event_key, topic, partition, offset) AS key, count() AS n
+            FROM events_raw_v1 GROUP BY key`,
+  },
+  {
+    name: 'events_per_day_v1',
+    rollup: `SELECT tuple(app_id, day, event_name, currency) AS key, sum(events) AS n FROM events_per_day_v1 GROUP BY key`,
+    brute: `SELECT tuple(app_id, day, event_name, currency) AS key, count() AS n FROM events_raw_v1 GROUP BY key`,
+  },
+  {
+    name: 'event_installs_per_day_v1',
+    rollup: `SELECT tuple(app_id, day, event_name) AS key, uniqExactMerge(installs) AS n
+             FROM event_installs_per_day_v1 GROUP BY key`,
+    brute: `SELECT tuple(app_id, day, event_name) AS key, uniqExact(install_uuid) AS n FROM events_raw_v1 GROUP BY key`,
+  },
+  {
+    name: 'activity_per_day_v1',
+    rollup: `SELECT tuple(app_id, install_uuid, day, min(min_ts_ms), max(max_ts_ms)) AS key, 1 AS n
+             FROM activity_per_day_v1 GROUP BY app_id, install_uuid, day`,
+    brute: `SELECT tuple(app_id, install_uuid, day, min(ts_ms), max(ts_ms)) AS key, 1 AS n
+            FROM events_raw_v1 GROUP BY app_id, install_uuid, day`,
+  },
+]
+
+const money: RollupCheck = {
+  name: 'events_per_day_v1.revenue_micros',
+  rollup: `SELECT tuple(app_id, day, event_name, currency) AS key, sum(revenue_micros) AS n
+           FROM events_per_day_v1 GROUP BY key`,
+  brute: `SELECT tuple(app_id, day, event_name, currency) AS key, sum(toInt128(ifNull(revenue_micros, 0))) AS n
+          FROM events_raw_v1 GROUP BY key`,
+}
+
+/** Compares what clients were told with what the tables hold; consumers must have written all there is. */
+export async function verifyEvents(
+  clickhouse: Clickhouse,
+  acknowledged: readonly SentEvents[],
+  unanswered: readonly SentEvents[],
+): Promise<Verdict> {
+  const stored = await readStored(clickhouse)
+  const [rows] = await clickhouse.query<{ stored: number; surplus: number }>(
+    `SELECT count() AS stored, stored - uniqExact(app_id, install_uuid, event_id) AS surplus FROM events_raw_v1`,
+  )
+  const compared = await compareRollups(clickhouse)
+  const missing = (sent: SentEvents) => {
+    const there = stored.get(installOf(sent))
+    return sent.event_ids.filter((event_id) => there?.has(event_id) !== true)
+  }
+  const parts = unanswered.map((sent) => ({ missing: missing(sent).length, sent: sent.event_ids.length }))
+  return {
+    acknowledged: distinctEvents(acknowledged),
+    in_events_raw: rows?.stored ?? 0,
+    rollups: Object.fromEntries(compared.filter(({ name }) => name !== money.name).map(({ name, all }) => [name, all])),
+    differing: Object.fromEntries(compared.map(({ name, differing }) => [name, differing])),
+    lost: distinctEvents(acknowledged.map((sent) => ({ ...sent, event_ids: missing(sent) }))),
+    doubled: compared
+      .filter(({ name }) => name !== money.name)
+      .reduce((sum, { surplus }) => sum + surplus, rows?.surplus ?? 0),
+    half: parts.filter(({ missing, sent }) => missing !== 0 && missing !== sent).length,
+  }
+}
+
+/** True when nothing is lost, doubled or half there and every roll-up equals brute force. */
+export const isExact = ({ lost, doubled, half, differing }: Verdict): boolean =>
+  lost === 0 && doubled === 0 && half === 0 && Object.values(differing).every((groups) => groups === 0)
+
+export const installOf = ({ app_id, install_uuid }: Pick<SentEvents, 'app_id' | 'install_uuid'>): string =>
+  `${app_id}/${install_uuid}`
+
+/** How many events these are; one that was sent several times counts once. */
+function distinctEvents(sent: readonly SentEvents[]): number {
+  const byInstall = Map.groupBy(sent, installOf)
+  return [...byInstall.values()].reduce(
+    (sum, some) => sum + new Set(some.flatMap(({ event_ids }) => event_ids)).size,
+    0,
+  )
+}
+
+/** So that no answer holds more than some megabytes. */
+const slices = 32
+
+/** Ids of the stored events by install. */
+async function readStored(clickhouse: Clickhouse): Promise<Map<string, Set<string>>> {
+  const stored = new Map<string, Set<string>>()
+  for (let slice = 0; slice < slices; slice += 1) {
+    const rows = await clickhouse.query<SentEvents>(
+      `SELECT app_id, install_uuid, groupUniqArray(event_id) AS event_ids FROM events_raw_v1
+       WHERE cityHash64(install_uuid) % ${slices} = ${slice} GROUP BY app_id, install_uuid`,
+    )
+    for (const row of rows) stored.set(installOf(row), new Set(row.event_ids))
+  }
+  return stored
+}
+
+interface Compared {
+  name: string
+  all: number
+  differing: number
+  surplus: number
+}
+
+async function compareRollups(clickhouse: Clickhouse): Promise<Compared[]> {
+  const compared: Compared[] = []
+  for (const { name, rollup, brute } of [...checks, money]) {
+    const [figures] = await clickhouse.query<Omit<Compared, 'name'>>(
+      `SELECT toFloat64(sum(r)) AS all, countIf(r != b) AS differing, toFloat64(sumIf(r - b, r > b)) AS surplus
+       FROM (SELECT key, sum(x) AS r, sum(y) AS b FROM (
+         SELECT key, toInt128(n) AS x, toInt128(0) AS y FROM (${rollup})
+         UNION ALL SELECT key, toInt128(0), toInt128(n) FROM (${brute})
+       ) GROUP BY key)
+       SETTINGS max_bytes_before_external_group_by = 200000000`,
+    )
+    compared.push({ name, all: 0, differing: 0, surplus: 0, ...figures })
+  }
+  return compared
+}
