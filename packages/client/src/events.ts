@@ -1,0 +1,49 @@
+/** Fields that SDK and backend events share (interface.md "Resources", decisions.md "Events"). */
+interface EventFields {
+  event_name: string
+  /** 1 to 128 visible ASCII characters; made by the client when absent. */
+  event_id?: string | null | undefined
+  user_id?: string | null | undefined
+  /** At most 1e9 in either direction; USD without `currency`. */
+  revenue?: number | null | undefined
+  /** ISO 4217 alpha-3. */
+  currency?: string | null | undefined
+  /** Money with the same `transaction_id` and event name counts once in an app. */
+  transaction_id?: string | null | undefined
+  product_id?: string | null | undefined
+  /** At most 16 KiB as JSON, depth at most 8. */
+  props?: Record<string, unknown> | null | undefined
+  device?: Record<string, unknown> | null | undefined
+  platform?: string | null | undefined
+  /** Other fields are stored with the event, 64 KiB together. */
+  [field: string]: unknown
+}
+
+/** An event as an app tracks it: the client adds `install_uuid`, `event_id` and `event_ts_ms`. */
+export interface SdkEvent extends EventFields {
+  /** Unix epoch ms; the moment of tracking when absent. */
+  event_ts_ms?: number | null | undefined
+}
+
+/** An event as a backend sends it. */
+export interface ServerEvent extends EventFields {
+  /** Unix epoch ms. */
+  event_ts_ms: number
+  /** The one that the client SDK made. A backend never makes its own. */
+  install_uuid: string
+}
+
+/** One line of `results`; `event_id` is null when the item carried none that could be echoed. */
+export interface EventResult {
+  event_id: string | null
+  status: 'accepted' | 'rejected'
+  reason?: string | undefined
+  field?: string | undefined
+}
+
+/** 200 of `/s2s/event`. */
+export interface ServerEventReply {
+  accepted: 1
+  event_id: string
+  audit_key: string
+}

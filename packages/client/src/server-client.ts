@@ -1,0 +1,167 @@
+import { bearer, createBulkPost, type ServerPostOptions } from './bulk-post.ts'
+import { deliverEvents, type Outcome, type Outgoing, platformsOf, Refusals, type Settled } from './deliver-events.ts'
+import type { ServerEvent, ServerEventReply } from './events.ts'
+import { type Answer, ask, baseUrl, errorOf } from './http.ts'
+import { limits } from './limits.ts'
+import type { Report, ReportName, ReportParams } from './reports.ts'
+import { defaultPolicy, deliver, type RetryPolicy } from './retry.ts'
+import { takeBatch, utf8Bytes } from './take-batch.ts'
+import { TributaryError } from './tributary-error.ts'
+
+export interface ServerClientOptions extends Omit<ServerPostOptions, 'timeout_ms'> {
+  /** How often and how long a request is tried again; see `defaultPolicy`. */
+  retry?: Partial<RetryPolicy> | undefined
+  /** Of one request; 30 s when absent. */
+  timeout_ms?: number | undefined
+}
+
+/** `undecided`: no answer told, because a request failed first. Send it again with this `event_id`. */
+export interface BulkEventResult {
+  event_id: string
+  status: 'accepted' | 'rejected' | 'undecided'
+  /** A per-event reason or, where a whole request was refused because of this event, its error code. */
+  reason?: string
+  field?: string
+}
+
+export interface BulkResult {
+  accepted: number
+  rejected: number
+  /** One an event, in their order. */
+  results: BulkEventResult[]
+}
+
+/** A bulk that could not be brought to its end: the code of the failed request, and what is known of each event. */
+export class BulkError extends TributaryError {
+  override name = 'BulkError'
+  readonly results: BulkEventResult[]
+
+  constructor(cause: TributaryError, results: BulkEventResult[]) {
+    super(cause.code, { ...cause, message: cause.message, cause })
+    this.results = results
+  }
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+}
+
+export interface ServerClient {
+  /** `POST /s2s/event`. An event without `event_id` gets one before the first try. */
+  send(event: ServerEvent, options?: CallOptions): Promise<ServerEventReply>
+  /** `POST /s2s/events/bulk`, as many requests as the limits ask for. Throws BulkError. */
+  sendBulk(events: readonly ServerEvent[], options?: CallOptions): Promise<BulkResult>
+  /** One page of a report. */
+  report<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): Promise<Report<N>>
+  /** All pages from `offset` on, of the window that the first one answers. */
+  reportPages<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): AsyncGenerator<Report<N>>
+}
+
+/**
+ * A client for backends. Every method throws TributaryError: a refusal at once, 429, 5xx and silence when the retry
+ * policy is used up. A rejected event is never sent again.
+ */
+export function createServerClient(options: ServerClientOptions): ServerClient {
+  const policy: RetryPolicy = { ...defaultPolicy, ...options.retry }
+  const url = baseUrl(options.url)
+  const { fetch } = options
+  const timeout_ms = options.timeout_ms ?? 30_000
+  const headers = bearer({ ...options, timeout_ms })
+  const postBulk = createBulkPost({ ...options, timeout_ms })
+
+  async function get<T>(attempt: () => Promise<Answer>, is: (body: T) => boolean, signal?: AbortSignal): Promise<T> {
+    const { answer } = await deliver(attempt, policy, signal)
+    const body = answer.body as T | null | undefined
+    if (answer.status !== 200 || typeof body !== 'object' || body === null || !is(body)) throw errorOf(answer)
+    return body
+  }
+
+  const client: ServerClient = {
+    async send(event, { signal } = {}) {
+      const body = JSON.stringify(withId(event))
+      const json = { ...headers, 'content-type': 'application/json' }
+      const attempt = () => ask(`${url}/s2s/event`, { body, headers: json, signal, timeout_ms, fetch })
+      return get<ServerEventReply>(attempt, ({ accepted }) => accepted === 1, signal)
+    },
+
+    async sendBulk(events, { signal } = {}) {
+      const waiting = events.map(toWaiting)
+      // Of this call alone: what a key may send can change at any time.
+      const refusals = new Refusals()
+      const post = (batch: readonly Waiting[]) => {
+        const texts = batch.map(({ json }) => json)
+        return deliver(() => postBulk(texts, signal), policy, signal)
+      }
+      const settle = (settled: readonly Settled<Waiting>[]) => {
+        for (const { event, outcome } of settled) event.result = resultOf(event.event_id, outcome)
+      }
+      try {
+        for (let done = 0; done < waiting.length; ) {
+          const batch = takeBatch(waiting.slice(done, done + bulk.events_max), bulk)
+          await deliverEvents(batch, { post, settle, refusals })
+          done += batch.length
+        }
+      } catch (error) {
+        if (!(error instanceof TributaryError)) throw error
+        throw new BulkError(error, resultsOf(waiting))
+      }
+      const results = resultsOf(waiting)
+      const accepted = results.filter(({ status }) => status === 'accepted').length
+      return { accepted, rejected: results.length - accepted, results }
+    },
+
+    async report<N extends ReportName>(name: N, params: ReportParams = {}, { signal }: CallOptions = {}) {
+      const sent = Object.entries(params).filter(([, value]) => value !== undefined && value !== null)
+      const query = new URLSearchParams(sent.map(([key, value]): [string, string] => [key, String(value)]))
+      const address = `${url}/api/v1/reports/${encodeURIComponent(name)}?${query}`
+      const attempt = () => ask(address, { headers, signal, timeout_ms, fetch })
+      return get<Report<N>>(attempt, ({ rows, meta }) => Array.isArray(rows) && typeof meta === 'object', signal)
+    },
+
+    async *reportPages<N extends ReportName>(name: N, params: ReportParams = {}, call: CallOptions = {}) {
+      let next: ReportParams = { ...params, limit: params.limit ?? limits.report_limit_max }
+      for (;;) {
+        const page = await client.report(name, next, call)
+        if (page.rows.length > 0 || page.meta.offset === (params.offset ?? 0)) yield page
+        const { since_ms, until_ms, limit, offset } = page.meta
+        if (page.rows.length < limit) return
+        // The default window ends now: without the first page's, later pages would cover another one.
+        next = { since_ms, until_ms, limit, offset: offset + limit }
+      }
+    },
+  }
+  return client
+}
+
+const bulk = { events_max: limits.bulk_events_max, body_bytes_max: limits.bulk_body_bytes_max }
+
+interface Waiting extends Outgoing {
+  event_id: string
+  bytes: number
+  result: BulkEventResult
+}
+
+const withId = (event: ServerEvent): ServerEvent & { event_id: string } => ({
+  ...event,
+  event_id: event.event_id ?? crypto.randomUUID(),
+})
+
+function toWaiting(given: ServerEvent): Waiting {
+  const event = withId(given)
+  const { event_id, event_name } = event
+  const json = JSON.stringify(event)
+  const result: BulkEventResult = { event_id, status: 'undecided' }
+  return { json, bytes: utf8Bytes(json), event_id, event_name, platforms: platformsOf(event), result }
+}
+
+const resultOf = (event_id: string, outcome: Outcome): BulkEventResult =>
+  outcome.status === 'accepted'
+    ? { event_id, status: 'accepted' }
+    : {
+        event_id,
+        status: 'rejected',
+        reason: outcome.reason,
+        ...(outcome.field === null ? {} : { field: outcome.field }),
+      }
+
+const resultsOf = (waiting: readonly Waiting[]): BulkEventResult[] => waiting.map(({ result }) => result)

@@ -1,0 +1,56 @@
+import type { Envelope } from '@tributary/contracts/envelope'
+import { topics } from '@tributary/contracts/topics'
+import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { buildTenant, memoryCredentials } from '@tributary/testkit/builders'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryBroker } from '@tributary/testkit/memory-broker'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { onTestFinished } from 'vitest'
+
+const partitions = 2
+
+/** The real ingest gateway on a port of this machine, over stores in memory; ends with the test. */
+export async function startGateway(allowed_events: readonly string[] = []) {
+  const tenant = buildTenant('android', allowed_events)
+  const audit = memoryAuditStore()
+  const broker = memoryBroker(partitions, Date.now)
+  const logger = pino({ level: 'silent' })
+  const app = createHttpApp({ logger })
+  await app.register(
+    ingestGateway({
+      credentials: memoryCredentials([tenant]),
+      audit,
+      groupCommit: {
+        append: ({ member }) => {
+          const audit_key = `audit/${crypto.randomUUID()}.jsonl.gz`
+          return { audit_key, durable: audit.putOnce(audit_key, member).then(() => {}) }
+        },
+      },
+      broker,
+      keyValue: memoryKeyValue(Date.now),
+      partitions,
+      now: Date.now,
+      registry: new Registry(),
+      logger,
+      gateway_id: 'test',
+    }),
+  )
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(() => app.close())
+  const envelopes = (): Envelope[] =>
+    Array.from({ length: partitions }, (_, n) => broker.records(topics.eventsAccepted.name, n))
+      .flat()
+      .map(({ value }) => JSON.parse(value.toString()))
+  const { app_key, company_key, server_key } = tenant
+  return {
+    sdk: { url, app_key, company_key, signing_secret: tenant.app.signing_secret },
+    server: { url, server_key },
+    tenant,
+    envelopes,
+    /** The events that the log holds. */
+    events: () => envelopes().flatMap((envelope) => envelope.events as Record<string, unknown>[]),
+  }
+}
