@@ -80,13 +80,34 @@ export class FencedError extends Error {
   override name = 'FencedError'
 }
 
+/** Why topics can't be as wanted; nothing was changed. */
+export class TopicsRefused extends Error {
+  override name = 'TopicsRefused'
+  readonly code: 'topic_differs' | 'too_few_brokers' | 'bad_replication'
+
+  constructor(code: TopicsRefused['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+export interface AppliedTopics {
+  created: string[]
+  /** Settings as Kafka names and writes them. */
+  changed: { topic: string; setting: string; from: string; to: string }[]
+  unchanged: string[]
+}
+
 /** The event log: Kafka, or its embedded twin on lmdb. Nothing here is possible in one process only. */
 export interface Broker {
   /** Resolves when every record is durable (Kafka `acks=all`); rejects when any may not be. */
   publish(records: readonly OutgoingRecord[]): Promise<void>
   consume(options: ConsumeOptions): Promise<Consumption>
-  /** Creates what is missing. Rejects when a topic exists with another partition count. */
-  applyTopics(topics: readonly Topic[]): Promise<void>
+  /**
+   * Creates what is missing and brings settings to what is wanted, or with `dryRun` only says so. Rejects with
+   * `TopicsRefused`, and changes nothing, when a topic exists with another partition count.
+   */
+  applyTopics(topics: readonly Topic[], options?: { dryRun?: boolean }): Promise<AppliedTopics>
   /** Partition count of an existing topic; rejects when the topic is unknown. */
   partitionCount(topic: string): Promise<number>
   groupOffsets(group: string, topic: string): Promise<PartitionOffsets[]>

@@ -4,7 +4,14 @@ import { limits } from '@tributary/contracts/limits'
 import type { Topic } from '@tributary/contracts/topics'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Broker, ConsumeOptions, OutgoingRecord, PartitionOffsets } from './broker.ts'
+import {
+  type AppliedTopics,
+  type Broker,
+  type ConsumeOptions,
+  type OutgoingRecord,
+  type PartitionOffsets,
+  TopicsRefused,
+} from './broker.ts'
 import { openCommittedOffsets } from './committed-offsets.ts'
 import { type ConsumerGroup, createConsumerGroup } from './consumer-group.ts'
 import { openConsumption } from './consumption.ts'
@@ -81,19 +88,33 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     return log
   }
 
-  async function applyTopic(topic: Topic) {
-    const partitions = options.partitions ?? topic.partitions
-    const existing = topics.get(topic.name)
-    if (existing !== undefined && existing.logs.length !== partitions) {
-      throw partitionsDiffer(topic.name, existing.logs.length, partitions)
+  async function applyTopics(wanted: readonly Topic[], dryRun: boolean): Promise<AppliedTopics> {
+    const applied: AppliedTopics = { created: [], changed: [], unchanged: [] }
+    const asked = wanted.map((topic) => ({ ...topic, partitions: options.partitions ?? topic.partitions }))
+    for (const { name, partitions } of asked) {
+      const has = topics.get(name)?.logs.length ?? partitions
+      if (has !== partitions) throw partitionsDiffer(name, has, partitions)
+      if (!namePattern.test(name)) throw new RangeError(`not a topic name: ${name}`)
     }
-    if (existing?.retention_ms === topic.retention_ms) return
-    if (!namePattern.test(topic.name)) throw new RangeError(`not a topic name: ${topic.name}`)
-    const { name, retention_ms } = topic
+    for (const topic of asked) {
+      const existing = topics.get(topic.name)
+      if (existing?.retention_ms === topic.retention_ms) {
+        applied.unchanged.push(topic.name)
+        continue
+      }
+      if (existing === undefined) applied.created.push(topic.name)
+      else applied.changed.push(retentionChange(topic, existing.retention_ms))
+      if (!dryRun) await putTopic(topic, existing)
+    }
+    return applied
+  }
+
+  async function putTopic(topic: Topic, existing: OpenTopic | undefined): Promise<void> {
+    const { name, partitions, retention_ms } = topic
     await store.queue.submit({
       stage: (staging) => staging.change(() => store.topics.put(name, { partitions, retention_ms })),
     })
-    if (existing === undefined) openTopic({ name, partitions, retention_ms })
+    if (existing === undefined) openTopic(topic)
     else existing.retention_ms = retention_ms
   }
 
@@ -167,9 +188,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
       })
     },
     consume,
-    async applyTopics(wanted) {
-      for (const topic of wanted) await applyTopic(topic)
-    },
+    applyTopics: (wanted, { dryRun = false } = {}) => applyTopics(wanted, dryRun),
     async partitionCount(topic) {
       return getTopic(topic).logs.length
     },
@@ -200,8 +219,16 @@ async function syncDirectory(path: string) {
   await directory.sync().finally(() => directory.close())
 }
 
+const retentionChange = ({ name, retention_ms }: Topic, from_ms: number) => ({
+  topic: name,
+  setting: 'retention.ms',
+  from: String(from_ms),
+  to: String(retention_ms),
+})
+
 const partitionsDiffer = (topic: string, has: number, wanted: number) =>
-  new Error(
+  new TopicsRefused(
+    'topic_differs',
     `topic ${topic} has ${has} partitions, not ${wanted}: the map of installs to partitions is fixed, ` +
       'set the old number again or start with an empty data folder',
   )

@@ -118,9 +118,10 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
         },
       }
     },
-    async applyTopics(topics) {
+    async applyTopics(topics, { dryRun = false } = {}) {
       refuseClosed()
-      await applyTopics(admin, topics, options.replication ?? { replication_factor: 1, insync_replicas_min: 1 })
+      const replication = options.replication ?? { replication_factor: 1, insync_replicas_min: 1 }
+      return applyTopics(admin, topics, replication, dryRun)
     },
     partitionCount,
     async groupOffsets(group, topic) {

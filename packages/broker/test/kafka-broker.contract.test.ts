@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { brokerSuite } from '@tributary/testkit/broker-suite'
+import kafkajs from 'kafkajs'
 import { describe, expect, it } from 'vitest'
 import { describeWithEngine } from '../../../infra/engines/describe-with-engine.ts'
 import { fetchSizes, makeTopic, openTestBroker } from './kafka-under-test.ts'
@@ -9,6 +11,49 @@ await describeWithEngine('kafka', (kafka) => {
   describe('Kafka in particular', () => {
     it('refuses to open when no broker answers, in seconds', async () => {
       await expect(openTestBroker('127.0.0.1:1')).rejects.toMatchObject({ code: 'unavailable' })
+    })
+
+    it('keeps what an operator has set on a topic when it changes another setting', async () => {
+      const admin = new kafkajs.Kafka({ brokers: [kafka.url], logLevel: kafkajs.logLevel.NOTHING }).admin()
+      await admin.connect()
+      const broker = await openTestBroker(kafka.url)
+      const name = await makeTopic(broker)
+      const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name }
+      const ofOperator = { name: 'segment.ms', value: '123456789' }
+      await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries: [ofOperator] }] })
+      const { changed } = await broker.applyTopics([{ name, partitions: 1, retention_ms: 3_600_000 }])
+      expect(changed.map(({ setting }) => setting)).toEqual(['retention.ms', 'message.timestamp.type'])
+      const configNames = ['segment.ms', 'retention.ms', 'message.timestamp.type']
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: [{ ...resource, configNames }],
+      })
+      const values = Object.fromEntries(resources[0]!.configEntries.map((one) => [one.configName, one.configValue]))
+      expect(values).toEqual({
+        'segment.ms': '123456789',
+        'retention.ms': '3600000',
+        'message.timestamp.type': 'LogAppendTime',
+      })
+      await Promise.all([broker.close(), admin.disconnect()])
+    })
+
+    it('refuses copies that the brokers can not hold, and less of them than records have to be on', async () => {
+      const topic = { name: `tests.run.${randomUUID()}`, partitions: 1, retention_ms: 3_600_000 }
+      const refusal = async (replication_factor: number, insync_replicas_min: number) => {
+        const broker = await openTestBroker(kafka.url, { replication: { replication_factor, insync_replicas_min } })
+        const error: unknown = await broker.applyTopics([topic]).catch((cause: unknown) => cause)
+        await broker.close()
+        return error
+      }
+      expect(await refusal(3, 2)).toMatchObject({
+        code: 'too_few_brokers',
+        message: expect.stringContaining('1 broker:'),
+      })
+      expect(await refusal(1, 2)).toMatchObject({ code: 'bad_replication' })
+      const single = await openTestBroker(kafka.url)
+      expect(await single.applyTopics([topic])).toMatchObject({ created: [topic.name] })
+      await single.close()
+      expect(await refusal(3, 2)).toMatchObject({ code: 'topic_differs' })
     })
 
     it('starts no timer with a negative delay, which would wake the process a thousand times a second', async () => {

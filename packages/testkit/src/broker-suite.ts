@@ -118,11 +118,20 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       await expect(broker.partitionCount(`${topic}.other`)).rejects.toThrow()
     })
 
-    it('makes a topic once and refuses another partition count', async () => {
+    it('makes a topic once, says what differed, and refuses another partition count', async () => {
       await publishTexts(['kept'])
-      await broker.applyTopics([{ name: topic, partitions: 2, retention_ms: 7_200_000 }])
+      const other = `${topic}.other`
+      const longer = [topic, other].map((name) => ({ name, partitions: 2, retention_ms: 7_200_000 }))
+      const changed = [{ topic, setting: 'retention.ms', from: '3600000', to: '7200000' }]
+      expect(await broker.applyTopics(longer, { dryRun: true })).toEqual({ created: [other], changed, unchanged: [] })
+      await expect(broker.partitionCount(other)).rejects.toThrow()
+      expect(await broker.applyTopics(longer)).toEqual({ created: [other], changed, unchanged: [] })
+      expect(await broker.partitionCount(other)).toBe(2)
+      expect(await broker.applyTopics(longer)).toEqual({ created: [], changed: [], unchanged: [topic, other] })
+      const torn = [`${topic}.never`, topic].map((name) => ({ name, partitions: 3, retention_ms: 1 }))
+      await expect(broker.applyTopics(torn)).rejects.toMatchObject({ code: 'topic_differs' })
+      await expect(broker.partitionCount(`${topic}.never`)).rejects.toThrow()
       expect(await broker.partitionCount(topic)).toBe(2)
-      await expect(broker.applyTopics([{ name: topic, partitions: 3, retention_ms: 1 }])).rejects.toThrow()
       expect((await broker.groupOffsets(group, topic))[0]).toMatchObject({ earliest: 0, committed: null })
     })
 

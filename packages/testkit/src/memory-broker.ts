@@ -103,7 +103,7 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
         },
       }
     },
-    applyTopics: async () => {},
+    applyTopics: async (wanted) => ({ created: [], changed: [], unchanged: wanted.map(({ name }) => name) }),
     partitionCount: async () => partitions,
     async groupOffsets(group, topic) {
       return Array.from({ length: partitions }, (_, partition) => {
