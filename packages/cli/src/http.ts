@@ -1,41 +1,23 @@
+import { type Answer, ask, errorOf } from '@tributary/client/http'
+import { TributaryError } from '@tributary/client/tributary-error'
 import { CliError, usageError } from './errors.ts'
 
-/** How long one request may take, connecting and reading the answer included. */
-const request_timeout_ms = 60_000
+export type { Answer }
 
-export interface Answer {
-  status: number
-  headers: Headers
-  /** The parsed JSON, undefined when the body is none. */
-  body: unknown
-}
+/** Of every request: how long it may take, connecting and reading the answer included, and who asks. */
+export const asked = { timeout_ms: 60_000, headers: { 'user-agent': 'tributary-cli/0.1.0' } }
 
 export interface Question {
   method?: string
   headers?: Record<string, string>
-  body?: string | Buffer
+  body?: string
   signal?: AbortSignal
 }
 
 /** One request. Every answer resolves, whatever its status; a service that can't be reached is CliError `unavailable`. */
-export async function request(url: string, { method, headers, body, signal }: Question = {}): Promise<Answer> {
-  const timeout = AbortSignal.timeout(request_timeout_ms)
-  const sent = headersOf({ 'user-agent': 'tributary-cli/0.1.0', ...headers })
-  try {
-    const response = await fetch(url, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: sent,
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : new Uint8Array(body) }),
-      redirect: 'manual',
-      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
-    })
-    return { status: response.status, headers: response.headers, body: parse(await response.text()) }
-  } catch (error) {
-    throw new CliError(
-      'unavailable',
-      `No answer from ${new URL(url).origin} (${causeOf(error)}). Is the service running?`,
-    )
-  }
+export async function request(url: string, question: Question = {}): Promise<Answer> {
+  const headers = headersOf({ ...asked.headers, ...question.headers })
+  return ask(url, { ...question, headers, timeout_ms: asked.timeout_ms }).catch(throwCliError)
 }
 
 function headersOf(values: Record<string, string>): Headers {
@@ -46,35 +28,20 @@ function headersOf(values: Record<string, string>): Headers {
   }
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown cause'
-  const cause = error.cause as { code?: unknown } | undefined
-  if (error.name === 'TimeoutError') return `nothing within ${request_timeout_ms / 1000} seconds`
-  return typeof cause?.code === 'string' ? cause.code : error.message
-}
-
-/** The `error`, `field` and `message` of an error answer; empty for a body that is not ours. */
-export function errorOf(answer: Answer): { code?: string; field?: string; message?: string } {
-  const body = answer.body as Record<string, unknown> | null | undefined
-  const text = (name: string) => (typeof body?.[name] === 'string' ? { [name]: body[name] } : {})
-  const { error: code, ...rest } = { ...text('error'), ...text('field'), ...text('message') } as Record<string, string>
-  return { ...rest, ...(code === undefined ? {} : { code }) }
-}
-
 /** The CliError that an error answer becomes. */
-export function refusal(answer: Answer): CliError {
-  const { code, field, message } = errorOf(answer)
+export const refusal = (answer: Answer): CliError => toCliError(errorOf(answer))
+
+/** Throws what the client threw as the CliError that a person reads; anything else as it is. */
+export function throwCliError(error: unknown): never {
+  throw error instanceof TributaryError ? toCliError(error) : error
+}
+
+function toCliError({ code, status, field, message }: TributaryError): CliError {
+  if (code === 'bad_options') return usageError(message)
+  if (status === 0) return new CliError(code, `${message} Is the service running?`)
   const at = field === undefined ? '' : ` (${field})`
-  const words = message || explained[code ?? ''] || `The service answered ${answer.status}`
-  return new CliError(code ?? 'unexpected_answer', `${words}${at}`)
+  const words = message === code ? (explained[code] ?? `The service answered ${status}`) : message
+  return new CliError(code, `${words}${at}`)
 }
 
 const explained: Record<string, string> = {

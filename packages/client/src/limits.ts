@@ -23,6 +23,6 @@ export const limits = {
   queue_bytes_max: 4 * 1024 * 1024,
   /** Longest pause before an SDK asks again, whatever `Retry-After` says: a quota may be raised any day. */
   sdk_pause_ms_max: 24 * 3600 * 1000,
-  /** Longest `Retry-After` that a call of the server client waits for; beyond it throws. */
+  /** Longest `Retry-After` of a 429 that a call of the server client waits for; beyond it throws. */
   asked_pause_ms_max: 10 * 60_000,
 } as const

@@ -49,8 +49,10 @@ export async function deliver(
     const error = found instanceof TributaryError ? found : errorOf(found)
     if (!(found instanceof TributaryError) && error.code === 'cap_exceeded') return { answer: found, repeated }
     const asked_ms = error.retry_after_ms ?? 0
-    if (tries >= policy.attempts_max || asked_ms > limits.asked_pause_ms_max) throw error
-    if (error.status !== 429) {
+    if (tries >= policy.attempts_max) throw error
+    if (error.status === 429) {
+      if (asked_ms > limits.asked_pause_ms_max) throw error
+    } else {
       repeated = true
       failing_since ??= performance.now()
       if (performance.now() + asked_ms - failing_since > policy.give_up_after_ms) throw error

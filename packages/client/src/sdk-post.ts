@@ -1,4 +1,4 @@
-import { type Answer, ask, baseUrl, credential } from './http.ts'
+import { type Answer, ask, badOptions, baseUrl, credential } from './http.ts'
 import { limits } from './limits.ts'
 
 export interface SdkCredentials {
@@ -17,6 +17,8 @@ export interface SdkPostOptions extends SdkCredentials {
   sdk: string
   /** `X-Service-Platform`. */
   platform?: string | undefined
+  /** A batch of this many events is compressed; 10 when absent. */
+  gzip_events_min?: number | undefined
   timeout_ms: number
   now: () => number
   fetch?: typeof globalThis.fetch | undefined
@@ -33,9 +35,9 @@ export type SdkPost = (events: readonly string[], signal?: AbortSignal) => Promi
  * `bad_options`.
  */
 export function createSdkPost(options: SdkPostOptions): SdkPost {
-  const { signing_secret, timeout_ms, now, fetch } = options
+  const { timeout_ms, now, fetch, gzip_events_min = limits.gzip_events_min } = options
   const address = `${baseUrl(options.url)}/event`
-  const sign = createSigner(signing_secret)
+  const sign = createSigner(options.signing_secret)
   const fixed = {
     ...options.headers,
     'content-type': 'application/json',
@@ -46,7 +48,7 @@ export function createSdkPost(options: SdkPostOptions): SdkPost {
   }
   return async (events, signal) => {
     const json = utf8(`{"events":[${events.join(',')}],"sent_at_ms":${Math.round(now())}}`)
-    const packed = events.length >= limits.gzip_events_min || json.length > limits.sdk_body_bytes_max
+    const packed = events.length >= gzip_events_min || json.length > limits.sdk_body_bytes_max
     const body = packed && 'CompressionStream' in globalThis ? await gzip(json) : json
     if (body.length > limits.sdk_body_bytes_max) return too_large
     const headers = {
@@ -64,7 +66,8 @@ const too_large: Answer = { status: 413, headers: new Headers(), body: { error: 
 const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 function createSigner(signing_secret: string): (body: Uint8Array<ArrayBuffer>) => Promise<string> {
-  credential('signing_secret', signing_secret)
+  // Any text: it never stands in a header.
+  if (!signing_secret) throw badOptions('signing_secret is missing.')
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const importKey = () => crypto.subtle.importKey('raw', utf8(signing_secret), algorithm, false, ['sign'])
   let imported: ReturnType<typeof importKey> | null = null

@@ -1,9 +1,10 @@
-import { EventsReport } from '@tributary/contracts/reports'
+import type { ReportParams } from '@tributary/client/reports'
+import { createServerClient } from '@tributary/client/server-client'
+import type { EventsReport } from '@tributary/contracts/reports'
 import type { Command } from 'commander'
-import { read } from '../admin.ts'
 import { instant, wholeNumber } from '../arguments.ts'
 import { readConfig } from '../config.ts'
-import { request } from '../http.ts'
+import { asked, throwCliError } from '../http.ts'
 import { print, table } from '../output.ts'
 
 interface ReportOptions {
@@ -27,14 +28,15 @@ export function reportCommands(program: Command): void {
     .option('--limit <rows>', 'rows of a page, 1 to 1000 (default: 100)', wholeNumber)
     .option('--offset <rows>', 'rows to leave out before the page', wholeNumber)
     .action(async ({ key, since, until, limit, offset, json }: ReportOptions) => {
-      const given = Object.entries({ since_ms: since, until_ms: until, limit, offset })
-      const sent = given.flatMap(([name, n]): [string, string][] => (n === undefined ? [] : [[name, String(n)]]))
-      const query = new URLSearchParams(sent)
-      const headers = { authorization: `Bearer ${key}` }
-      const answer = await request(`${readConfig().url}/api/v1/reports/events?${query}`, { headers })
-      const report = read(answer, EventsReport)
+      const report = await eventsReport(key, { since_ms: since, until_ms: until, limit, offset }).catch(throwCliError)
       print({ json }, report, describe(report))
     })
+}
+
+/** Asked once: who waits at a terminal wants to know that the service is away. */
+async function eventsReport(server_key: string, params: ReportParams): Promise<EventsReport> {
+  const { url } = readConfig()
+  return createServerClient({ ...asked, url, server_key, retry: { attempts_max: 1 } }).report('events', params)
 }
 
 function describe({ rows, meta }: EventsReport): string {

@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto'
 import { access } from 'node:fs/promises'
+import { type BulkPost, createBulkPost } from '@tributary/client/bulk-post'
+import { Refusals } from '@tributary/client/deliver-events'
+import { deliver } from '@tributary/client/retry'
 import { limits } from '@tributary/contracts/limits'
-import { request } from '../http.ts'
+import { asked, throwCliError } from '../http.ts'
 import { type BackfillState, freshState, lockFile, readState, writeState } from './backfill-state.ts'
 import { batchesOf, workInOrder } from './batches.ts'
 import { csvLines, type Mapping } from './csv.ts'
-import { type BatchOutcome, deliverBatch, Refusals } from './deliver-batch.ts'
+import { type BatchOutcome, deliverBatch, retryFor } from './deliver-batch.ts'
 import { jsonLines } from './events.ts'
 import { type Event, type FileLine, type OpenedFile, openFile } from './lines.ts'
 import { startProgress } from './progress.ts'
 import { openRejectedFile } from './rejected-file.ts'
-import { deliver } from './retry.ts'
 
 export interface BackfillOptions {
   path: string
@@ -54,6 +56,8 @@ async function sendFile(
   resumed: boolean,
   options: BackfillOptions,
 ): Promise<string> {
+  const bulkPost = openPost(options)
+  const policy = retryFor(options.give_up_after_ms)
   const rejects = await openRejectedFile(options.path, state.rejected_bytes)
   const progress = startProgress(file.bytes, options.show_progress)
   const { content, bytesRead } = file.open()
@@ -67,8 +71,11 @@ async function sendFile(
       // 1. The service has the events. A crash after this sends them again, under the same event_ids.
       (batch, index, signal) => {
         const sent_before = resumed && index < in_flight_max
-        const attempt = (events: readonly Event[]) => post(events, options, signal)
-        return deliverBatch(batch, { refusals, sent_before, post: attempt })
+        const post = (events: readonly Event[]) => {
+          const texts = events.map(({ json }) => json)
+          return deliver(() => bulkPost(texts, signal), policy, signal)
+        }
+        return deliverBatch(batch, { refusals, sent_before, post })
       },
       async (batch, outcome) => {
         // 2. The rejected lines are on disk. A crash after this leaves them behind the size that the state knows.
@@ -104,11 +111,12 @@ function add(state: BackfillState, outcome: BatchOutcome, line: number, rejected
   state.rejected_bytes = rejected_bytes
 }
 
-function post(events: readonly Event[], { url, key, give_up_after_ms }: BackfillOptions, signal: AbortSignal) {
-  const body = `{"events":[${events.map(({ json }) => json).join(',')}]}`
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const attempt = () => request(`${url}/s2s/events/bulk`, { body, headers, signal })
-  return deliver(attempt, { give_up_after_ms, signal })
+function openPost({ url, key }: BackfillOptions): BulkPost {
+  try {
+    return createBulkPost({ ...asked, url, server_key: key })
+  } catch (error) {
+    return throwCliError(error)
+  }
 }
 
 function fingerprintOf(file: OpenedFile, { url, key, mapping }: BackfillOptions): string {

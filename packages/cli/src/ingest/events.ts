@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { platformsOf } from '@tributary/client/deliver-events'
 import { CliError } from '../errors.ts'
 import { type Event, type FileLine, type OpenedFile, splitLines } from './lines.ts'
 
@@ -80,15 +81,6 @@ function withId(json: string, parsed: Record<string, unknown>, event_id: string)
   if (Object.hasOwn(parsed, 'event_id')) return JSON.stringify({ ...parsed, event_id })
   const rest = json.slice(1)
   return `{"event_id":"${event_id}"${Object.keys(parsed).length === 0 ? '' : ','}${rest}`
-}
-
-function platformsOf({ platform, props, device }: Record<string, unknown>): string[] {
-  const inside = (value: unknown, name: string) =>
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
-  const named = [platform, inside(props, 'platform'), inside(device, 'os')].flatMap((value) =>
-    typeof value === 'string' ? [value.toLowerCase()] : [],
-  )
-  return [...new Set(named)].filter((name) => name === 'ios' || name === 'android')
 }
 
 /** Refuses what is neither JSON lines nor CSV. */

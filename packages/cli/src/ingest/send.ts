@@ -1,17 +1,14 @@
-import { createHmac } from 'node:crypto'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { Refusals } from '@tributary/client/deliver-events'
+import { deliver } from '@tributary/client/retry'
+import { createSdkPost, type SdkPost } from '@tributary/client/sdk-post'
 import { limits } from '@tributary/contracts/limits'
-import { type Answer, request } from '../http.ts'
+import { asked, throwCliError } from '../http.ts'
 import { batchesOf, workInOrder } from './batches.ts'
-import { deliverBatch, Refusals } from './deliver-batch.ts'
+import { deliverBatch, retryFor } from './deliver-batch.ts'
 import { jsonLines } from './events.ts'
 import { type Event, openFile } from './lines.ts'
 import { startProgress } from './progress.ts'
 import { openRejectedFile } from './rejected-file.ts'
-import { deliver } from './retry.ts'
-
-const compress = promisify(gzip)
 
 export interface SendOptions {
   path: string
@@ -36,6 +33,8 @@ const batch_limits = { lines_max: limits.sdk_batch_events_max, body_bytes_max: l
 
 /** Sends a JSON-lines file as a client would: signed, gzipped batches to `/event`. */
 export async function send(options: SendOptions): Promise<SendResult> {
+  const sdkPost = openPost(options)
+  const policy = retryFor(options.give_up_after_ms)
   const file = await openFile(options.path)
   const rejects = await openRejectedFile(options.path, 0)
   const progress = startProgress(file.bytes, options.show_progress)
@@ -48,8 +47,8 @@ export async function send(options: SendOptions): Promise<SendResult> {
       in_flight_max,
       (batch, _index, signal) => {
         const post = async (events: readonly Event[]) => {
-          const attempt = () => postBatch(events, options, signal)
-          const delivered = await deliver(attempt, { give_up_after_ms: options.give_up_after_ms, signal })
+          const texts = events.map(({ json }) => json)
+          const delivered = await deliver(() => sdkPost(texts, signal), policy, signal)
           total.batches += 1
           return delivered
         }
@@ -69,21 +68,12 @@ export async function send(options: SendOptions): Promise<SendResult> {
   return { ...total, rejected_path: rejects.path }
 }
 
-/** Built anew for each attempt: an old `sent_at_ms` would look like a wrong clock (decisions.md "Install time"). */
-async function postBatch(events: readonly Event[], options: SendOptions, signal: AbortSignal): Promise<Answer> {
-  const json = `{"events":[${events.map((event) => event.json).join(',')}],"sent_at_ms":${Date.now()}}`
-  const body = await compress(json)
-  if (body.length > limits.sdk_body_bytes_max) return too_large
-  const headers = {
-    'content-type': 'application/json',
-    'content-encoding': 'gzip',
-    'x-service-sdk': 'tributary-cli-0.1.0',
-    'x-service-company-key': options.company_key,
-    'x-service-app-key': options.app_key,
-    'x-service-signature': createHmac('sha256', options.signing_secret).update(body).digest('hex'),
+function openPost({ url, app_key, company_key, signing_secret }: SendOptions): SdkPost {
+  const sdk = 'tributary-cli-0.1.0'
+  const keys = { url, app_key, company_key, signing_secret }
+  try {
+    return createSdkPost({ ...asked, ...keys, sdk, gzip_events_min: 1, now: Date.now })
+  } catch (error) {
+    return throwCliError(error)
   }
-  return request(`${options.url}/event`, { body, headers, signal })
 }
-
-/** The answer that the service would give: known beforehand, so it is not asked. */
-const too_large: Answer = { status: 413, headers: new Headers(), body: { error: 'body_too_large' } }
