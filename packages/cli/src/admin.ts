@@ -14,7 +14,7 @@ export async function admin<T extends z.ZodType>(path: string, shape: T, body?: 
 }
 
 /** The body of a 2xx answer in its shape; CliError with the code of any other. */
-export function read<T extends z.ZodType>(answer: Answer, shape: T): z.infer<T> {
+function read<T extends z.ZodType>(answer: Answer, shape: T): z.infer<T> {
   if (answer.status < 200 || answer.status > 299) throw refusal(answer)
   const parsed = shape.safeParse(answer.body)
   if (!parsed.success)

@@ -3,7 +3,7 @@ import { createSdkClient } from '../src/sdk-client.ts'
 import type { RejectedEvent, SdkClientOptions } from '../src/sdk-options.ts'
 import { createServerClient } from '../src/server-client.ts'
 import { memoryStorage } from '../src/storage.ts'
-import { startGateway } from './gateway.ts'
+import { startGateway, startReportApi } from './gateway.ts'
 
 const install_uuid = '0192f0c1-7b1e-7c30-8b51-0f2f8d1d7c11'
 const event = (n: number, more: object = {}) => ({
@@ -127,5 +127,27 @@ describe('a backend and the real gateway', () => {
     await createServerClient(server).send(event(1, { install_uuid: await app.installUuid() }))
     const found = envelopes() as unknown as { partition_key?: string; install_uuid?: string; source: string }[]
     expect(found.map(({ source }) => source).sort()).toEqual(['s2s', 'sdk'])
+  })
+})
+
+describe('a backend and the real report API', () => {
+  it('reads a report, and throws what is refused', async () => {
+    const options = await startReportApi()
+    const client = createServerClient(options)
+    const window = { since_ms: 1_780_000_000_000, until_ms: 1_780_000_000_001 }
+    expect(await client.report('events', { ...window, limit: 7 })).toEqual({
+      rows: [],
+      meta: { ...window, limit: 7, offset: 0, elapsed_ms: expect.any(Number) },
+    })
+    const pages = await Array.fromAsync(client.reportPages('events'))
+    expect(pages.map(({ rows, meta }) => [rows.length, meta.limit])).toEqual([[0, 1000]])
+    const wide = { ...window, since_ms: 1 }
+    await expect(client.report('events', wide)).rejects.toMatchObject({ code: 'window_too_large', status: 400 })
+    const unknown = createServerClient({ ...options, server_key: `srv_${'0'.repeat(48)}` })
+    await expect(unknown.report('events')).rejects.toMatchObject({
+      code: 'invalid_or_revoked_key',
+      status: 401,
+      request_id: expect.any(String),
+    })
   })
 })

@@ -1,6 +1,7 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { buildTenant, memoryCredentials } from '@tributary/testkit/builders'
 import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
@@ -53,4 +54,24 @@ export async function startGateway(allowed_events: readonly string[] = []) {
     /** The events that the log holds. */
     events: () => envelopes().flatMap((envelope) => envelope.events as Record<string, unknown>[]),
   }
+}
+
+/** The real report API on a port of this machine, over an app without events; ends with the test. */
+export async function startReportApi() {
+  const tenant = buildTenant()
+  const logger = pino({ level: 'silent' })
+  const app = createHttpApp({ logger })
+  await app.register(
+    reportApi({
+      clickhouse: { query: async () => [] },
+      credentials: memoryCredentials([tenant]),
+      keyValue: memoryKeyValue(Date.now),
+      now: Date.now,
+      registry: new Registry(),
+      logger,
+    }),
+  )
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(() => app.close())
+  return { url, server_key: tenant.server_key }
 }

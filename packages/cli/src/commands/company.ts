@@ -1,4 +1,4 @@
-import { Company, CompanyCreated, CompanyStatus, plans } from '@tributary/contracts/admin'
+import { Company, CompanyCreated, CompanyStatus, CompanyUsage, plans } from '@tributary/contracts/admin'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import { admin } from '../admin.ts'
@@ -14,9 +14,9 @@ interface CreateOptions {
   json?: boolean
 }
 
-/** `company create|list|suspend|reinstate`. */
+/** `company create|list|usage|suspend|reinstate`. */
 export function companyCommands(program: Command): void {
-  const company = program.command('company').description('tenants: create, list, suspend, reinstate')
+  const company = program.command('company').description('tenants: create, list, usage, suspend, reinstate')
   company
     .command('create')
     .description('create a company')
@@ -42,6 +42,16 @@ export function companyCommands(program: Command): void {
         one.company_key,
       ])
       print(options, answer, table(head, rows))
+    })
+  company
+    .command('usage')
+    .description('accepted events of a month, and how many it may have')
+    .argument('<company_id>')
+    .option('--month <yyyy-mm>', 'this month by default (UTC)')
+    .action(async (company_id: string, { month, json }: { month?: string; json?: boolean }) => {
+      const query = month === undefined ? '' : `?month=${encodeURIComponent(month)}`
+      const usage = await admin(`companies/${encodeURIComponent(company_id)}/usage${query}`, CompanyUsage)
+      print({ json }, usage, lines({ ...usage, monthly_quota: usage.monthly_quota ?? 'unlimited' }))
     })
   statusCommand(company, 'suspend', 'refuse all requests with the keys of a company')
   statusCommand(company, 'reinstate', 'take a suspended company back')
