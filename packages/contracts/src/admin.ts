@@ -49,6 +49,16 @@ export type CompanyCreated = z.infer<typeof CompanyCreated>
 export const CompanyStatus = Company.pick({ company_id: true, status: true })
 export type CompanyStatus = z.infer<typeof CompanyStatus>
 
+export const CompanyUsage = z.object({
+  company_id: z.string(),
+  /** `yyyy-mm`, UTC. */
+  month: z.string(),
+  /** Accepted events of the month. */
+  used: z.number().int(),
+  monthly_quota: z.number().int().nullable(),
+})
+export type CompanyUsage = z.infer<typeof CompanyUsage>
+
 export const CreateApp = z.strictObject({
   company_id: z.string(),
   name,

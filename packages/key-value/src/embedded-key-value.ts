@@ -61,6 +61,13 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       await counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
       return { added: true, total }
     },
+    async raiseTo(key, total, ttl_ms) {
+      assertOpen()
+      const known = counters.get(key)
+      if (known !== undefined && known.total >= total) return known.total
+      await counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
+      return total
+    },
     async hitWindow(key, limit, window_ms) {
       assertOpen()
       const hits = windows.get(key)?.hits ?? []

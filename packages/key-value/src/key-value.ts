@@ -17,6 +17,8 @@ export interface WindowHit {
 export interface KeyValue {
   /** Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires after `ttl_ms`. */
   addCapped(key: string, n: number, cap: number | null, ttl_ms: number): Promise<CappedAdd>
+  /** Makes a counter that is below `total`, or gone, `total`; gives back what it is then. */
+  raiseTo(key: string, total: number, ttl_ms: number): Promise<number>
   /** At most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. */
   hitWindow(key: string, limit: number, window_ms: number): Promise<WindowHit>
   get(key: string): Promise<number | null>

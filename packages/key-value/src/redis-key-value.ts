@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import type { KeyValue } from './key-value.ts'
-import { addCappedScript, hitWindowScript } from './redis-scripts.ts'
+import { addCappedScript, hitWindowScript, raiseToScript } from './redis-scripts.ts'
 
 export interface RedisKeyValueOptions {
   /** `redis://` or, with TLS, `rediss://`; user, password and database number as usual in the address. */
@@ -44,6 +44,7 @@ export async function openRedisKeyValue({ url, logger }: RedisKeyValueOptions): 
   }
   let scripts = 0
   const addCapped = script(addCappedScript)
+  const raiseTo = script(raiseToScript)
   const hitWindow = script(hitWindowScript)
   let closing: Promise<unknown> | null = null
 
@@ -51,6 +52,10 @@ export async function openRedisKeyValue({ url, logger }: RedisKeyValueOptions): 
     async addCapped(key, n, cap, ttl_ms) {
       const [added, total] = await addCapped(counterKey(key), n, cap ?? '', ttl_ms)
       return { added: added === 1, total: total! }
+    },
+    async raiseTo(key, total, ttl_ms) {
+      const [raised] = await raiseTo(counterKey(key), total, ttl_ms)
+      return raised!
     },
     async hitWindow(key, limit, window_ms) {
       const [allowed, remaining, retry_after_ms] = await hitWindow(windowKey(key), limit, window_ms)

@@ -12,6 +12,14 @@ local text = string.format('%.0f', total)
 if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ARGV[3]) end
 return {1, total}`
 
+/** `raiseTo`: KEYS counter; ARGV total, ttl_ms; answers {total}. */
+export const raiseToScript = `
+local known = redis.call('GET', KEYS[1])
+if known and tonumber(known) >= tonumber(ARGV[1]) then return {tonumber(known)} end
+local text = string.format('%.0f', tonumber(ARGV[1]))
+if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ARGV[2]) end
+return {tonumber(text)}`
+
 /**
  * `hitWindow`: KEYS list of the allowed hits, oldest first; ARGV limit, window_ms; answers {allowed, remaining,
  * retry_after_ms}. The same steps as sliding-window.ts; a clock that was set back stands still until it has caught up.

@@ -50,6 +50,20 @@ export async function listCompanies(pool: Pool): Promise<Company[]> {
   return rows.map((row) => ({ ...row, monthly_quota: row.monthly_quota === null ? null : Number(row.monthly_quota) }))
 }
 
+/** Throws `unknown_company`. */
+export async function getCompanyQuota(pool: Pool, company_id: string): Promise<number | null> {
+  mustHaveIdShape(company_id, 'unknown_company')
+  const { rows } = await pool.query('SELECT monthly_quota FROM companies WHERE company_id = $1', [company_id])
+  if (rows.length === 0) throw new CodedError('unknown_company')
+  return rows[0].monthly_quota === null ? null : Number(rows[0].monthly_quota)
+}
+
+/** The company of every app. */
+export async function listAppCompanies(pool: Pool): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ app_id: string; company_id: string }>('SELECT app_id, company_id FROM apps')
+  return new Map(rows.map(({ app_id, company_id }) => [app_id, company_id]))
+}
+
 /** Suspends or reinstates; a company that already has the status stays as it is, and nothing is logged. */
 export function setCompanyStatus(
   pool: Pool,

@@ -49,6 +49,14 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.get(key)).toBe(0)
     })
 
+    it('raises a counter to a total, and never lowers it', async () => {
+      expect(await keyValue.raiseTo(key, 40, long_ms)).toBe(40)
+      expect(await keyValue.raiseTo(key, 30, long_ms)).toBe(40)
+      expect(await keyValue.addCapped(key, 2, 50, long_ms)).toEqual({ added: true, total: 42 })
+      expect(await keyValue.raiseTo(key, 5_000_000_000_000, long_ms)).toBe(5_000_000_000_000)
+      expect(await keyValue.get(key)).toBe(5_000_000_000_000)
+    })
+
     it('counts exactly when many add at once', async () => {
       const adds = await Promise.all(Array.from({ length: 60 }, () => keyValue.addCapped(key, 2, 50, long_ms)))
       expect(adds.filter(({ added }) => added)).toHaveLength(25)

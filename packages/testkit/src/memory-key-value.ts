@@ -20,6 +20,12 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
       store.totals.set(key, total)
       return { added: true, total }
     },
+    async raiseTo(key, total) {
+      if (store.fault) throw store.fault
+      const raised = Math.max(total, store.totals.get(key) ?? 0)
+      store.totals.set(key, raised)
+      return raised
+    },
     async hitWindow(key, limit, window_ms) {
       if (store.fault) throw store.fault
       const live = (hits.get(key) ?? []).filter((at) => at > now() - window_ms)

@@ -1,5 +1,6 @@
 import type { SystemStatus } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
+import type { KeyValue } from '@tributary/key-value/key-value'
 import type { MasterKeys } from '@tributary/postgres/master-keys'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'
 import type { FastifyPluginAsync } from 'fastify'
@@ -11,11 +12,14 @@ import { companyRoutes } from './company-routes.ts'
 import { requireAdmin } from './require-admin.ts'
 import { serverKeyRoutes } from './server-key-routes.ts'
 import { statusRoute } from './status-route.ts'
+import { usageRoute } from './usage-route.ts'
 
 export interface AdminApiDeps {
   pool: Pool
   masterKeys: MasterKeys
   admin_token: string
+  /** The counters of the gateways. */
+  keyValue: Pick<KeyValue, 'get'>
   status: () => Promise<SystemStatus>
   now: () => number
   logger: Logger
@@ -51,6 +55,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
         logger.info({ request_id, route, ip, status: reply.statusCode, elapsed_ms: reply.elapsedTime }, 'admin request')
       })
       companyRoutes(app, deps)
+      usageRoute(app, deps)
       appRoutes(app, deps)
       serverKeyRoutes(app, deps)
       statusRoute(app, deps)

@@ -1,5 +1,7 @@
+import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
+import { redisSettings } from '@tributary/service-kit/engines/redis'
 import { readSettings } from '@tributary/service-kit/read-settings'
 import { httpSettings } from '@tributary/service-kit/serve'
 
@@ -7,7 +9,14 @@ import { httpSettings } from '@tributary/service-kit/serve'
 export const readConfig = () =>
   readSettings(
     process.env,
-    [...httpSettings, ...kafkaSettings, ...postgresSettings],
-    ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_ADMIN_TOKEN', 'TRIBUTARY_KAFKA_BROKERS', 'TRIBUTARY_POSTGRES_URL'],
+    [...httpSettings, ...kafkaSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings],
+    [
+      'TRIBUTARY_MASTER_KEY',
+      'TRIBUTARY_ADMIN_TOKEN',
+      'TRIBUTARY_KAFKA_BROKERS',
+      'TRIBUTARY_CLICKHOUSE_URL',
+      'TRIBUTARY_POSTGRES_URL',
+      'TRIBUTARY_REDIS_URL',
+    ],
   )
 export type Config = ReturnType<typeof readConfig>

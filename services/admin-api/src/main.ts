@@ -1,25 +1,38 @@
 import { consumers } from '@tributary/contracts/consumers'
 import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
+import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
 import { openKafka } from '@tributary/service-kit/engines/kafka'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
+import { openRedis } from '@tributary/service-kit/engines/redis'
+import { repeat } from '@tributary/service-kit/repeat'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
 import { systemStatus } from '@tributary/service-kit/system-status'
 import { adminApi } from './app.ts'
 import { type Config, readConfig } from './config.ts'
+import { reconcile_pause_ms, reconcileQuota } from './reconcile-quota.ts'
 
 /** Companies, apps, keys and the state of the whole, on PostgreSQL and Kafka. */
 await runService({ name: 'admin-api', readConfig, start })
 
 async function start(config: Config, service: Service) {
-  const { logger, registry, now } = service
+  const { logger, registry, now, onClose } = service
   const pool = openPostgresServer(config, service)
-  const broker = await openKafka(config, service)
-  await requirePostgresSchema(pool)
+  const [broker, clickhouse, keyValue] = await Promise.all([
+    openKafka(config, service),
+    openClickhouse(config, service),
+    openRedis(config, service),
+  ])
+  await Promise.all([requirePostgresSchema(pool), requireClickhouseSchema(clickhouse)])
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN
+  const reconciling = repeat({
+    ...{ name: 'reconcile-quota', pause_ms: reconcile_pause_ms, logger },
+    work: () => reconcileQuota({ pool, clickhouse, keyValue, now }),
+  })
+  onClose('reconcile-quota', () => reconciling.close())
   await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
-    await app.register(adminApi({ pool, masterKeys, admin_token, status, now, logger, registry }))
+    await app.register(adminApi({ pool, masterKeys, admin_token, keyValue, status, now, logger, registry }))
   })
 }

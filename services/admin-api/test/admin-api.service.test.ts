@@ -10,6 +10,8 @@ import {
 } from '@tributary/contracts/admin'
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { quotaKey } from '@tributary/service-kit/quota-key'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
@@ -24,6 +26,7 @@ const status: SystemStatus = { ready: true, consumers: [], bindings: { database:
 
 let postgres: TestPostgres
 let app: FastifyInstance
+const keyValue = memoryKeyValue(() => now)
 let logged = ''
 
 beforeAll(async () => {
@@ -36,7 +39,7 @@ beforeAll(async () => {
   app = createHttpApp({ logger })
   app.register(
     adminApi({
-      ...{ pool: postgres.pool, masterKeys, admin_token, status: async () => status },
+      ...{ pool: postgres.pool, masterKeys, admin_token, keyValue, status: async () => status },
       ...{ now: () => now, logger, registry: new Registry() },
     }),
   )
@@ -282,5 +285,26 @@ describe('refuses', () => {
     const answer = await app.inject({ method: 'DELETE', url: `${base}/companies` })
     expect(answer.statusCode).toBe(405)
     expect(answer.json().error).toBe('method_not_allowed')
+  })
+})
+
+describe('use of the monthly quota', () => {
+  test('shows what the gateways counted against the cap, this month or another', async () => {
+    const { company_id } = (await ask('POST', '/companies', { name: 'Acme', monthly_quota: 500 })).body
+    const usage = async (query = '') => (await ask('GET', `/companies/${company_id}/usage${query}`)).body
+    expect(await usage()).toEqual({ company_id, month: '2026-01', used: 0, monthly_quota: 500 })
+    await keyValue.addCapped(quotaKey(company_id, now), 321, 500, 1000)
+    await keyValue.addCapped(quotaKey(company_id, Date.UTC(2025, 11, 31)), 7, 500, 1000)
+    expect(await usage()).toMatchObject({ month: '2026-01', used: 321 })
+    expect(await usage('?month=2025-12')).toMatchObject({ month: '2025-12', used: 7 })
+  })
+
+  test('refuses a company or a month that there is not', async () => {
+    expect((await ask('GET', `/companies/co_${'0'.repeat(20)}/usage`)).body.error).toBe('unknown_company')
+    const { company_id } = await newCompany()
+    for (const month of ['2026-13', '2026', 'x', '2026-1', '']) {
+      const { status: answered, body } = await ask('GET', `/companies/${company_id}/usage?month=${month}`)
+      expect([answered, body.error, body.field]).toEqual([400, 'invalid_field', 'month'])
+    }
   })
 })

@@ -1,6 +1,7 @@
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { openPostgres } from '@tributary/postgres/postgres'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
@@ -15,7 +16,18 @@ test('without PostgreSQL the admin API answers 503 and when to come again', asyn
   const app = createHttpApp({ logger })
   const status = async () => ({ ready: false, consumers: [], bindings: {} })
   const registry = new Registry()
-  app.register(adminApi({ pool, masterKeys, admin_token: 'token', status, now: Date.now, logger, registry }))
+  app.register(
+    adminApi({
+      pool,
+      masterKeys,
+      admin_token: 'token',
+      keyValue: memoryKeyValue(Date.now),
+      status,
+      now: Date.now,
+      logger,
+      registry,
+    }),
+  )
   const headers = { authorization: 'Bearer token' }
   for (const request of [
     { method: 'GET' as const, url: '/admin/api/v1/companies', headers },

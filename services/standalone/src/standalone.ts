@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { adminApi } from '@tributary/admin-api/app'
+import { reconcile_pause_ms, reconcileQuota } from '@tributary/admin-api/reconcile-quota'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
@@ -12,6 +13,7 @@ import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
+import { repeat } from '@tributary/service-kit/repeat'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import type { Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -51,13 +53,19 @@ export async function startStandalone(config: Config, service: Service, say: (li
   })
   onClose('audit groups', () => groupCommit.close())
 
+  const reconciling = repeat({
+    ...{ name: 'reconcile-quota', pause_ms: reconcile_pause_ms, logger },
+    work: () => reconcileQuota({ pool, clickhouse, keyValue, now }),
+  })
+  onClose('reconcile-quota', () => reconciling.close())
+
   const partitions = await broker.partitionCount(topics.eventsAccepted.name)
   const shared = { credentials, keyValue, now, registry, logger }
   const { url } = await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
     await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id }))
     await app.register(reportApi({ ...shared, clickhouse }))
-    await app.register(adminApi({ pool, masterKeys, admin_token, status, now, logger, registry }))
+    await app.register(adminApi({ pool, masterKeys, admin_token, keyValue, status, now, logger, registry }))
   })
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
   say(`Tributary is ready at ${url}`)

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { openMasterKeys } from '@tributary/postgres/master-keys'
+import { createApp, createCompany } from '@tributary/postgres/tenants'
+import { quotaKey } from '@tributary/service-kit/quota-key'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
+import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
+import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { reconcileQuota } from '../src/reconcile-quota.ts'
+
+let postgres: TestPostgres
+let clickhouse: TestClickhouse
+beforeAll(async () => {
+  postgres = await openTestPostgres()
+  clickhouse = await openTestClickhouse()
+})
+afterAll(async () => {
+  await clickhouse.close()
+  await postgres.close()
+})
+
+async function companyWithApps() {
+  const { pool } = postgres
+  const actor = { actor: 'test', request_id: 'test', now_ms: 0 }
+  const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
+  const { company_id } = await createCompany(pool, { name: 'Acme', plan: 'free' }, actor)
+  const app = async () =>
+    (await createApp(pool, masterKeys, { company_id, name: 'App', platform: 'ios' }, actor)).app_id
+  return { company_id, apps: [await app(), await app()] as const }
+}
+
+const received = (app_id: string, received_at_ms: number, day: string) =>
+  testEventRow({ app_id, received_at_ms, ts_ms: Date.parse(day) })
+
+test('counters that were lost come back from what ClickHouse holds, by received month, and none is lowered', async () => {
+  const lost = await companyWithApps()
+  const ahead = await companyWithApps()
+  const december = Date.UTC(2026, 11, 1, 0, 30)
+  const november = Date.UTC(2026, 10, 30, 23, 59)
+  await clickhouse.insertEvents(
+    [
+      received(lost.apps[0], november, '2026-11-30'),
+      received(lost.apps[0], december, '2026-01-05'),
+      received(lost.apps[0], december, '2026-12-01'),
+      received(lost.apps[1], december + 1, '2026-12-02'),
+      received(ahead.apps[0], december, '2026-12-01'),
+    ],
+    randomUUID(),
+  )
+  const now = () => december + 60_000
+  const keyValue = memoryKeyValue(now)
+  await keyValue.addCapped(quotaKey(ahead.company_id, december), 9, null, 1000)
+  const reconcile = () => reconcileQuota({ pool: postgres.pool, clickhouse, keyValue, now })
+  await reconcile()
+  await reconcile()
+  const used = (company_id: string, at_ms: number) => keyValue.get(quotaKey(company_id, at_ms))
+  expect(await used(lost.company_id, december)).toBe(3)
+  expect(await used(lost.company_id, november)).toBe(1)
+  expect(await used(ahead.company_id, december)).toBe(9)
+})
