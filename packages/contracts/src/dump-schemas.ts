@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { Envelope } from './envelope.ts'
+import { ErasureRequest } from './erasure.ts'
 import { EventFields } from './event.ts'
 import { topics } from './topics.ts'
 
@@ -15,6 +16,10 @@ const records = {
   [topics.eventsAccepted.name]: {
     title: 'The accepted events of one request that share an install',
     schema: Envelope.extend({ events }),
+  },
+  [topics.erasuresRequested.name]: {
+    title: 'A request to erase what is known of an install',
+    schema: ErasureRequest,
   },
 }
 

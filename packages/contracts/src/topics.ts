@@ -8,10 +8,15 @@ export interface Topic {
 
 const days = (n: number) => n * 24 * 3600 * 1000
 
+/** Of everything that one install has: its partition is then the same number in each topic. */
+const install_partitions = 12
+
 /** The one list of topics; the broker adapters create exactly these. */
 export const topics = {
   /** Envelopes (see envelope.ts), partitioned by hash(app_id + install_uuid). */
-  eventsAccepted: { name: 'events.accepted.v1', partitions: 12, retention_ms: days(7) },
+  eventsAccepted: { name: 'events.accepted.v1', partitions: install_partitions, retention_ms: days(7) },
+  /** Erasure requests (see erasure.ts), partitioned as events. Few and small, and none may be lost: kept long. */
+  erasuresRequested: { name: 'erasures.requested.v1', partitions: install_partitions, retention_ms: days(366) },
 } as const satisfies Record<string, Topic>
 
 /** Where a consumer puts a record it can never handle, untouched, with headers that say why. */

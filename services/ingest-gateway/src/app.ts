@@ -10,6 +10,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { eventRoute } from './event-route.ts'
 import { observeRequests } from './observe-requests.ts'
+import { privacyRoute } from './privacy-route.ts'
 import { s2sBulkRoute } from './s2s-bulk-route.ts'
 import { s2sEventRoute } from './s2s-event-route.ts'
 
@@ -21,7 +22,7 @@ export interface GatewayDeps {
   broker: Pick<Broker, 'publish'>
   /** Counts requests of a key and events of a company. */
   keyValue: Pick<KeyValue, 'addCapped' | 'hitWindow'>
-  /** Partition count of `events.accepted.v1`. */
+  /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */
   partitions: number
   now: () => number
   registry: Registry
@@ -35,7 +36,7 @@ export interface RouteDeps extends GatewayDeps {
   keyRate: KeyRate
 }
 
-/** `POST /event`, `/s2s/event`, `/s2s/events/bulk` (interface.md "Endpoints") as a fastify plugin. */
+/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (interface.md "Endpoints") as a fastify plugin. */
 export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
@@ -49,4 +50,5 @@ export const ingestGateway =
     eventRoute(app, deps)
     s2sEventRoute(app, deps)
     s2sBulkRoute(app, deps)
+    privacyRoute(app, deps)
   }

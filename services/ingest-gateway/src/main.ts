@@ -24,7 +24,10 @@ async function start(config: Config, service: Service) {
     openS3(config, service),
     openRedis(config, service),
   ])
-  await Promise.all([requireTopics(broker, [topics.eventsAccepted]), requirePostgresSchema(pool)])
+  await Promise.all([
+    requireTopics(broker, [topics.eventsAccepted, topics.erasuresRequested]),
+    requirePostgresSchema(pool),
+  ])
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())

@@ -15,6 +15,7 @@ const partitions = 4
 /** A gateway over stores in memory, with what a test does to them: two tenants, a clock, a log that may fail. */
 export async function openGateway() {
   const now_ms = Date.UTC(2026, 5, 1, 12)
+  let passed_ms = 0
   const tenant = buildTenant('android')
   const other = buildTenant('ios')
   const audit = memoryAuditStore()
@@ -46,14 +47,17 @@ export async function openGateway() {
       },
       keyValue,
       partitions,
-      now: () => now_ms,
+      now: () => now_ms + passed_ms,
       registry,
       logger,
       gateway_id: 'test',
     }),
   )
-  const records = () =>
-    Array.from({ length: partitions }, (_, n) => broker.records(topics.eventsAccepted.name, n)).flat()
+  const recordsOf = (topic: string) =>
+    Array.from({ length: partitions }, (_, partition) =>
+      broker.records(topic, partition).map((record) => ({ ...record, partition })),
+    ).flat()
+  const records = () => recordsOf(topics.eventsAccepted.name)
   const call = (url: string, headers: Record<string, string>, body: Buffer | string | undefined) =>
     app.inject({ method: 'POST', url, headers, payload: body })
 
@@ -70,6 +74,11 @@ export async function openGateway() {
     /** What the log holds, parsed. */
     envelopes: (): Envelope[] => records().map(({ value }) => JSON.parse(value.toString())),
     records,
+    recordsOf,
+    /** Moves the clock of the gateway on from `now_ms`. */
+    pass: (ms: number) => {
+      passed_ms += ms
+    },
     /** The lines of all `.jsonl.gz` audit objects. */
     auditLines: (): string[] =>
       [...audit.objects]

@@ -1,0 +1,25 @@
+import { z } from 'zod'
+
+/** Ids that we make ourselves, as in envelope.ts. */
+const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
+
+/**
+ * One record of `erasures.requested.v1`: somebody asked that the data of an install be erased. What is asked for is a
+ * mark: all of the install that was received up to `requested_at_ms`. Marks of one install add up to the latest, so a
+ * record that comes twice, or is read again, asks for nothing new (docs/adr/0040).
+ */
+export const ErasureRequest = z.object({
+  v: z.literal(1).describe('Version of this shape. Another one comes with another topic.'),
+  company_id: id,
+  app_id: id,
+  install_uuid: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .describe('Compared exactly, as in events.'),
+  requested_at_ms: z
+    .number()
+    .int()
+    .describe("Unix epoch ms, the gateway's clock: all that was received until then is to be erased."),
+  audit_key: z.string().describe('The audit object that holds the request.'),
+})
+export type ErasureRequest = z.infer<typeof ErasureRequest>

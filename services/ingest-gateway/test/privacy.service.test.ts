@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { installPartition } from '@tributary/broker/partition'
+import { ErasureRequest } from '@tributary/contracts/erasure'
+import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { signedHeaders } from '@tributary/testkit/builders'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Gateway, openGateway } from './gateway.ts'
+
+const file = join(import.meta.dirname, '..', '..', '..', 'docs', 'schemas', 'erasures.requested.v1.json')
+const isDocumented = new Ajv2020({ strict: true }).compile(JSON.parse(readFileSync(file, 'utf8')))
+
+let gateway: Gateway
+beforeEach(async () => {
+  gateway = await openGateway()
+})
+
+const ask = (body: Buffer | string, headers: Record<string, string> = {}, as = gateway.tenant) =>
+  gateway.call('/privacy/delete', { ...signedHeaders(as, body), ...headers }, body)
+const erase = (install_uuid: string, as = gateway.tenant) => ask(JSON.stringify({ install_uuid }), {}, as)
+const erasures = () =>
+  gateway.recordsOf(topics.erasuresRequested.name).map(({ value }) => JSON.parse(value.toString()) as ErasureRequest)
+
+describe('POST /privacy/delete', () => {
+  test('answers 202 with the request in the audit store and on its topic, as documented', async () => {
+    const answer = await erase('i-1')
+    expect([answer.statusCode, answer.json()]).toEqual([202, { ok: true, queued: true }])
+    const { app_id, company_id } = gateway.tenant.app
+    const requested_at_ms = gateway.now_ms
+    const audit_key = `privacy/2026-06-01/i-1~${requested_at_ms}.json`
+    const request = { v: 1, company_id, app_id, install_uuid: 'i-1', requested_at_ms }
+    expect(erasures()).toEqual([{ ...request, audit_key }])
+    expect(erasures().every((one) => isDocumented(one) && ErasureRequest.safeParse(one).success)).toBe(true)
+    expect(JSON.parse(gateway.audit.objects.get(`${app_id}/${audit_key}`)?.toString() ?? '')).toEqual(request)
+  })
+
+  test('lies in the partition that the events of the install are in', async () => {
+    for (let n = 0; n < 20; n += 1) await erase(`i-${n}`)
+    for (const record of gateway.recordsOf(topics.erasuresRequested.name)) {
+      const { app_id, install_uuid } = JSON.parse(record.value.toString()) as ErasureRequest
+      expect(record.partition).toBe(installPartition(app_id, install_uuid, 4))
+    }
+    expect(topics.erasuresRequested.partitions).toBe(topics.eventsAccepted.partitions)
+  })
+
+  test('sent again it leaves nothing else; asked for later it is a later mark', async () => {
+    await erase('i-1')
+    await erase('i-1')
+    expect(gateway.audit.objects.size).toBe(1)
+    expect(new Set(erasures().map((one) => JSON.stringify(one))).size).toBe(1)
+    gateway.pass(1)
+    expect((await erase('i-1')).statusCode).toBe(202)
+    expect(Math.max(...erasures().map(({ requested_at_ms }) => requested_at_ms))).toBe(gateway.now_ms + 1)
+    expect(gateway.audit.objects.size).toBe(2)
+  })
+
+  test('keeps the same install of two apps apart', async () => {
+    await erase('i-1')
+    await erase('i-1', gateway.other)
+    expect(gateway.audit.objects.size).toBe(2)
+    expect(new Set(erasures().map(({ app_id }) => app_id)).size).toBe(2)
+  })
+
+  test('keeps no more of the request than the install: the object outlives the erasure', async () => {
+    const body = JSON.stringify({ install_uuid: 'i-1', email: 'someone@example.com' })
+    await ask(body, { 'user-agent': 'agent-of-someone', 'x-service-sdk': 'sdk-of-someone' })
+    const stored = [...gateway.audit.objects.values()].join() + JSON.stringify(erasures())
+    expect(stored).not.toMatch(/someone|127\.0\.0\.1/)
+  })
+
+  test('takes gzip, and asks no quota', async () => {
+    gateway.tenant.company.monthly_quota = 0
+    const body = gzipSync(JSON.stringify({ install_uuid: 'i-1' }))
+    expect((await ask(body, { 'content-encoding': 'gzip' })).statusCode).toBe(202)
+  })
+
+  test('is refused when the audit write or the log fails, and is whole when asked for again', async () => {
+    gateway.audit.fault = new Error('no')
+    const noAudit = await erase('i-1')
+    expect([noAudit.statusCode, noAudit.json().error]).toEqual([503, 'audit_write_failed'])
+    expect(erasures()).toEqual([])
+    gateway.audit.fault = null
+    gateway.log.fault = new Error('no')
+    const noLog = await erase('i-1')
+    expect([noLog.statusCode, noLog.json().error]).toEqual([503, 'unavailable'])
+    expect([noAudit.headers['retry-after'], noLog.headers['retry-after']]).toEqual(['1', '1'])
+    expect([gateway.audit.objects.size, erasures().length]).toEqual([1, 0])
+    gateway.log.fault = null
+    expect((await erase('i-1')).statusCode).toBe(202)
+    expect(erasures()).toHaveLength(1)
+  })
+
+  const gzip = { 'content-encoding': 'gzip' }
+  const refusals: [string, number, () => ReturnType<typeof ask>, string?][] = [
+    ['missing_auth_headers', 400, () => ask('{}', { 'x-service-app-key': '' })],
+    ['body_too_large', 413, () => ask('x'.repeat(limits.sdk_body_bytes_max + 1))],
+    ['empty_body', 400, () => ask('')],
+    ['empty_body', 400, () => ask(gzipSync(''), gzip)],
+    ['unknown_company_key', 401, () => ask('{}', { 'x-service-company-key': 'co' })],
+    ['unknown_app_key', 401, () => ask('{}', { 'x-service-app-key': 'app' })],
+    ['app_company_mismatch', 401, () => ask('{}', { 'x-service-app-key': gateway.other.app_key })],
+    ['bad_signature', 401, () => ask('{}', { 'x-service-signature': '0'.repeat(64) })],
+    ['unsupported_encoding', 415, () => ask('{}', { 'content-encoding': 'br' })],
+    ['bad_gzip', 400, () => ask('{}', gzip)],
+    ['decompressed_too_large', 413, () => ask(gzipSync(Buffer.alloc(limits.sdk_inflated_bytes_max + 1)), gzip)],
+    ['bad_json', 400, () => ask('{')],
+    ['bad_json', 400, () => ask('[{"install_uuid":"i-1"}]'), 'body'],
+    ['bad_json', 400, () => ask('null'), 'body'],
+    ...['{}', '{"install_uuid":null}', '{"install_uuid":""}'].map((body): (typeof refusals)[number] => [
+      'install_uuid_required',
+      400,
+      () => ask(body),
+      'install_uuid',
+    ]),
+    ...['7', '["i-1"]', '{}', '"a/../b"', '"a~1"', '"a b"', '"é"', `"${'x'.repeat(65)}"`].map(
+      (value): (typeof refusals)[number] => [
+        'invalid_field',
+        400,
+        () => ask(`{"install_uuid":${value}}`),
+        'install_uuid',
+      ],
+    ),
+  ]
+  test.each(refusals)('refuses with %s, %i', async (code, status, send, field) => {
+    const answer = await send()
+    expect(answer.statusCode).toBe(status)
+    expect(answer.json()).toMatchObject({ error: code, ...(field ? { field } : {}) })
+    expect([gateway.audit.objects.size, erasures().length]).toEqual([0, 0])
+  })
+
+  test('refuses with company_suspended', async () => {
+    gateway.tenant.company.status = 'suspended'
+    expect((await erase('i-1')).json().error).toBe('company_suspended')
+  })
+
+  test('is counted by its route', async () => {
+    await erase('i-1')
+    await ask('{')
+    const metrics = await gateway.registry.metrics()
+    expect(metrics).toContain('tributary_ingest_requests_total{route="/privacy/delete",code="ok"} 1')
+    expect(metrics).toContain('tributary_ingest_requests_total{route="/privacy/delete",code="bad_json"} 1')
+  })
+})
