@@ -5,7 +5,7 @@ import type { GatewayOrder, GatewayReport } from './gateway.ts'
 
 /** The gateway under test as a child process, driven step by step over IPC. */
 export async function startGateway(order: GatewayOrder, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'gateway.ts'), [], { execArgv })
+  const child = fork(join(import.meta.dirname, 'gateway.ts'), [], { execArgv: [...process.execArgv, ...execArgv] })
   const ended = once(child, 'exit')
   const said = async (): Promise<GatewayReport> => {
     const early = ended.then(() => Promise.reject(new Error('the gateway ended early')))

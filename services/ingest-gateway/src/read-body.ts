@@ -28,6 +28,7 @@ export async function readBody(wire: Buffer, options: ReadBodyOptions): Promise<
   try {
     const maxOutputLength = options.inflated_bytes_max
     const { buffer, engine } = await inflate(wire, { maxOutputLength, chunkSize: guessBytes(wire), info: true })
+    engine._outBuffer = null // or each body stays in memory until the next full collection, and brings it nearer
     // Node ignores zero bytes after a member, so what it has not read must be asked for.
     if (engine.bytesWritten !== wire.length) throw new Error('bytes after the last gzip member')
     return buffer
@@ -39,10 +40,10 @@ export async function readBody(wire: Buffer, options: ReadBodyOptions): Promise<
   }
 }
 
-/** What gunzip gives with `info: true`, which its types leave out. */
+/** What gunzip gives with `info: true`, which its types leave out. A collection of young objects never takes an engine. */
 interface Inflated {
   buffer: Buffer
-  engine: { bytesWritten: number }
+  engine: { bytesWritten: number; _outBuffer: Buffer | null }
 }
 
 /** A gzip member ends with its inflated size; believed only as far as a wrong one costs nothing. */
