@@ -1,0 +1,157 @@
+import type { Broker, Chunk } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Topic } from '@tributary/contracts/topics'
+import kafkajs, { type Admin } from 'kafkajs'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { describeWithOwnEngine } from '../../../infra/engines/describe-with-engine.ts'
+import type { OwnEngine } from '../../../infra/engines/engine.ts'
+import { openOwnEngine } from '../../../infra/engines/open-engine.ts'
+import {
+  countsOf,
+  envelopeOf,
+  eventOf,
+  exactly,
+  makeTopic,
+  newAppId,
+  openLog,
+  openMigrated,
+  patience,
+  recordOf,
+  startWriter,
+  untilWritten,
+} from './writer-stage.ts'
+
+const installs = 40
+const events_each = 5
+
+await describeWithOwnEngine('kafka', (kafka) => {
+  let engine: OwnEngine
+  let clickhouse: Clickhouse
+  let broker: Broker
+  let admin: Admin
+  let topic: Topic
+  let app_id: string
+  beforeAll(async () => {
+    engine = await openOwnEngine('clickhouse')
+    clickhouse = await openMigrated(engine.url)
+    broker = await openLog(kafka.url)
+    admin = new kafkajs.Kafka({ brokers: [kafka.url], logLevel: kafkajs.logLevel.NOTHING }).admin()
+    await admin.connect()
+  })
+  afterAll(async () => {
+    await admin.disconnect()
+    await broker.close()
+    await clickhouse.close()
+    await engine.stop()
+  })
+  beforeEach(async () => {
+    topic = await makeTopic(broker, 2)
+    app_id = newAppId()
+  })
+
+  /** Each event twice, in records of their own, so that a second delivery has something to double. */
+  const publish = (from = 0, to = installs) =>
+    broker.publish(
+      Array.from({ length: (to - from) * 2 }, (_, n) => {
+        const install = from + (n >> 1)
+        const events = Array.from({ length: events_each }, (_, id) => eventOf(`${id}`))
+        return recordOf(topic, install % 2, envelopeOf(app_id, `i-${install}`, events))
+      }),
+    )
+  const expectExactly = async (count: number) =>
+    expect(await countsOf(clickhouse, app_id)).toEqual(exactly(count * events_each, count))
+
+  /** Kafka refuses every commit while its own topic of commits takes no message that large; all else goes on. */
+  const refuseCommits = (refused: boolean) =>
+    admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: '__consumer_offsets',
+          configEntries: [{ name: 'max.message.bytes', value: refused ? '1' : '1048588' }],
+        },
+      ],
+    })
+
+  it.each([
+    { step: 'intent', after: 1 },
+    { step: 'commit', after: 5 },
+  ] as const)('writes each event once though Kafka refuses the $step for a while', async ({ step, after }) => {
+    await publish(0, 10)
+    let refused = false
+    const crash = async (done: number) => {
+      if (refused || done !== after) return
+      refused = true
+      await refuseCommits(true)
+    }
+    const writer = await startWriter({ broker, clickhouse, topic, crash, fetch: { bytes_max: 4096 } })
+    await vi.waitFor(async () => expect(await writer.count('failures', { step })).toBeGreaterThan(0), patience)
+    await publish(10, installs)
+    await refuseCommits(false)
+    await untilWritten(broker, topic)
+    await expectExactly(installs)
+    await writer.close()
+  })
+
+  it('writes each event once though Kafka falls silent before a commit', async () => {
+    await publish()
+    let silent = false
+    const silenced = Promise.withResolvers<void>()
+    const crash = (done: number) => {
+      if (done !== 5 || silent) return
+      silent = true
+      kafka.pause()
+      silenced.resolve()
+    }
+    const writer = await startWriter({ broker, clickhouse, topic, crash, fetch: { bytes_max: 4096 } })
+    await silenced.promise
+    // Three seconds each: the commit under way has been given up by then and is being tried again.
+    for (const _ of [1, 2]) await expect(broker.checkHealth()).rejects.toThrow()
+    kafka.resume()
+    await untilWritten(broker, topic)
+    await expectExactly(installs)
+    await writer.close()
+  })
+
+  it('writes each event once though commits that took effect are reported as failed, and others never arrive', async () => {
+    const seen = new Map<string, number>()
+    /** The first two tries of each commit fail: one that Kafka never saw, one that it carried out. */
+    const doubtful = (chunk: Chunk): Chunk => ({
+      ...chunk,
+      async commit(offset, metadata = '') {
+        const key = `${chunk.partition}/${offset}/${metadata}`
+        const count = (seen.get(key) ?? 0) + 1
+        seen.set(key, count)
+        if (count === 1) throw new Error('never sent')
+        await chunk.commit(offset, metadata)
+        if (count === 2) throw new Error('no answer')
+      },
+    })
+    const wrapped: Broker = {
+      ...broker,
+      consume: (options) => broker.consume({ ...options, onChunk: (chunk) => options.onChunk(doubtful(chunk)) }),
+    }
+    await publish()
+    const writer = await startWriter({ broker: wrapped, clickhouse, topic, fetch: { bytes_max: 4096 } })
+    await untilWritten(broker, topic)
+    await expectExactly(installs)
+    expect(await writer.count('failures', { step: 'intent' })).toBeGreaterThan(4)
+    expect(await writer.count('failures', { step: 'commit' })).toBeGreaterThan(4)
+    await writer.close()
+  })
+
+  it('leaves a batch whose last commit is refused to the next start, which writes it once', async () => {
+    await publish()
+    const crash = (done: number) => (done === 5 ? refuseCommits(true) : undefined)
+    const first = await startWriter({ broker, clickhouse, topic, crash })
+    await vi.waitFor(async () => expect(await first.count('failures', { step: 'commit' })).toBeGreaterThan(0), patience)
+    const closing = first.close()
+    await refuseCommits(false)
+    await closing
+    const second = await startWriter({ broker, clickhouse, topic, fetch: { bytes_max: 1024 } })
+    await untilWritten(broker, topic)
+    await expectExactly(installs)
+    await second.close()
+  })
+})
