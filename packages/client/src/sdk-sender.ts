@@ -34,7 +34,7 @@ export class SdkSender {
 
   /** Sends in `ms` at the latest, if the last failure allows. */
   wakeIn(ms: number): void {
-    if (this.#stop.signal.aborted || this.#draining !== null || this.#failures > 0) return
+    if (this.#stop.signal.aborted || this.#failures > 0) return
     this.#arm(ms)
   }
 
@@ -48,31 +48,36 @@ export class SdkSender {
   /** Ends for good; a request that is open is given up. */
   stop(): void {
     this.#stop.abort()
-    this.#timer?.cancel()
+    this.#disarm()
   }
 
   #arm(ms: number): void {
     const due_ms = performance.now() + ms
     if (this.#timer !== null && this.#timer.due_ms <= due_ms) return
     this.#timer?.cancel()
-    const timer = setTimeout(() => void this.#drain(), ms)
+    const timer = setTimeout(() => {
+      this.#timer = null
+      void this.#drain()
+    }, ms)
     // In Node a queue that is on disk is no reason to keep the process alive.
     ;(timer as { unref?: () => void }).unref?.()
     this.#timer = { due_ms, cancel: () => clearTimeout(timer) }
   }
 
+  #disarm(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+  }
+
   #drain(): Promise<void> {
     this.#draining ??= this.#run().finally(() => {
       this.#draining = null
-      // An event may have come between the last look at the queue and now.
-      if (this.#options.queue.size > 0 && this.#timer === null) this.wakeIn(0)
     })
     return this.#draining
   }
 
   async #run(): Promise<void> {
-    this.#timer?.cancel()
-    this.#timer = null
+    this.#disarm()
     const { queue, backoff } = this.#options
     while (queue.size > 0 && !this.#stop.signal.aborted) {
       const error = await this.#sendFirst()
@@ -84,6 +89,7 @@ export class SdkSender {
       this.#failures += 1
       const asked_ms = Math.min(error.retry_after_ms ?? 0, limits.sdk_pause_ms_max)
       this.#not_before_ms = performance.now() + asked_ms
+      this.#disarm()
       this.#arm(pauseMs(this.#failures, asked_ms, backoff))
       return
     }

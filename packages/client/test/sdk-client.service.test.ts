@@ -117,6 +117,35 @@ describe('what is sent', () => {
   })
 })
 
+it('is sent by itself at whatever moment of another request it was tracked', async () => {
+  const ran: Promise<void>[] = []
+  for (let hops = 0; hops < 40; hops += 1) ran.push(trackAfter(hops))
+  await Promise.all(ran)
+
+  /** Tracks a second event so many turns after the first was forgotten, around the moment the queue is empty. */
+  async function trackAfter(hops: number): Promise<void> {
+    const storage = memoryStorage()
+    let again = true
+    const { client, shelf } = await open(undefined, {
+      flush_events: 1,
+      storage: {
+        ...storage,
+        async delete(key) {
+          storage.delete(key)
+          if (!again) return
+          again = false
+          void (async () => {
+            for (let hop = 0; hop < hops; hop += 1) await null
+            await client.track({ event_name: 'b' })
+          })()
+        },
+      },
+    })
+    await client.track({ event_name: 'a' })
+    await until(() => shelf.events.size === 2)
+  }
+})
+
 describe('what fails', () => {
   it.each<[string, Reply]>([
     ['503', { status: 503, body: { error: 'audit_write_failed' } }],
@@ -129,15 +158,18 @@ describe('what fails', () => {
     ['results of other events', { status: 200, body: { results: [{ event_id: 'x', status: 'accepted' }] } }],
     ['too few results', { status: 200, body: { results: [] } }],
   ])('is sent again by itself under the same ids until it is answered: %s', async (_, reply) => {
-    const { client, received, shelf, rejected } = await open((_events, n) => (n < 4 ? reply : null))
+    const { client, received, shelf, rejected } = await open((_events, n) => (n < 4 ? reply : null), {
+      flush_interval_ms: 5,
+    })
     const event_id = await client.track({ event_name: 'a' })
     expect(await client.flush()).toEqual({ pending: 1 })
     await until(() => shelf.events.size === 1)
-    expect(new Set(received.flatMap((one) => eventsOf(one).map((event) => event.event_id)))).toEqual(
-      new Set([event_id]),
-    )
+    const sent = received.slice(0, 5).flatMap((one) => eventsOf(one).map((event) => event.event_id))
+    expect(sent).toEqual(Array(5).fill(event_id))
+    await client.track({ event_name: 'b' })
+    await until(() => shelf.events.size === 2)
     await client.close()
-    expect(received).toHaveLength(5)
+    expect(received).toHaveLength(6)
     expect(rejected).toEqual([])
   })
 
@@ -214,6 +246,20 @@ describe('what outlives the process', () => {
     expect(back.received).toHaveLength(1)
   })
 
+  it('keeps its order when the clock of the device is set back', async () => {
+    let now_ms = 1_780_000_000_000
+    const away = await open(() => ({ status: 503 }), { now: () => now_ms })
+    const ids = [await away.client.track({ event_name: 'a' })]
+    await away.client.close()
+    now_ms -= 86_400_000
+    const next = away.connect()
+    ids.push(await next.track({ event_name: 'b' }), await next.track({ event_name: 'c' }))
+    await next.close()
+    const back = await open(undefined, { storage: away.storage })
+    await back.client.flush()
+    expect(back.shelf.ids()).toEqual(ids)
+  })
+
   it('is the install: one install_uuid, one app_install, its user', async () => {
     const { client, connect, shelf } = await open()
     expect(await client.trackInstall({ install_referrer: 'x' })).toBe(true)
@@ -280,6 +326,32 @@ describe('what outlives the process', () => {
       ...Array.from({ length: 9 }, () => 'tap'),
     ])
   })
+})
+
+it('an event on its way is not called lost when the queue overflows meanwhile', async () => {
+  const answer = Promise.withResolvers<void>()
+  const shelf = new EventShelf()
+  const { url, received } = await startService(async (request) => {
+    await answer.promise
+    return shelf.take(eventsOf(request))
+  })
+  const rejected: unknown[] = []
+  const client = createSdkClient({
+    ...keys,
+    url,
+    storage: memoryStorage(),
+    queue_events_max: 5,
+    onRejected: ({ event }) => rejected.push(event.event_id),
+  })
+  const ids: string[] = []
+  for (const event of some(4)) ids.push(await client.track(event))
+  const flushed = client.flush()
+  await until(() => received.length === 1)
+  for (const event of some(4)) ids.push(await client.track(event))
+  answer.resolve()
+  await flushed
+  await client.close()
+  expect([...shelf.ids(), ...rejected].sort()).toEqual([...ids].sort())
 })
 
 describe('a hostile runtime', () => {
