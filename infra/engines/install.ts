@@ -12,7 +12,7 @@ const run = promisify(execFile)
 const install_ms_max = 300_000
 
 /** Where engines are kept, once for all checkouts of this machine. */
-const cacheDir = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tributary-engines')
+export const cacheDir = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tributary-engines')
 
 /** Jars of a pom, by the hash of its text: another version is another folder, and a folder that is there is whole. */
 export const jarsDir = (name: string, pom: string): string =>
@@ -87,14 +87,14 @@ const find = (command: string): Promise<string | null> =>
     () => null,
   )
 
-async function needed(command: string, reason: string): Promise<void> {
+export async function needed(command: string, reason: string): Promise<void> {
   if ((await find(command)) === null) throw new EngineUnavailable(reason)
 }
 
-const announce = (text: string): void => void process.stderr.write(`${text}\n`)
+export const announce = (text: string): void => void process.stderr.write(`${text}\n`)
 
 /** One installer at a time on this machine; a lock whose owner died is taken over. */
-async function once(work: () => Promise<void>): Promise<void> {
+export async function once(work: () => Promise<void>): Promise<void> {
   const lock = join(cacheDir(), 'installing')
   await mkdir(cacheDir(), { recursive: true })
   for (const deadline = Date.now() + install_ms_max; ; await pause(200)) {

@@ -1,51 +1,24 @@
-import { Redis } from 'ioredis'
+import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from './key-value.ts'
+import { openRedisClient, type RedisClientOptions } from './redis-client.ts'
 import { addCappedScript, hitWindowScript, raiseToScript } from './redis-scripts.ts'
-
-export interface RedisKeyValueOptions {
-  /** `redis://` or, with TLS, `rediss://`; user, password and database number as usual in the address. */
-  url: string
-  logger: { warn(fields: object, message: string): void }
-}
-
-/** A counter is one round trip: what takes longer is away, and the gateway decides what that means. */
-const connect_ms_max = 2000
-const command_ms_max = 1000
-const reconnect_first_ms = 50
-const reconnect_most_ms = 2000
 
 /**
  * Counters in Redis, shared by all gateways: each method is one script on one key, so it is atomic, and any key may live
- * on any node. Redis keeps the time. Rejects when Redis does not answer; while it is away every call rejects at once,
- * and a call that was cut off is never sent again, since it may have been counted.
+ * on any node of a cluster. Redis keeps the time. While it is away, from the start on, every call rejects at once with
+ * CodedError `unavailable`, and a call that was cut off is never sent again, since it may have been counted. Rejects to
+ * open for a wrong password.
  */
-export async function openRedisKeyValue({ url, logger }: RedisKeyValueOptions): Promise<KeyValue> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: connect_ms_max,
-    commandTimeout: command_ms_max,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (tries) => Math.min(reconnect_most_ms, reconnect_first_ms * 2 ** Math.min(tries, 10)),
-  })
-  redis.on('error', (err: Error) => logger.warn({ err }, 'redis connection failed'))
-  try {
-    await redis.connect()
-  } catch (error) {
-    redis.disconnect()
-    throw error
-  }
-  const script = (lua: string) => {
-    const name = `tributary${scripts++}`
+export async function openRedisKeyValue(options: RedisClientOptions): Promise<KeyValue> {
+  const redis = await openRedisClient(options)
+  const script = (name: string, lua: string) => {
     redis.defineCommand(name, { numberOfKeys: 1, lua })
-    return (key: string, ...args: (string | number)[]) =>
-      (redis as unknown as Record<string, (...words: (string | number)[]) => Promise<number[]>>)[name]!(key, ...args)
+    const run = (redis as unknown as Record<string, (...words: (string | number)[]) => Promise<number[]>>)[name]!
+    return (...words: (string | number)[]) => run.apply(redis, words).catch(away)
   }
-  let scripts = 0
-  const addCapped = script(addCappedScript)
-  const raiseTo = script(raiseToScript)
-  const hitWindow = script(hitWindowScript)
+  const addCapped = script('tributaryAddCapped', addCappedScript)
+  const raiseTo = script('tributaryRaiseTo', raiseToScript)
+  const hitWindow = script('tributaryHitWindow', hitWindowScript)
   let closing: Promise<unknown> | null = null
 
   return {
@@ -62,17 +35,21 @@ export async function openRedisKeyValue({ url, logger }: RedisKeyValueOptions): 
       return { allowed: allowed === 1, remaining: remaining!, retry_after_ms: retry_after_ms! }
     },
     async get(key) {
-      const total = await redis.get(counterKey(key))
+      const total = await redis.get(counterKey(key)).catch(away)
       return total === null ? null : Number(total)
     },
     async checkHealth() {
-      await redis.ping()
+      await redis.ping().catch(away)
     },
     async close() {
       closing ??= redis.quit().catch(() => redis.disconnect())
       await closing
     },
   }
+}
+
+function away(cause: unknown): never {
+  throw new CodedError('unavailable', { message: 'redis away', cause })
 }
 
 const counterKey = (key: string) => `tributary:counter:${key}`

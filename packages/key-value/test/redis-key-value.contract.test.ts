@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
 import { keyValueSuite } from '@tributary/testkit/key-value-suite'
-import { expect, it, vi } from 'vitest'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { describeWithEngine, describeWithOwnEngine } from '../../../infra/engines/describe-with-engine.ts'
+import { startRedisCluster } from './redis-cluster.ts'
 
 const logger = { warn: () => {} }
 
@@ -39,7 +41,62 @@ await describeWithOwnEngine('redis', (redis) => {
     await keyValue.close()
   })
 
-  it('refuses to open when nothing answers', async () => {
-    await expect(openRedisKeyValue({ url: 'redis://127.0.0.1:1', logger })).rejects.toThrow()
+  it('opens while Redis is away or silent, and counts when it is there', async () => {
+    for (const [takeAway, bringBack] of [
+      [() => redis.kill(), () => redis.restart()],
+      [async () => redis.pause(), async () => redis.resume()],
+    ] as const) {
+      await takeAway()
+      const keyValue = await openRedisKeyValue({ url: redis.url, logger })
+      const add = () => keyValue.addCapped(`test:${randomUUID()}`, 1, 10, 600_000)
+      await expect(add()).rejects.toMatchObject({ code: 'unavailable' })
+      await bringBack()
+      await vi.waitFor(async () => expect(await add()).toEqual({ added: true, total: 1 }), { timeout: 20_000 })
+      await keyValue.close()
+    }
+  })
+
+  it('refuses to open with a wrong password', async () => {
+    const root = new Redis(redis.url)
+    await root.call('ACL', 'SETUSER', 'gateway', 'on', '>right', '~*', '+@all')
+    const open = (password: string) =>
+      openRedisKeyValue({ url: redis.url.replace('//', `//gateway:${password}@`), logger })
+    await expect(open('wrong')).rejects.toThrow('WRONGPASS')
+    await (await open('right')).close()
+    root.disconnect()
+  })
+})
+
+await describeWithEngine('redis', () => {
+  describe('a cluster of three nodes', () => {
+    let cluster: Awaited<ReturnType<typeof startRedisCluster>>
+    beforeAll(async () => {
+      cluster = await startRedisCluster()
+    })
+    afterAll(() => cluster.stop())
+
+    keyValueSuite('Redis Cluster', async () => ({
+      open: () => openRedisKeyValue({ url: cluster.url, logger }),
+      dispose: async () => {},
+    }))
+
+    it('rejects in a moment for the keys of a node that is away, and counts on when it is back', async () => {
+      const keyValue = await openRedisKeyValue({ url: cluster.url, logger })
+      const keys = Array.from({ length: 30 }, () => `test:${randomUUID()}`)
+      const addAll = () => Promise.allSettled(keys.map((key) => keyValue.addCapped(key, 1, null, 600_000)))
+      expect((await addAll()).filter(({ status }) => status === 'rejected')).toEqual([])
+      await cluster.nodes[2]!.kill()
+      const started = performance.now()
+      const refused = (await addAll()).filter((result) => result.status === 'rejected')
+      expect(performance.now() - started).toBeLessThan(5000)
+      expect(refused.length).toBeGreaterThan(0)
+      for (const { reason } of refused) expect(reason).toMatchObject({ code: 'unavailable' })
+      await cluster.nodes[2]!.restart()
+      await vi.waitFor(async () => expect((await addAll()).filter(({ status }) => status === 'rejected')).toEqual([]), {
+        timeout: 20_000,
+        interval: 200,
+      })
+      await keyValue.close()
+    })
   })
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isNetwork } from './client-address.ts'
 
 export interface Setting<T> {
   meaning: string
@@ -19,14 +20,20 @@ const list = z.string().transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 )
-const address = (...schemes: string[]) =>
+const neededAddress = (...schemes: string[]) =>
   z
     .string()
     .refine(
       (value) => URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1)),
       `needs an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
     )
-    .optional()
+const networks = list.superRefine((items, context) => {
+  for (const item of items.filter((one) => !isNetwork(one))) {
+    const message = `${JSON.stringify(item)} is no address or CIDR range such as 10.0.0.7, 10.0.0.0/8 or fd00::/8`
+    context.addIssue({ code: 'custom', message })
+  }
+})
+const address = (...schemes: string[]) => neededAddress(...schemes).optional()
 const brokers = list.refine(
   (items) => items.length > 0 && items.every((item) => /^.+:\d{1,5}$/.test(item)),
   'needs host:port, or several by comma',
@@ -40,6 +47,11 @@ export const settings = {
     default_text: '8080',
   }),
   TRIBUTARY_HOST: setting({ meaning: 'address to listen on', schema: text, default_text: '127.0.0.1' }),
+  TRIBUTARY_URL: setting({
+    meaning: 'where the tributary command finds the service (distributed: admin-api)',
+    schema: neededAddress('http', 'https'),
+    default_text: 'http://127.0.0.1:8080',
+  }),
   TRIBUTARY_DATA_DIR: setting({
     meaning: 'folder of the embedded engines, keys and audit objects',
     schema: text,
@@ -62,7 +74,7 @@ export const settings = {
   }),
   TRIBUTARY_TRUSTED_PROXIES: setting({
     meaning: 'addresses or CIDR ranges, by comma, whose X-Forwarded-For is believed',
-    schema: list,
+    schema: networks,
     default_text: '',
   }),
   TRIBUTARY_LOG_LEVEL: setting({

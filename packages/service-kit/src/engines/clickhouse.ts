@@ -2,7 +2,8 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { migrateClickhouse } from '@tributary/clickhouse/migrate'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
 import type { Settings } from '../read-settings.ts'
-import { type Service, StartRefused } from '../run-service.ts'
+import type { Service } from '../run-service.ts'
+import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const clickhouseSettings = [
   'TRIBUTARY_CLICKHOUSE_URL',
@@ -14,7 +15,7 @@ type ClickhouseConfig = Settings<(typeof clickhouseSettings)[number], 'TRIBUTARY
 /** More than the partitions that one process writes at a time, or questions that a server of 16 GB should answer at once. */
 const max_open_connections = 16
 
-/** A ClickHouse server as the settings say. */
+/** A ClickHouse server as the settings say; one that is away is only logged. Throws `StartRefused` when it can't be used. */
 export async function openClickhouse(
   config: ClickhouseConfig,
   { logger, onClose, checks }: Service,
@@ -25,6 +26,8 @@ export async function openClickhouse(
     query_timeout_ms: config.TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS,
     max_open_connections,
     logger,
+  }).catch((error: unknown) => {
+    throw toRefusal('ClickHouse', 'TRIBUTARY_CLICKHOUSE_URL', error)
   })
   onClose('clickhouse', () => clickhouse.close())
   checks.analytics = () => clickhouse.checkHealth()
@@ -45,8 +48,13 @@ function splitUrl(text: string) {
 
 /** Throws `StartRefused` when a migration is missing: a service never changes a schema. */
 export async function requireClickhouseSchema(clickhouse: Clickhouse): Promise<void> {
-  const missing = await migrateClickhouse({ clickhouse, dryRun: true })
+  const missing = await migrateClickhouse({ clickhouse, dryRun: true }).catch((error: unknown) => {
+    throw toRefusal('ClickHouse', 'TRIBUTARY_CLICKHOUSE_URL', error)
+  })
   if (missing.length > 0) {
-    throw new StartRefused(`ClickHouse lacks ${missing.length} migrations (${missing[0]}). Run: npx tributary migrate`)
+    throw new EngineRefused(
+      `ClickHouse lacks ${missing.length} migrations (${missing[0]}).`,
+      'Run: npx tributary migrate',
+    )
   }
 }

@@ -4,6 +4,7 @@ import { openKafkaBroker } from '@tributary/broker/kafka'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
 import type { Settings } from '../read-settings.ts'
 import { type Service, StartRefused } from '../run-service.ts'
+import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const kafkaSettings = [
   'TRIBUTARY_KAFKA_BROKERS',
@@ -20,7 +21,7 @@ export const kafkaSettings = [
 ] as const
 type KafkaConfig = Settings<(typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BROKERS'>
 
-/** The event log on Kafka as the settings say. Throws `StartRefused` for settings that do not fit together. */
+/** The event log on Kafka as the settings say. Throws `StartRefused` when it can't be used. */
 export async function openKafka(
   config: KafkaConfig,
   { name, logger, registry, onClose, checks }: Service,
@@ -39,6 +40,8 @@ export async function openKafka(
     },
     logger,
     registry,
+  }).catch((error: unknown) => {
+    throw toRefusal('Kafka', 'TRIBUTARY_KAFKA_BROKERS', error)
   })
   onClose('log', () => broker.close())
   checks.queues = () => broker.checkHealth()
@@ -69,14 +72,14 @@ function saslOf(config: KafkaConfig) {
 export async function requireTopics(broker: Broker, topics: readonly Topic[]): Promise<void> {
   for (const { name, partitions } of topics.flatMap((topic) => [topic, deadLetterTopic(topic)])) {
     const found = await broker.partitionCount(name).catch((error: Error) => {
-      if ('code' in error) throw error // away
+      if ('code' in error) throw toRefusal('Kafka', 'TRIBUTARY_KAFKA_BROKERS', error) // away
       return null
     })
-    if (found === null) throw new StartRefused(`The topic ${name} is missing. Make it with: npx tributary topics apply`)
+    if (found === null) throw new EngineRefused(`The topic ${name} is missing.`, 'Run: npx tributary topics apply')
     if (found !== partitions) {
-      throw new StartRefused(
-        `The topic ${name} has ${found} partitions, not ${partitions}, and another number would tear installs apart. ` +
-          'Delete it if it is empty and run: npx tributary topics apply',
+      throw new EngineRefused(
+        `The topic ${name} has ${found} partitions, not ${partitions}, and another number would tear installs apart.`,
+        'Delete it if it is empty and run: npx tributary topics apply',
       )
     }
   }

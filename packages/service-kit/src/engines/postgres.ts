@@ -2,7 +2,8 @@ import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
 import type { Pool } from 'pg'
 import type { Settings } from '../read-settings.ts'
-import { type Service, StartRefused } from '../run-service.ts'
+import type { Service } from '../run-service.ts'
+import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const postgresSettings = [
   'TRIBUTARY_POSTGRES_URL',
@@ -28,8 +29,10 @@ export function openPostgresServer(config: PostgresConfig, { onClose, checks }: 
 
 /** Throws `StartRefused` when a migration is missing: a service never changes a schema. */
 export async function requirePostgresSchema(pool: Pool): Promise<void> {
-  const { files } = await migratePostgres({ pool, dryRun: true })
+  const { files } = await migratePostgres({ pool, dryRun: true }).catch((error: unknown) => {
+    throw toRefusal('PostgreSQL', 'TRIBUTARY_POSTGRES_URL', error)
+  })
   if (files.length > 0) {
-    throw new StartRefused(`PostgreSQL lacks ${files.length} migrations (${files[0]}). Run: npx tributary migrate`)
+    throw new EngineRefused(`PostgreSQL lacks ${files.length} migrations (${files[0]}).`, 'Run: npx tributary migrate')
   }
 }

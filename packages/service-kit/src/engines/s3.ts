@@ -2,6 +2,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
 import type { Settings } from '../read-settings.ts'
 import { type Service, StartRefused } from '../run-service.ts'
+import { toRefusal } from './engine-refused.ts'
 
 export const s3Settings = [
   'TRIBUTARY_S3_BUCKET',
@@ -12,13 +13,15 @@ export const s3Settings = [
 ] as const
 type S3Config = Settings<(typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'>
 
-/** Audit objects in a bucket as the settings say. */
+/** Audit objects in a bucket as the settings say. Throws `StartRefused` when it can't be used. */
 export async function openS3(config: S3Config, { onClose, checks }: Service): Promise<AuditStore> {
   const audit = await openS3AuditStore({
     bucket: config.TRIBUTARY_S3_BUCKET,
     region: config.TRIBUTARY_S3_REGION,
     ...(config.TRIBUTARY_S3_ENDPOINT === undefined ? {} : { endpoint: config.TRIBUTARY_S3_ENDPOINT }),
     ...credentialsOf(config),
+  }).catch((error: unknown) => {
+    throw toRefusal('S3', 'TRIBUTARY_S3_BUCKET', error)
   })
   onClose('audit store', () => audit.close())
   checks.object_storage = () => audit.checkHealth()
