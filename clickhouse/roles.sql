@@ -8,12 +8,22 @@ CREATE DATABASE IF NOT EXISTS tributary;
 CREATE USER IF NOT EXISTS tributary_migrator IDENTIFIED WITH sha256_password BY {migrator_password:String};
 GRANT SELECT, INSERT, ALTER TABLE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
 
--- event-writer: fills one table, looks up keys.
+-- event-writer: fills one table, looks up keys. It has to see which migrations ran, to refuse where one is missing.
 CREATE USER IF NOT EXISTS tributary_event_writer IDENTIFIED WITH sha256_password BY {event_writer_password:String};
 GRANT INSERT ON tributary.events_raw_v1 TO tributary_event_writer;
 GRANT SELECT ON tributary.event_keys_v1 TO tributary_event_writer;
+-- ... and takes back money of transactions that several partitions counted.
+GRANT INSERT, SELECT ON tributary.revenue_cancelled_v1 TO tributary_event_writer;
+GRANT SELECT ON tributary.transaction_keys_v1 TO tributary_event_writer;
+GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_event_writer;
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_event_writer;
 
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
 GRANT SELECT ON tributary.* TO tributary_report_api;
+
+-- admin-api: rebuilds quota counters from what came in.
+CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
+GRANT SELECT ON tributary.events_received_per_day_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_admin_api;

@@ -107,7 +107,7 @@ AS SELECT
     event_name,
     currency,
     count() AS events,
-    sum(toInt128(ifNull(revenue_micros, 0))) AS revenue_micros
+    sum(if(revenue_counts = 1, toInt128(ifNull(revenue_micros, 0)), toInt128(0))) AS revenue_micros
 FROM events_raw_v1
 GROUP BY
     app_id,
@@ -158,11 +158,141 @@ CREATE TABLE events_raw_v1
     `sent_at_ms` Int64 COMMENT 'client clock when sent, Unix epoch milliseconds, 0 when absent' CODEC(ZSTD(1)),
     `topic` LowCardinality(String) COMMENT 'log position: topic',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
-    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `transaction_key` UInt64 DEFAULT 0 COMMENT '64-bit hash of event_name and transaction_id, 0 without money or transaction' CODEC(ZSTD(1)),
+    `revenue_counts` UInt8 DEFAULT revenue_micros IS NOT NULL COMMENT '1: its money counts; 0: no money, or of a transaction that an earlier event of its partition counted' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYear(day)
 ORDER BY (app_id, day, install_uuid, ts_ms)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+
+CREATE MATERIALIZED VIEW events_received_per_day_mv_v1 TO events_received_per_day_v1
+(
+    `app_id` LowCardinality(String),
+    `received_day` Date,
+    `events` UInt64
+)
+AS SELECT
+    app_id,
+    toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC')) AS received_day,
+    count() AS events
+FROM events_raw_v1
+GROUP BY
+    app_id,
+    received_day;
+
+CREATE TABLE events_received_per_day_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the events belong to',
+    `received_day` Date COMMENT 'UTC date on which the gateway received the events',
+    `events` UInt64 COMMENT 'number of events'
+)
+ENGINE = SummingMergeTree(events)
+ORDER BY (app_id, received_day)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+
+CREATE MATERIALIZED VIEW identities_mv_v1 TO identities_v1
+(
+    `app_id` LowCardinality(String),
+    `install_uuid` String,
+    `user_id` String,
+    `since_ms` Int64
+)
+AS SELECT
+    app_id,
+    install_uuid,
+    user_id,
+    min(ts_ms) AS since_ms
+FROM events_raw_v1
+WHERE user_id != ''
+GROUP BY
+    app_id,
+    install_uuid,
+    user_id;
+
+CREATE TABLE identities_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `user_id` String COMMENT 'user id of the customer' CODEC(ZSTD(1)),
+    `since_ms` SimpleAggregateFunction(min, Int64) COMMENT 'time of the first event with this user id, Unix epoch milliseconds' CODEC(ZSTD(1))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (app_id, install_uuid, user_id)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+
+CREATE TABLE revenue_cancelled_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
+    `day` Date COMMENT 'UTC date of ts_ms',
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `ts_ms` Int64 COMMENT 'event time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `event_name` LowCardinality(String) COMMENT 'name of the event',
+    `event_key` UInt64 COMMENT '64-bit hash of the idempotency key' CODEC(NONE),
+    `currency` LowCardinality(String) COMMENT 'ISO 4217 alpha-3 in upper case',
+    `amount_micros` Int64 COMMENT 'money in micros of currency that does not count, refunds negative' CODEC(ZSTD(1)),
+    `transaction_key` UInt64 COMMENT '64-bit hash of event_name and transaction_id' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, day, install_uuid, transaction_key, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+
+CREATE MATERIALIZED VIEW revenue_raw_mv_v1 TO revenue_raw_v1
+(
+    `app_id` LowCardinality(String),
+    `day` Date,
+    `install_uuid` String,
+    `ts_ms` Int64,
+    `event_name` LowCardinality(String),
+    `event_key` UInt64,
+    `currency` LowCardinality(String),
+    `amount_micros` Int64,
+    `transaction_key` UInt64,
+    `received_at_ms` Int64,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    app_id,
+    day,
+    install_uuid,
+    ts_ms,
+    event_name,
+    event_key,
+    currency,
+    assumeNotNull(revenue_micros) AS amount_micros,
+    transaction_key,
+    received_at_ms,
+    topic,
+    partition,
+    offset
+FROM events_raw_v1
+WHERE (revenue_counts = 1) AND (revenue_micros IS NOT NULL);
+
+CREATE TABLE revenue_raw_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
+    `day` Date COMMENT 'UTC date of ts_ms',
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `ts_ms` Int64 COMMENT 'event time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `event_name` LowCardinality(String) COMMENT 'name of the event',
+    `event_key` UInt64 COMMENT '64-bit hash of the idempotency key' CODEC(NONE),
+    `currency` LowCardinality(String) COMMENT 'ISO 4217 alpha-3 in upper case',
+    `amount_micros` Int64 COMMENT 'money in micros of currency, refunds negative' CODEC(ZSTD(1)),
+    `transaction_key` UInt64 COMMENT '64-bit hash of event_name and transaction_id, 0 without transaction' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+)
+ENGINE = MergeTree
+ORDER BY (app_id, day, install_uuid)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
 
 CREATE TABLE schema_migrations_v1
@@ -174,3 +304,42 @@ CREATE TABLE schema_migrations_v1
 ENGINE = ReplacingMergeTree
 ORDER BY version
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+
+CREATE MATERIALIZED VIEW transaction_keys_mv_v1 TO transaction_keys_v1
+(
+    `app_id` LowCardinality(String),
+    `transaction_key` UInt64,
+    `day` Date,
+    `received_at_ms` Int64,
+    `written_at_ms` Int64,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    app_id,
+    transaction_key,
+    day,
+    received_at_ms,
+    toUnixTimestamp64Milli(now64(3)) AS written_at_ms,
+    topic,
+    partition,
+    offset
+FROM revenue_raw_v1
+WHERE transaction_key != 0;
+
+CREATE TABLE transaction_keys_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the transaction belongs to',
+    `transaction_key` UInt64 COMMENT '64-bit hash of event_name and transaction_id' CODEC(NONE),
+    `day` Date COMMENT 'UTC date of the event' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `written_at_ms` Int64 COMMENT 'when this row was written, by the clock of ClickHouse, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    INDEX written_at written_at_ms TYPE minmax GRANULARITY 1
+)
+ENGINE = MergeTree
+ORDER BY (app_id, transaction_key)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;

@@ -5,10 +5,16 @@ const codes = new Set(
   HNL HRK HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL
   MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD
   RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SLL SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD
-  USN UYI UYU UYW UZS VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER
+  USN USS UYI UYU UYW UZS VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XFU XOF XPD XPF XPT XSU XTS XUA XXX YER
   ZAR ZMW ZWG ZWL BYR EEK LTL LVL MRO STD VEF ZMK`.split(/\s+/),
 )
 
 /** True for an ISO 4217 alpha-3 code in any case; letters outside ASCII never count, whatever their upper case is. */
 export const isCurrency = (value: string): boolean =>
   codes.has(value) || (/^[A-Za-z]{3}$/.test(value) && codes.has(value.toUpperCase()))
+
+/** What one EUR was worth on a day, as decimal text: in USD, and in units of a currency. */
+export interface EurRates {
+  usd: string
+  units: string
+}

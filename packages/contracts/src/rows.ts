@@ -40,6 +40,10 @@ export interface EventRow {
   topic: string
   partition: number
   offset: number
+  /** Unsigned 64-bit decimal: first 8 bytes of SHA-256 of `event_name` and `transaction_id`; 0 without money or transaction. */
+  transaction_key: string
+  /** 1 when its money counts; 0 without money, or when its transaction was counted before. */
+  revenue_counts: 0 | 1
 }
 
 /** The columns of an insert into `events_raw_v1`, in the order of a line. */
@@ -73,4 +77,47 @@ export const eventRowColumns = [
   'topic',
   'partition',
   'offset',
+  'transaction_key',
+  'revenue_counts',
 ] as const satisfies ReadonlyArray<keyof EventRow>
+
+/**
+ * A row of `revenue_raw_v1` (filled by a view, one for each event whose money counts) and of `revenue_cancelled_v1`
+ * (those of them that do not count after all).
+ */
+export interface RevenueRow {
+  app_id: string
+  /** UTC date of `ts_ms`, `YYYY-MM-DD`. */
+  day: string
+  install_uuid: string
+  ts_ms: number
+  event_name: string
+  /** As in `EventRow`. */
+  event_key: string
+  currency: string
+  /** Signed micros of `currency`, below 2^53. */
+  amount_micros: number
+  /** As in `EventRow`. */
+  transaction_key: string
+  received_at_ms: number
+  topic: string
+  partition: number
+  offset: number
+}
+
+/** The columns of an insert into `revenue_cancelled_v1`, in the order of a line. */
+export const revenueRowColumns = [
+  'app_id',
+  'day',
+  'install_uuid',
+  'ts_ms',
+  'event_name',
+  'event_key',
+  'currency',
+  'amount_micros',
+  'transaction_key',
+  'received_at_ms',
+  'topic',
+  'partition',
+  'offset',
+] as const satisfies ReadonlyArray<keyof RevenueRow>

@@ -21,6 +21,14 @@ export const isInstall = (event_name: string, props: Record<string, unknown> | u
  */
 export function eventKey(event: { install_uuid: string; event_id: string; day: string; install: boolean }): EventKey {
   const text = event.install ? `install\0${event.install_uuid}` : `event\0${event.install_uuid}\0${event.event_id}`
-  const event_key = BigInt(`0x${hash('sha256', text, 'hex').slice(0, 16)}`).toString()
-  return { event_key, key_day: event.install ? installKeyDay : event.day }
+  return { event_key: first8Bytes(text), key_day: event.install ? installKeyDay : event.day }
 }
+
+/** No money, or money of no transaction. */
+export const noTransaction = '0'
+
+/** What makes two events the same money (decisions.md "Money once"); unsigned 64-bit decimal, looked up with the app. */
+export const transactionKey = (event_name: string, transaction_id: string): string =>
+  first8Bytes(`transaction\0${event_name}\0${transaction_id}`)
+
+const first8Bytes = (text: string): string => BigInt(`0x${hash('sha256', text, 'hex').slice(0, 16)}`).toString()

@@ -1,7 +1,7 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import type { EventRow } from '@tributary/contracts/rows'
-import { eventKey, isInstall } from './event-key.ts'
+import { eventKey, isInstall, noTransaction, transactionKey } from './event-key.ts'
 import { jsonText } from './json-text.ts'
 
 type ReceivedEvent = Envelope['events'][number]
@@ -50,6 +50,7 @@ export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: L
   const install_uuid = envelope.install_uuid.toWellFormed()
   const key = eventKey({ install_uuid, event_id, day, install: isInstall(event_name, props) })
   const revenue = event.revenue ?? null
+  const transaction_id = text(event.transaction_id ?? '', 'transaction_id')
   return {
     app_id: envelope.app_id,
     day,
@@ -62,7 +63,7 @@ export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: L
     user_id: text(event.user_id ?? '', 'user_id'),
     revenue_micros: revenue === null ? null : revenueMicros(revenue, event_name),
     currency: revenue === null ? '' : currency(event.currency ?? 'USD'),
-    transaction_id: text(event.transaction_id ?? '', 'transaction_id'),
+    transaction_id,
     product_id: text(event.product_id ?? '', 'product_id'),
     props: props === undefined ? '{}' : jsonText(props),
     device: event.device === undefined ? '{}' : jsonText(object(event.device, 'device') ?? {}),
@@ -80,6 +81,9 @@ export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: L
     topic: position.topic,
     partition: position.partition,
     offset: position.offset,
+    transaction_key:
+      revenue === null || transaction_id === '' ? noTransaction : transactionKey(event_name, transaction_id),
+    revenue_counts: revenue === null ? 0 : 1,
   }
 }
 

@@ -57,7 +57,23 @@ test('an event becomes a row with its envelope, its day and its place in the log
     received_at_ms: Date.UTC(2026, 2, 2),
     sent_at_ms: Date.UTC(2026, 2, 2) - 50,
     ...position,
+    transaction_key: '0',
+    revenue_counts: 0,
   })
+})
+
+test('a transaction is one by event name and id, and only where there is money', () => {
+  const keyOf = (fields: Record<string, unknown>) =>
+    row({ event_name: 'purchase', revenue: 1, ...fields }).transaction_key
+  const key = keyOf({ transaction_id: 't1' })
+  expect(key).toMatch(/^[1-9]\d{5,19}$/)
+  expect(keyOf({ transaction_id: 't1', revenue: 2, currency: 'EUR', event_id: 'e2' })).toBe(key)
+  expect(keyOf({ transaction_id: 't1', event_name: 'purchase_refunded' })).not.toBe(key)
+  expect(keyOf({ transaction_id: 'T1' })).not.toBe(key)
+  for (const fields of [{ transaction_id: 't1', revenue: null }, { transaction_id: '' }, { transaction_id: null }]) {
+    expect(keyOf(fields)).toBe('0')
+  }
+  expect([row({ revenue: 0 }).revenue_counts, row({ revenue: null }).revenue_counts]).toEqual([1, 0])
 })
 
 test('null is absent', () => {

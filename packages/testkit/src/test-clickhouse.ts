@@ -67,6 +67,8 @@ export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms:
     topic: 'events.accepted.v1',
     partition: 0,
     offset: 0,
+    transaction_key: '0',
+    revenue_counts: (given.revenue_micros ?? null) === null ? 0 : 1,
     ...given,
   }
 }
@@ -84,6 +86,10 @@ async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, u
       FROM event_installs_per_day_v1 GROUP BY ALL ORDER BY ALL`,
     activity_per_day_v1: `SELECT app_id, install_uuid, day, min(min_ts_ms) AS min_ts_ms, max(max_ts_ms) AS max_ts_ms
       FROM activity_per_day_v1 GROUP BY ALL ORDER BY ALL`,
+    revenue_raw_v1: 'SELECT * FROM revenue_raw_v1 ORDER BY ALL',
+    transaction_keys_v1: 'SELECT * EXCEPT written_at_ms FROM transaction_keys_v1 ORDER BY ALL',
+    identities_v1: `SELECT app_id, install_uuid, user_id, min(since_ms) AS since_ms
+      FROM identities_v1 GROUP BY ALL ORDER BY ALL`,
   }
   const rows: Record<string, unknown[]> = {}
   for (const [table, sql] of Object.entries(tables)) rows[table] = await clickhouse.query(sql)

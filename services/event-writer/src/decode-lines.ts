@@ -2,11 +2,12 @@ import type { LogRecord } from '@tributary/broker/broker'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EventRow } from '@tributary/contracts/rows'
 import { toEventRow } from '@tributary/domain/event-row'
+import type { MoneyKey } from './count-money.ts'
 import type { RowKey } from './drop-duplicates.ts'
 import type { RowLine } from './insert-rows.ts'
 
-/** One event, ready to be inserted, with what it takes to tell whether it is a duplicate. */
-export interface EventLine extends RowKey, RowLine {}
+/** One event, ready to be inserted, with what it takes to tell whether it, or its money, is a duplicate. */
+export interface EventLine extends RowKey, MoneyKey, RowLine {}
 
 /**
  * The events of a record as lines. Throws when one of them has no row: a record is written as a whole or not at all.
@@ -19,9 +20,17 @@ export function decodeLines(value: Buffer, record: LogRecord): EventLine[] {
   return envelope.events.map((event) => {
     const row = toEventRow(envelope, event, record)
     if (tail === '') tail = tailOf(row)
-    const { app_id, key_day, event_key } = row
-    return { record, app_id, key_day, event_key, line: Buffer.from(headOf(row) + tail) }
+    const { app_id, key_day, event_key, transaction_key } = row
+    const line = Buffer.from(`${headOf(row)}${tail},"${transaction_key}",${row.revenue_counts}]\n`)
+    return { record, app_id, key_day, event_key, transaction_key, line }
   })
+}
+
+/** The same event, its money not counted. `revenue_counts` is the last column, and one digit. */
+export function withoutMoney<Line extends RowLine>(event: Line): Line {
+  const line = Buffer.from(event.line)
+  line.writeUInt8(0x30, line.length - 3)
+  return { ...event, line }
 }
 
 /**
@@ -48,7 +57,7 @@ function headOf(row: EventRow): string {
   return `${values.slice(0, -1)},${row.props},${row.device},${row.extra}`
 }
 
-/** The other columns of the line: of envelope and record alone, so they are the same for all events of a record. */
+/** The columns in the middle of the line: of envelope and record alone, so the same for all events of a record. */
 function tailOf(row: EventRow): string {
   const values = JSON.stringify([
     row.platform,
@@ -65,5 +74,5 @@ function tailOf(row: EventRow): string {
     row.partition,
     row.offset,
   ])
-  return `,${values.slice(1)}\n`
+  return `,${values.slice(1, -1)}`
 }

@@ -1,10 +1,14 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
+import { findTransactionClaims } from '@tributary/clickhouse/transaction-keys'
 import { consumers } from '@tributary/contracts/consumers'
 import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
-import { decodeLines, type EventLine } from './decode-lines.ts'
+import { cancelLaterClaims } from './cancel-later-claims.ts'
+import { cancelledTotal } from './cancelled-total.ts'
+import { countMoney, transactionsToAsk } from './count-money.ts'
+import { decodeLines, type EventLine, withoutMoney } from './decode-lines.ts'
 import { dropDuplicates, keysToAsk } from './drop-duplicates.ts'
 import { insertRows } from './insert-rows.ts'
 
@@ -20,6 +24,7 @@ export interface EventWriterDeps {
  */
 export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
+  const cancelled = registry && cancelledTotal(registry)
   return defineConsumer({
     ...consumers.eventWriter,
     decode: decodeLines,
@@ -27,12 +32,20 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       const rows = batch.records.flatMap(({ value }) => value)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToAsk(rows))
-      lookedUp?.()
       const counted = dropDuplicates(rows, known, batch)
       batch.dropped('duplicate', rows.length - counted.length)
+      const claims = await findTransactionClaims(clickhouse, transactionsToAsk(counted))
+      lookedUp?.()
+      const money = countMoney(counted, claims, batch, withoutMoney)
       const inserted = seconds?.startTimer({ step: 'insert' })
-      const refused = await insertRows(clickhouse, counted, batch.token)
+      const refused = await insertRows(clickhouse, money.rows, batch.token)
       inserted?.()
+      // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
+      // writes at this very moment is left to the sweep.
+      if (money.contested.length > 0) {
+        const taken_back = await cancelLaterClaims(clickhouse, money.contested)
+        cancelled?.inc(taken_back)
+      }
       for (const { record, err } of refused) {
         const { topic, partition, offset } = record
         logger?.error(

@@ -16,12 +16,16 @@ const event: fc.Arbitrary<ReceivedEvent> = fc.record({
     .map(([day, ms]) => first_ms + day * day_ms + ms),
   revenue: fc.constantFrom(null, 4.99, 0.1),
   currency: fc.constantFrom(null, 'eur'),
+  transaction_id: fc.constantFrom(null, '', 't1', 't1', 't2'),
+  user_id: fc.constantFrom(null, '', 'u1', 'u2'),
   props: fc.constantFrom(null, { identity_migration: true }, { level: 3 }),
 })
 
-/** Events of one install, as one log record. */
+/** Events of one install, as one log record; gateways' clocks differ, so records need not be in the order of receipt. */
 export const received = fc.record({
   install: fc.integer({ min: 0, max: 2 }),
+  source: fc.constantFrom('sdk' as const, 's2s' as const),
+  received_ago_ms: fc.constantFrom(0, 0, 5, 1000),
   events: fc.array(event, { minLength: 1, maxLength: 4 }),
 })
 
@@ -30,6 +34,7 @@ export interface CountedEvent extends ReceivedEvent {
   day: number
   partition: number
   offset: number
+  received_at_ms: number
 }
 
 /** Which events count, decided one by one by the words of decisions.md, without keys, batches or tables. */
@@ -40,7 +45,8 @@ export function countedEvents(
   for (const { partition, offset, envelope } of log) {
     for (const event of envelope.events as ReceivedEvent[]) {
       const day = Math.floor(event.event_ts_ms / day_ms)
-      const candidate = { ...event, install: envelope.install_uuid, day, partition, offset }
+      const { install_uuid: install, received_at_ms } = envelope
+      const candidate = { ...event, install, day, partition, offset, received_at_ms }
       if (!counted.some((other) => areOne(other, candidate))) counted.push(candidate)
     }
   }
@@ -55,14 +61,43 @@ function areOne(a: CountedEvent, b: CountedEvent): boolean {
 const isInstall = ({ event_name, props }: ReceivedEvent): boolean =>
   event_name === 'app_install' && (props as Record<string, unknown> | null)?.identity_migration !== true
 
+/**
+ * Whose money stands in `revenue_raw_v1`, and which of it is taken back: of the events with one transaction the first
+ * of each partition, and of those all but the first to be received.
+ */
+export function countedMoney(events: readonly CountedEvent[]) {
+  const paid = events.filter(({ revenue }) => typeof revenue === 'number')
+  const same = (a: CountedEvent, b: CountedEvent) =>
+    Boolean(a.transaction_id) && a.transaction_id === b.transaction_id && a.event_name === b.event_name
+  const gross = paid.filter(
+    (event) =>
+      !paid.some((other) => same(event, other) && other.partition === event.partition && isBefore(other, event)),
+  )
+  function isBefore(a: CountedEvent, b: CountedEvent) {
+    return a.offset < b.offset || (a.offset === b.offset && paid.indexOf(a) < paid.indexOf(b))
+  }
+  const later = (a: CountedEvent, b: CountedEvent) => a.received_at_ms - b.received_at_ms || a.partition - b.partition
+  return {
+    gross,
+    cancelled: gross.filter((event) => gross.some((other) => same(event, other) && later(event, other) > 0)),
+  }
+}
+
 /** What every table must hold for these events. */
 export function modelTables(events: readonly CountedEvent[]) {
+  const { gross, cancelled } = countedMoney(events)
+  const identities = new Map<string, number>()
+  for (const { install, user_id, event_ts_ms } of events.filter(({ user_id }) => Boolean(user_id))) {
+    const key = `${install} ${user_id}`
+    identities.set(key, Math.min(event_ts_ms, identities.get(key) ?? Number.POSITIVE_INFINITY))
+  }
   const rows = (lines: string[]) => lines.toSorted()
   const sums = new Map<string, { events: number; micros: number; installs: Set<string> }>()
   const activity = new Map<string, { min: number; max: number }>()
   for (const event of events) {
     const name = `${event.day} ${event.event_name}`
-    const money = moneyOf(event)
+    const { micros, currency } = moneyOf(event)
+    const money = { micros: gross.includes(event) ? micros : 0, currency }
     for (const key of [name, `${name} ${money.currency}`]) {
       const sum = sums.get(key) ?? { events: 0, micros: 0, installs: new Set() }
       sums.set(key, {
@@ -84,8 +119,19 @@ export function modelTables(events: readonly CountedEvent[]) {
     keys: rows(events.map((e) => `${isInstall(e) ? 0 : e.day} ${e.partition}:${e.offset}`)),
     per_day: rows(byCurrency.map(([key, { events, micros }]) => `${key} ${events} ${micros}`)),
     installs_per_day: rows(byName.map(([key, { installs }]) => `${key} ${installs.size}`)),
+    revenue: rows(gross.map(moneyLine)),
+    cancelled: rows(cancelled.map(moneyLine)),
+    transactions: rows(
+      gross.filter(({ transaction_id }) => transaction_id).map((e) => `${e.day} ${e.partition}:${e.offset}`),
+    ),
+    identities: rows([...identities].map(([key, since_ms]) => `${key} ${since_ms}`)),
     activity: rows([...activity].map(([key, { min, max }]) => `${key} ${min} ${max}`)),
   }
+}
+
+function moneyLine(event: CountedEvent) {
+  const { micros, currency } = moneyOf(event)
+  return `${event.install} ${event.event_ts_ms} ${event.event_name} ${currency} ${micros} ${event.partition}:${event.offset}`
 }
 
 function moneyOf({ event_name, revenue, currency }: ReceivedEvent) {
@@ -94,8 +140,16 @@ function moneyOf({ event_name, revenue, currency }: ReceivedEvent) {
   return { micros: event_name === 'purchase_refunded' ? -micros : micros, currency: currency === null ? 'USD' : 'EUR' }
 }
 
+const moneyLineSql = `concat(install_uuid, ' ', toString(ts_ms), ' ', event_name, ' ', currency, ' ', toString(amount_micros), ' ', toString(partition), ':', toString(offset))`
+
 /** The same of the real tables. */
 export const tableQueries = {
+  revenue: `SELECT ${moneyLineSql} AS line FROM revenue_raw_v1 WHERE app_id = {app_id:String}`,
+  cancelled: `SELECT ${moneyLineSql} AS line FROM revenue_cancelled_v1 FINAL WHERE app_id = {app_id:String}`,
+  transactions: `SELECT concat(toString(toUInt32(day)), ' ', toString(partition), ':', toString(offset)) AS line
+    FROM transaction_keys_v1 WHERE app_id = {app_id:String}`,
+  identities: `SELECT concat(install_uuid, ' ', user_id, ' ', toString(min(since_ms))) AS line
+    FROM identities_v1 WHERE app_id = {app_id:String} GROUP BY install_uuid, user_id`,
   raw: `SELECT concat(install_uuid, ' ', event_id, ' ', event_name, ' ', toString(ts_ms), ' ', toString(partition), ':', toString(offset)) AS line
     FROM events_raw_v1 WHERE app_id = {app_id:String}`,
   keys: `SELECT concat(toString(toUInt32(key_day)), ' ', toString(partition), ':', toString(offset)) AS line

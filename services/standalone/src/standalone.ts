@@ -7,6 +7,7 @@ import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { eventWriter } from '@tributary/event-writer/event-writer'
+import { startSweep } from '@tributary/event-writer/start-sweep'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
@@ -42,6 +43,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
     const running = await runConsumer({ broker, consumer, generation: '1', logger, registry, now })
     onClose(consumer.name, () => running.close())
   }
+  startSweep(clickhouse, service)
 
   const gateway_id = randomBytes(4).toString('hex')
   const groupCommit = createGroupCommit({

@@ -1,0 +1,11 @@
+-- Which users an install has had, and since when.
+CREATE TABLE IF NOT EXISTS identities_v1 {{on_cluster}}
+(
+    app_id        LowCardinality(String) COMMENT 'app that the install belongs to',
+    install_uuid  String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    user_id       String COMMENT 'user id of the customer' CODEC(ZSTD(1)),
+    since_ms      SimpleAggregateFunction(min, Int64) COMMENT 'time of the first event with this user id, Unix epoch milliseconds' CODEC(ZSTD(1))
+)
+ENGINE = {{replicated}}AggregatingMergeTree
+ORDER BY (app_id, install_uuid, user_id)
+SETTINGS {{dedupe_window}}

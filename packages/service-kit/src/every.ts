@@ -1,0 +1,47 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { Counter, type Registry } from 'prom-client'
+
+export interface EveryOptions {
+  /** For log lines and metrics. */
+  name: string
+  /** From the end of a run to the beginning of the next. */
+  pause_ms: number
+  logger: Logger
+  registry: Registry
+  work(): Promise<unknown>
+}
+
+/**
+ * Does the work at once and then again and again until it is closed, never twice at the same time. A run that fails is
+ * logged and counted, and the next one comes as if it had not. Closing lets the run in hand end.
+ */
+export function every({ name, pause_ms, logger, registry, work }: EveryOptions): { close(): Promise<void> } {
+  const stop = new AbortController()
+  const runs = jobRuns(registry)
+  const running = (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        await work()
+        runs.inc({ job: name, result: 'ok' })
+      } catch (err) {
+        runs.inc({ job: name, result: 'failure' })
+        logger.warn({ err, job: name }, 'job failed, will be tried again')
+      }
+      await pause(pause_ms, undefined, { signal: stop.signal }).catch(() => {})
+    }
+  })()
+  return {
+    async close() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+function jobRuns(registry: Registry): Counter {
+  const name = 'tributary_job_runs_total'
+  const known = registry.getSingleMetric(name) as Counter | undefined
+  const help = 'Runs of periodic jobs.'
+  return known ?? new Counter({ name, help, labelNames: ['job', 'result'], registers: [registry] })
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import {
+  findTransactionClaims,
+  selectTransactions,
+  type TransactionAsk,
+  type TransactionClaim,
+  transactionOf,
+} from '@tributary/clickhouse/transaction-keys'
+import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
+
+type Position = Pick<TransactionClaim, 'topic' | 'partition' | 'offset'>
+type Claimed = TransactionAsk & Position
+
+/**
+ * Of several claims on one of the transactions, takes back the money of all but the one received first (decisions.md
+ * "Money once"), and gives back how many. May be called at any time, by any number of processes:
+ * `revenue_cancelled_v1` is a set, and a claim that has another before it has one for ever.
+ */
+export async function cancelLaterClaims(clickhouse: Clickhouse, asks: readonly TransactionAsk[]): Promise<number> {
+  const later = laterClaims(await findTransactionClaims(clickhouse, asks))
+  if (later.length === 0) return 0
+  const open = new Map(later.map((claim) => [claimOf(claim), claim]))
+  // These tables have no order by transaction: the days bound what is read.
+  const days = new Set(later.map(({ day }) => day))
+  const done = await selectTransactions<RevenueRow>(clickhouse, later, 'revenue_cancelled_v1', revenueRowColumns, days)
+  for (const row of done) open.delete(claimOf(row))
+  const asked = [...open.values()]
+  const found = await selectTransactions<RevenueRow>(clickhouse, asked, 'revenue_raw_v1', revenueRowColumns, days)
+  // A claim has its money there, unless its install was erased.
+  const rows = found.filter((row) => open.has(claimOf(row)))
+  if (rows.length > 0) await cancel(clickhouse, rows)
+  return rows.length
+}
+
+/** All claims but the first of each transaction, in one order for everybody: received time, then log position. */
+export function laterClaims(claims: readonly TransactionClaim[]): TransactionClaim[] {
+  const first = new Map<string, TransactionClaim>()
+  for (const claim of claims) {
+    const transaction = transactionOf(claim)
+    const other = first.get(transaction)
+    if (other === undefined || byArrival(claim, other) < 0) first.set(transaction, claim)
+  }
+  return claims.filter((claim) => first.get(transactionOf(claim)) !== claim)
+}
+
+const byArrival = (a: TransactionClaim, b: TransactionClaim): number =>
+  a.received_at_ms - b.received_at_ms ||
+  (a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : 0) ||
+  a.partition - b.partition ||
+  a.offset - b.offset
+
+const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
+
+async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[]): Promise<void> {
+  const lines = rows.map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
+  const text = lines.toSorted().join('\n')
+  const token = `revenue_cancelled_v1/${createHash('sha256').update(text).digest('hex')}`
+  await clickhouse.insert({ table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: text, token })
+}
