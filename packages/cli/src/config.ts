@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readSettings } from '@tributary/service-kit/read-settings'
-import { settings } from '@tributary/service-kit/settings'
+import { readSettings, type Settings } from '@tributary/service-kit/read-settings'
+import { type SettingName, settings } from '@tributary/service-kit/settings'
 import { CliError } from './errors.ts'
 
 export interface CliConfig {
@@ -9,17 +9,41 @@ export interface CliConfig {
   url: string
   data_dir: string
   admin_token: string | undefined
+  /** Which engines are servers; the others are in the data folder. */
+  servers: Record<'log' | 'clickhouse' | 'postgres' | 'counters' | 'audit', boolean>
 }
 
-/** What the commands need of the environment (commands.md "Settings"). Throws CliError `bad_settings`. */
+/** What the commands need of the environment (commands.md "Settings"). Throws `StartRefused`. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
-  const read = readSettings(env, ['TRIBUTARY_DATA_DIR', 'TRIBUTARY_ADMIN_TOKEN'])
-  const given = env.TRIBUTARY_URL || 'http://127.0.0.1:8080'
-  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
-    throw new CliError('bad_settings', 'TRIBUTARY_URL is no http or https address.')
+  const read = readSettings(env, [
+    'TRIBUTARY_URL',
+    'TRIBUTARY_DATA_DIR',
+    'TRIBUTARY_ADMIN_TOKEN',
+    'TRIBUTARY_KAFKA_BROKERS',
+    'TRIBUTARY_CLICKHOUSE_URL',
+    'TRIBUTARY_POSTGRES_URL',
+    'TRIBUTARY_REDIS_URL',
+    'TRIBUTARY_S3_BUCKET',
+  ])
+  return {
+    url: read.TRIBUTARY_URL.replace(/\/+$/, ''),
+    data_dir: read.TRIBUTARY_DATA_DIR,
+    admin_token: read.TRIBUTARY_ADMIN_TOKEN,
+    servers: {
+      log: read.TRIBUTARY_KAFKA_BROKERS !== undefined,
+      clickhouse: read.TRIBUTARY_CLICKHOUSE_URL !== undefined,
+      postgres: read.TRIBUTARY_POSTGRES_URL !== undefined,
+      counters: read.TRIBUTARY_REDIS_URL !== undefined,
+      audit: read.TRIBUTARY_S3_BUCKET !== undefined,
+    },
   }
-  return { url: given.replace(/\/+$/, ''), data_dir: read.TRIBUTARY_DATA_DIR, admin_token: read.TRIBUTARY_ADMIN_TOKEN }
 }
+
+/** Settings of the engines that a command opens itself. Throws `StartRefused`. */
+export const readEngineSettings = <Name extends SettingName, Required extends SettingName>(
+  names: readonly Name[],
+  required: readonly Required[],
+): Settings<Name, Required> => readSettings(process.env, names, required)
 
 /** The token of the admin API: the setting, else the file that standalone wrote. Throws CliError `no_admin_token`. */
 export async function findAdminToken(config: CliConfig): Promise<string> {
@@ -41,13 +65,6 @@ export interface ShownSetting {
   value: string | null
 }
 
-const cli_only: ShownSetting = {
-  name: 'TRIBUTARY_URL',
-  meaning: 'where the tributary command finds the service',
-  default: 'http://127.0.0.1:8080',
-  value: null,
-}
-
 function mask(value: string, secret: 'whole' | 'password' | undefined): string {
   if (secret === 'whole') return '********'
   if (secret === 'password') return value.replaceAll(/(\/\/[^:/@,]*):[^@,]*@/g, '$1:********@')
@@ -60,5 +77,5 @@ export function listSettings(env: NodeJS.ProcessEnv = process.env): ShownSetting
     const value = env[name] || null
     return { name, meaning, default: default_text, value: value === null ? null : mask(value, rest.secret) }
   })
-  return [...shown, { ...cli_only, value: env.TRIBUTARY_URL || null }].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return shown.sort((a, b) => (a.name < b.name ? -1 : 1))
 }

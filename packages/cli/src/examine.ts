@@ -1,38 +1,48 @@
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { type Check, check_ms_max, failed, passed } from './check.ts'
 import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
 import { type Answer, request } from './http.ts'
-
-export interface Check {
-  name: string
-  ok: boolean
-  /** What is there, in words. */
-  found: string
-  /** What to do about it; null when it is well. */
-  mend: string | null
-}
 
 const free_bytes_min = 2 * 1024 ** 3
 /** The Date header has whole seconds; a client's clock matters in the corrections of `sent_at_ms`. */
 const clock_skew_ms_max = 5000
 
-/** Looks at this machine and at the service, one check after the other; never throws for what it finds. */
+/**
+ * Looks at this machine, at the servers that the settings name and at the service; never throws for what it finds. The
+ * data folder counts only when something is embedded.
+ */
 export async function examine(): Promise<Check[]> {
-  const config = readConfig()
-  const folder = resolve(config.data_dir)
-  const health = await request(`${config.url}/health`).catch((error: unknown) => {
-    if (error instanceof CliError) return error
-    throw error
-  })
-  const local = [nodeCheck(), await folderCheck(folder), await tokenCheck(folder), await diskCheck(folder)]
-  if (health instanceof CliError) return [...local, failed('service', health.message, startIt(config.url))]
-  return [...local, ...serviceChecks(config.url, health), clockCheck(health)]
+  const { data_dir, servers, url } = readConfig()
+  const folder = resolve(data_dir)
+  const embedded = Object.values(servers).includes(false)
+  const [onFolder, onServers, onService] = await Promise.all([
+    embedded ? [await folderCheck(folder), await diskCheck(folder)] : [],
+    examineServers(servers),
+    examineService(url),
+  ])
+  return [nodeCheck(), await tokenCheck(folder), ...onFolder, ...onServers, ...onService]
 }
 
-const passed = (name: string, found: string): Check => ({ name, ok: true, found, mend: null })
-const failed = (name: string, found: string, mend: string): Check => ({ name, ok: false, found, mend })
+async function examineServers(servers: Record<string, boolean>): Promise<Check[]> {
+  if (!Object.values(servers).includes(true)) return []
+  // Loaded here: the clients of all engines take most of a second.
+  const { examineEngines } = await import('./examine-engines.ts')
+  return examineEngines()
+}
+
+async function examineService(url: string): Promise<Check[]> {
+  try {
+    const health = await request(`${url}/health`, { signal: AbortSignal.timeout(check_ms_max) })
+    return [...serviceChecks(url, health), clockCheck(health)]
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return [failed('service', error.message, startIt(url))]
+  }
+}
+
 const startIt = (url: string) => `Start it with npm start, or set TRIBUTARY_URL if it is not at ${url}.`
 
 function nodeCheck(): Check {

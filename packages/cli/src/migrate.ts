@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
 import { createLogger } from '@tributary/service-kit/logger'
 import { StartRefused } from '@tributary/service-kit/run-service'
+import { readConfig } from './config.ts'
 import { CliError } from './errors.ts'
 
 /** Names of the migrations that ran, or would run. */
@@ -11,20 +12,28 @@ export interface Migrated {
   clickhouse: string[]
 }
 
-/** Migrates the embedded engines of a data folder. Throws CliError `no_data_folder` or `data_folder_in_use`. */
-export async function migrate(data_dir: string, dryRun: boolean): Promise<Migrated> {
+/**
+ * Migrates the servers that the settings name, and the embedded engines of the data folder for the rest. Throws CliError
+ * `no_data_folder` or `data_folder_in_use`, `StartRefused` for a server that can't be used.
+ */
+export async function migrate(dryRun: boolean): Promise<Migrated> {
+  const { data_dir, servers } = readConfig()
   const folder = resolve(data_dir)
-  if (!existsSync(folder))
-    throw new CliError('no_data_folder', `There is no ${folder} yet; the first npm start makes it.`)
-  const lock = takeLock(folder)
+  const lock = servers.postgres && servers.clickhouse ? null : takeLock(folder)
   try {
-    return { postgres: await migratePostgresIn(folder, dryRun), clickhouse: await migrateClickhouseIn(folder, dryRun) }
+    const { migrateClickhouseServer, migratePostgresServer } = await import('./migrate-servers.ts')
+    return {
+      postgres: await (servers.postgres ? migratePostgresServer(dryRun) : migratePostgresIn(folder, dryRun)),
+      clickhouse: await (servers.clickhouse ? migrateClickhouseServer(dryRun) : migrateClickhouseIn(folder, dryRun)),
+    }
   } finally {
-    lock.release()
+    lock?.release()
   }
 }
 
 function takeLock(folder: string) {
+  if (!existsSync(folder))
+    throw new CliError('no_data_folder', `There is no ${folder} yet; the first npm start makes it.`)
   try {
     return lockDataDir(folder)
   } catch (error) {

@@ -1,3 +1,4 @@
+import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
 import { StartRefused } from '@tributary/service-kit/run-service'
 import { Command, CommanderError } from 'commander'
 import { appCommands } from './commands/app.ts'
@@ -10,6 +11,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { reportCommands } from './commands/reports.ts'
 import { sendCommand } from './commands/send.ts'
 import { statusCommand } from './commands/status.ts'
+import { topicsCommands } from './commands/topics.ts'
 import { CliError, usageError } from './errors.ts'
 
 const groups = [
@@ -21,6 +23,7 @@ const groups = [
   backfillCommand,
   reportCommands,
   configCommand,
+  topicsCommands,
   migrateCommand,
   doctorCommand,
 ]
@@ -54,6 +57,7 @@ function prepare(command: Command): void {
 function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error
   if (error instanceof CommanderError) return usageError(usageMessage(error))
+  if (error instanceof EngineRefused) return new CliError('engine_unusable', error.message)
   if (error instanceof StartRefused) return new CliError('bad_settings', error.message)
   const { code, message, path } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' && path !== undefined) return new CliError('file_not_found', `There is no file ${path}.`)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import type { Check } from '../check.ts'
 import { CliError } from '../errors.ts'
-import { type Check, examine } from '../examine.ts'
+import { examine } from '../examine.ts'
 import { print } from '../output.ts'
 
 /** `doctor`. */

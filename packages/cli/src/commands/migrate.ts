@@ -1,22 +1,22 @@
 import type { Command } from 'commander'
-import { readConfig } from '../config.ts'
 import { type Migrated, migrate } from '../migrate.ts'
 import { print } from '../output.ts'
 
 const help = `
-Brings PostgreSQL and ClickHouse of the data folder to the schema of this version. npm start does so by itself; this is
-for looking first (--dry-run) or for migrating apart. The service must not run on the folder meanwhile.
+Brings PostgreSQL and ClickHouse to the schema of this version: the server that TRIBUTARY_POSTGRES_URL or
+TRIBUTARY_CLICKHOUSE_URL names, else the engine of the data folder. npm start does the latter by itself; the service must
+not run on the folder meanwhile. Servers are only ever migrated from here.
 --json: {dry_run, postgres: [names], clickhouse: [names]}`
 
 /** `migrate [--dry-run]`. */
 export function migrateCommand(program: Command): void {
   program
     .command('migrate')
-    .description('bring the databases of the data folder to the schema of this version')
+    .description('bring PostgreSQL and ClickHouse to the schema of this version')
     .option('--dry-run', 'only say which migrations would run')
     .addHelpText('after', help)
     .action(async ({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) => {
-      const migrated = await migrate(readConfig().data_dir, dryRun)
+      const migrated = await migrate(dryRun)
       const answer = { dry_run: dryRun, ...migrated }
       print({ json }, answer, describe(migrated, dryRun ? 'would run' : 'ran'))
     })

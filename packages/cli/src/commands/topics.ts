@@ -1,0 +1,34 @@
+import type { AppliedTopics } from '@tributary/broker/broker'
+import type { Command } from 'commander'
+import { print } from '../output.ts'
+
+const help = `
+Makes what is missing on TRIBUTARY_KAFKA_BROKERS: partitions and retention as this version has them, copies as
+TRIBUTARY_KAFKA_REPLICATION_FACTOR and TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS say. Settings that differ are brought to that;
+other settings of a topic stay as they are.
+--json: {dry_run, created: [names], changed: [{topic, setting, from, to}], unchanged: [names]}`
+
+/** `topics apply [--dry-run]`. */
+export function topicsCommands(program: Command): void {
+  program
+    .command('topics')
+    .description('the topics of Kafka')
+    .command('apply')
+    .description('make the topics of this version, and bring their settings to what they should be')
+    .option('--dry-run', 'only say what would be done')
+    .addHelpText('after', help)
+    .action(async ({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) => {
+      // Loaded here: no other command should wait for a Kafka client.
+      const { applyAllTopics } = await import('../topics.ts')
+      const applied = await applyAllTopics(dryRun)
+      print({ json }, { dry_run: dryRun, ...applied }, describe(applied, dryRun ? 'would be ' : ''))
+    })
+}
+
+function describe({ created, changed, unchanged }: AppliedTopics, would: string): string {
+  return [
+    ...created.map((name) => `${name}  ${would}created`),
+    ...changed.map(({ topic, setting, from, to }) => `${topic}  ${would}changed  ${setting} from ${from} to ${to}`),
+    ...unchanged.map((name) => `${name}  is as it should be`),
+  ].join('\n')
+}
