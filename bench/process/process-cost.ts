@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs'
+
+/** Of Linux on every architecture that Node runs on. */
+const clock_ticks_per_second = 100
+
+/** CPU seconds of a process since its start, all threads, user and system (`/proc/PID/stat`). */
+export function cpuSeconds(pid: number): number {
+  // The name of the program, in parentheses, may hold anything; utime and stime are the 12th and 13th field behind it.
+  const [, fields = ''] = /\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+  const [utime, stime] = fields.split(' ').slice(11, 13)
+  return (Number(utime) + Number(stime)) / clock_ticks_per_second
+}
+
+/** Resident memory of a process now, MB. */
+export function residentMegabytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Math.round(Number(kilobytes) / 1024)
+}

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Broker } from '@tributary/broker/broker'
+import { openEmbeddedBroker } from '@tributary/broker/embedded'
+import { openKafkaBroker } from '@tributary/broker/kafka'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
+import { openClickhouseServer } from '@tributary/clickhouse/server'
+import { pino } from 'pino'
+import { openEngine } from '../../infra/engines/open-engine.ts'
+
+export interface WriterEngines {
+  clickhouse: Clickhouse
+  broker: Broker
+  /** Closes both and deletes their data. */
+  close(): Promise<void>
+}
+
+/** Log and ClickHouse inside this process. */
+export async function openEmbedded(partitions: number): Promise<WriterEngines> {
+  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-writer-'))
+  const clickhouse = await openEmbeddedClickhouse({ data_dir: join(data_dir, 'clickhouse') })
+  const broker = await openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions })
+  return {
+    clickhouse,
+    broker,
+    async close() {
+      await broker.close()
+      await clickhouse.close()
+      rmSync(data_dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Real Kafka, and the engine of ClickHouse behind its HTTP protocol: what this process costs is the writer alone. */
+export async function openServers(): Promise<WriterEngines> {
+  const [kafka, server] = await Promise.all([openEngine('kafka'), openEngine('clickhouse')])
+  const logger = pino({ level: 'warn' })
+  const broker = await openKafkaBroker({
+    ...{ brokers: [kafka.url], client_id: 'bench', logger },
+    ...{ linger_ms: 5, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 },
+  })
+  const clickhouse = await openClickhouseServer({
+    ...{ url: server.url, logger, max_open_connections: 16, connect_timeout_ms: 2000, query_timeout_ms: 120_000 },
+  })
+  return {
+    clickhouse,
+    broker,
+    async close() {
+      await broker.close()
+      await clickhouse.close()
+      await Promise.all([kafka.stop(), server.stop()])
+    },
+  }
+}
