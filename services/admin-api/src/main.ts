@@ -4,7 +4,7 @@ import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/
 import { openKafka } from '@tributary/service-kit/engines/kafka'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
-import { repeat } from '@tributary/service-kit/repeat'
+import { every } from '@tributary/service-kit/every'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
 import { systemStatus } from '@tributary/service-kit/system-status'
@@ -26,8 +26,8 @@ async function start(config: Config, service: Service) {
   await Promise.all([requirePostgresSchema(pool), requireClickhouseSchema(clickhouse)])
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN
-  const reconciling = repeat({
-    ...{ name: 'reconcile-quota', pause_ms: reconcile_pause_ms, logger },
+  const reconciling = every({
+    ...{ name: 'quota_reconciliation', pause_ms: reconcile_pause_ms, logger, registry },
     work: () => reconcileQuota({ pool, clickhouse, keyValue, now }),
   })
   onClose('reconcile-quota', () => reconciling.close())

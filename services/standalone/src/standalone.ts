@@ -14,7 +14,7 @@ import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
-import { repeat } from '@tributary/service-kit/repeat'
+import { every } from '@tributary/service-kit/every'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import type { Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -55,8 +55,8 @@ export async function startStandalone(config: Config, service: Service, say: (li
   })
   onClose('audit groups', () => groupCommit.close())
 
-  const reconciling = repeat({
-    ...{ name: 'reconcile-quota', pause_ms: reconcile_pause_ms, logger },
+  const reconciling = every({
+    ...{ name: 'quota_reconciliation', pause_ms: reconcile_pause_ms, logger, registry },
     work: () => reconcileQuota({ pool, clickhouse, keyValue, now }),
   })
   onClose('reconcile-quota', () => reconciling.close())
