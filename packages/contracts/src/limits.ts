@@ -35,6 +35,26 @@ export const limits = {
   /** Per server key, S2S and reports together, in any `key_requests_window_ms` (interface.md "Limits"). */
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
+  /** Connections of one process; more are closed at once. */
+  connections_max: 10_000,
+  /** Of one request, all of its headers; more are 431. */
+  header_bytes_max: 16 * 1024,
+  /** Header lines of one request; more are 431. */
+  headers_max: 100,
+  /** From the first byte of a request to the last of its headers; late ones are 408. */
+  headers_wait_ms_max: 10_000,
+  /** From the first byte of a request to the last of its body; late ones are 408. */
+  request_wait_ms_max: 30_000,
+  /** A connection on which nothing moves while a request is under way. */
+  silence_ms_max: 30_000,
+  /** A connection between two requests: longer than load balancers keep theirs, which is mostly 60 s. */
+  keep_alive_ms: 75_000,
+  /** How often late requests are looked for. */
+  lateness_check_ms: 2000,
+  /** What a process that stops waits for requests under way, before it closes their connections. */
+  drain_ms_max: 10_000,
+  /** `POST /admin/api/v1/fx-rates`; the ECB's whole history since 1999 is 2 MB. */
+  fx_csv_bytes_max: 8 * 1024 * 1024,
   report_window_days_max: 365,
   report_limit_max: 1000,
   report_limit_default: 100,

@@ -1,13 +1,37 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { CodedError, type ErrorBody, type ErrorCode } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
+import { clientAddress } from './client-address.ts'
+import { refuseConnection } from './refuse-connection.ts'
 
 export interface HttpAppOptions {
   logger: Logger
   /** Addresses or CIDR ranges whose `X-Forwarded-For` is believed; none by default. */
   trusted_proxies?: readonly string[]
+  /** Other patience with clients than `limits`, for tests. */
+  patience?: Partial<Patience>
+}
+
+/** How many clients there may be, and how long each may take; see `limits`. */
+interface Patience {
+  connections_max: number
+  headers_wait_ms_max: number
+  request_wait_ms_max: number
+  silence_ms_max: number
+  keep_alive_ms: number
+  lateness_check_ms: number
+  drain_ms_max: number
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Address of the client, behind trusted proxies too; `request.ip` is only the other end of the connection. */
+    client_ip: string
+  }
 }
 
 const requestIdShape = /^[\x21-\x7e]{1,128}$/
@@ -16,19 +40,26 @@ const requestIdShape = /^[\x21-\x7e]{1,128}$/
  * An HTTP app with the defaults of every surface: request ids, coded JSON errors, 404 and 405, explicit timeouts.
  * Bodies come as a Buffer in `request.body` (undefined without one): signatures are checked over exact bytes.
  */
-export function createHttpApp({ logger, trusted_proxies = [] }: HttpAppOptions): FastifyInstance {
+export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAppOptions): FastifyInstance {
+  const waits = { ...limits, ...patience }
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: trusted_proxies.length > 0 ? [...trusted_proxies] : false,
+    trustProxy: false, // `client_ip` knows better
     genReqId: (request) => {
       const given = request.headers['x-request-id']
       return typeof given === 'string' && requestIdShape.test(given) ? given : randomUUID()
     },
     exposeHeadRoutes: false,
-    connectionTimeout: 30_000,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 75_000,
+    connectionTimeout: waits.silence_ms_max,
+    requestTimeout: waits.request_wait_ms_max,
+    keepAliveTimeout: waits.keep_alive_ms,
+    http: {
+      headersTimeout: waits.headers_wait_ms_max,
+      connectionsCheckingInterval: waits.lateness_check_ms,
+      maxHeaderSize: limits.header_bytes_max,
+    },
+    clientErrorHandler: refuseConnection,
     bodyLimit: 64 * 1024,
     return503OnClosing: true,
     forceCloseConnections: 'idle',
@@ -37,6 +68,15 @@ export function createHttpApp({ logger, trusted_proxies = [] }: HttpAppOptions):
       reply.status(404).send(errorBody('not_found', request.id))
     },
   }) as unknown as FastifyInstance
+  app.server.maxConnections = waits.connections_max
+  app.server.maxHeadersCount = limits.headers_max
+  closeInTime(app, waits.drain_ms_max)
+  const addressOf = clientAddress(trusted_proxies)
+  app.decorateRequest('client_ip', {
+    getter() {
+      return addressOf(this.socket.remoteAddress, this.headers['x-forwarded-for'])
+    },
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', (request, reply, done) => {
@@ -51,7 +91,9 @@ export function createHttpApp({ logger, trusted_proxies = [] }: HttpAppOptions):
   })
   app.setErrorHandler((error: FastifyError | CodedError, request, reply) => {
     const coded = toCodedError(error)
-    if (coded.status >= 500) logger.error({ err: error, request_id: request.id, url: request.url }, 'request failed')
+    // Without a cause nothing failed: requests beyond what can be done are refused, and a line each would be more work.
+    if (coded.status >= 500 && coded.cause !== undefined)
+      logger.error({ err: error, request_id: request.id, url: request.url }, 'request failed')
     for (const [name, value] of Object.entries(coded.headers)) reply.header(name, value)
     const body = errorBody(coded.code, request.id, coded.field, coded.message)
     return reply.status(coded.status).type('application/json; charset=utf-8').send(body)
@@ -90,6 +132,22 @@ function toCodedError(error: FastifyError | CodedError): CodedError {
     return new CodedError('bad_json', { message: 'The request body could not be read.', cause: error })
   }
   return new CodedError('internal_error', { cause: error })
+}
+
+/**
+ * A server that closes looks for late clients no more, and takes a connection that never said anything for a request
+ * under way: those are closed at once, requests that do not end in time with them.
+ */
+function closeInTime(app: FastifyInstance, drain_ms_max: number): void {
+  const sockets = new Set<Socket>()
+  app.server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  app.addHook('preClose', async () => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    setTimeout(() => app.server.closeAllConnections(), drain_ms_max).unref()
+  })
 }
 
 /** Remembers every route, so that a known path with another method answers 405 and not 404. */

@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import { appRoutes } from './app-routes.ts'
 import { companyRoutes } from './company-routes.ts'
+import { fxRoutes } from './fx-routes.ts'
 import { requireAdmin } from './require-admin.ts'
 import { serverKeyRoutes } from './server-key-routes.ts'
 import { statusRoute } from './status-route.ts'
@@ -40,7 +41,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
   return async (outer) => {
     const routes: FastifyPluginAsync = async (app) => {
       app.addHook('onRoute', (route) => {
-        route.bodyLimit = body_bytes_max
+        route.bodyLimit ??= body_bytes_max
       })
       app.addHook('onRequest', requireAdmin(admin_token))
       app.setErrorHandler((error) => {
@@ -51,13 +52,14 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       app.addHook('onResponse', async (request, reply) => {
         const route = `${request.method} ${request.routeOptions.url}`
         requests.inc({ route, status: reply.statusCode })
-        const { id: request_id, ip } = request
+        const { id: request_id, client_ip: ip } = request
         logger.info({ request_id, route, ip, status: reply.statusCode, elapsed_ms: reply.elapsedTime }, 'admin request')
       })
       companyRoutes(app, deps)
       usageRoute(app, deps)
       appRoutes(app, deps)
       serverKeyRoutes(app, deps)
+      fxRoutes(app, deps)
       statusRoute(app, deps)
     }
     await outer.register(routes, { prefix: '/admin/api/v1' })

@@ -14,7 +14,7 @@ export function requestFacts(request: FastifyRequest, received_at_ms: number): R
   const { headers } = request
   return {
     received_at_ms,
-    ip: request.ip ?? '',
+    ip: request.client_ip,
     user_agent: headerText(headers['user-agent']),
     sdk: headerText(headers['x-service-sdk']),
     sdk_platform: headerText(headers['x-service-platform']),

@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { createHttpApp } from '@tributary/service-kit/http'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { afterEach, describe, expect, test } from 'vitest'
+
+const logger = pino({ level: 'silent' })
+const patience = {
+  headers_wait_ms_max: 200,
+  request_wait_ms_max: 400,
+  silence_ms_max: 300,
+  keep_alive_ms: 200,
+  lateness_check_ms: 50,
+}
+/** Far beyond every wait above, far below the library's own. */
+const late_ms = 5000
+
+let app: FastifyInstance
+/** Requests whose headers are read. */
+let begun = 0
+afterEach(() => app.close())
+
+async function listen(options: Omit<Parameters<typeof createHttpApp>[0], 'logger'> = {}) {
+  app = createHttpApp({ logger, ...options })
+  begun = 0
+  app.addHook('onRequest', async () => {
+    begun += 1
+  })
+  app.post('/body', async (request) => ({ bytes: (request.body as Buffer | undefined)?.length ?? 0 }))
+  app.get('/who', async (request) => ({ client_ip: request.client_ip, headers: Object.keys(request.headers).length }))
+  await app.listen({ port: 0, host: '127.0.0.1' })
+}
+
+async function open(first = ''): Promise<Socket & { answer: string }> {
+  const socket = Object.assign(connect((app.server.address() as AddressInfo).port, '127.0.0.1'), { answer: '' })
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    socket.answer += text
+  })
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  if (first !== '') socket.write(first, 'latin1')
+  return socket
+}
+
+/** What came back until the server closed the connection. */
+async function untilClosed(socket: Socket & { answer: string }): Promise<string> {
+  const closed = Promise.withResolvers<void>()
+  const late = setTimeout(() => closed.reject(new Error('the connection is still open')), late_ms)
+  if (socket.closed) closed.resolve()
+  socket.once('close', closed.resolve)
+  await closed.promise.finally(() => clearTimeout(late))
+  return socket.answer
+}
+
+function drip(socket: Socket, text: string) {
+  const timer = setInterval(() => socket.write(text), 20)
+  socket.once('close', () => clearInterval(timer))
+}
+
+const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+
+describe('a slow client', () => {
+  test('that drips headers without end is answered 408 and closed', async () => {
+    await listen({ patience })
+    const socket = await open('POST /body HTTP/1.1\r\nHost: x\r\n')
+    drip(socket, 'X-Drip: 1\r\n')
+    const answer = await untilClosed(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+    expect(bodyOf(answer)).toMatchObject({ error: 'bad_json', request_id: expect.stringMatching(/./) })
+  })
+
+  test('that drips its body is answered 408 and closed', async () => {
+    await listen({ patience })
+    const socket = await open('POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n')
+    drip(socket, 'x')
+    expect(await untilClosed(socket)).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  test('that drips a chunked body is answered 408 and closed', async () => {
+    await listen({ patience })
+    const socket = await open('POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    drip(socket, '1\r\nx\r\n')
+    expect(await untilClosed(socket)).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  test('that says nothing, or stops in the middle, is closed', async () => {
+    await listen({ patience })
+    const sockets = await Promise.all([open(), open('POST'), open('POST /body HTTP/1.1\r\nContent-Length: 9\r\n\r\nx')])
+    await Promise.all(sockets.map(untilClosed))
+  })
+
+  test('is not what an ordinary one is: its connection lives on, and is closed when it rests', async () => {
+    await listen({ patience })
+    const socket = await open('GET /who HTTP/1.1\r\nHost: x\r\n\r\n')
+    while (!socket.answer.includes('client_ip')) await once(socket, 'data')
+    socket.write('GET /who HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect((await untilClosed(socket)).split('HTTP/1.1 200').length - 1).toBe(2)
+  })
+})
+
+describe('what is no request', () => {
+  test.each([
+    ['a PROXY preamble', 'PROXY TCP4 192.0.2.1 192.0.2.2 4711 80\r\nGET /who HTTP/1.1\r\nHost: x\r\n\r\n'],
+    [
+      'a PROXY preamble of version 2',
+      '\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\0\0\0\0\0\0\0\0\0\0\0\0GET /who HTTP/1.1\r\n\r\n',
+    ],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['two lengths', 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'],
+    [
+      'a length and chunks',
+      'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0',
+    ],
+  ])('%s is a 400 and closes, and nothing behind it is read', async (_what, text) => {
+    await listen()
+    const answer = await untilClosed(await open(text))
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer.split('HTTP/1.1')).toHaveLength(2)
+    expect(bodyOf(answer)).toMatchObject({ error: 'bad_json' })
+  })
+
+  test.each([
+    ['beyond 16 KiB', `X-Long: ${'x'.repeat(17 * 1024)}\r\n`],
+    ['beyond a hundred', Array.from({ length: 100 }, (_, n) => `a${n}: 1\r\n`).join('')],
+  ])('headers %s are a 431', async (_what, headers) => {
+    await listen()
+    expect(await untilClosed(await open(`GET /who HTTP/1.1\r\nHost: x\r\n${headers}\r\n`))).toMatch(/^HTTP\/1\.1 431 /)
+  })
+})
+
+test('connections beyond the most are closed at once, and there is room again when one ends', async () => {
+  await listen({ patience: { connections_max: 2 } })
+  const [first] = [await open(), await open()]
+  await untilClosed(await open('GET /who HTTP/1.1\r\nHost: x\r\n\r\n'))
+  first?.destroy()
+  await expect
+    .poll(async () => untilClosed(await open('GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')))
+    .toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('a server that stops waits neither for who never spoke nor for who does not end', async () => {
+  await listen({ patience: { drain_ms_max: 100 } })
+  const answered = await open('GET /who HTTP/1.1\r\nHost: x\r\n\r\n')
+  while (!answered.answer.includes('client_ip')) await once(answered, 'data')
+  const sockets = await Promise.all([open(), open('POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx')])
+  await expect.poll(() => begun).toBe(2)
+  const closed = Promise.all([...sockets, answered].map(untilClosed))
+  const started = performance.now()
+  await Promise.all([app.close(), closed])
+  expect(performance.now() - started).toBeLessThan(late_ms)
+})
+
+test('behind a trusted proxy a request has the address that the proxy names', async () => {
+  await listen({ trusted_proxies: ['127.0.0.0/8'] })
+  const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.5, 127.0.0.9' }
+  expect((await app.inject({ url: '/who', headers })).json().client_ip).toBe('203.0.113.5')
+})
