@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker } from '@tributary/broker/broker'
 import { openKafkaBroker } from '@tributary/broker/kafka'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -41,12 +42,12 @@ export interface Fleet {
   /** Adds a process; resolves once it is ready. */
   startGateway(options?: StartOptions): Promise<FleetProcess>
   startWriter(options?: StartOptions): Promise<FleetProcess>
-  /** Records that event-writer has not yet committed. */
-  lag(): Promise<number>
-  /** Resolves when the lag is 0; rejects after `ms_max`. */
+  /** Records of the topic, and those that event-writer has committed. */
+  progress(): Promise<{ records: number; committed: number }>
+  /** Resolves when all records are committed; rejects after `ms_max`. */
   untilWritten(ms_max?: number): Promise<void>
   /** Ends all processes and engines and deletes their data. */
-  close(): Promise<void>
+  stop(): Promise<void>
 }
 
 const forWriters = ['kafka', 'clickhouse'] as const
@@ -55,7 +56,7 @@ const forGateways = ['redis', 's3', 'postgres'] as const
 /** Starts engines, then what they need (topics, schemas, tenants), then the services. All of it ends with this process. */
 export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOptions): Promise<Fleet> {
   const closes: (() => Promise<unknown>)[] = []
-  const close = async () => {
+  const stop = async () => {
     for (const one of closes.splice(0).reverse()) await one()
   }
   try {
@@ -73,7 +74,7 @@ export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOp
     const master_key = randomBytes(32).toString('base64')
     const [tenants] = await Promise.all([
       gateways > 0 ? makeTenants(engine('postgres').url, master_key, apps) : [],
-      broker.applyTopics([topics.eventsAccepted, deadLetterTopic(topics.eventsAccepted)]),
+      broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])),
       migrateClickhouse({ clickhouse }),
     ])
     const dir = await mkdtemp(join(tmpdir(), 'tributary-fleet-'))
@@ -81,27 +82,29 @@ export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOp
     closes.push(() => reaper.close())
 
     const env = settingsOf(engines, master_key)
-    const start =
-      (service: string, into: FleetProcess[]) =>
-      async (options: StartOptions = {}) => {
-        const name = `${service}-${into.length + 1}`
-        const program = options.program ?? `services/${service}/src/main.ts`
-        const started = startFleetProcess({ name, program, env: { ...env, ...options.env }, dir, reaper })
-        into.push(await started)
-        return started
-      }
-    const lag = () => lagOf(broker)
-    const fleet: Fleet = {
-      ...{ gateways: [], writers: [], tenants, broker, clickhouse, engine, lag, close },
-      startGateway: (options) => start('ingest-gateway', fleet.gateways)(options),
-      startWriter: (options) => start('event-writer', fleet.writers)(options),
-      untilWritten: (ms_max = 60_000) => untilZero(lag, ms_max),
+    let started = 0
+    const start = async (service: string, into: FleetProcess[], options: StartOptions = {}) => {
+      started += 1
+      const name = `${started}-${service}`
+      const program = options.program ?? `services/${service}/src/main.ts`
+      const one = await startFleetProcess({ name, program, env: { ...env, ...options.env }, dir, reaper })
+      into.push(one)
+      return one
     }
-    for (let n = 0; n < gateways; n += 1) await fleet.startGateway()
-    for (let n = 0; n < writers; n += 1) await fleet.startWriter()
+    const fleet: Fleet = {
+      ...{ gateways: [], writers: [], tenants, broker, clickhouse, engine, stop },
+      startGateway: (options) => start('ingest-gateway', fleet.gateways, options),
+      startWriter: (options) => start('event-writer', fleet.writers, options),
+      progress: () => progressOf(broker),
+      untilWritten: (ms_max = 60_000) => untilWritten(broker, ms_max),
+    }
+    await Promise.all([
+      ...Array.from({ length: gateways }, () => fleet.startGateway()),
+      ...Array.from({ length: writers }, () => fleet.startWriter()),
+    ])
     return fleet
   } catch (error) {
-    await close()
+    await stop()
     throw error
   }
 }
@@ -152,16 +155,19 @@ function settingsOf(engines: Map<EngineName, OwnEngine>, master_key: string): Re
   }
 }
 
-async function lagOf(broker: Broker): Promise<number> {
+async function progressOf(broker: Broker) {
   const { name, topic } = consumers.eventWriter
   const partitions = await broker.groupOffsets(name, topic.name)
-  return partitions.reduce((sum, { committed, earliest, end }) => sum + end - (committed ?? earliest), 0)
+  return {
+    records: partitions.reduce((sum, { end }) => sum + end, 0),
+    committed: partitions.reduce((sum, { committed, earliest }) => sum + (committed ?? earliest), 0),
+  }
 }
 
-async function untilZero(lag: () => Promise<number>, ms_max: number): Promise<void> {
-  for (const deadline = Date.now() + ms_max; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
-    const left = await lag().catch(() => null)
-    if (left === 0) return
-    if (Date.now() > deadline) throw new Error(`not all was written in ${ms_max} ms, the lag is ${left}`)
+async function untilWritten(broker: Broker, ms_max: number): Promise<void> {
+  for (const deadline = Date.now() + ms_max; ; await pause(100)) {
+    const seen = await progressOf(broker).catch(() => null)
+    if (seen !== null && seen.records === seen.committed) return
+    if (Date.now() > deadline) throw new Error(`not all was written in ${ms_max} ms: ${JSON.stringify(seen)}`)
   }
 }

@@ -40,8 +40,9 @@ export function bulkRequest(tenant: FleetTenant, batches: readonly EventBatch[])
 /** What came back; null: no answer. */
 export interface Answer {
   status: number
+  /** The error code of any other answer than 200. */
+  error: string | null
   retry_after_s: number | null
-  ms: number
 }
 
 /** How long a client waits for an answer. */
@@ -49,20 +50,14 @@ const patience_ms = 15_000
 
 /** Sends once. Throws for an answer that no client should get: it would send again for ever. */
 export async function post(url: string, { path, headers, body, events }: FleetRequest): Promise<Answer | null> {
-  const started = performance.now()
-  let status: number
-  let text: string
-  let retry_after: string | null
-  try {
-    const signal = AbortSignal.timeout(patience_ms)
-    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body, signal })
-    text = await answer.text()
-    status = answer.status
-    retry_after = answer.headers.get('retry-after')
-  } catch {
-    return null
-  }
-  const wrong = status === 200 ? JSON.parse(text).accepted !== events : status < 500 && status !== 429
-  if (wrong) throw new Error(`${path} answered ${status} ${text.slice(0, 300)}`)
-  return { status, retry_after_s: retry_after === null ? null : Number(retry_after), ms: performance.now() - started }
+  const signal = AbortSignal.timeout(patience_ms)
+  const got = await fetch(`${url}${path}`, { method: 'POST', headers, body, signal })
+    .then(async (answer) => ({ answer, text: await answer.text() }))
+    .catch(() => null)
+  if (got === null) return null
+  const { status } = got.answer
+  const { accepted, error = null } = JSON.parse(got.text)
+  const wrong = status === 200 ? accepted !== events : status < 500 && status !== 429
+  if (wrong) throw new Error(`${path} answered ${status} ${got.text.slice(0, 300)}`)
+  return { status, error, retry_after_s: Number(got.answer.headers.get('retry-after')) || null }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { countLoggedEvents } from '@tributary/testkit/logged-events'
 import { isExact, type Verdict, verifyEvents } from '@tributary/testkit/verify-events'
-import { openFleet } from './fleet.ts'
+import { type Fleet, openFleet } from './fleet.ts'
 import type { FleetProcess } from './fleet-process.ts'
 import { type Freshness, watchFreshness } from './freshness.ts'
 import { type Load, startLoad } from './load.ts'
@@ -60,12 +60,12 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
     const seconds = (performance.now() - started) / 1000
     return await compare(fleet, load, freshness, kills, seconds)
   } finally {
-    await fleet.close()
+    await fleet.stop()
   }
 }
 
 async function compare(
-  { broker, clickhouse }: Pick<Awaited<ReturnType<typeof openFleet>>, 'broker' | 'clickhouse'>,
+  { broker, clickhouse }: Fleet,
   load: Load,
   freshness: Freshness,
   kills: number,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker, LogRecord } from '@tributary/broker/broker'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { topics } from '@tributary/contracts/topics'
@@ -8,7 +9,7 @@ import { installOf } from './verify-events.ts'
 export async function countLoggedEvents(broker: Broker): Promise<number> {
   const topic = topics.eventsAccepted.name
   const group = `count-${randomUUID()}`
-  const ranges = await broker.groupOffsets(group, topic)
+  const ranges = await patiently(() => broker.groupOffsets(group, topic))
   const unread = new Map(
     ranges.filter(({ earliest, end }) => earliest < end).map(({ partition, end }) => [partition, end]),
   )
@@ -34,4 +35,17 @@ function remember(events: Map<string, Set<string>>, { value }: LogRecord): void 
   const ids = events.get(install) ?? new Set()
   if (ids.size === 0) events.set(install, ids)
   for (const { event_id } of envelope.events) ids.add(String(event_id))
+}
+
+const patience_ms = 20_000
+
+/** A broker that just started loads its groups for a moment. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + patience_ms; ; await pause(100)) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    }
+  }
 }

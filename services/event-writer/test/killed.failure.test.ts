@@ -1,0 +1,24 @@
+import { isExact, verifyEvents } from '@tributary/testkit/verify-events'
+import { expect, it } from 'vitest'
+import { describeWithFleet } from '../../../infra/fleet/describe-with-fleet.ts'
+import { startFlow } from '../../../infra/fleet/flow.ts'
+
+const program = 'services/event-writer/test/crashing-main.ts'
+const steps = [1, 2, 3, 4, 5, 6]
+
+await describeWithFleet({}, (fleet) => {
+  it('holds every event exactly once after kill -9 in each of the six steps of a batch', async () => {
+    const env = (step: number) => ({ TEST_STEP: String(step), TEST_BATCH: '3' })
+    const crashing = await Promise.all(steps.map((step) => fleet.startWriter({ program, env: env(step) })))
+    const flow = startFlow(fleet.broker)
+    for (const writer of crashing) expect(await writer.exited()).toBe(null)
+    await fleet.startWriter()
+    await flow.stop()
+    await fleet.untilWritten()
+
+    const verdict = await verifyEvents(fleet.clickhouse, flow.acknowledged, [])
+    expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+    expect(verdict.in_events_raw).toBe(verdict.acknowledged)
+    expect(verdict.acknowledged).toBeGreaterThan(1000)
+  })
+})
