@@ -136,7 +136,8 @@ function toCodedError(error: FastifyError | CodedError): CodedError {
 
 /**
  * A server that closes looks for late clients no more, and takes a connection that never said anything for a request
- * under way: those are closed at once, requests that do not end in time with them.
+ * under way: those are closed at once, requests that do not end in time with them. The answer to a request under way
+ * is the last on its connection, which would else stay open for the next one and the server with it.
  */
 function closeInTime(app: FastifyInstance, drain_ms_max: number): void {
   const sockets = new Set<Socket>()
@@ -144,7 +145,13 @@ function closeInTime(app: FastifyInstance, drain_ms_max: number): void {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
+  let closing = false
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) reply.header('connection', 'close')
+    done()
+  })
   app.addHook('preClose', async () => {
+    closing = true
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     setTimeout(() => app.server.closeAllConnections(), drain_ms_max).unref()
   })

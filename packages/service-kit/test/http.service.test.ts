@@ -151,6 +151,18 @@ test('a server that stops waits neither for who never spoke nor for who does not
   expect(performance.now() - started).toBeLessThan(late_ms)
 })
 
+test('a request under way at the stop is answered, and its connection and the server close with the answer', async () => {
+  await listen()
+  const socket = await open('POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx')
+  await expect.poll(() => begun).toBe(1)
+  const started = performance.now()
+  const closed = app.close()
+  socket.write('x')
+  expect(await untilClosed(socket)).toMatch(/^HTTP\/1\.1 200 .*connection: close.*\{"bytes":2\}$/s)
+  await closed
+  expect(performance.now() - started).toBeLessThan(late_ms)
+})
+
 test('behind a trusted proxy a request has the address that the proxy names', async () => {
   await listen({ trusted_proxies: ['127.0.0.0/8'] })
   const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.5, 127.0.0.9' }
