@@ -51,6 +51,18 @@ CREATE TABLE companies (
 );
 COMMENT ON COLUMN companies.monthly_quota IS 'events per UTC month; null: unlimited';
 
+CREATE TABLE fx_rates (
+  currency text NOT NULL,
+  day date NOT NULL,
+  units_per_eur numeric NOT NULL,
+  CONSTRAINT fx_rates_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  CONSTRAINT fx_rates_pkey PRIMARY KEY (currency, day),
+  CONSTRAINT fx_rates_units_per_eur_check CHECK ((units_per_eur > (0)::numeric))
+);
+COMMENT ON TABLE fx_rates IS 'reference rates as the ECB publishes them; a later load replaces a rate';
+COMMENT ON COLUMN fx_rates.day IS 'UTC date of the rate; it holds until the next day that has one';
+COMMENT ON COLUMN fx_rates.units_per_eur IS 'units of the currency for one EUR, exactly as loaded';
+
 CREATE TABLE schema_migrations (
   version integer NOT NULL,
   file text NOT NULL,

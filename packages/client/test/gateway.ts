@@ -63,6 +63,7 @@ export async function startReportApi() {
   const app = createHttpApp({ logger })
   await app.register(
     reportApi({
+      fxRates: { find: async () => () => null },
       clickhouse: { query: async () => [] },
       credentials: memoryCredentials([tenant]),
       keyValue: memoryKeyValue(Date.now),

@@ -102,6 +102,16 @@ export type ServerKey = z.infer<typeof ServerKey>
 export const ServerKeyStatus = ServerKey.pick({ key_id: true, status: true })
 export type ServerKeyStatus = z.infer<typeof ServerKeyStatus>
 
+/** What a file of exchange rates held: `from` and `to` are its first and last day. */
+export const FxLoaded = z.object({
+  days: z.number().int(),
+  currencies: z.number().int(),
+  rates: z.number().int(),
+  from: z.iso.date(),
+  to: z.iso.date(),
+})
+export type FxLoaded = z.infer<typeof FxLoaded>
+
 export const SystemStatus = z.object({
   ready: z.boolean(),
   consumers: z.array(

@@ -12,6 +12,17 @@ export const EventsReportRow = z.object({
   revenue_usd: z.number(),
 })
 
+/** What is known of an install: `since_ms` is the time of its first event with the user id, Unix epoch ms. */
+export const InstallRecord = z.object({
+  app_id: z.string(),
+  install_uuid: z.string(),
+  /** Null while there is no install event. */
+  installed_at_ms: z.number().int().nullable(),
+  /** By `since_ms`. */
+  identities: z.array(z.object({ user_id: z.string(), since_ms: z.number().int() })),
+})
+export type InstallRecord = z.infer<typeof InstallRecord>
+
 /** `meta` of every report answer; all integers, times in Unix epoch ms. */
 export const ReportMeta = z.object({
   since_ms: z.number().int(),

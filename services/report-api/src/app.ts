@@ -1,35 +1,31 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
-import type { KeyValue } from '@tributary/key-value/key-value'
-import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
-import { bearerToken } from '@tributary/service-kit/http'
-import { createKeyRate } from '@tributary/service-kit/key-rate'
+import type { FxRates } from '@tributary/postgres/fx-rates'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { Histogram, type Registry } from 'prom-client'
+import { Counter, Histogram } from 'prom-client'
+import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
+import { installRoute } from './install-route.ts'
 import { parseParameters } from './parameters.ts'
 import type { Report } from './report.ts'
 import { eventsReport } from './reports/events.ts'
 
-export interface ReportApiDeps {
+export interface ReportApiDeps extends AuthorizeDeps {
   clickhouse: Pick<Clickhouse, 'query'>
-  credentials: Pick<Credentials, 'findServerKey'>
-  /** Counts the requests of a key. */
-  keyValue: Pick<KeyValue, 'hitWindow'>
-  now: () => number
-  registry: Registry
+  fxRates: FxRates
   logger: Logger
 }
 
 const reports: ReadonlyMap<string, Report<unknown>> = new Map<ReportName, Report<unknown>>([['events', eventsReport]])
 const prefix = '/api/v1/reports'
 
-/** GET /api/v1/reports/:report (interface.md "Reporting endpoints"). A key sees the app that it is bound to, no other. */
+/** GET /api/v1/reports/:report (interface.md "Reporting endpoints") and GET /api/v1/installs/:install_uuid. */
 export const reportApi =
-  ({ clickhouse, credentials, keyValue, now, registry, logger }: ReportApiDeps): FastifyPluginAsync =>
+  (deps: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
-    const keyRate = createKeyRate({ keyValue, now, registry })
+    const { clickhouse, fxRates, now, registry, logger } = deps
+    const authorize = createAuthorize(deps)
     const seconds = new Histogram({
       name: 'tributary_report_seconds',
       help: 'Time from an accepted report request to its rows.',
@@ -37,6 +33,14 @@ export const reportApi =
       buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
       registers: [registry],
     })
+    const missingRates = new Counter({
+      name: 'tributary_report_missing_rates_total',
+      help: 'Amounts of answered reports that brought no USD, since their currency has no rate.',
+      labelNames: ['currency'],
+      registers: [registry],
+    })
+    const sources = { clickhouse, fxRates, onMissingRate: (currency: string) => missingRates.inc({ currency }) }
+    installRoute(root, clickhouse, authorize)
     await root.register(
       async (app) => {
         // Order of decisions.md "Report requests": path, method, key, rate, parameters. In onRequest, so that no body
@@ -50,11 +54,10 @@ export const reportApi =
         })
         app.get('/:report', async (request, reply) => {
           const { name, report } = findReport(request)
-          const { app_id, key_id } = await authorize(request, credentials)
-          reply.headers(await keyRate.spend(key_id))
+          const { app_id, key_id } = await authorize(request, reply)
           const parameters = parseParameters(request.query as Record<string, unknown>, now())
           const started = performance.now()
-          const rows = await report(clickhouse, { app_id, ...parameters })
+          const rows = await report(sources, { app_id, ...parameters })
           const elapsed_ms = Math.round(performance.now() - started)
           seconds.observe({ report: name }, elapsed_ms / 1000)
           logger.info(
@@ -75,14 +78,4 @@ function findReport(request: FastifyRequest): { name: string; report: Report<unk
   const report = reports.get(name)
   if (report === undefined) throw new CodedError('unknown_report')
   return { name, report }
-}
-
-async function authorize(
-  request: FastifyRequest,
-  credentials: ReportApiDeps['credentials'],
-): Promise<ServerKeyCredential> {
-  const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
-  if (key === null) throw new CodedError('invalid_or_revoked_key')
-  if (key.company_status === 'suspended') throw new CodedError('company_suspended')
-  return key
 }

@@ -1,4 +1,5 @@
 import { openCredentials } from '@tributary/postgres/credentials-cache'
+import { openFxRates } from '@tributary/postgres/fx-rates'
 import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
@@ -19,6 +20,7 @@ async function start(config: Config, service: Service) {
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
-  const reports = reportApi({ clickhouse, credentials, keyValue, now, registry, logger })
+  const fxRates = openFxRates({ pool, now })
+  const reports = reportApi({ clickhouse, credentials, fxRates, keyValue, now, registry, logger })
   await serve(config, service, async (app) => void (await app.register(reports)))
 }

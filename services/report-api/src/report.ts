@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { FxRates } from '@tributary/postgres/fx-rates'
 import type { ReportParameters } from './parameters.ts'
 
 interface ReportRequest extends ReportParameters {
@@ -6,8 +7,16 @@ interface ReportRequest extends ReportParameters {
   app_id: string
 }
 
+/** What reports are made of. */
+export interface ReportSources {
+  clickhouse: Pick<Clickhouse, 'query'>
+  fxRates: FxRates
+  /** Told of the currency of each amount that has no rate, and so brings no USD. */
+  onMissingRate(currency: string): void
+}
+
 /** A report is a function: its page of rows, in the order of decisions.md "Order of report rows". */
-export type Report<Row> = (clickhouse: Pick<Clickhouse, 'query'>, request: ReportRequest) => Promise<Row[]>
+export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<Row[]>
 
 const day_ms = 24 * 3600 * 1000
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
@@ -46,4 +55,7 @@ const dayText = (number: number): string => new Date(number * day_ms).toISOStrin
 export const wholeDays = 'app_id = {app_id:String} AND day >= {whole_from:Date} AND day < {whole_to:Date}'
 export const partlyCoveredDays = `app_id = {app_id:String} AND day IN ({first_day:Date}, {last_day:Date})
     AND NOT (day >= {whole_from:Date} AND day < {whole_to:Date})
+    AND ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}`
+/** All of the window at once, for small tables. */
+export const wholeWindow = `app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}
     AND ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}`

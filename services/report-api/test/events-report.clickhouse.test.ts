@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { EurRates } from '@tributary/contracts/currencies'
 import { EventsReport } from '@tributary/contracts/reports'
-import type { EventRow } from '@tributary/contracts/rows'
+import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
@@ -14,7 +15,19 @@ const hour_ms = 3600 * 1000
 const day_ms = 24 * hour_ms
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
 
+/** Rates in the order of days, as the rule of decisions.md "USD" reads them; EUR and GBP, and none before 3 March. */
+const rates = [
+  { day: '2026-03-03', EUR: { usd: '1.1', units: '1' }, GBP: { usd: '1.1', units: '0.85' } },
+  { day: '2026-03-05', EUR: { usd: '1.2034', units: '1' } },
+]
+const rateOf = ({ day, currency }: { day: string; currency: string }): EurRates | null =>
+  rates
+    .filter((rate) => rate.day <= day)
+    .flatMap((rate) => ((rate as Record<string, unknown>)[currency] as EurRates) ?? [])
+    .at(-1) ?? null
+
 let clickhouse: TestClickhouse
+let registry: Registry
 let app: ReturnType<typeof createHttpApp>
 beforeAll(async () => {
   clickhouse = await openTestClickhouse()
@@ -31,7 +44,9 @@ beforeAll(async () => {
     monthly_quota: null,
   })
   const keyValue = memoryKeyValue(Date.now)
-  const deps = { clickhouse, credentials: { findServerKey }, keyValue, registry: new Registry(), logger }
+  registry = new Registry()
+  const fxRates = { find: async () => rateOf }
+  const deps = { clickhouse, fxRates, credentials: { findServerKey }, keyValue, registry, logger }
   await app.register(reportApi({ ...deps, now: () => march(20) }))
 })
 afterAll(async () => {
@@ -82,6 +97,8 @@ test('the report equals a table worked out by hand', async () => {
       event(march(2), 'purchase_refunded', 'a', ['-9990000', 'USD']),
       event(march(2), 'zero', 'a', ['0', 'USD']),
       // 3 March has nothing. 4 March, partly covered: the window ends before 12:00.
+      event(march(4), 'purchase', 'a', ['5000000', 'EUR']), //              at the rate of 3 March: 5.5
+      event(march(4), 'purchase', 'a', ['1000000', 'GBP']), //              1.1 / 0.85 = 1.29411...
       event(march(4, 12 * hour_ms - 1), 'open', 'c'), //                    the last that counts
       event(march(4, 12 * hour_ms), 'open', 'd'), //                        1 ms too late
     ],
@@ -99,11 +116,12 @@ test('the report equals a table worked out by hand', async () => {
     ['2026-03-02', 'zero', 1, 1, 0],
     ['2026-03-02', 'é', 1, 1, 0],
     ['2026-03-04', 'open', 1, 1, 0],
+    ['2026-03-04', 'purchase', 2, 1, 6.7941],
   ]
   expect(await rowsOf(app_id, window)).toEqual(rows)
 
   // Pages fit together, whatever their size.
-  for (const limit of [1, 2, 4, 9, 10]) {
+  for (const limit of [1, 2, 4, 10, 11]) {
     const pages = []
     for (let offset = 0; offset < 12; offset += limit)
       pages.push(...(await rowsOf(app_id, { ...window, limit, offset })))
@@ -111,6 +129,7 @@ test('the report equals a table worked out by hand', async () => {
   }
   const { meta } = await askReport(app_id, { ...window, limit: 2, offset: 50 })
   expect(meta).toEqual({ ...window, limit: 2, offset: 50, elapsed_ms: expect.any(Number) })
+  expect(await registry.metrics()).toMatch(/tributary_report_missing_rates_total\{currency="EUR"\} [1-9]/)
 })
 
 test('money is exact where numbers are not, and is rounded to 4 places', async () => {
@@ -137,6 +156,35 @@ test('money is exact where numbers are not, and is rounded to 4 places', async (
   // The same from raw rows: the only day is covered in part.
   expect((await Promise.all([1, 2, 3, 4, 5].map((day) => usd(march(day), march(day, 1))))).flat()).toEqual(amounts)
 })
+
+test('money that does not count brings nothing, whether it was marked or taken back later, on whole days and parts', async () => {
+  const app_id = randomUUID()
+  const money = { app_id, event_name: 'purchase', revenue_micros: '7000000', currency: 'USD', transaction_key: '5' }
+  const marked = testEventRow({ ...money, ts_ms: march(2), revenue_counts: 0 })
+  const taken = [1, 2].map((day) => testEventRow({ ...money, ts_ms: march(day, 5), partition: day }))
+  const kept = testEventRow({ ...money, ts_ms: march(2, 7), revenue_micros: '1000000' })
+  await clickhouse.insertEvents([marked, ...taken, kept], randomUUID())
+  await cancel(taken)
+  await cancel(taken) // a second sweep
+  await clickhouse.command('OPTIMIZE TABLE revenue_cancelled_v1 FINAL')
+  expect(await rowsOf(app_id, { since_ms: march(1), until_ms: march(3) })).toEqual([
+    ['2026-03-01', 'purchase', 1, 1, 0],
+    ['2026-03-02', 'purchase', 3, 3, 1],
+  ])
+  expect(await rowsOf(app_id, { since_ms: march(1, 6), until_ms: march(2, 7) })).toEqual([
+    ['2026-03-02', 'purchase', 2, 2, 0],
+  ])
+})
+
+/** Takes back the money of rows, as the sweep does. */
+async function cancel(rows: readonly EventRow[]) {
+  if (rows.length === 0) return
+  const lines = rows
+    .map((row): RevenueRow => ({ ...row, amount_micros: Number(row.revenue_micros) }))
+    .map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
+  const block = { table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: lines.join('\n') }
+  await clickhouse.insert({ ...block, token: randomUUID() })
+}
 
 test('names that look like SQL or JSON are only names', async () => {
   const app_id = randomUUID()
@@ -178,7 +226,9 @@ test('any window over any events equals brute force, page by page', async () => 
     event_name: fc.constantFrom('open', 'Open', 'purchase', 'é', '\u{10000}', '\uFFFD'),
     install_uuid: fc.constantFrom('a', 'b', 'c'),
     micros: fc.option(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n })),
-    currency: fc.constantFrom('USD', 'EUR'),
+    currency: fc.constantFrom('USD', 'EUR', 'GBP', 'XXX'),
+    /** Whether its money counts, was marked when it was written, or taken back later. */
+    money: fc.constantFrom('counts', 'counts', 'marked', 'taken'),
   })
   const someWindow = fc
     .tuple(atOrNearMidnight, atOrNearMidnight)
@@ -192,22 +242,28 @@ test('any window over any events equals brute force, page by page', async () => 
       fc.integer({ min: 1, max: 8 }),
       async (events, windows, limit) => {
         const app_id = randomUUID()
-        const rows = events.map(({ at_ms, event_name, install_uuid, micros, currency }) =>
+        const rows = events.map(({ at_ms, event_name, install_uuid, micros, currency, money }, offset) =>
           testEventRow({
             app_id,
             ts_ms: march(1) + at_ms,
             event_name,
             install_uuid,
+            offset,
+            transaction_key: '5',
             ...(micros !== null && { revenue_micros: micros.toString(), currency }),
+            ...(money === 'marked' && { revenue_counts: 0 }),
           }),
         )
         const half = Math.floor(rows.length / 2)
         for (const part of [rows.slice(0, half), rows.slice(half)]) {
           if (part.length > 0) await clickhouse.insertEvents(part, randomUUID())
         }
+        const taken = rows.filter(({ revenue_micros }, n) => revenue_micros !== null && events[n]!.money === 'taken')
+        await cancel(taken)
+        const uncounted = new Set(rows.filter((row) => row.revenue_counts === 0 || taken.includes(row)))
         for (const { since, until } of windows) {
           const window = { since_ms: march(1) + since, until_ms: march(1) + until }
-          const expected = bruteForce(rows, window)
+          const expected = bruteForce(rows, uncounted, window)
           const pages = []
           for (let offset = 0; offset <= expected.length; offset += limit) {
             pages.push(...(await askReport(app_id, { ...window, limit, offset })).rows)
@@ -221,16 +277,30 @@ test('any window over any events equals brute force, page by page', async () => 
 })
 
 /** The report by the words of interface.md and decisions.md alone. */
-function bruteForce(rows: readonly EventRow[], { since_ms, until_ms }: { since_ms: number; until_ms: number }) {
+function bruteForce(
+  rows: readonly EventRow[],
+  uncounted: ReadonlySet<EventRow>,
+  { since_ms, until_ms }: { since_ms: number; until_ms: number },
+) {
   const counted = rows.filter(({ ts_ms }) => ts_ms >= since_ms && ts_ms < until_ms)
   const groups = Object.groupBy(counted, ({ day, event_name }) => JSON.stringify([day, event_name]))
   return Object.values(groups)
     .map((group) => {
-      const micros = group!
-        .filter(({ currency }) => currency === 'USD')
-        .reduce((sum, row) => sum + BigInt(row.revenue_micros!), 0n)
+      // All amounts in one unit small enough for every rate above: 1.1 / 0.85 is 22 / 17.
+      const unit = 17n * 10_000n
+      const worth = { USD: unit, EUR: unit, GBP: unit, XXX: 0n } as Record<string, bigint>
+      const sum = group!
+        .filter((row) => !uncounted.has(row))
+        .map(({ day, currency, revenue_micros }) => {
+          const rate = rateOf({ day, currency })?.usd
+          if (currency === 'EUR') worth.EUR = rate === undefined ? 0n : BigInt(Math.round(Number(rate) * 10_000)) * 17n
+          if (currency === 'GBP') worth.GBP = rate === undefined ? 0n : (unit / 17n) * 22n
+          return BigInt(revenue_micros!) * worth[currency]!
+        })
+        .reduce((total, amount) => total + amount, 0n)
+      const micros = sum
       const whole = micros < 0n ? -micros : micros
-      const rounded = Number((whole + 50n) / 100n) / 10_000
+      const rounded = Number((whole + 50n * unit) / (100n * unit)) / 10_000
       return {
         day: group![0]!.day,
         event_name: group![0]!.event_name,

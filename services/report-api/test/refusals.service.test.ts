@@ -33,6 +33,7 @@ beforeEach(async () => {
   await app.register(
     reportApi({
       clickhouse: { query: () => engine() },
+      fxRates: { find: async () => () => null },
       credentials: { findServerKey: (given) => findServerKey(given) },
       keyValue: memoryKeyValue(() => now_ms),
       now: () => now_ms,

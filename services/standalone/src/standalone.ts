@@ -10,6 +10,7 @@ import { eventWriter } from '@tributary/event-writer/event-writer'
 import { startSweep } from '@tributary/event-writer/start-sweep'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
+import { openFxRates } from '@tributary/postgres/fx-rates'
 import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
@@ -65,8 +66,12 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const shared = { credentials, keyValue, now, registry, logger }
   const { url } = await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
-    await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id }))
-    await app.register(reportApi({ ...shared, clickhouse }))
+    const in_flight = {
+      requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
+      body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
+    }
+    await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight }))
+    await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
     await app.register(adminApi({ pool, masterKeys, admin_token, keyValue, status, now, logger, registry }))
   })
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)

@@ -1,14 +1,16 @@
 import type { EventsReport } from '@tributary/contracts/reports'
-import { roundMicros } from '../money.ts'
-import { partlyCoveredDays, type Report, wholeDays, windowDays } from '../report.ts'
+import { convertMoney } from '../money.ts'
+import { partlyCoveredDays, type Report, wholeDays, wholeWindow, windowDays } from '../report.ts'
 
 type Row = EventsReport['rows'][number]
 
 /**
  * Counts by day and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
- * both. `unique_installs` is read for the rows of the page alone, since sets of installs are the heavy part.
+ * both. `unique_installs` is read for the rows of the page alone, since sets of installs are the heavy part. Money is
+ * what counts (decisions.md "Money once"), summed in its own currency and turned into USD row by row.
  */
-export const eventsReport: Report<Row> = async (clickhouse, { app_id, limit, offset, ...window }) => {
+export const eventsReport: Report<Row> = async (sources, { app_id, limit, offset, ...window }) => {
+  const { clickhouse } = sources
   const days = windowDays(window)
   if (days === null) return []
   const params = { app_id, ...days }
@@ -24,12 +26,13 @@ export const eventsReport: Report<Row> = async (clickhouse, { app_id, limit, off
     page_last_name: last.event_name,
   })
   const unique = new Map(uniques.map((row) => [`${row.day}${row.event_name}`, row.unique_installs]))
-  return page.map(({ day, event_name, events, usd_micros }) => ({
+  const usd = await convertMoney(sources, page)
+  return page.map(({ day, event_name, events }, index) => ({
     day,
     event_name,
     events,
     unique_installs: unique.get(day + event_name) ?? 0,
-    revenue_usd: roundMicros(usd_micros),
+    revenue_usd: usd[index] ?? 0,
   }))
 }
 
@@ -37,22 +40,32 @@ interface CountRow {
   day: string
   event_name: string
   events: number
-  usd_micros: string
+  /** Currency and micros as text, for each currency with another sum than 0. */
+  money: [currency: string, micros: string][]
 }
 
-// Money in other currencies counts as no USD until daily rates are loaded (decisions.md "USD").
 const countsSql = `
-SELECT toString(date) AS day, event_name, sum(n) AS events, toString(sum(usd)) AS usd_micros
+SELECT toString(date) AS day, event_name, sum(n) AS events, groupArrayIf((code, toString(amount)), amount != 0) AS money
 FROM (
-  SELECT day AS date, event_name, sum(events) AS n, sumIf(revenue_micros, currency = 'USD') AS usd
-  FROM events_per_day_v1
-  WHERE ${wholeDays}
-  GROUP BY date, event_name
-  UNION ALL
-  SELECT day AS date, event_name, count() AS n, sumIf(toInt128(ifNull(revenue_micros, 0)), currency = 'USD') AS usd
-  FROM events_raw_v1
-  WHERE ${partlyCoveredDays}
-  GROUP BY date, event_name
+  SELECT date, event_name, code, sum(n) AS n, sum(micros) AS amount
+  FROM (
+    SELECT day AS date, event_name, currency AS code, sum(events) AS n, sum(revenue_micros) AS micros
+    FROM events_per_day_v1
+    WHERE ${wholeDays}
+    GROUP BY date, event_name, code
+    UNION ALL
+    SELECT day AS date, event_name, currency AS code, count() AS n,
+      sumIf(toInt128(ifNull(revenue_micros, 0)), revenue_counts = 1) AS micros
+    FROM events_raw_v1
+    WHERE ${partlyCoveredDays}
+    GROUP BY date, event_name, code
+    UNION ALL
+    SELECT day AS date, event_name, currency AS code, toUInt64(0) AS n, -sum(toInt128(amount_micros)) AS micros
+    FROM revenue_cancelled_v1 FINAL
+    WHERE ${wholeWindow}
+    GROUP BY date, event_name, code
+  )
+  GROUP BY date, event_name, code
 )
 GROUP BY date, event_name
 ORDER BY date, event_name

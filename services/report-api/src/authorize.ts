@@ -1,0 +1,29 @@
+import { CodedError } from '@tributary/contracts/errors'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
+import { bearerToken } from '@tributary/service-kit/http'
+import { createKeyRate } from '@tributary/service-kit/key-rate'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Registry } from 'prom-client'
+
+export interface AuthorizeDeps {
+  credentials: Pick<Credentials, 'findServerKey'>
+  /** Counts the requests of a key. */
+  keyValue: Pick<KeyValue, 'hitWindow'>
+  now: () => number
+  registry: Registry
+}
+
+export type Authorize = (request: FastifyRequest, reply: FastifyReply) => Promise<ServerKeyCredential>
+
+/** Key, then rate (decisions.md "Report requests"). A key sees the app that it is bound to, no other. */
+export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
+  const keyRate = createKeyRate({ keyValue, now, registry })
+  return async (request, reply) => {
+    const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
+    if (key === null) throw new CodedError('invalid_or_revoked_key')
+    if (key.company_status === 'suspended') throw new CodedError('company_suspended')
+    reply.headers(await keyRate.spend(key.key_id))
+    return key
+  }
+}

@@ -1,0 +1,52 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { CodedError } from '@tributary/contracts/errors'
+import type { InstallRecord } from '@tributary/contracts/reports'
+import { type InstallClock, installTime } from '@tributary/domain/install-time'
+import type { FastifyInstance } from 'fastify'
+import type { Authorize } from './authorize.ts'
+
+/** What an install can be called; nothing else is asked for. */
+const installShape = /^[A-Za-z0-9_-]{1,64}$/
+
+/** GET /api/v1/installs/:install_uuid: what is known of an install (decisions.md "Explain record", without verdicts yet). */
+export function installRoute(app: FastifyInstance, clickhouse: Pick<Clickhouse, 'query'>, authorize: Authorize): void {
+  app.get<{ Params: { install_uuid: string } }>('/api/v1/installs/:install_uuid', async (request, reply) => {
+    const { app_id } = await authorize(request, reply)
+    const { install_uuid } = request.params
+    const install = installShape.test(install_uuid) ? await findInstall(clickhouse, { app_id, install_uuid }) : null
+    if (install === null) throw new CodedError('unknown_install')
+    return install
+  })
+}
+
+async function findInstall(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  install: Pick<InstallRecord, 'app_id' | 'install_uuid'>,
+): Promise<InstallRecord | null> {
+  const [known] = await clickhouse.query(knownSql, install)
+  if (known === undefined) return null
+  const [first] = await clickhouse.query<InstallClock>(firstInstallSql, install)
+  const identities = await clickhouse.query<InstallRecord['identities'][number]>(identitiesSql, install)
+  return { ...install, installed_at_ms: first === undefined ? null : installTime(first), identities }
+}
+
+const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:String}'
+
+const knownSql = `SELECT day FROM activity_per_day_v1 WHERE ${ofInstall} LIMIT 1`
+
+// decisions.md "What is an install": the first app_install to arrive, until there is one the first app_first_open. The
+// table is ordered by day, so the days of the install are what keeps this small.
+const firstInstallSql = `
+SELECT source, ts_ms, received_at_ms, sent_at_ms
+FROM events_raw_v1
+WHERE ${ofInstall} AND day IN (SELECT day FROM activity_per_day_v1 WHERE ${ofInstall})
+  AND event_name IN ('app_install', 'app_first_open') AND JSONExtractRaw(props, 'identity_migration') != 'true'
+ORDER BY event_name = 'app_install' DESC, received_at_ms, offset, ts_ms
+LIMIT 1`
+
+const identitiesSql = `
+SELECT user_id, min(i.since_ms) AS since_ms
+FROM identities_v1 AS i
+WHERE ${ofInstall}
+GROUP BY user_id
+ORDER BY since_ms, user_id`
