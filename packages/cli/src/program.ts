@@ -6,6 +6,7 @@ import { backfillCommand } from './commands/backfill.ts'
 import { companyCommands } from './commands/company.ts'
 import { configCommand } from './commands/config.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { fxCommands } from './commands/fx.ts'
 import { keyCommands } from './commands/key.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { reportCommands } from './commands/reports.ts'
@@ -22,6 +23,7 @@ const groups = [
   sendCommand,
   backfillCommand,
   reportCommands,
+  fxCommands,
   configCommand,
   topicsCommands,
   migrateCommand,

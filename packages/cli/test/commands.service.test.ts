@@ -98,6 +98,32 @@ describe('tributary company, app, key', () => {
     ])
   })
 
+  it('sends a file of exchange rates as it is, and says what it held or what is wrong with it', async () => {
+    const loaded = { days: 2, currencies: 1, rates: 2, from: '2026-01-29', to: '2026-01-30' }
+    const file = 'Date,USD,\n2026-01-30,1.1919,\n2026-01-29,1.1960,\n'
+    const env = await service({
+      'POST /admin/api/v1/fx-rates': ({ body, headers }) =>
+        headers['content-type'] === 'text/csv' && body.toString() === file
+          ? { status: 200, body: loaded }
+          : { status: 400, body: { error: 'bad_csv', message: 'Line 1 must be the header: Date, then currencies.' } },
+    })
+    const path = await fileWith('eurofxref-hist.csv', file)
+    const run = await tributary(['fx', 'load', path, '--json'], env)
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(run.stdout)).toEqual(loaded)
+    expect((await tributary(['fx', 'load', path], env)).stdout).toBe(
+      '2 rates of 1 currencies on 2 days, 2026-01-29 to 2026-01-30\n',
+    )
+    const wrong = await tributary(['fx', 'load', await fileWith('other.csv', 'a,b\n'), '--json'], env)
+    expect(wrong).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(wrong.stderr)).toEqual({
+      error: 'bad_csv',
+      message: 'Line 1 must be the header: Date, then currencies.',
+    })
+    const missing = await tributary(['fx', 'load', `${path}.no`, '--json'], env)
+    expect(JSON.parse(missing.stderr).error).toBe('file_not_found')
+  })
+
   it('prints names without their control characters', async () => {
     const env = await service({
       'GET /admin/api/v1/companies': () => ({ status: 200, body: { companies: [company] } }),
