@@ -134,9 +134,12 @@ function toCodedError(error: FastifyError | CodedError): CodedError {
   return new CodedError('internal_error', { cause: error })
 }
 
+/** The request of a connection that was just accepted may have come and not been read yet. */
+const unread_ms_max = 500
+
 /**
  * A server that closes looks for late clients no more, and takes a connection that never said anything for a request
- * under way: those are closed at once, requests that do not end in time with them. The answer to a request under way
+ * under way: those are closed soon, requests that do not end in time with them. The answer to a request under way
  * is the last on its connection, which would else stay open for the next one and the server with it.
  */
 function closeInTime(app: FastifyInstance, drain_ms_max: number): void {
@@ -152,7 +155,9 @@ function closeInTime(app: FastifyInstance, drain_ms_max: number): void {
   })
   app.addHook('preClose', async () => {
     closing = true
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    setTimeout(() => {
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    }, unread_ms_max).unref()
     setTimeout(() => app.server.closeAllConnections(), drain_ms_max).unref()
   })
 }

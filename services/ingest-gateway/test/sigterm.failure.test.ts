@@ -1,5 +1,6 @@
 import { countLoggedEvents } from '@tributary/testkit/logged-events'
 import { expect, it, vi } from 'vitest'
+import { probePort } from '../../../infra/engines/ports.ts'
 import { describeWithFleet } from '../../../infra/fleet/describe-with-fleet.ts'
 import { makeDevice } from '../../../infra/fleet/events.ts'
 import { startLoad } from '../../../infra/fleet/load.ts'
@@ -18,7 +19,7 @@ await describeWithFleet({ gateways: 1 }, (fleet) => {
     await vi.waitFor(async () => expect(await connectionsOf(gateway.url)).toBeGreaterThanOrEqual(idle + 19), patience)
 
     const ended = gateway.stop()
-    await vi.waitFor(async () => expect(await post(gateway.url, request())).toBe(null), patience)
+    await vi.waitFor(() => expect(probePort(Number(new URL(gateway.url).port))).rejects.toThrow(), patience)
     expect(gateway.lives()).toBe(true)
     fleet.engine('s3').resume()
     const answers = await Promise.all(inFlight)
