@@ -164,7 +164,7 @@ function refuseOtherShapes(
     if (copies < replication_factor) {
       throw new TopicsRefused(
         'topic_differs',
-        `topic ${name} has ${copies} copies of a record, not ${replication_factor}`,
+        `topic ${name} has replication factor ${copies}, not ${replication_factor}`,
       )
     }
   }
