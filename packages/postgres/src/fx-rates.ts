@@ -50,9 +50,11 @@ export function loadFxRates(pool: Pool, rates: readonly FxRate[], request: Admin
 async function store(client: PoolClient, rates: readonly FxRate[]): Promise<number> {
   const { rowCount } = await client.query(
     `INSERT INTO fx_rates (day, currency, units_per_eur)
-     SELECT * FROM unnest($1::date[], $2::text[], $3::numeric[])
-     ON CONFLICT (currency, day) DO UPDATE SET units_per_eur = excluded.units_per_eur
-     WHERE fx_rates.units_per_eur <> excluded.units_per_eur`,
+     SELECT given.* FROM unnest($1::date[], $2::text[], $3::numeric[]) AS given(day, currency, units)
+     WHERE NOT EXISTS (
+       SELECT FROM fx_rates WHERE currency = given.currency AND day = given.day AND units_per_eur = given.units
+     )
+     ON CONFLICT (currency, day) DO UPDATE SET units_per_eur = excluded.units_per_eur`,
     [rates.map(({ day }) => day), rates.map(({ currency }) => currency), rates.map(({ units }) => units)],
   )
   return rowCount ?? 0
