@@ -20,7 +20,8 @@ export const bench: Bench = {
     const seconds = numberArgument(args, 'seconds', 10)
     const onKafka = args.includes('--kafka')
     const tenants = Array.from({ length: numberArgument(args, 'apps', 1) }, () => buildTenant())
-    const requests = buildRequests(tenants, 400)
+    const apps = tenants.map(({ company_key, app_key, app }) => ({ ...app, company_key, app_key }))
+    const requests = buildRequests(apps, 400)
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-door-'))
     const kafka = onKafka ? await openEngine('kafka') : null
     const s3 = args.includes('--s3') ? await openEngine('s3') : null

@@ -52,7 +52,7 @@ async function measure({ clickhouse, broker, rows, stored_max, shuffled }: Setup
   const table: BenchRow[] = []
   const stage = async (load: EventLoad, count: number) => {
     await fillLog(broker, load, count)
-    const writer = await measureWriter(broker, clickhouse)
+    const writer = await measureWriter(broker, clickhouse, count)
     const engine = await measureEngine(
       clickhouse,
       { ...load, app_id: newAppId() },

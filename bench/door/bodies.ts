@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { signedHeaders, type Tenant } from '@tributary/testkit/builders'
+import { sign } from '@tributary/testkit/builders'
+
+/** What an SDK is configured with. */
+export interface DoorApp {
+  company_key: string
+  app_key: string
+  signing_secret: string
+}
 
 export interface DoorRequest {
-  tenant: Tenant
+  app: DoorApp
   headers: Record<string, string>
   body: Buffer
 }
@@ -13,9 +20,9 @@ const names = ['level_up', 'session_start', 'ad_impression', 'add_to_cart', 'pur
 const models = ['Pixel 8 Pro', 'SM-S921B', 'Redmi Note 13', 'CPH2581']
 
 /** Signed gzip batches as an SDK sends them: 50 events of about 500 bytes of one install, no two alike. */
-export function buildRequests(tenants: readonly Tenant[], count: number): DoorRequest[] {
+export function buildRequests(apps: readonly DoorApp[], count: number): DoorRequest[] {
   return Array.from({ length: count }, (_, n) => {
-    const tenant = tenants[n % tenants.length]!
+    const app = apps[n % apps.length]!
     const install_uuid = randomUUID()
     const events = Array.from({ length: events_per_batch }, (_, i) => buildEvent(install_uuid, n, i))
     const body = gzipSync(JSON.stringify({ events, sent_at_ms: Date.now() }))
@@ -25,9 +32,11 @@ export function buildRequests(tenants: readonly Tenant[], count: number): DoorRe
       'x-service-sdk': 'unity-2.1.0',
       'x-service-platform': 'android',
       'user-agent': 'UnityPlayer/2022.3 (bench)',
-      ...signedHeaders(tenant, body),
+      'x-service-company-key': app.company_key,
+      'x-service-app-key': app.app_key,
+      'x-service-signature': sign(app.signing_secret, body),
     }
-    return { tenant, headers, body }
+    return { app, headers, body }
   })
 }
 
