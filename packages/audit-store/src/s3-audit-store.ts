@@ -9,6 +9,7 @@ import {
 import { NodeHttpHandler } from '@smithy/node-http-handler'
 import type { AuditStore } from './audit-store.ts'
 import { objectPath } from './object-path.ts'
+import { createTurns } from './turns.ts'
 
 export interface S3AuditStoreOptions {
   bucket: string
@@ -35,8 +36,9 @@ const hasStatus = (error: unknown, ...codes: number[]) =>
 
 /** Write-once objects in a bucket, named as in the folder store. Rejects when the bucket can't be used. */
 export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<AuditStore> {
-  const { bucket } = options
-  const client = createClient(options)
+  const { bucket, requests_max = requests_max_default } = options
+  const client = createClient(options, requests_max)
+  const inTurn = createTurns(requests_max)
   const calls = new Set<Promise<unknown>>()
   let closed = false
 
@@ -92,8 +94,9 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     })
   }
   return {
-    putOnce: (key, content) => call((signal) => put(key, content, signal)),
-    get: (key) => call((signal) => get(key, signal)),
+    // The client counts a wait for a free socket as a failed connection, so calls wait here.
+    putOnce: (key, content) => call((signal) => inTurn(signal, () => put(key, content, signal))),
+    get: (key) => call((signal) => inTurn(signal, () => get(key, signal))),
     checkHealth,
     async close() {
       closed = true
@@ -103,8 +106,9 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   }
 }
 
-function createClient({ region, endpoint, credentials, requests_max = requests_max_default }: S3AuditStoreOptions) {
-  const sockets = { keepAlive: true, maxSockets: requests_max }
+function createClient({ region, endpoint, credentials }: S3AuditStoreOptions, requests_max: number) {
+  // One more for the question of health, which must not wait behind puts.
+  const sockets = { keepAlive: true, maxSockets: requests_max + 1 }
   return new S3Client({
     region,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),

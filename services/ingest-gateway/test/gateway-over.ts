@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { createGroupCommit } from '@tributary/audit-store/group-commit'
+import type { Broker } from '@tributary/broker/broker'
+import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import type { Credentials } from '@tributary/postgres/credentials'
+import { createHealth } from '@tributary/service-kit/health'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { buildTenant, memoryCredentials, sdkEvent, signedHeaders, type Tenant } from '@tributary/testkit/builders'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryBroker } from '@tributary/testkit/memory-broker'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { ingestGateway } from '../src/app.ts'
+
+export const patience = { timeout: 60_000, interval: 50 }
+
+interface Given {
+  audit?: AuditStore
+  broker?: Broker
+  credentials?: Credentials
+  keyValue?: KeyValue
+  now?: () => number
+  partitions?: number
+  /** Of `/health`. */
+  checks?: Record<string, () => Promise<void>>
+}
+
+export type Credential = Pick<Tenant, 'company_key' | 'app_key' | 'server_key'> & {
+  app: Pick<Tenant['app'], 'signing_secret'>
+}
+
+/** A gateway and its `/health` over real engines, and over stores in memory for what is not given. */
+export async function openGatewayOver(given: Given) {
+  const { now = Date.now, partitions = 2, checks = {} } = given
+  const tenant = buildTenant('android')
+  const memoryLog = memoryBroker(partitions, now)
+  const audit = given.audit ?? memoryAuditStore()
+  const logger = pino({ level: 'silent' })
+  const registry = new Registry()
+  const app = createHttpApp({ logger })
+  createHealth({ checks, now: () => performance.now(), registry }).routes(app)
+  const groupCommit = createGroupCommit({
+    store: audit,
+    now,
+    linger_ms: limits.audit_group_linger_ms,
+    bytes_max: limits.audit_group_bytes_max,
+    gateway: randomBytes(4).toString('hex'),
+  })
+  await app.register(
+    ingestGateway({
+      credentials: given.credentials ?? memoryCredentials([tenant]),
+      audit,
+      groupCommit,
+      broker: given.broker ?? memoryLog,
+      keyValue: given.keyValue ?? memoryKeyValue(now),
+      partitions,
+      now,
+      registry,
+      logger,
+      gateway_id: 'test',
+    }),
+  )
+
+  async function post(url: string, headers: Record<string, string>, body: Buffer | string) {
+    const answer = await app.inject({ method: 'POST', url, headers, payload: body })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+  }
+  const bearer = (as: Credential) => ({ authorization: `Bearer ${as.server_key}` })
+  const event = (body: Buffer | string, headers: Record<string, string> = {}, as: Credential = tenant) =>
+    post('/event', { ...signedHeaders(as as Tenant, body), ...headers }, body)
+  const single = (body: unknown, as: Credential = tenant) => post('/s2s/event', bearer(as), JSON.stringify(body))
+  const bulk = (body: Buffer | string, as: Credential = tenant) => post('/s2s/events/bulk', bearer(as), body)
+
+  return {
+    tenant,
+    post,
+    event,
+    single,
+    bulk,
+    /** One request of one fresh event on each of the three routes; the answers in their order. */
+    everyRoute(as: Credential = tenant) {
+      const batch = () => JSON.stringify({ events: [sdkEvent()], sent_at_ms: now() })
+      return Promise.all([event(batch(), {}, as), single(sdkEvent(), as), bulk(batch(), as)])
+    },
+    /** What the log in memory holds. */
+    records: () =>
+      Array.from({ length: partitions }, (_, n) => memoryLog.records(topics.eventsAccepted.name, n)).flat(),
+    /** Status of a binding on `/health`, which itself always answers 200. */
+    async health(binding: string): Promise<string> {
+      const answer = await app.inject('/health')
+      if (answer.statusCode !== 200) throw new Error(`/health answered ${answer.statusCode}`)
+      return answer.json().bindings[binding].status
+    },
+    async close() {
+      await app.close()
+      await groupCommit.close()
+    },
+  }
+}
+
+/** What an answer says at first sight. */
+export const gist = ({ status, body, headers }: { status: number; body: { error?: string }; headers: object }) => ({
+  status,
+  error: body.error,
+  again: 'retry-after' in headers,
+})
