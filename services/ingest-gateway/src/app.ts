@@ -1,6 +1,7 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { GroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
+import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials } from '@tributary/postgres/credentials'
 import { createKeyRate, type KeyRate } from '@tributary/service-kit/key-rate'
@@ -8,7 +9,9 @@ import { createQuota, type Quota } from '@tributary/service-kit/quota'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { corsHeaders } from './cors.ts'
 import { eventRoute } from './event-route.ts'
+import { boundInFlight, type InFlightLimits } from './in-flight.ts'
 import { observeRequests } from './observe-requests.ts'
 import { privacyRoute } from './privacy-route.ts'
 import { s2sBulkRoute } from './s2s-bulk-route.ts'
@@ -28,12 +31,19 @@ export interface GatewayDeps {
   registry: Registry
   logger: Logger
   gateway_id: string
+  /** `limits` when absent. */
+  in_flight?: InFlightLimits
 }
 
 /** What routes work with: the dependencies, and the limits over them. */
 export interface RouteDeps extends GatewayDeps {
   quota: Quota
   keyRate: KeyRate
+}
+
+const defaultInFlight: InFlightLimits = {
+  requests_max: limits.requests_in_flight_max,
+  body_bytes_max: limits.body_bytes_in_flight_max,
 }
 
 /** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (interface.md "Endpoints") as a fastify plugin. */
@@ -47,6 +57,8 @@ export const ingestGateway =
       done()
     })
     observeRequests(app, deps)
+    corsHeaders(app)
+    boundInFlight(app, gateway.in_flight ?? defaultInFlight, gateway.registry)
     eventRoute(app, deps)
     s2sEventRoute(app, deps)
     s2sBulkRoute(app, deps)

@@ -9,7 +9,15 @@ import { httpSettings } from '@tributary/service-kit/serve'
 export const readConfig = () =>
   readSettings(
     process.env,
-    [...httpSettings, ...kafkaSettings, ...postgresSettings, ...redisSettings, ...s3Settings],
+    [
+      ...httpSettings,
+      ...kafkaSettings,
+      ...postgresSettings,
+      ...redisSettings,
+      ...s3Settings,
+      'TRIBUTARY_REQUESTS_IN_FLIGHT_MAX',
+      'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX',
+    ],
     [
       'TRIBUTARY_MASTER_KEY',
       'TRIBUTARY_KAFKA_BROKERS',

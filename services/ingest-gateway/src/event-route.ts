@@ -71,6 +71,7 @@ async function takeBatch(request: FastifyRequest, { credentials, now }: RouteDep
     inflated_bytes_max: limits.sdk_inflated_bytes_max,
     too_large: 'decompressed_too_large',
   }) // 5.
+  if (body !== wire) request.hold(body.length)
   if (body.length === 0) throw new CodedError('empty_body')
   return judgeBody(request, sender, received_at_ms, wire, body)
 }

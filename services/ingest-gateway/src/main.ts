@@ -52,6 +52,10 @@ async function start(config: Config, service: Service) {
     registry,
     logger,
     gateway_id,
+    in_flight: {
+      requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
+      body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
+    },
   })
   await serve(config, service, async (app) => void (await app.register(gateway)))
 }

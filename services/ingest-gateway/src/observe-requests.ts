@@ -64,7 +64,7 @@ export function observeRequests(app: FastifyInstance, { registry, logger, gatewa
   })
   app.addHook('onResponse', (request, reply, done) => {
     // null when the app refused the request before the first hook, as it does while it stops
-    if (!request.ingest) return done()
+    if (!request.ingest || request.method === 'OPTIONS') return done()
     const { code, accepted, rejected, ...facts } = request.ingest
     const route = request.routeOptions.url ?? ''
     requests.inc({ route, code })

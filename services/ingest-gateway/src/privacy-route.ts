@@ -43,6 +43,7 @@ async function takeRequest(request: FastifyRequest, { credentials, now }: RouteD
     inflated_bytes_max: limits.sdk_inflated_bytes_max,
     too_large: 'decompressed_too_large',
   }) // 5.
+  if (body !== wire) request.hold(body.length)
   if (body.length === 0) throw new CodedError('empty_body')
   const install_uuid = readInstall(parseJson(body)) // 6. and 7.
   // Taken last, so that nothing received while this request was judged lies behind it.

@@ -13,6 +13,7 @@ export async function readServerBody(
   request.ingest.bytes = wire.length
   const encoding = request.headers['content-encoding']
   const body = await readBody(wire, { encoding, inflated_bytes_max, too_large: 'body_too_large' })
+  if (body !== wire) request.hold(body.length)
   const value = parseJson(body)
   if (!isJsonObject(value))
     throw new CodedError('bad_json', { field: 'body', message: 'The body is not a JSON object.' })

@@ -8,12 +8,12 @@ import { memoryBroker } from '@tributary/testkit/memory-broker'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
-import { ingestGateway } from '../src/app.ts'
+import { type GatewayDeps, ingestGateway } from '../src/app.ts'
 
 const partitions = 4
 
 /** A gateway over stores in memory, with what a test does to them: two tenants, a clock, a log that may fail. */
-export async function openGateway() {
+export async function openGateway(options: Pick<GatewayDeps, 'in_flight'> = {}) {
   const now_ms = Date.UTC(2026, 5, 1, 12)
   let passed_ms = 0
   const tenant = buildTenant('android')
@@ -21,7 +21,8 @@ export async function openGateway() {
   const audit = memoryAuditStore()
   const broker = memoryBroker(partitions, () => now_ms)
   const keyValue = memoryKeyValue(() => now_ms)
-  const log = { fault: null as Error | null, audit_objects_before: 0 }
+  /** `until`: when set, what the log waits for before it takes anything. */
+  const log = { fault: null as Error | null, until: null as Promise<void> | null, audit_objects_before: 0 }
   const logLines: string[] = []
   const logger: Logger = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
   const registry = new Registry()
@@ -42,6 +43,7 @@ export async function openGateway() {
         async publish(records) {
           log.audit_objects_before = audit.objects.size
           if (log.fault) throw log.fault
+          await log.until
           await broker.publish(records)
         },
       },
@@ -51,6 +53,7 @@ export async function openGateway() {
       registry,
       logger,
       gateway_id: 'test',
+      ...options,
     }),
   )
   const recordsOf = (topic: string) =>

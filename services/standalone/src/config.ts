@@ -15,6 +15,8 @@ export const readConfig = () =>
     ...postgresSettings,
     ...redisSettings,
     ...s3Settings,
+    'TRIBUTARY_REQUESTS_IN_FLIGHT_MAX',
+    'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX',
     'TRIBUTARY_DATA_DIR',
     'TRIBUTARY_ADMIN_TOKEN',
     'TRIBUTARY_MASTER_KEY',

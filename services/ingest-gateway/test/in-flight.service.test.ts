@@ -1,0 +1,197 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { sdkEvent, signedHeaders } from '@tributary/testkit/builders'
+import { expect, onTestFinished, test } from 'vitest'
+import type { InFlightLimits } from '../src/in-flight.ts'
+import { openGateway } from './gateway.ts'
+
+const roomy: InFlightLimits = { requests_max: 1000, body_bytes_max: 64 * 1024 * 1024 }
+
+/** A gateway that listens, with raw sockets as its clients; at the end nothing may be left in its hands. */
+async function listen(limit: Partial<InFlightLimits>) {
+  const gateway = await openGateway({ in_flight: { ...roomy, ...limit } })
+  gateway.app.get('/other', async () => ({ ok: true }))
+  await gateway.app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = gateway.app.server.address() as AddressInfo
+  const stalled = Promise.withResolvers<void>()
+  const sockets: Socket[] = []
+  onTestFinished(async () => {
+    stalled.resolve()
+    for (const socket of sockets) socket.destroy()
+    await expect.poll(() => inHand(), { timeout: 5000 }).toEqual([0, 0])
+    await gateway.app.close()
+  })
+  const gauge = async (name: string) => (await gateway.registry.getSingleMetric(name)?.get())?.values[0]?.value
+  /** Requests and bytes that the gateway counts as in flight. */
+  const inHand = async () => [
+    await gauge('tributary_ingest_requests_in_flight'),
+    await gauge('tributary_ingest_body_bytes_in_flight'),
+  ]
+
+  async function open(): Promise<Client> {
+    const socket = connect(port, '127.0.0.1')
+    sockets.push(socket)
+    let answer = ''
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      answer += text
+    })
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    const answered = () =>
+      expect
+        .poll(() => /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1], { timeout: 10_000, interval: 5 })
+        .toBeDefined()
+        .then(() => Number(answer.split(' ')[1]))
+    return { socket, answered, text: () => answer }
+  }
+  const body = JSON.stringify({ events: [sdkEvent({ event_ts_ms: gateway.now_ms })] })
+  const head = (text: Buffer | string, more: Record<string, string> = {}, path = '/event') =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${Object.entries({
+      'content-length': String(Buffer.byteLength(text)),
+      ...signedHeaders(gateway.tenant, text),
+      ...more,
+    })
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`
+  /** A whole request on a connection of its own. */
+  async function send(text: Buffer | string = body, more: Record<string, string> = {}): Promise<Client> {
+    const client = await open()
+    client.socket.write(head(text, more))
+    client.socket.write(text)
+    return client
+  }
+  /** From now on no request ends until `stalled` is resolved. */
+  const stall = () => {
+    gateway.log.until = stalled.promise
+  }
+  const other = async () => (await fetch(`http://127.0.0.1:${port}/other`)).status
+  return { gateway, open, head, send, stall, stalled, inHand, other, body }
+}
+
+interface Client {
+  socket: Socket
+  /** The status of the first answer. */
+  answered: () => Promise<number>
+  text: () => string
+}
+
+test('a request beyond the most is answered 503 at once, before its body comes; the rest of the service answers', async () => {
+  const { head, open, send, stall, stalled, inHand, other } = await listen({ requests_max: 2 })
+  stall()
+  const first = [await send(), await send()]
+  await expect.poll(async () => (await inHand())[0]).toBe(2)
+  const refused = await open()
+  refused.socket.write(head('x'.repeat(1000)))
+  expect(await refused.answered()).toBe(503)
+  expect(refused.text()).toMatch(/retry-after: 1\r\n/i)
+  expect(refused.text()).toContain('"error":"unavailable"')
+  expect(await other()).toBe(200)
+  stalled.resolve()
+  expect(await Promise.all(first.map(({ answered }) => answered()))).toEqual([200, 200])
+  expect(await (await send()).answered()).toBe(200)
+})
+
+test('a refused client may send again on its connection', async () => {
+  const { send, stall, stalled, inHand, body, head } = await listen({ requests_max: 1 })
+  stall()
+  const first = await send()
+  await expect.poll(async () => (await inHand())[0]).toBe(1)
+  const refused = await send()
+  expect(await refused.answered()).toBe(503)
+  stalled.resolve()
+  expect(await first.answered()).toBe(200)
+  refused.socket.write(head(body) + body)
+  await expect.poll(() => refused.text()).toContain('HTTP/1.1 200')
+})
+
+test('a refusal before an endless body closes the connection', async () => {
+  const { open, send, stall, inHand, gateway } = await listen({ requests_max: 1 })
+  stall()
+  await send()
+  await expect.poll(async () => (await inHand())[0]).toBe(1)
+  const { socket, answered, text } = await open()
+  const auth = Object.entries(signedHeaders(gateway.tenant, '')).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST /event HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n${auth.join('')}\r\n1\r\nx\r\n`)
+  expect(await answered()).toBe(503)
+  expect(text()).toMatch(/connection: close/i)
+})
+
+test('clients whose bodies do not come use no place up', async () => {
+  const { head, open, send } = await listen({ requests_max: 1 })
+  for (let n = 0; n < 20; n += 1) (await open()).socket.write(`${head('x'.repeat(1000))}x`)
+  expect(await (await send()).answered()).toBe(200)
+})
+
+test('bytes of bodies are bounded as they come, and free again when the client hangs up', async () => {
+  const { head, open, send, inHand } = await listen({ body_bytes_max: 100_000 })
+  const holder = await open()
+  holder.socket.write(head('x'.repeat(200_000)))
+  holder.socket.write('x'.repeat(99_900))
+  await expect.poll(async () => (await inHand())[1]).toBe(99_900)
+  expect(await (await send()).answered()).toBe(503)
+  holder.socket.destroy()
+  await expect.poll(async () => (await inHand())[1]).toBe(0)
+  expect(await (await send()).answered()).toBe(200)
+})
+
+test('a body counts as what it inflates to', async () => {
+  const { send, gateway } = await listen({ body_bytes_max: 100_000 })
+  const event = sdkEvent({ event_ts_ms: gateway.now_ms, props: { note: 'x'.repeat(10_000) } })
+  const gzip = { 'content-encoding': 'gzip' }
+  const small = gzipSync(JSON.stringify({ events: [event] }))
+  expect(await (await send(small, gzip)).answered()).toBe(200)
+  const large = gzipSync(JSON.stringify({ events: Array(20).fill(event) }))
+  expect(large.length).toBeLessThan(10_000)
+  expect(await (await send(large, gzip)).answered()).toBe(503)
+})
+
+test('a client that hangs up frees its place only when the work for it has ended', async () => {
+  const { send, stall, stalled, inHand } = await listen({ requests_max: 1 })
+  stall()
+  const gone = await send()
+  await expect.poll(async () => (await inHand())[0]).toBe(1)
+  gone.socket.destroy()
+  await once(gone.socket, 'close')
+  expect(await (await send()).answered()).toBe(503)
+  stalled.resolve()
+  await expect.poll(async () => await (await send()).answered()).toBe(200)
+})
+
+test('with thousands of large bodies at once memory stays bounded, the rest is answered, and full service returns', async () => {
+  const { head, open, send, stall, stalled, inHand, other, gateway } = await listen({
+    body_bytes_max: 8 * 1024 * 1024,
+  })
+  const clients = 2000
+  stall()
+  const filler = 'x'.repeat(15_000)
+  const events = Array.from({ length: 16 }, () => sdkEvent({ event_ts_ms: gateway.now_ms, props: { filler } }))
+  const large = Buffer.from(JSON.stringify({ events }))
+  expect(large.length).toBeGreaterThan(240_000)
+  const before = process.memoryUsage().rss
+  let peak = 0
+  const watch = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage().rss)
+  }, 10)
+  const flood: Client[] = []
+  // No more at once than wait to be accepted, or TCP itself holds the others back.
+  while (flood.length < clients) flood.push(...(await Promise.all(Array.from({ length: 250 }, open))))
+  const request = head(large)
+  for (const { socket } of flood) {
+    socket.write(request)
+    socket.write(large)
+  }
+  const refused = () => flood.filter(({ text }) => text().startsWith('HTTP/1.1 503')).length
+  await expect.poll(refused, { timeout: 30_000 }).toBeGreaterThan(clients - 40)
+  expect(await other()).toBe(200)
+  expect((await inHand())[1]).toBeLessThanOrEqual(8 * 1024 * 1024)
+  clearInterval(watch)
+  stalled.resolve()
+  const statuses = await Promise.all(flood.map(({ answered }) => answered()))
+  const accepted = statuses.filter((status) => status === 200).length
+  expect(accepted).toBeGreaterThan(20)
+  expect(accepted + statuses.filter((status) => status === 503).length).toBe(clients)
+  // All of them together are half a gigabyte; the clients of this test are in this process too.
+  expect((peak - before) / 2 ** 20).toBeLessThan(350)
+  expect(await (await send()).answered()).toBe(200)
+}, 60_000)
