@@ -9,6 +9,7 @@ import { expect, it } from 'vitest'
 import { describeWith } from '../engines/describe-with-engine.ts'
 import { envExample, parseEnv } from './compose-file.ts'
 import { openComposeRun } from './compose-run.ts'
+import { checkConfig } from './load-balancer.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -133,6 +134,8 @@ await describeWith(
         expect(metrics).toMatch(/tributary_ingest_requests_total\{route="\/event",code="ok"\} [1-9]/)
       }
     })
+
+    it('has a load balancer that understands its file as it is', () => checkConfig())
 
     it('keeps metrics inside', async () => {
       const answer = await fetch(`${compose.url}/metrics`)
