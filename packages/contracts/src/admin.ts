@@ -29,7 +29,13 @@ const name = z
 export const CreateCompany = z.strictObject({
   name,
   plan: z.enum(plans).default('free'),
-  monthly_quota: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+  monthly_quota: z
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('Events per UTC month, instead of those of the plan.'),
 })
 export type CreateCompany = z.infer<typeof CreateCompany>
 
@@ -38,10 +44,12 @@ export const Company = z.object({
   company_key: z.string(),
   name: z.string(),
   plan: z.enum(plans),
-  monthly_quota: z.number().int().nullable(),
+  monthly_quota: z.number().int().nullable().describe('Events per UTC month; null is unlimited.'),
   status: z.enum(['active', 'suspended']),
 })
 export type Company = z.infer<typeof Company>
+
+export const CompanyList = z.object({ companies: z.array(Company) })
 
 export const CompanyCreated = Company.pick({ company_id: true, company_key: true, plan: true, monthly_quota: true })
 export type CompanyCreated = z.infer<typeof CompanyCreated>
@@ -51,10 +59,8 @@ export type CompanyStatus = z.infer<typeof CompanyStatus>
 
 export const CompanyUsage = z.object({
   company_id: z.string(),
-  /** `yyyy-mm`, UTC. */
-  month: z.string(),
-  /** Accepted events of the month. */
-  used: z.number().int(),
+  month: z.string().describe('`yyyy-mm`, UTC.'),
+  used: z.number().int().describe('Accepted events of the month.'),
   monthly_quota: z.number().int().nullable(),
 })
 export type CompanyUsage = z.infer<typeof CompanyUsage>
@@ -63,26 +69,29 @@ export const CreateApp = z.strictObject({
   company_id: z.string(),
   name,
   platform: z.enum(platforms),
-  bundle_id: text(256).optional(),
-  store_id: text(64).optional(),
-  provider_token: text(64).optional(),
+  bundle_id: text(256).optional().describe('Bundle identifier or package name.'),
+  store_id: text(64).optional().describe('Id in the store.'),
+  provider_token: text(64).optional().describe('Provider token of App Store Connect.'),
 })
 export type CreateApp = z.infer<typeof CreateApp>
 
-export const AppCreated = z.object({ app_id: z.string(), app_key: z.string(), signing_secret: z.string() })
+export const AppCreated = z.object({
+  app_id: z.string(),
+  app_key: z.string(),
+  signing_secret: z.string().describe('Shown here only.'),
+})
 export type AppCreated = z.infer<typeof AppCreated>
 
 export const CreateServerKey = z.strictObject({
   app_id: z.string(),
   label: name,
-  /** Empty: all events. */
-  allowed_events: z.array(text(128).min(1)).max(200).default([]),
+  allowed_events: z.array(text(128).min(1)).max(200).default([]).describe('Event names; empty: all.'),
 })
 export type CreateServerKey = z.infer<typeof CreateServerKey>
 
 export const ServerKeyCreated = z.object({
   key_id: z.string(),
-  key: z.string(),
+  key: z.string().describe('`srv_` and 48 hex characters; shown here only.'),
   label: z.string(),
   allowed_events: z.array(z.string()),
 })
@@ -92,12 +101,13 @@ export const ServerKey = z.object({
   key_id: z.string(),
   label: z.string(),
   allowed_events: z.array(z.string()),
-  /** First and last four characters: `srv_1a2b...9f8e`. */
-  display: z.string(),
+  display: z.string().describe('First and last four characters: `srv_1a2b...9f8e`.'),
   status: z.enum(['active', 'revoked']),
   created_at_ms: z.number().int(),
 })
 export type ServerKey = z.infer<typeof ServerKey>
+
+export const ServerKeyList = z.object({ keys: z.array(ServerKey) })
 
 export const ServerKeyStatus = ServerKey.pick({ key_id: true, status: true })
 export type ServerKeyStatus = z.infer<typeof ServerKeyStatus>
@@ -112,18 +122,29 @@ export const FxLoaded = z.object({
 })
 export type FxLoaded = z.infer<typeof FxLoaded>
 
+/** The things that a process depends on, such as `database` or `queues`. */
+const Bindings = z.record(z.string(), z.object({ status: z.enum(['ok', 'down']), latency_ms: z.number() }))
+
 export const SystemStatus = z.object({
   ready: z.boolean(),
   consumers: z.array(
     z.object({
       name: z.string(),
       topic: z.string(),
-      /** Records not yet committed, all partitions. */
-      lag: z.number().int(),
-      /** Age of the oldest record not yet written; null at lag 0. */
-      oldest_unwritten_ms: z.number().int().nullable(),
+      lag: z.number().int().describe('Records not yet committed, all partitions.'),
+      oldest_unwritten_ms: z
+        .number()
+        .int()
+        .nullable()
+        .describe('Age of the oldest record not yet written; null at lag 0.'),
     }),
   ),
-  bindings: z.record(z.string(), z.object({ status: z.enum(['ok', 'down']), latency_ms: z.number() })),
+  bindings: Bindings,
 })
 export type SystemStatus = z.infer<typeof SystemStatus>
+
+/** 200 of `/health`: the process lives. */
+export const HealthReply = z.object({ status: z.enum(['ok', 'degraded']), bindings: Bindings })
+
+/** 200 and 503 of `/ready`. */
+export const ReadyReply = z.object({ ready: z.boolean() })

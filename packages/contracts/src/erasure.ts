@@ -23,3 +23,9 @@ export const ErasureRequest = z.object({
   audit_key: z.string().describe('The audit object that holds the request.'),
 })
 export type ErasureRequest = z.infer<typeof ErasureRequest>
+
+/** Body of `/privacy/delete`; other fields are ignored. */
+export const ErasureAsked = ErasureRequest.pick({ install_uuid: true })
+
+/** 202 of `/privacy/delete`. */
+export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(true) })

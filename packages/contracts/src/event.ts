@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isCurrency } from './currencies.ts'
+import { rejectReasons } from './errors.ts'
 import { limits } from './limits.ts'
 
 const text = (max: number) => z.string().max(max)
@@ -52,6 +53,38 @@ const boundExtra = (event: Record<string, unknown>, context: z.RefinementCtx): v
   }
 }
 
+/** The named fields of one event, whose descriptions stand in the API documentation; others are allowed beside them. */
+export const NamedEventFields = z.looseObject({
+  event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)).describe(
+    'Idempotency key: visible ASCII. What is sent again with the same `event_id` and install counts once, for ever.',
+  ),
+  event_name: text(limits.event_name_chars_max)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+    .regex(/^[^\u0000-\u001f\u007f-\u009f]+$/)
+    .describe('Name of the event, without control characters.'),
+  event_ts_ms: absent(
+    z.number().refine(Number.isInteger).meta({ type: 'integer', minimum: limits.event_ts_ms_min }),
+  ).describe('When it happened: Unix epoch ms, from 2010 to 24 h ahead of the clock of the service.'),
+  install_uuid: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .describe('The install, as its SDK made it at the first launch. A backend uses that value, never one of its own.'),
+  user_id: optionalText.describe("The customer's own id of the user; ties the install to it."),
+  transaction_id: optionalText.describe(
+    'Of the store or payment. Its money counts once per app and event name, whoever sends it first.',
+  ),
+  product_id: optionalText.describe('What was bought.'),
+  revenue: absent(z.number().min(-limits.revenue_abs_max).max(limits.revenue_abs_max)).describe(
+    'Amount of money in `currency`. Of `subscription_refunded` and `purchase_refunded` the absolute value is subtracted.',
+  ),
+  currency: absent(z.string().refine(isCurrency)).describe('ISO 4217 alpha-3, any case; USD when absent.'),
+  props: absent(boundedObject).describe('Free-form properties: at most 16 KiB as JSON, 8 levels deep.'),
+  device: absent(boundedObject).describe(
+    'Of the device, as SDKs send it: `os`, `os_version`, `model`, ids. Same bounds.',
+  ),
+  platform: optionalText.describe('`ios` or `android`. A backend must name the platform of its key, or nothing.'),
+})
+
 /**
  * The fields of one event, SDK or backend (interface.md "Resources", decisions.md "Events"). `event_ts_ms` is checked
  * for its range against the clock elsewhere. The gateway runs the hand-written twin in `domain/accept-event`; a
@@ -59,30 +92,19 @@ const boundExtra = (event: Record<string, unknown>, context: z.RefinementCtx): v
  */
 export const EventFields = z.intersection(
   z.custom<Record<string, unknown>>(isObject).superRefine(boundExtra),
-  z.looseObject({
-    event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)),
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
-    event_name: text(limits.event_name_chars_max).regex(/^[^\u0000-\u001f\u007f-\u009f]+$/),
-    event_ts_ms: absent(z.number().refine(Number.isInteger)),
-    install_uuid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-    user_id: optionalText,
-    transaction_id: optionalText,
-    product_id: optionalText,
-    revenue: absent(z.number().min(-limits.revenue_abs_max).max(limits.revenue_abs_max)),
-    currency: absent(z.string().refine(isCurrency)),
-    props: absent(boundedObject),
-    device: absent(boundedObject),
-    platform: optionalText,
-  }),
+  NamedEventFields,
 )
 export type EventFields = z.infer<typeof EventFields>
 
 /** One line of `results`. `event_id` is null when the item carried none that could be echoed. */
 export const EventResult = z.object({
   event_id: z.string().nullable(),
-  status: z.enum(['accepted', 'rejected']),
-  reason: z.string().optional(),
-  field: z.string().optional(),
+  status: z.enum(['accepted', 'rejected']).describe('Duplicates are `accepted`: the work of the client is done.'),
+  reason: z
+    .string()
+    .optional()
+    .describe(`Of a rejected event, one of ${rejectReasons.join(', ')}; sent again it would be rejected again.`),
+  field: z.string().optional().describe('The field that was wrong.'),
 })
 export type EventResult = z.infer<typeof EventResult>
 
@@ -90,8 +112,8 @@ export type EventResult = z.infer<typeof EventResult>
 export const BatchReply = z.object({
   accepted: z.number().int(),
   rejected: z.number().int(),
-  results: z.array(EventResult),
-  audit_key: z.string(),
+  results: z.array(EventResult).describe('One for each event, in the order of the request.'),
+  audit_key: z.string().describe('The audit object that holds the request.'),
 })
 export type BatchReply = z.infer<typeof BatchReply>
 
