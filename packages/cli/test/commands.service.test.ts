@@ -185,7 +185,7 @@ describe('every command', () => {
   it('has --help', async () => {
     const commands = ['', 'company create', 'company list', 'company suspend', 'company reinstate', 'app create']
     const more = ['key create', 'key list', 'key revoke', 'status', 'send', 'backfill', 'reports events', 'config']
-    const asked = [...commands, ...more, 'migrate', 'doctor'].map(async (words) => {
+    const asked = [...commands, ...more, 'topics apply', 'migrate', 'doctor'].map(async (words) => {
       const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
       expect(run).toMatchObject({ code: 0, stderr: '' })
       expect(run.stdout).toContain(`Usage: tributary ${words}`.trim())
@@ -258,6 +258,20 @@ describe('tributary config', () => {
     expect(shown('TRIBUTARY_ADMIN_TOKEN')).toBe('********')
     expect(shown('TRIBUTARY_URL')).toBeNull()
     expect(run.stdout).not.toContain(token)
+  })
+})
+
+describe('tributary topics apply', () => {
+  it('says what it needs, and that Kafka is away', async () => {
+    const none = await tributary(['topics', 'apply', '--json'])
+    expect(none).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(none.stderr)).toEqual({
+      error: 'bad_settings',
+      message: expect.stringContaining('TRIBUTARY_KAFKA_BROKERS is needed'),
+    })
+    const away = await tributary(['topics', 'apply', '--json'], { TRIBUTARY_KAFKA_BROKERS: '127.0.0.1:1' })
+    expect(away).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(away.stderr)).toMatchObject({ error: 'engine_unusable' })
   })
 })
 

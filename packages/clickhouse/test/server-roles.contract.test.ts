@@ -37,3 +37,12 @@ it('lets the report API read and nothing else', () => {
   const grants = statements.filter((sql) => sql.startsWith('GRANT') && sql.includes('tributary_report_api'))
   expect(grants).toEqual(['GRANT SELECT ON tributary.* TO tributary_report_api'])
 })
+
+// The test engine has no users: that the rights suffice is seen on a server only (clickhouse/README.md).
+it('lets every service see which migrations ran', () => {
+  const services = [...roles.matchAll(/CREATE USER IF NOT EXISTS (\w+)/g)].map(([, user]) => user)
+  expect(services).toContain('tributary_event_writer')
+  for (const user of services) {
+    expect(roles).toMatch(new RegExp(`GRANT [^;]*SELECT[^;]* ON tributary\\.(\\*|schema_migrations_v1) TO ${user}`))
+  }
+})
