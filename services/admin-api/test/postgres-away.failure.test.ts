@@ -1,0 +1,64 @@
+import { openMasterKeys } from '@tributary/postgres/master-keys'
+import { migratePostgres } from '@tributary/postgres/migrate'
+import { openPostgres } from '@tributary/postgres/postgres'
+import { createHttpApp } from '@tributary/service-kit/http'
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from 'pg'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { describeWithOwnEngine } from '../../../infra/engines/describe-with-engine.ts'
+import { adminApi } from '../src/app.ts'
+
+const patience = { timeout: 60_000, interval: 50 }
+const unavailable = [503, 'unavailable', '5']
+
+await describeWithOwnEngine('postgres', (postgres) => {
+  let pool: Pool
+  let app: FastifyInstance
+  beforeAll(async () => {
+    pool = openPostgres({ url: postgres.url, pool_max: 4, statement_timeout_ms: 1000, connect_timeout_ms: 1000 })
+    await migratePostgres({ pool })
+    const logger = pino({ level: 'silent' })
+    const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
+    const status = async () => ({ ready: true, consumers: [], bindings: {} })
+    app = createHttpApp({ logger })
+    const deps = { pool, masterKeys, admin_token: 'token', status, now: Date.now, logger, registry: new Registry() }
+    await app.register(adminApi(deps))
+  })
+  afterAll(async () => {
+    await app.close()
+    await pool.end()
+  })
+
+  /** A question and a change, which never end in anything but an answer. */
+  async function answers() {
+    const url = '/admin/api/v1/companies'
+    const headers = { authorization: 'Bearer token' }
+    const both = await Promise.all([
+      app.inject({ method: 'GET', url, headers }),
+      app.inject({ method: 'POST', url, headers, payload: '{"name":"Acme"}' }),
+    ])
+    return both.map((answer) => [answer.statusCode, answer.json().error, answer.headers['retry-after']])
+  }
+  const untilWorking = () =>
+    vi.waitFor(async () => {
+      const [list, create] = await answers()
+      expect([list![1], create![1]]).toEqual([undefined, undefined])
+    }, patience)
+
+  it('answers 503 and when to come again while PostgreSQL is dead or hangs, and goes on alone', async () => {
+    await untilWorking()
+    await postgres.kill()
+    expect(await answers()).toEqual([unavailable, unavailable])
+    await postgres.restart()
+    await untilWorking()
+    postgres.pause()
+    try {
+      expect(await answers()).toEqual([unavailable, unavailable])
+    } finally {
+      postgres.resume()
+    }
+    await untilWorking()
+  })
+})
