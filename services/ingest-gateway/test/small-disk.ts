@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export interface SmallDisk {
+  dir: string
+  /** From now on the disk takes at most this much. */
+  fill(left_bytes?: number): Promise<void>
+  /** There is room again. */
+  free(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Whether a disk can be filled here. Only where engines are required does it matter if not: then the test fails. */
+export function hasSmallDisk(): boolean {
+  if (process.platform === 'linux' || process.env.TRIBUTARY_REQUIRE_ENGINES === '1') return true
+  process.stderr.write('No disk that a test may fill here, its tests are skipped: it needs Linux\n')
+  return false
+}
+
+/** A disk that a test can fill: one in memory for root, else a limit on the size of every file of this process. */
+export async function openSmallDisk(bytes: number): Promise<SmallDisk> {
+  const dir = await mkdtemp(join(tmpdir(), 'tributary-small-disk-'))
+  const mounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir]).then(
+    () => true,
+    () => false,
+  )
+  const disk = mounted ? filledDisk(dir) : limitedFiles()
+  return {
+    dir,
+    ...disk,
+    async close() {
+      await disk.free()
+      if (mounted) await run('umount', ['-l', dir])
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A file that takes all the room there is. */
+function filledDisk(dir: string): Pick<SmallDisk, 'fill' | 'free'> {
+  const filler = join(dir, '.filler')
+  return {
+    async fill(left_bytes = 0) {
+      const file = await open(filler, 'a')
+      const block = Buffer.alloc(4096)
+      try {
+        for (;;) await file.appendFile(block)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+        const { size } = await file.stat()
+        await file.truncate(Math.max(0, size - left_bytes))
+      } finally {
+        await file.close()
+      }
+    },
+    free: () => rm(filler, { force: true }),
+  }
+}
+
+function limitedFiles(): Pick<SmallDisk, 'fill' | 'free'> {
+  const limit = (fsize: string) => run('prlimit', [`--pid=${process.pid}`, `--fsize=${fsize}`])
+  // The signal that comes with a refused write ends a process that does not listen.
+  process.on('SIGXFSZ', () => {})
+  return {
+    fill: async (left_bytes = 0) => void (await limit(`${left_bytes}:`)),
+    free: async () => void (await limit('unlimited:')),
+  }
+}
