@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createLogger } from './logger.ts'
+import { shedStartMemory } from './shed-start-memory.ts'
 
 /** Closes run last-in-first-out, so that what was opened first outlives what uses it. */
 export type OnClose = (what: string, close: () => Promise<void>) => void
@@ -76,6 +77,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>
   })
   try {
     await start(config, { name, logger, registry, now: Date.now, onClose, checks: {} })
+    shedStartMemory()
   } catch (err) {
     // A refusal to start is an answer to a person: its message first, without a stack where it was foreseen.
     if (err instanceof StartRefused) process.stderr.write(`${err.message}\n`)
