@@ -37,7 +37,8 @@ await describeWithOwnEngine('clickhouse', (engine) => {
     }).routes(app)
     const credentials = memoryCredentials([tenant])
     const keyValue = memoryKeyValue(Date.now)
-    await app.register(reportApi({ clickhouse, credentials, keyValue, now: Date.now, registry, logger }))
+    const fxRates = { find: async () => () => null }
+    await app.register(reportApi({ clickhouse, credentials, fxRates, keyValue, now: Date.now, registry, logger }))
   })
   afterAll(async () => {
     await app.close()

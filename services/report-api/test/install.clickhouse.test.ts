@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { InstallRecord } from '@tributary/contracts/reports'
+import type { EventRow } from '@tributary/contracts/rows'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { buildTenant, memoryCredentials } from '@tributary/testkit/builders'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
+import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { reportApi } from '../src/app.ts'
+
+const hour_ms = 3600 * 1000
+const noon = Date.UTC(2026, 2, 1, 12)
+const tenants = [buildTenant(), buildTenant()] as const
+const app_id = tenants[0].app.app_id
+
+let clickhouse: TestClickhouse
+let app: ReturnType<typeof createHttpApp>
+beforeAll(async () => {
+  clickhouse = await openTestClickhouse()
+  const logger = pino({ level: 'silent' })
+  app = createHttpApp({ logger })
+  const credentials = memoryCredentials(tenants)
+  const keyValue = memoryKeyValue(Date.now)
+  const fxRates = { find: async () => () => null }
+  await app.register(
+    reportApi({ clickhouse, credentials, fxRates, keyValue, now: Date.now, registry: new Registry(), logger }),
+  )
+})
+afterAll(async () => {
+  await app.close()
+  await clickhouse.close()
+})
+
+const write = (rows: (Partial<EventRow> & { ts_ms: number })[], of = app_id) =>
+  clickhouse.insertEvents(
+    rows.map((row) => testEventRow({ app_id: of, ...row })),
+    randomUUID(),
+  )
+
+async function ask(install_uuid: string, { key = tenants[0].server_key, method = 'GET' as 'GET' | 'POST' } = {}) {
+  const headers = key === '' ? {} : { authorization: `Bearer ${key}` }
+  const answer = await app.inject({ method, url: `/api/v1/installs/${install_uuid}`, headers })
+  return { status: answer.statusCode, body: answer.json(), headers: answer.headers }
+}
+const recordOf = async (install_uuid: string) => {
+  const { status, body } = await ask(install_uuid)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return InstallRecord.strict().parse(body)
+}
+
+test('an install tells its users since their first event, whether an SDK or a backend sent it, however late', async () => {
+  const install_uuid = randomUUID()
+  const of = { install_uuid }
+  await write([
+    { ...of, ts_ms: noon + 2 * hour_ms, event_name: '_user_alias', user_id: 'ana' },
+    { ...of, ts_ms: noon + 5 * hour_ms, user_id: 'ben', source: 's2s' },
+    { ...of, ts_ms: noon + 3 * hour_ms },
+  ])
+  await write([
+    { ...of, ts_ms: noon + 30 * hour_ms, user_id: 'ana' },
+    { ...of, ts_ms: noon + hour_ms, user_id: 'ben', source: 'bulk' }, // a backfill
+    { ...of, ts_ms: noon + 5 * hour_ms, user_id: "cy'\\ \u{1f600}" },
+    { install_uuid: randomUUID(), ts_ms: noon, user_id: 'somebody else' },
+  ])
+  expect(await recordOf(install_uuid)).toEqual({
+    app_id,
+    install_uuid,
+    installed_at_ms: null,
+    identities: [
+      { user_id: 'ben', since_ms: noon + hour_ms },
+      { user_id: 'ana', since_ms: noon + 2 * hour_ms },
+      { user_id: "cy'\\ \u{1f600}", since_ms: noon + 5 * hour_ms },
+    ],
+  })
+})
+
+test('installed is when the first app_install to arrive took place, until then the first app_first_open', async () => {
+  const install_uuid = randomUUID()
+  const at = async (row: Partial<EventRow> & { ts_ms: number }) => {
+    await write([{ install_uuid, event_name: 'app_first_open', ...row }])
+    return (await recordOf(install_uuid)).installed_at_ms
+  }
+  expect(await at({ ts_ms: noon, event_name: 'level_up' })).toBeNull()
+  expect(await at({ ts_ms: noon, event_name: 'app_install', props: '{"identity_migration":true}' })).toBeNull()
+  expect(await at({ ts_ms: noon + 9, received_at_ms: noon + 100, offset: 1 })).toBe(noon + 9)
+  expect(await at({ ts_ms: noon - 48 * hour_ms, received_at_ms: noon + 200, offset: 2 })).toBe(noon + 9)
+  // The clock of this one was an hour fast.
+  const received_at_ms = noon + 50 * hour_ms
+  const install = { event_name: 'app_install', received_at_ms, sent_at_ms: received_at_ms + hour_ms, offset: 3 }
+  expect(await at({ ts_ms: received_at_ms, ...install })).toBe(received_at_ms - hour_ms)
+})
+
+test('an install of another app, one that nobody has seen and one that no install can be called are unknown', async () => {
+  const install_uuid = randomUUID()
+  await write([{ install_uuid, ts_ms: noon, user_id: 'u' }], tenants[1].app.app_id)
+  const unknown = [install_uuid, randomUUID(), 'a'.repeat(65), '%00', "x'--", 'a%20b', '%F0%9F%98%80']
+  for (const name of unknown) {
+    expect(await ask(name), name).toMatchObject({ status: 404, body: { error: 'unknown_install' } })
+  }
+  expect((await ask(install_uuid, { key: tenants[1].server_key })).status).toBe(200)
+})
+
+test('answers are refused as those of reports are', async () => {
+  expect(await ask('i', { key: '' })).toMatchObject({ status: 401, body: { error: 'missing_bearer_token' } })
+  expect(await ask('i', { key: `srv_${'0'.repeat(48)}` })).toMatchObject({
+    status: 401,
+    body: { error: 'invalid_or_revoked_key' },
+  })
+  const wrong = await ask('i', { method: 'POST', key: '' })
+  expect(wrong).toMatchObject({ status: 405, body: { error: 'method_not_allowed' }, headers: { allow: 'GET' } })
+  expect((await ask('i')).headers).toHaveProperty('ratelimit-limit')
+})
