@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Broker, PartitionOffsets } from '@tributary/broker/broker'
+import type { Broker } from '@tributary/broker/broker'
 import type { Envelope } from '@tributary/contracts/envelope'
 
 /** Reads the whole topic as a consumer of its own would, and counts the events of the apps. */
 export async function countLogged(log: Broker, topic: string, app_ids: ReadonlySet<string>): Promise<number> {
   const group = `bench-${randomUUID()}`
-  const offsets = await groupOffsets(log, group, topic)
+  const offsets = await log.groupOffsets(group, topic)
   const open = new Map(
     offsets.filter(({ end, earliest }) => end > earliest).map(({ partition, end }) => [partition, end]),
   )
@@ -27,16 +26,4 @@ export async function countLogged(log: Broker, topic: string, app_ids: ReadonlyS
   await done.promise
   await consumption.close()
   return events
-}
-
-/** A fresh Kafka on a busy machine may take seconds to make its topic of offsets. */
-async function groupOffsets(log: Broker, group: string, topic: string): Promise<PartitionOffsets[]> {
-  for (let tries = 10; ; tries -= 1) {
-    try {
-      return await log.groupOffsets(group, topic)
-    } catch (error) {
-      if (tries === 1) throw error
-      await pause(1000)
-    }
-  }
 }

@@ -24,6 +24,8 @@ export const kafkaTimeouts = {
   acks_ms: 4000,
   /** A client of HTTP waits for this: short enough for its patience, long enough for a change of leader. */
   publish_ms_max: 5000,
+  /** How long a question about a group waits for its coordinator to be found. */
+  coordinator_ms_max: 5000,
   health_ms_max: 3000,
   /** After this silence a member counts as dead and its partitions go to others. Above any pause of the event loop. */
   session_ms: 10_000,

@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import type { Committed, PartitionOffsets } from './broker.ts'
+import { kafkaTimeouts } from './kafka-client.ts'
 
 /** What a group has committed, by partition; null where it has nothing. */
 export async function fetchCommitted(
@@ -7,7 +9,7 @@ export async function fetchCommitted(
   group: string,
   topic: string,
 ): Promise<Map<number, Committed | null>> {
-  const [answer] = await admin.fetchOffsets({ groupId: group, topics: [topic] })
+  const [answer] = await whileRetriable(() => admin.fetchOffsets({ groupId: group, topics: [topic] }))
   return new Map(
     (answer?.partitions ?? []).map(({ partition, offset, metadata }) => {
       // Negative: nothing was committed, or kafkajs marked a position that the log no longer has.
@@ -15,6 +17,17 @@ export async function fetchCommitted(
       return [partition, committed]
     }),
   )
+}
+
+/** kafkajs does not ask again when the coordinator of a group has just moved or is still loading, as it is for a first group. */
+async function whileRetriable<T>(ask: () => Promise<T>): Promise<T> {
+  for (const deadline = performance.now() + kafkaTimeouts.coordinator_ms_max; ; await pause(100)) {
+    try {
+      return await ask()
+    } catch (error) {
+      if ((error as { retriable?: boolean }).retriable !== true || performance.now() > deadline) throw error
+    }
+  }
 }
 
 /**
