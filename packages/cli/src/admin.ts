@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
-import { type Answer, refusal, request } from './http.ts'
+import { type Answer, open, refusal, request } from './http.ts'
 
 /** GET (without `body`) or POST to `/admin/api/v1`, a text as CSV; the answer is held to its shape in contracts/admin.ts. */
 export async function admin<T extends z.ZodType>(path: string, shape: T, body?: unknown): Promise<z.infer<T>> {
@@ -13,6 +13,12 @@ export async function admin<T extends z.ZodType>(path: string, shape: T, body?: 
     ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
   })
   return read(answer, shape)
+}
+
+/** GET to `/admin/api/v1` for an answer of any size and kind. */
+export async function openAdmin(path: string): Promise<Response> {
+  const config = readConfig()
+  return open(`${config.url}/admin/api/v1/${path}`, { authorization: `Bearer ${await findAdminToken(config)}` })
 }
 
 /** The body of a 2xx answer in its shape; CliError with the code of any other. */

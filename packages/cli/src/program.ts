@@ -2,6 +2,7 @@ import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
 import { StartRefused } from '@tributary/service-kit/run-service'
 import { Command, CommanderError } from 'commander'
 import { appCommands } from './commands/app.ts'
+import { auditCommands } from './commands/audit.ts'
 import { backfillCommand } from './commands/backfill.ts'
 import { companyCommands } from './commands/company.ts'
 import { configCommand } from './commands/config.ts'
@@ -24,6 +25,7 @@ const groups = [
   backfillCommand,
   reportCommands,
   fxCommands,
+  auditCommands,
   configCommand,
   topicsCommands,
   migrateCommand,

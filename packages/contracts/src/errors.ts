@@ -43,6 +43,7 @@ export const errorCatalogue = [
   { code: 'unknown_company', status: 404, surfaces: ['admin'] },
   { code: 'unknown_app', status: 404, surfaces: ['admin'] },
   { code: 'unknown_key', status: 404, surfaces: ['admin'] },
+  { code: 'unknown_audit_key', status: 404, surfaces: ['admin'] },
   { code: 'method_not_allowed', status: 405, surfaces: ['any'] },
   { code: 'not_found', status: 404, surfaces: ['any'] },
   { code: 'internal_error', status: 500, surfaces: ['any'] },

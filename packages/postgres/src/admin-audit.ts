@@ -15,8 +15,12 @@ export interface AdminAction {
   detail: Record<string, unknown>
 }
 
-/** Writes one row of `admin_audit_log`, in the transaction of the change it tells of. */
-export async function recordAdminAction(client: PoolClient, request: AdminRequest, entry: AdminAction): Promise<void> {
+/** Writes one row of `admin_audit_log`, in the transaction of the change it tells of; a look at data needs none. */
+export async function recordAdminAction(
+  client: Pick<PoolClient, 'query'>,
+  request: AdminRequest,
+  entry: AdminAction,
+): Promise<void> {
   await client.query(
     `INSERT INTO admin_audit_log (at, actor, action, subject, detail, request_id)
      VALUES (to_timestamp($1 / 1000.0), $2, $3, $4, $5, $6)`,

@@ -1,3 +1,4 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { SystemStatus } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -8,6 +9,7 @@ import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import { appRoutes } from './app-routes.ts'
+import { auditObjectRoute } from './audit-object-route.ts'
 import { companyRoutes } from './company-routes.ts'
 import { fxRoutes } from './fx-routes.ts'
 import { requireAdmin } from './require-admin.ts'
@@ -19,6 +21,8 @@ export interface AdminApiDeps {
   pool: Pool
   masterKeys: MasterKeys
   admin_token: string
+  /** The audit objects of the gateways. */
+  audit: Pick<AuditStore, 'get'>
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get'>
   status: () => Promise<SystemStatus>
@@ -60,6 +64,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       appRoutes(app, deps)
       serverKeyRoutes(app, deps)
       fxRoutes(app, deps)
+      auditObjectRoute(app, deps)
       statusRoute(app, deps)
     }
     await outer.register(routes, { prefix: '/admin/api/v1' })

@@ -2,6 +2,7 @@ import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
 import { redisSettings } from '@tributary/service-kit/engines/redis'
+import { s3Settings } from '@tributary/service-kit/engines/s3'
 import { readSettings } from '@tributary/service-kit/read-settings'
 import { httpSettings } from '@tributary/service-kit/serve'
 
@@ -9,7 +10,7 @@ import { httpSettings } from '@tributary/service-kit/serve'
 export const readConfig = () =>
   readSettings(
     process.env,
-    [...httpSettings, ...kafkaSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings],
+    [...httpSettings, ...kafkaSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings, ...s3Settings],
     [
       'TRIBUTARY_MASTER_KEY',
       'TRIBUTARY_ADMIN_TOKEN',
@@ -17,6 +18,7 @@ export const readConfig = () =>
       'TRIBUTARY_CLICKHOUSE_URL',
       'TRIBUTARY_POSTGRES_URL',
       'TRIBUTARY_REDIS_URL',
+      'TRIBUTARY_S3_BUCKET',
     ],
   )
 export type Config = ReturnType<typeof readConfig>

@@ -4,6 +4,7 @@ import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/
 import { openKafka } from '@tributary/service-kit/engines/kafka'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
+import { openS3 } from '@tributary/service-kit/engines/s3'
 import { every } from '@tributary/service-kit/every'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -18,10 +19,11 @@ await runService({ name: 'admin-api', readConfig, start })
 async function start(config: Config, service: Service) {
   const { logger, registry, now, onClose } = service
   const pool = openPostgresServer(config, service)
-  const [broker, clickhouse, keyValue] = await Promise.all([
+  const [broker, clickhouse, keyValue, audit] = await Promise.all([
     openKafka(config, service),
     openClickhouse(config, service),
     openRedis(config, service),
+    openS3(config, service),
   ])
   await Promise.all([requirePostgresSchema(pool), requireClickhouseSchema(clickhouse)])
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
@@ -33,6 +35,6 @@ async function start(config: Config, service: Service) {
   onClose('reconcile-quota', () => reconciling.close())
   await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
-    await app.register(adminApi({ pool, masterKeys, admin_token, keyValue, status, now, logger, registry }))
+    await app.register(adminApi({ pool, masterKeys, admin_token, audit, keyValue, status, now, logger, registry }))
   })
 }

@@ -11,6 +11,7 @@ import {
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { quotaKey } from '@tributary/service-kit/quota-key'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
 import type { FastifyInstance } from 'fastify'
@@ -39,7 +40,14 @@ beforeAll(async () => {
   app = createHttpApp({ logger })
   app.register(
     adminApi({
-      ...{ pool: postgres.pool, masterKeys, admin_token, keyValue, status: async () => status },
+      ...{
+        pool: postgres.pool,
+        masterKeys,
+        admin_token,
+        audit: memoryAuditStore(),
+        keyValue,
+        status: async () => status,
+      },
       ...{ now: () => now, logger, registry: new Registry() },
     }),
   )

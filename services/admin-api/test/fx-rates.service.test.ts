@@ -1,6 +1,7 @@
 import { FxLoaded } from '@tributary/contracts/admin'
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
 import type { FastifyInstance } from 'fastify'
@@ -18,7 +19,16 @@ beforeAll(async () => {
   const logger = pino({ level: 'silent' })
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   const keyValue = memoryKeyValue(Date.now)
-  const shared = { pool: postgres.pool, masterKeys, admin_token, keyValue, status, now: Date.now, logger }
+  const shared = {
+    pool: postgres.pool,
+    masterKeys,
+    admin_token,
+    audit: memoryAuditStore(),
+    keyValue,
+    status,
+    now: Date.now,
+    logger,
+  }
   app = createHttpApp({ logger })
   app.register(adminApi({ ...shared, registry: new Registry() }))
   await app.ready()
@@ -35,7 +45,7 @@ async function load(payload: string | Buffer, token = admin_token) {
 }
 const count = async () => (await postgres.pool.query('SELECT count(*)::int AS n FROM fx_rates')).rows[0].n
 
-test("ten years of rates are loaded twice and stand there once", async () => {
+test('ten years of rates are loaded twice and stand there once', async () => {
   const currencies = Array.from({ length: 40 }, (_, n) => `${String.fromCharCode(65 + (n % 26))}A${n < 26 ? 'A' : 'B'}`)
   const days = Array.from({ length: 2500 }, (_, n) => new Date(Date.UTC(2026, 0, 31 - n)).toISOString().slice(0, 10))
   const lines = days.map((day, n) => `${day},${currencies.map((_, c) => ((n + c) % 9 === 0 ? 'N/A' : `1${n}.${c}1`))},`)

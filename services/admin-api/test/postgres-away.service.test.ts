@@ -1,6 +1,7 @@
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { openPostgres } from '@tributary/postgres/postgres'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -21,6 +22,7 @@ test('without PostgreSQL the admin API answers 503 and when to come again', asyn
       pool,
       masterKeys,
       admin_token: 'token',
+      audit: memoryAuditStore(),
       keyValue: memoryKeyValue(Date.now),
       status,
       now: Date.now,

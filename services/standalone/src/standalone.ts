@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { adminApi } from '@tributary/admin-api/app'
 import { reconcile_pause_ms, reconcileQuota } from '@tributary/admin-api/reconcile-quota'
+import { apiDocs } from '@tributary/api-docs/api-docs'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
@@ -72,7 +73,8 @@ export async function startStandalone(config: Config, service: Service, say: (li
     }
     await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight }))
     await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
-    await app.register(adminApi({ pool, masterKeys, admin_token, keyValue, status, now, logger, registry }))
+    await app.register(apiDocs())
+    await app.register(adminApi({ pool, masterKeys, admin_token, audit, keyValue, status, now, logger, registry }))
   })
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
   say(`Tributary is ready at ${url}`)
