@@ -20,7 +20,8 @@ it is answered 200, and every seventh is sent to two gateways at once.
   in_log            distinct events (app, install_uuid, event_id) found by reading the topic from Kafka
   in_events_raw     rows of events_raw_v1
   rollups           what each roll-up counts: keys of event_keys_v1, events of events_per_day_v1, installs by (app, day,
-                    name) of event_installs_per_day_v1, (install, day) pairs of activity_per_day_v1
+                    name) of event_installs_per_day_v1, (install, day) pairs of activity_per_day_v1, and so on for every
+                    table that a materialized view fills
   differing         groups of each roll-up that differ from brute force over events_raw_v1, in either direction
   lost              acknowledged events that are not in events_raw_v1, looked up one by one
   doubled           rows beyond the first of an event, plus what roll-ups count beyond brute force
@@ -71,8 +72,9 @@ async function main(): Promise<number> {
 
 if (values.help) console.info(help)
 else {
-  process.exitCode = await main().catch((error: unknown) => {
+  const code = await main().catch((error: unknown) => {
     process.stderr.write(`${error instanceof EngineUnavailable ? error.message : (error as Error).stack}\n`)
     return 1
   })
+  process.exit(code) // after an error clients may still be trying
 }

@@ -34,8 +34,17 @@ function makeEvent(install_uuid: string, batch: number, n: number, event_ts_ms: 
   const base = { event_id: `${batch}-${n}-${randomUUID().slice(0, 8)}`, event_ts_ms, install_uuid }
   if (batch === 0 && n === 0) return { ...base, event_name: 'app_install' }
   const props = { level: n, screen: 'shop', note: 'n'.repeat(120) }
-  if (n % 5 === 1) return { ...base, event_name: 'purchase', revenue: 1.5 + n, currency: n % 2 ? 'EUR' : 'USD', props }
-  return { ...base, event_name: ['session_start', 'level_up', 'ad_impression'][n % 3], props }
+  if (n % 5 === 1) return { ...base, event_name: 'purchase', props, ...money(install_uuid, batch, n) }
+  const user = n % 11 === 0 ? { user_id: `user-${install_uuid.slice(0, 8)}-${batch % 2}` } : {}
+  return { ...base, ...user, event_name: ['session_start', 'level_up', 'ad_impression'][n % 3], props }
+}
+
+/** Some without a transaction; the others share theirs with an event of the same batch and two of the one before. */
+function money(install_uuid: string, batch: number, n: number): Record<string, unknown> {
+  if (n % 3 === 0) return { revenue: 1.5 + n, currency: 'EUR' }
+  const pair = Math.floor(n / 10)
+  const transaction_id = `${install_uuid}-${Math.floor(batch / 2)}-${pair}`
+  return { revenue: 0.99 + pair, currency: 'USD', transaction_id, product_id: 'gems_100' }
 }
 
 /** What the verifier must know about a batch. */

@@ -28,6 +28,12 @@ const apps = 4
 const clients = 24
 /** A killed process is away for so long at most, as under a supervisor. */
 const away_ms_max = 1500
+/**
+ * A killed writer halts its group for the session timeout. If all kills fell at random, most would hit writers that
+ * wait for that and nothing in mid-batch; so of the idle ones only this part may be killed.
+ */
+const idle_writer_part = 0.2
+const work_every_ms = 1000
 /** After the load: a dead writer's partitions are free after its session timeout; then the backlog. */
 const written_ms_max = 300_000
 const say_every_ms = 15_000
@@ -49,9 +55,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
       onAcknowledged: ([first]) => first && freshness.offer(first),
     })
     const progress = setInterval(() => say(lineOf(load, fleet.writers, started)), say_every_ms)
-    const kills = await Promise.all([killAtRandom([...fleet.gateways, ...fleet.writers], options), load.ended]).then(
-      ([count]) => count,
-    )
+    const kills = await Promise.all([killAtRandom(fleet, options), load.ended]).then(([count]) => count)
     say(
       `${load.acknowledged_events()} events are acknowledged, ${kills} processes were killed; waiting for the writers`,
     )
@@ -86,22 +90,47 @@ async function compare(
 }
 
 /** Kills spread evenly over the run with chance inside each share; a process is started again after a moment. */
-async function killAtRandom(processes: readonly FleetProcess[], options: SoakOptions): Promise<number> {
+async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number> {
   const { minutes, kills, random } = options
+  const processes = [...fleet.gateways, ...fleet.writers]
   const share_ms = (minutes * 60_000) / Math.max(1, kills)
   const started = performance.now()
   const down = new Map<FleetProcess, Promise<void>>()
+  const work = watchWork(fleet)
   for (let kill = 0; kill < kills; kill += 1) {
     await pause(Math.max(0, started + (kill + random()) * share_ms - performance.now()))
     while (down.size === processes.length) await Promise.race(down.values())
-    const up = processes.filter((process) => !down.has(process))
-    const victim = up[Math.floor(random() * up.length)]!
+    const victim = choose(
+      processes.filter((process) => !down.has(process)),
+      (process) => fleet.gateways.includes(process) || work.goes_on() || random() < idle_writer_part,
+      random,
+    )
     const back = revive(victim, random() * away_ms_max).then(() => void down.delete(victim))
     back.catch(() => {}) // rejects the run below
     down.set(victim, back)
   }
+  work.end()
   await Promise.all(down.values())
   return kills
+}
+
+/** One by chance among those that are wanted, else among all. */
+function choose<T>(all: readonly T[], wanted: (one: T) => boolean, random: () => number): T {
+  const some = all.filter(wanted)
+  const from = some.length > 0 ? some : all
+  return from[Math.floor(random() * from.length)]!
+}
+
+/** Whether writers have committed something lately. After a kill they can't until the session of the dead one ends. */
+function watchWork(fleet: Fleet) {
+  let committed = 0
+  let moved_ms = performance.now()
+  const timer = setInterval(async () => {
+    const seen = (await fleet.progress().catch(() => null))?.committed ?? committed
+    if (seen > committed) moved_ms = performance.now()
+    committed = seen
+  }, work_every_ms)
+  return { goes_on: () => performance.now() - moved_ms < 2 * work_every_ms, end: () => clearInterval(timer) }
 }
 
 async function revive(victim: FleetProcess, away_ms: number): Promise<void> {
