@@ -11,7 +11,8 @@ function allowed(workspace: string): string[] {
   if (workspace === 'contracts') return []
   if (workspace === 'domain' || workspace === 'client' || adapters.includes(workspace)) return ['contracts']
   if (workspace === 'service-kit') return ['contracts', ...adapters]
-  const libraries = ['contracts', 'domain', 'client', 'service-kit', ...adapters]
+  if (workspace === 'api-docs') return ['contracts']
+  const libraries = ['contracts', 'domain', 'client', 'service-kit', 'api-docs', ...adapters]
   if (workspace === 'standalone') return [...libraries, ...services]
   if (workspace === 'testkit') return libraries
   return libraries

@@ -1,0 +1,114 @@
+import { adminOperations } from './admin-operations.ts'
+import { errorResponse, readMeanings } from './error-responses.ts'
+import { ingestOperations } from './ingest-operations.ts'
+import { type JsonSchema, jsonSchema } from './json-schema.ts'
+import { toOperationObject } from './operation.ts'
+import { reportOperations } from './report-operations.ts'
+import { schemas } from './schemas.ts'
+import { serviceOperations } from './service-operations.ts'
+
+/** A program that sends a signed batch. */
+export interface CodeSample {
+  lang: string
+  label: string
+  source: string
+}
+
+/** The texts of docs that the document holds. */
+export interface DocumentTexts {
+  /** docs/api.md */
+  guide: string
+  /** docs/errors.md */
+  errors: string
+  samples: readonly CodeSample[]
+}
+
+const operations = [...ingestOperations, ...reportOperations, ...adminOperations, ...serviceOperations]
+
+/** The OpenAPI 3.1 document of all HTTP surfaces. */
+export function openapiDocument({ guide, errors, samples }: DocumentTexts): JsonSchema {
+  const meanings = readMeanings(errors)
+  const paths: Record<string, JsonSchema> = {}
+  for (const operation of operations) {
+    const made = toOperationObject(operation, meanings)
+    if (operation.signed) made['x-codeSamples'] = samples
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: made }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tributary',
+      version: '1',
+      description: `${asSection(guide)}\n\n## All errors\n\n${asSection(errors).replaceAll(/^## /gm, '### ')}`,
+    },
+    'x-comment': 'Made by packages/api-docs/src/dump-openapi.ts: do not edit.',
+    servers: [{ url: '/', description: 'The service that serves this page.' }],
+    tags,
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, jsonSchema(schema)])),
+      securitySchemes,
+      parameters: { RequestId: requestId },
+      headers,
+      responses: {
+        NotFound: errorResponse(['not_found'], meanings, headerRefs('X-Request-Id')),
+        MethodNotAllowed: errorResponse(['method_not_allowed'], meanings, headerRefs('X-Request-Id', 'Allow')),
+      },
+    },
+  }
+}
+
+/** A page without its title, and with links to other pages as plain text: there are no such pages where this is shown. */
+const asSection = (page: string): string =>
+  page
+    .replace(/^# .*\n+/, '')
+    .replaceAll(/\[([^\]]+)\]\((?!https?:|#)[^)]+\)/g, '$1')
+    .trim()
+
+const tags = [
+  { name: 'Events', description: 'Events in: from apps in signed batches, from backends with a server key.' },
+  { name: 'Privacy', description: 'Requests to erase.' },
+  { name: 'Reports', description: 'Numbers out. A server key sees the app that it is bound to.' },
+  { name: 'Admin', description: 'Companies, apps, keys. For the operator; every change is kept in an audit log.' },
+  { name: 'Service', description: 'For load balancers and monitoring.' },
+]
+
+const securitySchemes = {
+  company_key: { type: 'apiKey', in: 'header', name: 'X-Service-Company-Key', description: '`co_live_` and hex.' },
+  app_key: { type: 'apiKey', in: 'header', name: 'X-Service-App-Key', description: '`app_live_` and an identifier.' },
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Service-Signature',
+    description: 'Lower-case hex HMAC-SHA256 of the exact bytes of the body, keyed with the signing secret of the app.',
+  },
+  server_key: { type: 'http', scheme: 'bearer', description: 'A server key: `srv_` and 48 hex characters.' },
+  admin_token: { type: 'http', scheme: 'bearer', description: 'The admin token of the installation.' },
+}
+
+const requestId = {
+  name: 'X-Request-Id',
+  in: 'header',
+  description: 'Up to 128 visible ASCII characters of your own; echoed, and found in the log. Made when absent.',
+  schema: { type: 'string' },
+}
+
+const header = (description: string, type = 'integer', required = false) => ({
+  description,
+  required,
+  schema: { type },
+})
+const headers = {
+  'X-Request-Id': header('Of this request: yours, or one made for it.', 'string', true),
+  'RateLimit-Limit': header('Requests of the key in 60 s.'),
+  'RateLimit-Remaining': header('Requests that are left of them.'),
+  'RateLimit-Reset': header('Seconds until more are left.'),
+  'X-Service-Quota-Used': header('Events of the company in this month.'),
+  'X-Service-Quota-Limit': header('Events of the company that a month may have; absent when unlimited.'),
+  'Retry-After': header('Seconds to wait before the request is sent again.'),
+  'WWW-Authenticate': header('`Bearer`.', 'string'),
+  Allow: header('Methods of the path.', 'string'),
+}
+
+const headerRefs = (...names: (keyof typeof headers)[]): JsonSchema =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

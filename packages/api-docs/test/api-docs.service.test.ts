@@ -1,0 +1,84 @@
+import { gunzipSync } from 'node:zlib'
+import { adminApi } from '@tributary/admin-api/app'
+import { reportNames } from '@tributary/contracts/reports'
+import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { reportApi } from '@tributary/report-api/app'
+import { createHealth } from '@tributary/service-kit/health'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { apiDocs } from '../src/api-docs.ts'
+import { operations, readDoc } from './document.ts'
+
+const logger = pino({ level: 'silent' })
+
+async function openDocs() {
+  const app = createHttpApp({ logger })
+  await app.register(apiDocs())
+  return app
+}
+
+describe('the document', () => {
+  it('has every route that the services have, and no other', async () => {
+    const app = createHttpApp({ logger })
+    const routes: string[] = []
+    app.addHook('onRoute', ({ method, url }) => {
+      for (const one of [method].flat()) if (one !== 'OPTIONS' && one !== 'HEAD') routes.push(`${one} ${url}`)
+    })
+    const registry = new Registry()
+    // No request is made, so nothing of the engines is asked for.
+    const deps = { registry, logger, now: Date.now, admin_token: 'x' } as never
+    createHealth({ checks: {}, now: Date.now, registry }).routes(app)
+    for (const plugin of [ingestGateway(deps), reportApi(deps), adminApi(deps)]) await app.register(plugin)
+    await app.ready()
+    const served = routes
+      .flatMap((route) =>
+        route.includes(':report') ? reportNames.map((name) => route.replace(':report', name)) : route,
+      )
+      .map((route) => route.replaceAll(/:(\w+)/g, '{$1}'))
+    expect(operations.map(({ route }) => route).toSorted()).toEqual(served.toSorted())
+  })
+})
+
+describe('/docs', () => {
+  it('is a page that loads nothing from elsewhere, and may not', async () => {
+    const app = await openDocs()
+    const { body, headers } = await app.inject({ url: '/docs' })
+    expect(headers['content-type']).toContain('text/html')
+    const loaded = [...body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
+    expect(loaded.length).toBeGreaterThan(3)
+    for (const address of loaded) expect(address).toMatch(/^(\/docs\/|data:,$)/)
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/https?:|\*|unsafe/)
+    expect((await app.inject({ url: '/docs/' })).body).toBe(body)
+  })
+
+  it('serves each file that the page names, to be kept for ever, compressed where that is understood', async () => {
+    const app = await openDocs()
+    const page = (await app.inject({ url: '/docs' })).body
+    const files = [...page.matchAll(/(?:src|href)="(\/docs\/[^"]*\.(?:js|css))"/g)].map(([, file = '']) => file)
+    expect(files).toHaveLength(3)
+    for (const url of files) {
+      const plain = await app.inject({ url })
+      expect(plain.statusCode).toBe(200)
+      expect(plain.headers['cache-control']).toContain('immutable')
+      const zipped = await app.inject({ url, headers: { 'accept-encoding': 'gzip, br' } })
+      expect(zipped.headers['content-encoding']).toBe('gzip')
+      expect(gunzipSync(zipped.rawPayload).equals(plain.rawPayload)).toBe(true)
+      expect(zipped.headers.etag).not.toBe(plain.headers.etag)
+    }
+  })
+
+  it('serves the document of the repository, and says when it is still the same', async () => {
+    const app = await openDocs()
+    const url = '/docs/openapi.json'
+    const { body, headers } = await app.inject({ url })
+    expect(body).toBe(readDoc('openapi.json'))
+    const again = await app.inject({ url, headers: { 'if-none-match': String(headers.etag) } })
+    expect({ status: again.statusCode, body: again.body }).toEqual({ status: 304, body: '' })
+    const other = await app.inject({ url, headers: { 'if-none-match': '"other"' } })
+    expect(other.statusCode).toBe(200)
+  })
+})
