@@ -1,3 +1,4 @@
+import { apiDocs } from '@tributary/api-docs/api-docs'
 import { consumers } from '@tributary/contracts/consumers'
 import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
@@ -35,6 +36,7 @@ async function start(config: Config, service: Service) {
   onClose('reconcile-quota', () => reconciling.close())
   await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
+    await app.register(apiDocs())
     await app.register(adminApi({ pool, masterKeys, admin_token, audit, keyValue, status, now, logger, registry }))
   })
 }
