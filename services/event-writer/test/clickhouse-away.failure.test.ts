@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Topic } from '@tributary/contracts/topics'
@@ -149,4 +151,29 @@ await describeWithOwnEngine('kafka', (kafka) => {
     proxy.concerns = () => true
     await expectExactly()
   })
+
+  it('holds no more than a batch of each partition in memory, however long the backlog is and well it compresses', async () => {
+    await writer.close()
+    await clickhouse.close()
+    clickhouse = await openServer(proxy.url) // large inserts take their time
+    for (let round = 0; round < 16; round += 1) await publish(20, { props: { text: 'x'.repeat(240_000) } })
+    proxy.mode = 'error'
+    const before = heldBytes()
+    const fetch = { bytes_max: 16 * 1024 * 1024 }
+    writer = await startWriter({ broker, clickhouse, topic, fetch })
+    await moreFailures(partitions * 2)
+    // Of each partition about 17 MiB as fetched and once more as rows. The whole backlog would be 154 MB.
+    expect(heldBytes() - before).toBeLessThan(100 * 1024 * 1024)
+    proxy.mode = 'pass'
+    await untilWritten(broker, topic)
+    await expectExactly()
+  })
 })
+
+/** What is in use after a collection, buffers included. */
+function heldBytes(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
