@@ -6,7 +6,7 @@ CREATE DATABASE IF NOT EXISTS tributary;
 -- `tributary migrate`. The views are made by this user and run with its rights (SQL SECURITY DEFINER is the default of
 -- materialized views), so that whoever inserts events needs no right on what the views fill.
 CREATE USER IF NOT EXISTS tributary_migrator IDENTIFIED WITH sha256_password BY {migrator_password:String};
-GRANT SELECT, INSERT, ALTER TABLE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
+GRANT SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
 
 -- event-writer: fills one table, looks up keys. It has to see which migrations ran, to refuse where one is missing.
 CREATE USER IF NOT EXISTS tributary_event_writer IDENTIFIED WITH sha256_password BY {event_writer_password:String};

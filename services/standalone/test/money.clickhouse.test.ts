@@ -124,6 +124,7 @@ test('whatever is sent, again and by whom, however batches are cut and broken of
       const asked = windows.map(([a, b]) => ({ since_ms: Math.min(a, b), until_ms: Math.max(a, b) }))
       for (const window of [all, ...asked]) expect(await askReport(app_id, window)).toEqual(twinReport(log, fx, window))
     }),
-    { numRuns: 20 },
+    // A failure is told while there is time for it: shrinking would go on for long.
+    { numRuns: 20, interruptAfterTimeLimit: 60_000 },
   )
 })
