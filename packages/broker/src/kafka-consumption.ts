@@ -11,6 +11,8 @@ export interface KafkaConsumptionDeps {
   partition_count: number
   /** A new client for each consumer (see `createKafka`). */
   newKafka(): Kafka
+  /** How often the watchdog looks; `kafkaTimeouts.watch_ms` by default. */
+  watch_ms?: number
 }
 
 /**
@@ -163,6 +165,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   }
 
   const watchdog = createWatchdog({
+    watch_ms: deps.watch_ms ?? kafkaTimeouts.watch_ms,
     isBusy: () => inHand.size > 0,
     standing,
     ranges: async () =>

@@ -15,6 +15,8 @@ interface PartitionRange {
 }
 
 export interface WatchdogOptions {
+  /** How often it looks. */
+  watch_ms: number
   /** Whether a handler is at work: then nothing is fetched, and all is well. */
   isBusy(): boolean
   standing(): Promise<Position[]>
@@ -26,7 +28,7 @@ export interface WatchdogOptions {
  * Tells when a consumer does nothing though it should: kafkajs is known to stop fetching without an error. Two looks in
  * a row that find the same position below the end are a stall, and so is long silence.
  */
-export function createWatchdog({ isBusy, standing, ranges, onStall }: WatchdogOptions) {
+export function createWatchdog({ watch_ms, isBusy, standing, ranges, onStall }: WatchdogOptions) {
   let last_alive_ms = performance.now()
   let suspects = new Set<string>()
 
@@ -57,7 +59,7 @@ export function createWatchdog({ isBusy, standing, ranges, onStall }: WatchdogOp
 
   const timer = setInterval(() => {
     look().catch(() => {}) // Kafka is away: nothing can be said, and kafkajs or the silence will tell
-  }, kafkaTimeouts.watch_ms).unref()
+  }, watch_ms).unref()
   return {
     alive() {
       last_alive_ms = performance.now()

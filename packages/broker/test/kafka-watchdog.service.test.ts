@@ -13,6 +13,7 @@ async function watch(minutes: number, move: (state: { next_offset: number; busy:
   const stalls: string[] = []
   const state = { next_offset: 5, busy: false, alive: () => watchdog.alive() }
   const watchdog = createWatchdog({
+    watch_ms: 15_000,
     isBusy: () => state.busy,
     standing: async () => [{ partition: 0, generation: 'g', next_offset: state.next_offset }],
     ranges: async () => [{ partition: 0, earliest: 2, end: 10 }],

@@ -2,6 +2,8 @@ import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
@@ -23,8 +25,11 @@ await describeWithOwnEngine('postgres', (postgres) => {
     const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
     const status = async () => ({ ready: true, consumers: [], bindings: {} })
     app = createHttpApp({ logger })
-    const deps = { pool, masterKeys, admin_token: 'token', status, now: Date.now, logger, registry: new Registry() }
-    await app.register(adminApi(deps))
+    const stores = { pool, audit: memoryAuditStore(), keyValue: memoryKeyValue(Date.now) }
+    const registry = new Registry()
+    await app.register(
+      adminApi({ ...stores, masterKeys, admin_token: 'token', status, now: Date.now, logger, registry }),
+    )
   })
   afterAll(async () => {
     await app.close()
