@@ -10,7 +10,7 @@ import { openEmbeddedBroker } from '@tributary/broker/embedded'
 import { openKafkaBroker } from '@tributary/broker/kafka'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { type GatewayDeps, ingestGateway } from '@tributary/ingest-gateway/app'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { memoryCredentials, type Tenant } from '@tributary/testkit/builders'
@@ -24,6 +24,7 @@ export interface GatewayOrder {
   tenants: Tenant[]
   kafka?: string | undefined
   s3?: string | undefined
+  in_flight?: GatewayDeps['in_flight']
 }
 
 /** What the gateway process says over IPC, in this order: its port, the cost of the load, the events in its log. */
@@ -60,7 +61,7 @@ const openAudit = ({ data_dir, s3 }: GatewayOrder): Promise<AuditStore> =>
         credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
       })
 
-async function serve({ data_dir, tenants }: GatewayOrder, broker: Broker, audit: AuditStore) {
+async function serve({ data_dir, tenants, in_flight }: GatewayOrder, broker: Broker, audit: AuditStore) {
   const groupCommit = createGroupCommit({
     store: audit,
     now: Date.now,
@@ -77,9 +78,10 @@ async function serve({ data_dir, tenants }: GatewayOrder, broker: Broker, audit:
       ...{ credentials, keyValue, audit, groupCommit, broker, partitions, registry, logger },
       now: Date.now,
       gateway_id: 'bench',
+      ...(in_flight === undefined ? {} : { in_flight }),
     }),
   )
-  await app.listen({ port: 0, host: '127.0.0.1' })
+  await app.listen({ port: 0, host: '127.0.0.1', backlog: limits.connections_waiting_max })
   say({ port: (app.server.address() as AddressInfo).port })
   return async () => {
     await app.close()

@@ -41,6 +41,8 @@ export const limits = {
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** Connections of one process; more are closed at once. */
   connections_max: 10_000,
+  /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */
+  connections_waiting_max: 4096,
   /** Of one request, all of its headers; more are 431. */
   header_bytes_max: 16 * 1024,
   /** Header lines of one request; more are 431. */

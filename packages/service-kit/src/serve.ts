@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { limits } from '@tributary/contracts/limits'
 import type { FastifyInstance } from 'fastify'
 import { createHealth, type Health } from './health.ts'
 import { createHttpApp } from './http.ts'
@@ -35,10 +36,12 @@ export async function serve(
   health.routes(app)
   await register(app, health)
   const host = config.TRIBUTARY_HOST
-  await app.listen({ port: config.TRIBUTARY_PORT, host }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE' && error.code !== 'EADDRNOTAVAIL' && error.code !== 'EACCES') throw error
-    throw new StartRefused(`Can't listen: ${error.message}. Set TRIBUTARY_HOST and TRIBUTARY_PORT.`, { cause: error })
-  })
+  await app
+    .listen({ port: config.TRIBUTARY_PORT, host, backlog: limits.connections_waiting_max })
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE' && error.code !== 'EADDRNOTAVAIL' && error.code !== 'EACCES') throw error
+      throw new StartRefused(`Can't listen: ${error.message}. Set TRIBUTARY_HOST and TRIBUTARY_PORT.`, { cause: error })
+    })
   onClose('http', () => app.close())
   onClose('readiness', async () => {
     health.stopping()

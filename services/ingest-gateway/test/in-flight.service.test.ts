@@ -135,7 +135,7 @@ test('bytes of bodies are bounded as they come, and free again when the client h
   expect(await (await send()).answered()).toBe(200)
 })
 
-test('a body counts as what it inflates to', async () => {
+test('a body counts as what it inflates to, on every route', async () => {
   const { send, gateway } = await listen({ body_bytes_max: 100_000 })
   const event = sdkEvent({ event_ts_ms: gateway.now_ms, props: { note: 'x'.repeat(10_000) } })
   const gzip = { 'content-encoding': 'gzip' }
@@ -144,6 +144,11 @@ test('a body counts as what it inflates to', async () => {
   const large = gzipSync(JSON.stringify({ events: Array(20).fill(event) }))
   expect(large.length).toBeLessThan(10_000)
   expect(await (await send(large, gzip)).answered()).toBe(503)
+  const s2s = await gateway.s2s('/s2s/events/bulk', large, gzip)
+  expect([s2s.statusCode, s2s.json().error]).toEqual([503, 'unavailable'])
+  const erasure = gzipSync(JSON.stringify({ install_uuid: 'i-1', filler: 'x'.repeat(100_000) }))
+  const headers = { ...signedHeaders(gateway.tenant, erasure), ...gzip }
+  expect((await gateway.call('/privacy/delete', headers, erasure)).statusCode).toBe(503)
 })
 
 test('a client that hangs up frees its place only when the work for it has ended', async () => {
@@ -154,6 +159,7 @@ test('a client that hangs up frees its place only when the work for it has ended
   gone.socket.destroy()
   await once(gone.socket, 'close')
   expect(await (await send()).answered()).toBe(503)
+  expect((await inHand())[1]).toBeGreaterThan(0)
   stalled.resolve()
   await expect.poll(async () => await (await send()).answered()).toBe(200)
 })

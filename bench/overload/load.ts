@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { type DoorRequest, events_per_batch } from '../door/bodies.ts'
+
+export interface OverloadReport {
+  acknowledged: number
+  offered_batches: number
+  refused_batches: number
+  seconds: number
+  ack_ms: number[]
+  refusal_ms: number[]
+  /** Answers of any other kind, and connections that ended without one. */
+  other: Record<string, number>
+}
+
+/** Refused clients come back on the same connections, so these only bound what waits at the same time. */
+const connections = 1500
+
+/**
+ * Offers batches at an even pace, whatever the answers: 200 and 503 (or 429) with `Retry-After` are what may come. Each
+ * is timed from the moment it was handed to a connection.
+ */
+export async function sendOverload(
+  port: number,
+  requests: readonly DoorRequest[],
+  events_per_second: number,
+  seconds: number,
+): Promise<OverloadReport> {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
+  const report: OverloadReport = {
+    ...{ acknowledged: 0, offered_batches: 0, refused_batches: 0, seconds: 0 },
+    ...{ ack_ms: [], refusal_ms: [], other: {} },
+  }
+  const send = async ({ headers, body }: DoorRequest) => {
+    const sent = performance.now()
+    const answer = await pool.request({ method: 'POST', path: '/event', headers, body })
+    await answer.body.dump()
+    const ms = performance.now() - sent
+    const refused = (answer.statusCode === 503 || answer.statusCode === 429) && 'retry-after' in answer.headers
+    if (answer.statusCode === 200) {
+      report.acknowledged += events_per_batch
+      report.ack_ms.push(ms)
+    } else if (refused) {
+      report.refused_batches += 1
+      report.refusal_ms.push(ms)
+    } else count(String(answer.statusCode))
+  }
+  const count = (what: string) => {
+    report.other[what] = (report.other[what] ?? 0) + 1
+  }
+  const pause_ms = (events_per_batch / events_per_second) * 1000
+  const total = Math.floor((seconds * 1000) / pause_ms)
+  const started = performance.now()
+  const open = new Set<Promise<void>>()
+  while (report.offered_batches < total) {
+    if (performance.now() < started + report.offered_batches * pause_ms) {
+      await pause(1)
+      continue
+    }
+    const sending = send(requests[report.offered_batches % requests.length]!)
+      .catch((error: NodeJS.ErrnoException) => count(error.code ?? error.message))
+      .finally(() => open.delete(sending))
+    open.add(sending)
+    report.offered_batches += 1
+    // The answers of a burst must be read as they come, or their times are those of this loop.
+    if (report.offered_batches % 64 === 0) await new Promise(setImmediate)
+  }
+  await Promise.all(open)
+  report.seconds = (performance.now() - started) / 1000
+  await pool.close()
+  return report
+}
