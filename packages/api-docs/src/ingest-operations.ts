@@ -24,7 +24,8 @@ const sdkHeaders: Parameter[] = [
     name: 'X-Service-Platform',
     in: 'header',
     description: 'Platform of the SDK; stored with the events, never trusted.',
-    schema: { enum: ['ios', 'android'] },
+    schema: { type: 'string' },
+    example: 'android',
   },
 ]
 
