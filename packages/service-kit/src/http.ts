@@ -34,6 +34,12 @@ declare module 'fastify' {
   }
 }
 
+/** RFC 9112 3.2. */
+const hostMissing = new CodedError('bad_json', {
+  message: 'The Host header is missing.',
+  headers: { connection: 'close' },
+})
+
 const requestIdShape = /^[\x21-\x7e]{1,128}$/
 
 /**
@@ -58,6 +64,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
       headersTimeout: waits.headers_wait_ms_max,
       connectionsCheckingInterval: waits.lateness_check_ms,
       maxHeaderSize: limits.header_bytes_max,
+      requireHostHeader: false, // asked below: Node would refuse without a code
     },
     clientErrorHandler: refuseConnection,
     bodyLimit: 64 * 1024,
@@ -65,11 +72,13 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply: FastifyReply) => {
       logger.debug({ err: error, request_id: request.id }, 'request refused by the HTTP layer')
-      reply.status(404).send(errorBody('not_found', request.id))
+      reply.status(404).header('x-request-id', request.id).send(errorBody('not_found', request.id)) // no hook runs here
     },
   }) as unknown as FastifyInstance
   app.server.maxConnections = waits.connections_max
   app.server.maxHeadersCount = limits.headers_max
+  // RFC 9110 10.1.1 lets a server pass over an expectation it does not know; Node would refuse without a code.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   closeInTime(app, waits.drain_ms_max)
   const addressOf = clientAddress(trusted_proxies)
   app.decorateRequest('client_ip', {
@@ -81,7 +90,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    done()
+    done(request.headers.host === undefined && request.raw.httpVersion === '1.1' ? hostMissing : undefined)
   })
   const allowedMethods = collectRoutes(app)
   app.setNotFoundHandler((request, reply) => {

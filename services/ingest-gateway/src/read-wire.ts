@@ -30,7 +30,9 @@ export function readWire(
     stop()
     // A copy, also of a single chunk: what was read from the socket is part of a larger buffer.
     if (error === null) done(null, Buffer.concat(chunks, bytes))
-    else done(error)
+    else if (error instanceof CodedError) done(error)
+    // The client hung up half-way: no fault of ours, so nothing to be logged as one.
+    else done(new CodedError('bad_json', { message: 'The request body could not be read.', cause: error }))
   }
   const whole = () => end(null)
   function take(chunk: Buffer) {

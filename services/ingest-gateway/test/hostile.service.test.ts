@@ -172,6 +172,17 @@ describe('hostile HTTP', () => {
     expect(gateway.audit.objects.size).toBe(0)
   })
 
+  test('a client that hangs up half-way is no fault of the service', async () => {
+    const { port } = gateway.app.server.address() as AddressInfo
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`${head('/event', { ...signedHeaders(gateway.tenant, 'x'), 'Content-Length': '9' })}{`)
+    await expect.poll(async () => gateway.registry.metrics()).toContain('tributary_ingest_body_bytes_in_flight 1\n')
+    socket.destroy()
+    await expect.poll(async () => gateway.registry.metrics()).toContain('tributary_ingest_body_bytes_in_flight 0\n')
+    await gateway.app.close() // whatever is logged of it is logged by now
+    expect(gateway.logLines.join('')).not.toContain('request failed')
+  })
+
   test('a key is judged before its huge body is read', async () => {
     const answer = await raw(
       head('/s2s/events/bulk', {

@@ -1,0 +1,76 @@
+/** An app with everything that its clients know. */
+export interface FuzzApp {
+  app_id: string
+  company_id: string
+  company_key: string
+  app_key: string
+  signing_secret: string
+  server_keys: string[]
+  /** Used for nothing but reading the report at the end. */
+  report_key: string
+}
+
+export interface FuzzTenants {
+  admin_token: string
+  /** Mutated requests that are one HTTP request with one answer: what was accepted is known exactly. */
+  mutated: FuzzApp
+  /** Requests that are as they should be. */
+  valid: FuzzApp
+  /** Requests whose answer may not be theirs, or may never come. */
+  broken: FuzzApp
+  /** Nothing of these is ever accepted: the company is suspended; its quota is used up. */
+  suspended: FuzzApp
+  spent: FuzzApp
+  revoked_key: string
+  /** A company and a key for the admin API to suspend, reinstate and revoke. */
+  victim: { company_id: string; key_id: string }
+}
+
+type Admin = <Answer>(path: string, body?: unknown) => Promise<Answer>
+
+const adminApi =
+  (url: string, admin_token: string): Admin =>
+  async <Answer>(path: string, body: unknown = {}) => {
+    const headers = { authorization: `Bearer ${admin_token}` }
+    const answer = await fetch(`${url}/admin/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const text = await answer.text()
+    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status} ${text}`)
+    return JSON.parse(text) as Answer
+  }
+
+/** A key may be used 1000 times a minute, so a fast run needs many. */
+const keys_of_mutated = 60
+
+/** Companies, apps and keys of a run, made through the admin API. */
+export async function makeFuzzTenants(url: string, admin_token: string): Promise<FuzzTenants> {
+  const admin = adminApi(url, admin_token)
+  const company = (name: string, monthly_quota?: number) =>
+    admin<Pick<FuzzApp, 'company_id' | 'company_key'>>('/companies', { name, plan: 'unlimited', monthly_quota })
+  const app = async (owner: Pick<FuzzApp, 'company_id' | 'company_key'>, keys: number): Promise<FuzzApp> => {
+    const input = { company_id: owner.company_id, name: 'Fuzz', platform: 'android' }
+    const made = await admin<Pick<FuzzApp, 'app_id' | 'app_key' | 'signing_secret'>>('/apps', input)
+    const server_keys: string[] = []
+    for (let n = 0; n <= keys; n += 1) {
+      const allowed_events = n % 10 === 9 ? ['level_up', 'purchase'] : []
+      server_keys.push((await makeKey(admin, made.app_id, allowed_events)).key)
+    }
+    return { ...owner, ...made, server_keys: server_keys.slice(1), report_key: server_keys[0]! }
+  }
+  const own = await company('Fuzz')
+  const suspended = await company('Suspended')
+  const [mutated, valid, broken, quiet, spent] = await Promise.all([
+    app(own, keys_of_mutated),
+    app(await company('Valid'), 8),
+    app(own, 4),
+    app(suspended, 2),
+    app(await company('Spent', 0), 2),
+  ])
+  await admin(`/companies/${suspended.company_id}/suspend`)
+  const { key, key_id } = await makeKey(admin, mutated.app_id, [])
+  await admin(`/keys/${key_id}/revoke`)
+  const victim = { company_id: (await company('Victim')).company_id, key_id }
+  return { admin_token, mutated, valid, broken, suspended: quiet, spent, revoked_key: key, victim }
+}
+
+const makeKey = (admin: Admin, app_id: string, allowed_events: string[]) =>
+  admin<{ key: string; key_id: string }>('/keys', { app_id, label: 'fuzz', allowed_events })
