@@ -1,0 +1,36 @@
+/** A company with one Android app and its keys, made by the admin API. */
+export interface Tenant {
+  company_id: string
+  company_key: string
+  app_id: string
+  app_key: string
+  signing_secret: string
+  key_id: string
+  server_key: string
+}
+
+export interface TenantOptions {
+  monthly_quota?: number
+  allowed_events?: string[]
+}
+
+/** The admin API of a running service, as far as tests of the document need it. */
+export function adminOf(url: string, admin_token: string) {
+  const post = async (path: string, body: object = {}) => {
+    const headers = { authorization: `Bearer ${admin_token}` }
+    const answer = await fetch(`${url}/admin/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (answer.status !== 200) throw new Error(`${path}: ${await answer.text()}`)
+    return answer.json() as Promise<Record<string, string>>
+  }
+  return {
+    suspend: (company_id: string) => post(`/companies/${company_id}/suspend`),
+    revoke: (key_id: string) => post(`/keys/${key_id}/revoke`),
+    async createTenant({ allowed_events = [], ...quota }: TenantOptions = {}): Promise<Tenant> {
+      const company = await post('/companies', { name: 'Documented', ...quota })
+      const { company_id } = company
+      const app = await post('/apps', { company_id, name: 'Documented', platform: 'android' })
+      const { key, ...rest } = await post('/keys', { app_id: app.app_id, label: 'documented', allowed_events })
+      return { ...company, ...app, ...rest, server_key: key } as unknown as Tenant
+    },
+  }
+}
