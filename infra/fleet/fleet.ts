@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,6 +42,8 @@ export interface Fleet {
   /** Adds a process; resolves once it is ready. */
   startGateway(options?: StartOptions): Promise<FleetProcess>
   startWriter(options?: StartOptions): Promise<FleetProcess>
+  /** Makes a bucket for audit objects and gives back its name, for `TRIBUTARY_S3_BUCKET`. */
+  makeBucket(): Promise<string>
   /** Records of the topic, and those that event-writer has committed. */
   progress(): Promise<{ records: number; committed: number }>
   /** Resolves when all records are committed; rejects after `ms_max`. */
@@ -95,6 +97,7 @@ export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOp
       ...{ gateways: [], writers: [], tenants, broker, clickhouse, engine, stop },
       startGateway: (options) => start('ingest-gateway', fleet.gateways, options),
       startWriter: (options) => start('event-writer', fleet.writers, options),
+      makeBucket: () => makeBucket(engine('s3').url),
       progress: () => progressOf(broker),
       untilWritten: (ms_max = 60_000) => untilWritten(broker, ms_max),
     }
@@ -153,6 +156,14 @@ function settingsOf(engines: Map<EngineName, OwnEngine>, master_key: string): Re
     TRIBUTARY_S3_ACCESS_KEY_ID: 'test',
     TRIBUTARY_S3_SECRET_ACCESS_KEY: 'test',
   }
+}
+
+/** As plain HTTP: the test server looks at no signature. */
+async function makeBucket(url: string): Promise<string> {
+  const bucket = `audit-${randomUUID()}`
+  const answer = await fetch(`${url}/${bucket}`, { method: 'PUT', signal: AbortSignal.timeout(20_000) })
+  if (!answer.ok) throw new Error(`no bucket: ${answer.status} ${await answer.text()}`)
+  return bucket
 }
 
 async function progressOf(broker: Broker) {

@@ -105,7 +105,7 @@ async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number>
       (process) => fleet.gateways.includes(process) || work.goes_on() || random() < idle_writer_part,
       random,
     )
-    const back = revive(victim, random() * away_ms_max).then(() => void down.delete(victim))
+    const back = revive(fleet, victim, random() * away_ms_max).then(() => void down.delete(victim))
     back.catch(() => {}) // rejects the run below
     down.set(victim, back)
   }
@@ -133,10 +133,11 @@ function watchWork(fleet: Fleet) {
   return { goes_on: () => performance.now() - moved_ms < 2 * work_every_ms, end: () => clearInterval(timer) }
 }
 
-async function revive(victim: FleetProcess, away_ms: number): Promise<void> {
+/** The test server for S3 rewrites its list of a bucket with every object: each life of a gateway has its own bucket. */
+async function revive(fleet: Fleet, victim: FleetProcess, away_ms: number): Promise<void> {
   await victim.kill()
   await pause(away_ms)
-  await victim.restart()
+  await victim.restart(fleet.gateways.includes(victim) ? { TRIBUTARY_S3_BUCKET: await fleet.makeBucket() } : {})
 }
 
 function lineOf(load: Load, writers: readonly FleetProcess[], started: number): string {
