@@ -2,7 +2,7 @@ import type { Broker, Chunk } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Topic } from '@tributary/contracts/topics'
 import kafkajs, { type Admin } from 'kafkajs'
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { describeWithOwnEngine } from '../../../infra/engines/describe-with-engine.ts'
 import type { OwnEngine } from '../../../infra/engines/engine.ts'
 import { openOwnEngine } from '../../../infra/engines/open-engine.ts'
@@ -29,6 +29,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
   let clickhouse: Clickhouse
   let broker: Broker
   let admin: Admin
+  let probe: Awaited<ReturnType<typeof openProbe>>
   let topic: Topic
   let app_id: string
   beforeAll(async () => {
@@ -37,8 +38,10 @@ await describeWithOwnEngine('kafka', (kafka) => {
     broker = await openLog(kafka.url)
     admin = new kafkajs.Kafka({ brokers: [kafka.url], logLevel: kafkajs.logLevel.NOTHING }).admin()
     await admin.connect()
+    probe = await openProbe(broker)
   })
   afterAll(async () => {
+    await probe.close()
     await admin.disconnect()
     await broker.close()
     await clickhouse.close()
@@ -48,6 +51,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
     topic = await makeTopic(broker, 2)
     app_id = newAppId()
   })
+  afterEach(() => refuseCommits(false))
 
   /** Each event twice, in records of their own, so that a second delivery has something to double. */
   const publish = (from = 0, to = installs) =>
@@ -62,8 +66,8 @@ await describeWithOwnEngine('kafka', (kafka) => {
     expect(await countsOf(clickhouse, app_id)).toEqual(exactly(count * events_each, count))
 
   /** Kafka refuses every commit while its own topic of commits takes no message that large; all else goes on. */
-  const refuseCommits = (refused: boolean) =>
-    admin.alterConfigs({
+  async function refuseCommits(refused: boolean) {
+    await admin.alterConfigs({
       validateOnly: false,
       resources: [
         {
@@ -73,17 +77,20 @@ await describeWithOwnEngine('kafka', (kafka) => {
         },
       ],
     })
+    // A setting takes effect some time after Kafka has taken it.
+    await vi.waitFor(async () => expect(await probe.isRefused()).toBe(refused), patience)
+  }
 
   it.each([
     { step: 'intent', after: 1 },
     { step: 'commit', after: 5 },
   ] as const)('writes each event once though Kafka refuses the $step for a while', async ({ step, after }) => {
     await publish(0, 10)
-    let refused = false
+    let refusing: Promise<void> | null = null
     const crash = async (done: number) => {
-      if (refused || done !== after) return
-      refused = true
-      await refuseCommits(true)
+      if (done !== after) return
+      refusing ??= refuseCommits(true)
+      await refusing
     }
     const writer = await startWriter({ broker, clickhouse, topic, crash, fetch: { bytes_max: 4096 } })
     await vi.waitFor(async () => expect(await writer.count('failures', { step })).toBeGreaterThan(0), patience)
@@ -143,7 +150,12 @@ await describeWithOwnEngine('kafka', (kafka) => {
 
   it('leaves a batch whose last commit is refused to the next start, which writes it once', async () => {
     await publish()
-    const crash = (done: number) => (done === 5 ? refuseCommits(true) : undefined)
+    let refusing: Promise<void> | null = null
+    const crash = async (done: number) => {
+      if (done !== 5) return
+      refusing ??= refuseCommits(true)
+      await refusing
+    }
     const first = await startWriter({ broker, clickhouse, topic, crash })
     await vi.waitFor(async () => expect(await first.count('failures', { step: 'commit' })).toBeGreaterThan(0), patience)
     const closing = first.close()
@@ -155,3 +167,35 @@ await describeWithOwnEngine('kafka', (kafka) => {
     await second.close()
   })
 })
+
+/** A group of its own that does nothing but tell whether Kafka takes commits. */
+async function openProbe(broker: Broker) {
+  const topic = await makeTopic(broker, 1)
+  await broker.publish([recordOf(topic, 0, Buffer.from('held'))])
+  let held: Chunk | null = null
+  const timer = setInterval(() => void held?.heartbeat().catch(() => {}), 1000)
+  const consumption = await broker.consume({
+    group: `probe-of-${topic.name}`,
+    topic: topic.name,
+    bytes_min: 1,
+    bytes_max: 1024,
+    wait_ms_max: 50,
+    async onChunk(chunk) {
+      held = chunk
+      await new Promise((resolve) => chunk.signal.addEventListener('abort', resolve))
+      held = null
+    },
+  })
+  return {
+    /** Null while there is nothing to commit. */
+    isRefused: async () =>
+      held?.commit(0).then(
+        () => false,
+        () => true,
+      ) ?? null,
+    async close() {
+      clearInterval(timer)
+      await consumption.close()
+    },
+  }
+}
