@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { type DoorRequest, events_per_batch } from '../door/bodies.ts'
@@ -11,6 +12,8 @@ export interface OverloadReport {
   refusal_ms: number[]
   /** Answers of any other kind, and connections that ended without one. */
   other: Record<string, number>
+  /** How late this process itself was: times below are no better than that. */
+  client_late_p99_ms: number
 }
 
 /** Refused clients come back on the same connections, so these only bound what waits at the same time. */
@@ -29,7 +32,7 @@ export async function sendOverload(
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
   const report: OverloadReport = {
     ...{ acknowledged: 0, offered_batches: 0, refused_batches: 0, seconds: 0 },
-    ...{ ack_ms: [], refusal_ms: [], other: {} },
+    ...{ ack_ms: [], refusal_ms: [], other: {}, client_late_p99_ms: 0 },
   }
   const send = async ({ headers, body }: DoorRequest) => {
     const sent = performance.now()
@@ -50,6 +53,8 @@ export async function sendOverload(
   }
   const pause_ms = (events_per_batch / events_per_second) * 1000
   const total = Math.floor((seconds * 1000) / pause_ms)
+  const late = monitorEventLoopDelay({ resolution: 5 })
+  late.enable()
   const started = performance.now()
   const open = new Set<Promise<void>>()
   while (report.offered_batches < total) {
@@ -67,6 +72,8 @@ export async function sendOverload(
   }
   await Promise.all(open)
   report.seconds = (performance.now() - started) / 1000
+  report.client_late_p99_ms = late.percentile(99) / 1e6
+  late.disable()
   await pool.close()
   return report
 }

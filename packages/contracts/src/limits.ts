@@ -35,8 +35,8 @@ export const limits = {
   /** Per server key, S2S and reports together, in any `key_requests_window_ms` (interface.md "Limits"). */
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
-  /** Ingest requests of one process that are worked on at the same time; more are 503 (docs/performance.md). */
-  requests_in_flight_max: 256,
+  /** Ingest requests of one process that are worked on at the same time; more are 503. Chosen by the bench `overload`: all are done in a second. */
+  requests_in_flight_max: 128,
   /** All their bodies, on the wire and inflated. */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** Connections of one process; more are closed at once. */

@@ -48,6 +48,11 @@ export function boundInFlight(
     return refusal
   }
 
+  function whyFull() {
+    if (now.requests >= requests_max) return 'requests'
+    if (now.bytes >= body_bytes_max) return 'bytes'
+    return null
+  }
   function release(held: Held) {
     if (held.handling || !held.closed) return
     now.bytes -= held.bytes
@@ -68,10 +73,10 @@ export function boundInFlight(
   })
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
-    const full = now.requests >= requests_max ? 'requests' : now.bytes >= body_bytes_max ? 'bytes' : null
-    if (full !== null) {
+    const why = whyFull()
+    if (why !== null) {
       closeIfEndless(request, reply)
-      return done(refuse(full))
+      return done(refuse(why))
     }
     request.held = { bytes: 0, handling: false, closed: false }
     reply.raw.once('close', () => close(request))
