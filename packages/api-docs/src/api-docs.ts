@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type Asset, readAsset, toAsset } from './assets.ts'
 import { contentSecurityPolicy, page } from './page.ts'
@@ -12,11 +12,13 @@ const root = join(import.meta.dirname, '..', '..', '..')
  * their names and are kept for ever.
  */
 export const apiDocs = (): FastifyPluginAsync => async (app) => {
-  const swagger = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   const [document, style, viewer, script] = await Promise.all([
     readAsset(join(root, 'docs', 'openapi.json'), 'application/json; charset=utf-8'),
-    readAsset(join(swagger, 'swagger-ui.css'), 'text/css; charset=utf-8'),
-    readAsset(join(swagger, 'swagger-ui-bundle.js'), 'text/javascript; charset=utf-8'),
+    readAsset(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css')), 'text/css; charset=utf-8'),
+    readAsset(
+      fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
+      'text/javascript; charset=utf-8',
+    ),
     readAsset(join(import.meta.dirname, '..', 'viewer', 'page.js'), 'text/javascript; charset=utf-8'),
   ])
   const kept = (name: string, extension: string, asset: Asset): string => {

@@ -9,7 +9,7 @@ const encoding: Parameter = {
   name: 'Content-Encoding',
   in: 'header',
   description: '`gzip` or `identity`. Several gzip members are one body.',
-  schema: { enum: ['gzip', 'identity'] },
+  schema: { type: 'string', enum: ['gzip', 'identity'] },
 }
 const sdkHeaders: Parameter[] = [
   encoding,

@@ -3,7 +3,7 @@ import { type ErrorMeanings, errorResponses } from './error-responses.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { SchemaName } from './schemas.ts'
 
-export type Auth = 'sdk' | 'server_key' | 'admin' | 'public'
+type Auth = 'sdk' | 'server_key' | 'admin' | 'public'
 
 /** What is to be said of one route; the rest follows from it. */
 export interface Operation {
