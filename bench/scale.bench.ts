@@ -16,11 +16,11 @@ const written_ms_max = 300_000
 export const bench: Bench = {
   name: 'scale',
   title:
-    'scale: CPU per event with 1, 2, 3 writers and 1, 2 gateways as processes (--writers 3 --gateways 2 --rows 400000 --seconds 15 --rate 6000)',
+    'scale: CPU per event with 1, 2, 3 writers and 1, 2 gateways as processes (--writers 3 --gateways 2 --rows 400000 --seconds 15 --rate 10000)',
   async run(args) {
     const rows = numberArgument(args, 'rows', 400_000)
     const seconds = numberArgument(args, 'seconds', 15)
-    const rate = numberArgument(args, 'rate', 6000)
+    const rate = numberArgument(args, 'rate', 10_000)
     const writers: BenchRow[] = []
     for (let count = 1; count <= numberArgument(args, 'writers', 3); count += 1) {
       writers.push(await withFleet(0, count, (fleet) => measureWriters(fleet, rows)))

@@ -8,8 +8,8 @@ export interface LoadReport {
   ack_ms: number[]
 }
 
-/** So many that an open-loop load never waits for a connection unless the gateway stands still. */
-const paced_connections = 256
+/** So many that a paced load waits for a connection only when the gateway stands still, and below its bound on requests in flight. */
+const paced_connections = 100
 
 /** Sends the requests over and over until the time is over; only whole acceptances count, anything else throws. */
 export async function sendLoad(
