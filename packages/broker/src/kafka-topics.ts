@@ -66,6 +66,8 @@ function settingsOf(topic: Topic, { insync_replicas_min }: TopicReplication): Ma
     ['unclean.leader.election.enable', 'false'],
     // A record's time is when the log took it, whatever the clock of the gateway says.
     ['message.timestamp.type', 'LogAppendTime'],
+    // Whoever else produces: our consumers read zstd and nothing else. What comes so compressed is stored as it came.
+    ['compression.type', 'zstd'],
   ])
 }
 

@@ -22,8 +22,8 @@ await describeWithEngine('kafka', (kafka) => {
       const ofOperator = { name: 'segment.ms', value: '123456789' }
       await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries: [ofOperator] }] })
       const { changed } = await broker.applyTopics([{ name, partitions: 1, retention_ms: 3_600_000 }])
-      expect(changed.map(({ setting }) => setting)).toEqual(['retention.ms', 'message.timestamp.type'])
-      const configNames = ['segment.ms', 'retention.ms', 'message.timestamp.type']
+      expect(changed.map(({ setting }) => setting)).toEqual(['retention.ms', 'message.timestamp.type', 'compression.type'])
+      const configNames = ['segment.ms', 'retention.ms', 'message.timestamp.type', 'compression.type']
       const { resources } = await admin.describeConfigs({
         includeSynonyms: false,
         resources: [{ ...resource, configNames }],
@@ -33,6 +33,7 @@ await describeWithEngine('kafka', (kafka) => {
         'segment.ms': '123456789',
         'retention.ms': '3600000',
         'message.timestamp.type': 'LogAppendTime',
+        'compression.type': 'zstd',
       })
       await Promise.all([broker.close(), admin.disconnect()])
     })
