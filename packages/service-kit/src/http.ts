@@ -3,7 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { CodedError, type ErrorBody, type ErrorCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, LogController } from 'fastify'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Logger } from 'pino'
 import { clientAddress } from './client-address.ts'
 import { refuseConnection } from './refuse-connection.ts'
@@ -93,12 +99,15 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
     done(request.headers.host === undefined && request.raw.httpVersion === '1.1' ? hostMissing : undefined)
   })
   const allowedMethods = collectRoutes(app)
-  app.setNotFoundHandler((request, reply) => {
+  const answerNoRoute = (request: FastifyRequest, reply: FastifyReply) => {
     const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '/')
     if (allowed.length === 0) return reply.status(404).send(errorBody('not_found', request.id))
     return reply.status(405).header('allow', allowed.join(', ')).send(errorBody('method_not_allowed', request.id))
-  })
+  }
+  app.setNotFoundHandler(answerNoRoute)
   app.setErrorHandler((error: FastifyError | CodedError, request, reply) => {
+    // Where there is no route it does not matter what is wrong with the body (QUERY without a content type is, to fastify).
+    if (request.is404 && !(error instanceof CodedError)) return answerNoRoute(request, reply)
     const coded = toCodedError(error)
     // Without a cause nothing failed: requests beyond what can be done are refused, and a line each would be more work.
     if (coded.status >= 500 && coded.cause !== undefined)

@@ -139,11 +139,19 @@ test('connections beyond the most are closed at once, and there is room again wh
     .toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a server that stops waits neither for who never spoke nor for who does not end', async () => {
+test('a server that stops does not wait for connections that never spoke', async () => {
+  await listen()
+  const sockets = [await open(), await open()]
+  await expect.poll(() => new Promise((resolve) => app.server.getConnections((_error, n) => resolve(n)))).toBe(2)
+  const closed = Promise.all(sockets.map(untilClosed))
+  await Promise.all([app.close(), closed])
+})
+
+test('a server that stops waits only so long for who does not end', async () => {
   await listen({ patience: { drain_ms_max: 100 } })
   const answered = await open('GET /who HTTP/1.1\r\nHost: x\r\n\r\n')
   while (!answered.answer.includes('client_ip')) await once(answered, 'data')
-  const sockets = await Promise.all([open(), open('POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx')])
+  const sockets = await Promise.all([open('POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx')])
   await expect.poll(() => begun).toBe(2)
   const closed = Promise.all([...sockets, answered].map(untilClosed))
   const started = performance.now()
@@ -167,4 +175,13 @@ test('behind a trusted proxy a request has the address that the proxy names', as
   await listen({ trusted_proxies: ['127.0.0.0/8'] })
   const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.5, 127.0.0.9' }
   expect((await app.inject({ url: '/who', headers })).json().client_ip).toBe('203.0.113.5')
+})
+
+test('where there is no route no method and no body decides the answer', async () => {
+  await listen()
+  const query = await untilClosed(await open('QUERY /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'))
+  expect(query).toMatch(/^HTTP\/1\.1 405 .*"method_not_allowed"/s)
+  expect(query).toMatch(/^allow: GET/im)
+  const large = await app.inject({ method: 'POST', url: '/nothing', payload: 'x'.repeat(65 * 1024) })
+  expect(large.statusCode).toBe(404)
 })
