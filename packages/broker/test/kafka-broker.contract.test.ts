@@ -22,7 +22,11 @@ await describeWithEngine('kafka', (kafka) => {
       const ofOperator = { name: 'segment.ms', value: '123456789' }
       await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries: [ofOperator] }] })
       const { changed } = await broker.applyTopics([{ name, partitions: 1, retention_ms: 3_600_000 }])
-      expect(changed.map(({ setting }) => setting)).toEqual(['retention.ms', 'message.timestamp.type', 'compression.type'])
+      expect(changed.map(({ setting }) => setting)).toEqual([
+        'retention.ms',
+        'message.timestamp.type',
+        'compression.type',
+      ])
       const configNames = ['segment.ms', 'retention.ms', 'message.timestamp.type', 'compression.type']
       const { resources } = await admin.describeConfigs({
         includeSynonyms: false,
