@@ -1,6 +1,10 @@
 import type { Reporter, TestModule } from 'vitest/node'
+import { findKeptLeaks } from './log-check/find-leaks.ts'
 
-/** Closes a run with `N passed, N failed`; a file that fails to load, or an error outside of tests, counts as failed. */
+/**
+ * Closes a run with `N passed, N failed`; a file that fails to load, or an error outside of tests, counts as failed, and
+ * so do secrets in the logs of the programs that the tests started.
+ */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     let passed = 0
@@ -21,7 +25,21 @@ export default class ClosingLine implements Reporter {
         else failed += 1
       }
     }
+    const clean = logsAreClean()
+    if (clean === true) passed += 1
+    if (clean === false) failed += 1
     console.info(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
     if (failed > 0 || passed === 0) process.exitCode = 1
   }
+}
+
+/** Null where no log was kept: vitest was not started by `npm test`, or no program ran. */
+function logsAreClean(): boolean | null {
+  const dir = process.env.KEEP_STDERR_IN
+  if (dir === undefined) return null
+  const { programs, leaks } = findKeptLeaks(dir)
+  if (programs === 0) return null
+  console.info(`\nThe logs of ${programs} programs hold ${leaks.length === 0 ? 'no secret.' : 'SECRETS:'}`)
+  for (const { what, program, line } of leaks.slice(0, 50)) console.info(`  ${what}, ${program}\n    ${line}`)
+  return leaks.length === 0
 }

@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type StandaloneProcess, startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
 import { brokenExchange, type Exchange, keptConnection } from './connection.ts'
-import { findFault, readJson } from './judge.ts'
-import { type MemoryFigures, watchMemory } from './memory.ts'
+import { findFault, isBusy, readJson } from './judge.ts'
+import { findGrowth, type MemoryFigures, watchMemory } from './memory.ts'
 import { type FuzzRequest, makeRequest } from './requests.ts'
 import { createTally, reportedEvents, type Tally } from './tally.ts'
 import { type FuzzTenants, makeFuzzTenants } from './tenants.ts'
@@ -52,8 +53,8 @@ interface Failure {
 }
 
 const connections = 96
-/** Most that the service may grow between the warm-up and the end. */
-const growth_mb_max = 160
+/** Answers 503 `unavailable`: clients wait for theirs, so the service has no reason but a machine that is slow. */
+const busy_share_max = 0.01
 
 /** Sends requests that nobody expects to a standalone process of its own, and judges each answer and what is counted. */
 export async function runFuzz(options: FuzzOptions): Promise<FuzzResult> {
@@ -77,18 +78,33 @@ interface Run {
   kinds: Map<string, number>
   answers: Map<string, number>
   slowest_ms: number
+  busy: number
   failures: Failure[]
 }
 
 async function fuzz(service: StandaloneProcess, data_dir: string, tenants: FuzzTenants, options: FuzzOptions) {
   const { seed, requests, seconds, only, say } = options
+  say(`seed ${seed}, ${service.url}`)
   const port = Number(new URL(service.url).port)
   const maps = { kinds: new Map<string, number>(), answers: new Map<string, number>() }
-  const run: Run = { options, tenants, port, tally: createTally(), next: 0, slowest_ms: 0, failures: [], ...maps }
-  const memory = watchMemory(service.pid)
+  const run: Run = {
+    options,
+    tenants,
+    port,
+    tally: createTally(),
+    next: 0,
+    slowest_ms: 0,
+    busy: 0,
+    failures: [],
+    ...maps,
+  }
+  const memory = watchMemory(service.pid, service.url)
   const started = performance.now()
   const elapsed_s = () => (performance.now() - started) / 1000
-  const progress = setInterval(() => say(`${run.next} requests, ${Math.round(run.next / elapsed_s())}/s`), 10_000)
+  const progress = setInterval(
+    () => say(`${run.next} requests, ${Math.round(run.next / elapsed_s())}/s, ${memory.now_mb()} MiB`),
+    10_000,
+  )
   const nextOf = () => {
     if (run.failures.length > 0 || run.next >= (only === undefined ? requests : 1) || elapsed_s() >= seconds)
       return null
@@ -100,14 +116,15 @@ async function fuzz(service: StandaloneProcess, data_dir: string, tenants: FuzzT
   const took_s = elapsed_s()
   // One more like any other, after everything.
   if (run.failures.length === 0) await sendOne(run, keptConnection(port), 100 * Math.ceil(run.next / 100))
-  const figures = memory.end()
+  const figures = await memory.end()
   const counted = await countAll(run, service, data_dir).catch((error: Error) => {
     run.failures.push({ fault: `the run could not be counted: ${error.message}` })
     return { mutated: none, valid: none, broken: { reported: -1 } }
   })
-  if (figures !== null && figures.end_mb - figures.warm_mb > growth_mb_max) {
-    run.failures.push({ fault: `memory grew from ${figures.warm_mb} to ${figures.end_mb} MiB` })
-  }
+  const growth = figures === null ? null : findGrowth(figures)
+  if (growth !== null) run.failures.push({ fault: growth })
+  if (run.busy > 10 + run.next * busy_share_max)
+    run.failures.push({ fault: `${run.busy} answers were 503 unavailable` })
   const errorLine = service
     .output()
     .split('\n')
@@ -139,9 +156,7 @@ async function client(run: Run, nextOf: () => number | null): Promise<void> {
 
 async function sendOne(run: Run, connection: ReturnType<typeof keptConnection>, n: number): Promise<void> {
   const request = makeRequest(run.options.seed, n, run.tenants)
-  const exchange = request.broken
-    ? await brokenExchange(run.port, request.bytes, n % 2 === 0 ? 'at-once' : 'later')
-    : await connection.exchange(request.bytes, request.method)
+  const exchange = await converse(run, connection, request)
   count(run.kinds, request.broken ? 'broken' : request.kind)
   run.slowest_ms = Math.max(run.slowest_ms, exchange.ms)
   for (const { status, body } of exchange.answers) {
@@ -151,6 +166,18 @@ async function sendOne(run: Run, connection: ReturnType<typeof keptConnection>, 
   if (exchange.answers.length === 0) count(run.answers, 'closed')
   const fault = findFault(request, exchange) ?? tallyFault(run, request, exchange)
   if (fault !== null) run.failures.push({ fault, request: n, file: keepRequest(run.options.seed, request) })
+}
+
+async function converse(run: Run, connection: ReturnType<typeof keptConnection>, request: FuzzRequest) {
+  const { n, bytes, method, broken, valid_events } = request
+  if (broken) return brokenExchange(run.port, bytes, n % 2 === 0 ? 'at-once' : 'later')
+  for (;;) {
+    const exchange = await connection.exchange(bytes, method)
+    const busy = exchange.answers.some(isBusy)
+    if (busy) run.busy += 1
+    if (!busy || valid_events === null) return exchange
+    await pause(1000) // an ordinary client sends again
+  }
 }
 
 function tallyFault({ tally }: Run, request: FuzzRequest, { answers: [answer] }: Exchange): string | null {

@@ -10,11 +10,19 @@ export function readBody<Schema extends z.ZodType>(request: FastifyRequest, sche
     throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
   }
   const parsed = schema.safeParse(parseJson(body))
-  if (parsed.success) return parsed.data
+  if (parsed.success) return wellFormed(parsed.data) as z.infer<Schema>
   const issue = parsed.error.issues[0]
   const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue?.path
   const field = path?.join('.') ?? ''
   // Never the value: it may be a secret that was put into the wrong field.
   if (field === '') throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
   throw new CodedError('invalid_field', { field, ...(issue === undefined ? {} : { message: issue.message }) })
+}
+
+/** Lone surrogates become U+FFFD (decisions.md "Strings"): PostgreSQL refuses them. Depth is what the schema allows. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(wellFormed)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, wellFormed(member)]))
 }

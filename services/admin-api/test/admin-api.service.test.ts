@@ -101,6 +101,16 @@ describe('companies', () => {
     expect((await ask('POST', '/companies', { name: 'C', plan: 'unlimited' })).body.monthly_quota).toBeNull()
   })
 
+  test('half a character in a name is stored as U+FFFD, as PostgreSQL stores no halves', async () => {
+    const { status, body } = await ask('POST', '/companies', '{"name":"a\\udc00b"}')
+    expect({ status, error: body.error }).toEqual({ status: 200, error: undefined })
+    const listed: Company[] = (await ask('GET', '/companies')).body.companies
+    expect(listed.find(({ company_id }) => company_id === body.company_id)?.name).toBe('a\ufffdb')
+    const { app_id } = await newApp()
+    const key = await ask('POST', '/keys', `{"app_id":"${app_id}","label":"\\ud800","allowed_events":["\\ud800"]}`)
+    expect(key.body).toMatchObject({ label: '\ufffd', allowed_events: ['\ufffd'] })
+  })
+
   test('the list holds every company with its status', async () => {
     const { company_id } = await newCompany()
     await ask('POST', `/companies/${company_id}/suspend`)
