@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Recipe } from './engine.ts'
+import type { Launch, Recipe } from './engine.ts'
 import { installJars, jarsDir } from './install.ts'
 import { freePorts, probePort } from './ports.ts'
 
@@ -54,25 +54,44 @@ export const kafka: Recipe = {
     url: (host, port) => `${host}:${port}`,
   },
   install: () => installJars('kafka', pom),
-  async launch(dir) {
-    const [port = 0, controller = 0] = await freePorts(2)
-    const listeners = `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`
-    const properties = { ...settings(port, controller), listeners, 'log.dirs': join(dir, 'data') }
-    const file = join(dir, 'server.properties')
-    await writeFile(
-      file,
-      Object.entries(properties)
-        .map((entry) => entry.join('='))
-        .join('\n'),
-    )
-    const jars = join(jarsDir('kafka', pom), '*')
-    const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAQACAAAAAAAAAAA', '-c', file]
-    await promisify(execFile)('java', ['-XX:TieredStopAtLevel=1', '-cp', jars, ...format])
-    return {
-      command: 'java',
-      args: ['-Xmx512m', '-cp', jars, 'kafka.Kafka', file],
-      url: `127.0.0.1:${port}`,
-      probe: () => probePort(port),
-    }
-  },
+  launch: (dir) => launch(dir, { listeners: {}, properties: {}, format: [] }),
+}
+
+/** What a node has besides its plain listener. */
+interface KafkaExtras {
+  /** `host:port` by security protocol, as clients are told it. */
+  listeners: Record<string, string>
+  properties: Record<string, string>
+  /** Further arguments of `StorageTool format`. */
+  format: string[]
+}
+
+/** Kafka with listeners for clients that have to prove who they are; its `url` is the plain listener. */
+export const kafkaWith = (extras: KafkaExtras): Recipe => ({ ...kafka, launch: (dir) => launch(dir, extras) })
+
+async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
+  const [port = 0, controller = 0] = await freePorts(2)
+  const plain = settings(port, controller)
+  const more = Object.entries(extras.listeners).map(([protocol, address]) => `,${protocol}://${address}`)
+  const protocols = Object.keys(extras.listeners).map((protocol) => `,${protocol}:${protocol}`)
+  const properties = {
+    ...plain,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}${more.join('')}`,
+    'advertised.listeners': plain['advertised.listeners'] + more.join(''),
+    'listener.security.protocol.map': plain['listener.security.protocol.map'] + protocols.join(''),
+    'log.dirs': join(dir, 'data'),
+    ...extras.properties,
+  }
+  const file = join(dir, 'server.properties')
+  const lines = Object.entries(properties).map((entry) => entry.join('='))
+  await writeFile(file, lines.join('\n'))
+  const jars = join(jarsDir('kafka', pom), '*')
+  const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAQACAAAAAAAAAAA', '-c', file, ...extras.format]
+  await promisify(execFile)('java', ['-XX:TieredStopAtLevel=1', '-cp', jars, ...format])
+  return {
+    command: 'java',
+    args: ['-Xmx512m', '-cp', jars, 'kafka.Kafka', file],
+    url: `127.0.0.1:${port}`,
+    probe: () => probePort(port),
+  }
 }

@@ -10,7 +10,7 @@ export interface KafkaAddress {
   /** `host:port`, at least one. */
   brokers: string[]
   client_id: string
-  /** TLS with the system's authorities, or with what is given. */
+  /** TLS with the authorities that Node trusts, or with what is given. */
   tls?: boolean | ConnectionOptions
   sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string }
 }

@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Topic } from '@tributary/contracts/topics'
 import kafkajs, { type Admin, type ITopicMetadata } from 'kafkajs'
 import { type AppliedTopics, TopicsRefused } from './broker.ts'
 import { kafkaTimeouts } from './kafka-client.ts'
+
+const made_poll_ms = 50
 
 /** How topics are kept by a cluster; on a single node both are 1. */
 export interface TopicReplication {
@@ -46,7 +49,7 @@ export async function applyTopics(
   if (missing.length > 0) await create(admin, missing, replication, dryRun)
   if (changes.length > 0) await change(admin, changes, dryRun)
   // Another process may have been faster, with another count.
-  if (!dryRun) refuseOtherShapes(missing, await fetchTopics(admin, missing.map(nameOf)), replication)
+  if (!dryRun) refuseOtherShapes(missing, await fetchMade(admin, missing.map(nameOf)), replication)
   const touched = new Set([...missing.map(nameOf), ...changes.map(({ topic }) => topic)])
   return {
     created: missing.map(nameOf),
@@ -81,7 +84,7 @@ async function create(admin: Admin, missing: readonly Topic[], replication: Topi
   await admin
     .createTopics({
       validateOnly: dryRun,
-      waitForLeaders: !dryRun,
+      waitForLeaders: false, // see `fetchMade`
       timeout: kafkaTimeouts.request_ms,
       topics: missing.map((topic) => ({
         topic: topic.name,
@@ -94,6 +97,24 @@ async function create(admin: Admin, missing: readonly Topic[], replication: Topi
       const [first] = cause.errors ?? []
       throw first === undefined ? cause : new Error(`topic ${first.topic}: ${first.message}`, { cause })
     })
+}
+
+/** What a broker says of a topic that was made a moment ago. */
+const not_yet = ['LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION']
+
+/** New topics, once the broker has heard of them and they have leaders; kafkajs's own wait takes the former for a fault. */
+async function fetchMade(admin: Admin, names: readonly string[]): Promise<Map<string, ITopicMetadata>> {
+  for (const deadline = Date.now() + kafkaTimeouts.request_ms; ; await pause(made_poll_ms)) {
+    try {
+      const found = await fetchTopics(admin, names)
+      if (found.size === names.length) return found
+    } catch (error) {
+      if (!not_yet.includes((error as { type?: string }).type ?? '')) throw error
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`Kafka made ${names.join(', ')}, but did not lead them in ${kafkaTimeouts.request_ms} ms`)
+    }
+  }
 }
 
 const entries = (settings: Map<string, string>) => [...settings].map(([name, value]) => ({ name, value }))

@@ -40,7 +40,7 @@ export async function openRedisClient({ url, logger }: RedisClientOptions): Prom
   const onError = (err: Error) => {
     // The connection only says that it was closed.
     if (isForGood(err)) refused = err
-    logger.warn({ err }, 'redis connection failed')
+    logger.warn(saidBy(err), 'redis connection failed')
   }
   client.on('error', onError)
   client.on('node error', onError)
@@ -54,12 +54,15 @@ export async function openRedisClient({ url, logger }: RedisClientOptions): Prom
       client.disconnect()
       throw refused
     }
-    logger.warn({ err }, 'redis is away')
+    logger.warn(saidBy(err as Error), 'redis is away')
   } finally {
     late.abort()
   }
   return client
 }
+
+/** The client hangs more on its errors than a log may hold: the command that carried the password, whole certificates. */
+const saidBy = ({ message, code }: NodeJS.ErrnoException) => ({ said: message, code })
 
 /** Connects to every node of a cluster: the client refuses what meets a connection in the making. */
 const pingAll = (client: Redis | Cluster) =>
@@ -80,6 +83,8 @@ function clusterOf(nodes: readonly URL[]): Cluster {
     {
       lazyConnect: true,
       enableOfflineQueue: false,
+      // Certificates are made out to names: the client must not make addresses of them.
+      ...(protocol === 'rediss:' && { dnsLookup: (name, done) => done(null, name) }),
       clusterRetryStrategy: reconnectAfter,
       slotsRefreshTimeout: connect_ms_max,
       slotsRefreshInterval: slots_refresh_ms,

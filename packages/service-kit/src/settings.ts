@@ -106,7 +106,7 @@ export const settings = {
   }),
   TRIBUTARY_KAFKA_TLS: setting({ meaning: 'true: TLS to Kafka', schema: flag, default_text: 'false' }),
   TRIBUTARY_KAFKA_TLS_CA_FILE: setting({
-    meaning: "PEM file of the authority that signed Kafka's certificates; the system's without it",
+    meaning: "PEM file of the authority that signed Kafka's certificates; without it those that Node trusts",
     schema: text.optional(),
     default_text: null,
   }),

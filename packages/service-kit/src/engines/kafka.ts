@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Broker } from '@tributary/broker/broker'
 import { openKafkaBroker } from '@tributary/broker/kafka'
@@ -21,6 +22,9 @@ export const kafkaSettings = [
 ] as const
 type KafkaConfig = Settings<(typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BROKERS'>
 
+/** A broker that is spoken to in another way than it expects hangs up without a word. */
+const suspects = 'what TRIBUTARY_KAFKA_BROKERS, TRIBUTARY_KAFKA_TLS and TRIBUTARY_KAFKA_SASL say'
+
 /** The event log on Kafka as the settings say. Throws `StartRefused` when it can't be used. */
 export async function openKafka(
   config: KafkaConfig,
@@ -41,7 +45,7 @@ export async function openKafka(
     logger,
     registry,
   }).catch((error: unknown) => {
-    throw toRefusal('Kafka', 'TRIBUTARY_KAFKA_BROKERS', error)
+    throw toRefusal('Kafka', suspects, error)
   })
   onClose('log', () => broker.close())
   checks.queues = () => broker.checkHealth()
@@ -52,9 +56,13 @@ function tlsOf({ TRIBUTARY_KAFKA_TLS: tls, TRIBUTARY_KAFKA_TLS_CA_FILE: file }: 
   if (file === undefined) return tls
   if (!tls) throw new StartRefused('TRIBUTARY_KAFKA_TLS_CA_FILE is set, but TRIBUTARY_KAFKA_TLS is not true.')
   try {
-    return { ca: readFileSync(file, 'utf8') }
+    const ca = readFileSync(file, 'utf8')
+    new X509Certificate(ca) // TLS itself takes any text for a list of no authorities
+    return { ca }
   } catch (cause) {
-    throw new StartRefused(`TRIBUTARY_KAFKA_TLS_CA_FILE: ${(cause as Error).message}`, { cause })
+    const { code, message } = cause as NodeJS.ErrnoException
+    const reason = code?.startsWith('ERR_OSSL') ? `${file} is no PEM file of a certificate` : message
+    throw new StartRefused(`TRIBUTARY_KAFKA_TLS_CA_FILE: ${reason}.`, { cause })
   }
 }
 
@@ -72,7 +80,7 @@ function saslOf(config: KafkaConfig) {
 export async function requireTopics(broker: Broker, topics: readonly Topic[]): Promise<void> {
   for (const { name, partitions } of topics.flatMap((topic) => [topic, deadLetterTopic(topic)])) {
     const found = await broker.partitionCount(name).catch((error: Error) => {
-      if ('code' in error) throw toRefusal('Kafka', 'TRIBUTARY_KAFKA_BROKERS', error) // away
+      if ('code' in error) throw toRefusal('Kafka', suspects, error) // away
       return null
     })
     if (found === null) throw new EngineRefused(`The topic ${name} is missing.`, 'Run: npx tributary topics apply')
