@@ -18,20 +18,20 @@ const startTlsRedis = () =>
     const [redis, [port]] = await Promise.all([startOwnEngine(redisNode), freePorts(1)])
     const root = new Redis(redis.url)
     await root.call('ACL', 'SETUSER', 'gateway', 'on', `>${password}`, '~*', '+@all')
-    const certificate = ['tls-cert-file', files.cert, 'tls-key-file', files.key, 'tls-auth-clients', 'no']
-    await root.call(
-      'CONFIG',
-      'SET',
-      ...certificate,
-      'tls-ca-cert-file',
-      files.ca,
-      'tls-port',
-      port!,
-      'tls-cluster',
-      'yes',
-    )
-    const name = ['cluster-announce-hostname', 'localhost', 'cluster-preferred-endpoint-type', 'hostname']
-    await root.call('CONFIG', 'SET', ...name, 'cluster-announce-tls-port', port!)
+    const set = (settings: Record<string, string>) => root.call('CONFIG', 'SET', ...Object.entries(settings).flat())
+    await set({
+      'tls-port': String(port),
+      'tls-cert-file': files.cert,
+      'tls-key-file': files.key,
+      'tls-ca-cert-file': files.ca,
+      'tls-auth-clients': 'no',
+      'tls-cluster': 'yes',
+    })
+    await set({
+      'cluster-announce-hostname': 'localhost',
+      'cluster-announce-tls-port': String(port),
+      'cluster-preferred-endpoint-type': 'hostname',
+    })
     await root.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
     await vi.waitFor(async () => expect(await root.call('CLUSTER', 'INFO')).toContain('cluster_state:ok'), 20_000)
     root.disconnect()
