@@ -5,38 +5,50 @@ import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import type { AcceptedEvent } from '@tributary/domain/accept-event'
 
-/** All of an envelope that its events share. */
-export type EnvelopeFacts = Omit<Envelope, 'install_uuid' | 'events'>
+/** All of an envelope that its events share, but for the audit key, which is known last. */
+export type EnvelopeFacts = Omit<Envelope, 'install_uuid' | 'events' | 'audit_key'>
 
-/** Events of one install as the JSON array that an envelope holds. */
-export interface PackedEvents {
-  install_uuid: string
-  events: Buffer
+/** A record that lacks its audit key; see `closeRecords`. */
+export interface OpenRecord {
+  record: OutgoingRecord
+  /** Bytes of its value so far; behind them is room for the audit key. */
+  bytes: number
 }
 
 /** Room for the members of an envelope other than its events. */
 const envelope_head_bytes_max = 8 * 1024
-const packed_bytes_max = limits.record_bytes_max - envelope_head_bytes_max
+const audit_key_bytes_max = 1024
+const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_max
 
 /**
- * The accepted events of one request as text, one pack per install, split where a record would exceed
+ * The accepted events of one request as envelopes, one per install, split where a record would exceed
  * `limits.record_bytes_max`. `raw_events` is the client's own text of exactly these events: with a single install it is
- * taken as it is, which spares a JSON.stringify. Nothing of the parsed events is kept.
+ * taken as it is, which spares a JSON.stringify. Nothing of what is given is kept: it may be written over.
  */
-export function packEvents(accepted: readonly AcceptedEvent[], raw_events: Buffer | null): PackedEvents[] {
+export function openRecords(
+  facts: EnvelopeFacts,
+  accepted: readonly AcceptedEvent[],
+  raw_events: Buffer | null,
+  partitions: number,
+): OpenRecord[] {
   const install_uuid = singleInstall(accepted)
-  if (raw_events !== null && install_uuid !== null && raw_events.length <= packed_bytes_max) {
-    return [{ install_uuid, events: raw_events }]
+  if (raw_events !== null && install_uuid !== null && raw_events.length <= events_bytes_max) {
+    return [openRecord(facts, install_uuid, raw_events, partitions)]
   }
   return [...Map.groupBy(accepted, (event) => event.install_uuid)].flatMap(([install, events]) =>
-    joinBounded(events).map((text) => ({ install_uuid: install, events: Buffer.from(text) })),
+    joinBounded(events).map((text) => openRecord(facts, install, Buffer.from(text), partitions)),
   )
 }
 
-/** The records of one request. */
-export function toRecords(facts: EnvelopeFacts, packs: readonly PackedEvents[], partitions: number): OutgoingRecord[] {
-  return packs.map(({ install_uuid, events }) => toRecord(facts, install_uuid, events, partitions))
-}
+/** Completes what `openRecords` began, in place. */
+export const closeRecords = (open: readonly OpenRecord[], audit_key: string): OutgoingRecord[] =>
+  open.map(({ record, bytes }) => {
+    const end = `,"audit_key":${JSON.stringify(audit_key)}}`
+    const whole = bytes + Buffer.byteLength(end)
+    if (whole > record.value.length) throw new RangeError('an audit key is longer than an envelope has room for')
+    record.value.write(end, bytes)
+    return { ...record, value: record.value.subarray(0, whole) }
+  })
 
 function singleInstall(accepted: readonly AcceptedEvent[]): string | null {
   const first = accepted[0]?.install_uuid ?? null
@@ -51,7 +63,7 @@ function joinBounded(events: readonly AcceptedEvent[]): string[] {
   for (const event of events) {
     const text = JSON.stringify(event)
     const size = Buffer.byteLength(text) + 1
-    if (items.length > 0 && bytes + size > packed_bytes_max) {
+    if (items.length > 0 && bytes + size > events_bytes_max) {
       arrays.push(`[${items.join()}]`)
       items = []
       bytes = 0
@@ -63,11 +75,14 @@ function joinBounded(events: readonly AcceptedEvent[]): string[] {
   return arrays
 }
 
-const closing = Buffer.from('}')
-
-function toRecord(facts: EnvelopeFacts, install_uuid: string, events: Buffer, partitions: number): OutgoingRecord {
-  const head = JSON.stringify({ ...facts, install_uuid })
-  const value = Buffer.concat([Buffer.from(`${head.slice(0, -1)},"events":`), events, closing])
+function openRecord(facts: EnvelopeFacts, install_uuid: string, events: Buffer, partitions: number): OpenRecord {
+  const head = `${JSON.stringify({ ...facts, install_uuid }).slice(0, -1)},"events":`
+  const value = Buffer.allocUnsafe(Buffer.byteLength(head) + events.length + audit_key_bytes_max)
+  const at = value.write(head)
+  const bytes = at + events.copy(value, at)
   const partition = installPartition(facts.app_id, install_uuid, partitions)
-  return { topic: topics.eventsAccepted.name, partition, key: `${facts.app_id}/${install_uuid}`, value }
+  return {
+    record: { topic: topics.eventsAccepted.name, partition, key: `${facts.app_id}/${install_uuid}`, value },
+    bytes,
+  }
 }

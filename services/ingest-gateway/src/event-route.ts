@@ -8,20 +8,22 @@ import type { RouteDeps } from './app.ts'
 import { auditLine } from './audit-line.ts'
 import { closeReply, openReply } from './batch-reply.ts'
 import { audited, published } from './durable.ts'
-import { type EnvelopeFacts, type PackedEvents, packEvents, toRecords } from './envelopes.ts'
+import { closeRecords, type OpenRecord, openRecords } from './envelopes.ts'
 import { readBatch } from './read-batch.ts'
-import { readBody } from './read-body.ts'
 import { auditHead, requestFacts } from './request-facts.ts'
 import { authenticateSdk, requireAuthHeaders, type SdkSender } from './sdk-auth.ts'
+import { createWithBody, type WithBody } from './with-body.ts'
 
 /** POST /event. 200 means that the audit store and the log both hold every accepted event. */
 export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
-  const { broker, groupCommit, partitions, quota } = deps
+  const { broker, groupCommit, quota } = deps
+  const withBody = createWithBody()
   // 1. auth headers present (requireAuthHeaders), 2. size on the wire (bodyLimit)
   const options = { bodyLimit: limits.sdk_body_bytes_max, onRequest: requireAuthHeaders }
   app.post('/event', options, async (request, reply) => {
-    const { company, envelope, packs, counted, accepted, line, answer } = await takeBatch(request, deps) // 3. to 7.
-    const { app_id, company_id, received_at_ms } = envelope
+    const taken = await takeBatch(request, deps, withBody) // 3. to 7.
+    const { company, app_id, received_at_ms, counted, accepted, open, line, answer } = taken
+    const { company_id } = company
     // 8. quota of the accepted events; a crash after this leaves it used up until it is reconciled
     const spent = await quota.reserve(company, counted, received_at_ms)
     reply.headers(spent.headers)
@@ -31,7 +33,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
       Object.assign(request.ingest, { accepted, audit_key })
       await audited(durable)
       // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
-      if (packs.length > 0) await published(broker.publish(toRecords({ ...envelope, audit_key }, packs, partitions)))
+      if (open.length > 0) await published(broker.publish(closeRecords(open, audit_key)))
       // 11. answer
       return reply.type('application/json; charset=utf-8').send(closeReply(answer, audit_key))
     } catch (error) {
@@ -43,8 +45,10 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
 
 interface TakenBatch {
   company: CompanyCredential
-  envelope: Omit<EnvelopeFacts, 'audit_key'>
-  packs: PackedEvents[]
+  app_id: string
+  received_at_ms: number
+  /** See `closeRecords`. */
+  open: OpenRecord[]
   /** Events that count toward the quota. */
   counted: number
   accepted: number
@@ -58,7 +62,11 @@ interface TakenBatch {
  * All that comes before the first wait. A function of its own that hands back text only, so that no parsed event
  * outlives it: an async function keeps its variables while it waits, and the collector would copy them.
  */
-async function takeBatch(request: FastifyRequest, { credentials, now }: RouteDeps): Promise<TakenBatch> {
+async function takeBatch(
+  request: FastifyRequest,
+  { credentials, now, partitions }: RouteDeps,
+  withBody: WithBody,
+): Promise<TakenBatch> {
   const wire = request.body as Buffer | undefined
   if (!wire || wire.length === 0) throw new CodedError('empty_body') // 3.
   request.ingest.bytes = wire.length
@@ -66,14 +74,17 @@ async function takeBatch(request: FastifyRequest, { credentials, now }: RouteDep
   const sender = await authenticateSdk(credentials, request.headers, wire) // 4.
   const { app_id, company_id } = sender.app
   Object.assign(request.ingest, { app_id, company_id })
-  const body = await readBody(wire, {
+  const options = {
     encoding: request.headers['content-encoding'],
     inflated_bytes_max: limits.sdk_inflated_bytes_max,
-    too_large: 'decompressed_too_large',
-  }) // 5.
-  if (body !== wire) request.hold(body.length)
-  if (body.length === 0) throw new CodedError('empty_body')
-  return judgeBody(request, sender, received_at_ms, wire, body)
+    too_large: 'decompressed_too_large' as const,
+  }
+  return withBody(wire, options, (body) => {
+    // 5.
+    if (body !== wire) request.hold(body.length)
+    if (body.length === 0) throw new CodedError('empty_body')
+    return judgeBody(request, sender, received_at_ms, wire, body, partitions)
+  })
 }
 
 function judgeBody(
@@ -82,16 +93,17 @@ function judgeBody(
   received_at_ms: number,
   wire: Buffer,
   body: Buffer,
+  partitions: number,
 ): TakenBatch {
   const { events, sent_at_ms, raw_events } = readBatch(body) // 6.
   const verdict = acceptBatch(events, 'sdk', received_at_ms, neverMinted) // 7.
   const { accepted, rejected } = verdict
   request.ingest.rejected = rejected
   const facts = requestFacts(request, received_at_ms)
+  const envelope = { v: 1 as const, company_id, app_id, platform, source: 'sdk' as const, ...facts, sent_at_ms }
   return {
-    company,
-    envelope: { v: 1, company_id, app_id, platform, source: 'sdk', ...facts, sent_at_ms },
-    packs: packEvents(accepted, rejected.size === 0 ? raw_events : null),
+    ...{ company, app_id, received_at_ms },
+    open: openRecords(envelope, accepted, rejected.size === 0 ? raw_events : null, partitions),
     counted: countOnce(accepted),
     accepted: accepted.length,
     line: auditLine(auditHead(facts), wire, body),

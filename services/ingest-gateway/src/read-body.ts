@@ -15,6 +15,8 @@ export interface ReadBodyOptions {
   too_large: ErrorCode
 }
 
+export const isGzip = (encoding: string | undefined): boolean => encoding?.trim().toLowerCase() === 'gzip'
+
 /**
  * The body as it was before `Content-Encoding`. Throws `unsupported_encoding`, `bad_gzip`, or `too_large`; a gzip bomb
  * ends at the limit, in memory too. Several gzip members are one body, bytes after the last are `bad_gzip`.
@@ -22,7 +24,7 @@ export interface ReadBodyOptions {
 export async function readBody(wire: Buffer, options: ReadBodyOptions): Promise<Buffer> {
   const encoding = options.encoding?.trim().toLowerCase() ?? ''
   if (encoding === '' || encoding === 'identity') return wire
-  if (encoding !== 'gzip') {
+  if (!isGzip(encoding)) {
     throw new CodedError('unsupported_encoding', { message: 'Content-Encoding may be gzip or identity.' })
   }
   try {

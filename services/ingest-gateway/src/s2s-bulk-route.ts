@@ -8,7 +8,7 @@ import { v7 } from 'uuid'
 import type { RouteDeps } from './app.ts'
 import { closeReply, openReply } from './batch-reply.ts'
 import { audited, published } from './durable.ts'
-import { packEvents, toRecords } from './envelopes.ts'
+import { closeRecords, openRecords } from './envelopes.ts'
 import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerBulk } from './s2s-audit.ts'
@@ -39,8 +39,8 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
       const facts = requestFacts(request, received_at_ms)
       const audit_key = await audited(auditServerBulk(audit, app_id, mint(), facts, minted, body))
       // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
-      const shared = { v: 1 as const, company_id, app_id, platform, source: 'bulk' as const, ...facts, audit_key }
-      const records = toRecords(shared, packEvents(accepted, null), partitions)
+      const shared = { v: 1 as const, company_id, app_id, platform, source: 'bulk' as const, ...facts }
+      const records = closeRecords(openRecords(shared, accepted, null, partitions), audit_key)
       if (records.length > 0) await published(broker.publish(records))
       // 11. answer
       Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { v7 } from 'uuid'
 import type { RouteDeps } from './app.ts'
 import { audited, published } from './durable.ts'
-import { packEvents, toRecords } from './envelopes.ts'
+import { closeRecords, openRecords } from './envelopes.ts'
 import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerEvent } from './s2s-audit.ts'
@@ -37,9 +37,9 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
       const facts = requestFacts(request, received_at_ms)
       const audit_key = await audited(auditServerEvent(audit, app_id, event_id, facts, body))
       // 9. log: a crash after this leaves an event the client sends again, dropped as a duplicate by the writer
-      const shared = { v: 1 as const, company_id, app_id, platform, source: 's2s' as const, ...facts, audit_key }
-      const packs = packEvents([{ ...value, event_id } as AcceptedEvent], null)
-      await published(broker.publish(toRecords(shared, packs, partitions)))
+      const shared = { v: 1 as const, company_id, app_id, platform, source: 's2s' as const, ...facts }
+      const open = openRecords(shared, [{ ...value, event_id } as AcceptedEvent], null, partitions)
+      await published(broker.publish(closeRecords(open, audit_key)))
       // 10. answer
       Object.assign(request.ingest, { accepted: 1, audit_key })
       return { accepted: 1, event_id, audit_key }

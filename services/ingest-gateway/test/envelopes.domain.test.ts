@@ -3,12 +3,12 @@ import { acceptBatch } from '@tributary/domain/accept-batch'
 import { sdkEvent } from '@tributary/testkit/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type EnvelopeFacts, packEvents, toRecords } from '../src/envelopes.ts'
+import { closeRecords, type EnvelopeFacts, openRecords } from '../src/envelopes.ts'
 import { readBatch } from '../src/read-batch.ts'
 
 const now_ms = Date.now()
 const facts: EnvelopeFacts = {
-  ...{ v: 1, company_id: 'co_1', app_id: 'app_1', platform: 'ios', source: 'sdk', audit_key: 'audit/1' },
+  ...{ v: 1, company_id: 'co_1', app_id: 'app_1', platform: 'ios', source: 'sdk' },
   ...{ received_at_ms: now_ms, sent_at_ms: now_ms, ip: '192.0.2.1', user_agent: 'a', sdk: 'b', sdk_platform: 'c' },
 }
 const minted = () => 'never'
@@ -48,7 +48,7 @@ const event = fc
 
 /** The envelopes of accepted events, as a consumer has them after it wrote them down as JSON. */
 const consumed = (events: ReturnType<typeof acceptBatch>['accepted'], raw_events: Buffer | null) =>
-  toRecords(facts, packEvents(events, raw_events), 12).map(({ value: bytes, ...record }) => ({
+  closeRecords(openRecords(facts, events, raw_events, 12), 'audit/1').map(({ value: bytes, ...record }) => ({
     ...record,
     envelope: JSON.stringify(decodeEnvelope(bytes)),
   }))
