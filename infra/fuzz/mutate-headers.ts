@@ -1,5 +1,5 @@
+import type { Header } from './draft.ts'
 import type { Random } from './random.ts'
-import type { Header } from './requests.ts'
 
 const oddValues = [
   ...['', ' ', '\t', 'null', '__proto__', '\u00e9\u00ff', '\u0080', '"', ',', ', ', ';;=', 'a, b', '*', '-1', '\\r\\n'],

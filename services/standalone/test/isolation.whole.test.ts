@@ -307,7 +307,7 @@ test('whoever sends what with whose credentials: each app shows its own, counted
         await world.close()
       }
     }),
-    { numRuns: 10 },
+    { numRuns: 10, interruptAfterTimeLimit: 60_000 },
   )
   // It was about something: most apps had events.
   expect(accepted).toBeGreaterThan(10)
