@@ -1,19 +1,32 @@
-/** Between a failure of the counters and the next try, ms: a request must not wait for a Redis that hangs. */
-const pause_ms = 1000
+/** From a failure to the next try, ms; doubled with each failure in a row. */
+const pause_first_ms = 1000
+const pause_most_ms = 5000
+
+/** Runs a step on the counters; null when they are away. */
+export type CountersBreaker = <T>(step: () => Promise<T>) => Promise<T | null>
 
 /**
- * Runs steps on the counters (Redis or its twin); null when they are away. After a failure no step is tried for a
- * second, so that a store that hangs costs one request its time-out and not each of them.
+ * Steps on the counters (Redis or its twin) fail as null. After a failure one request at a time tries again, after a
+ * pause: a store that hangs costs few requests its time-out, and the others nothing.
  */
-export function countersBreaker(now: () => number) {
-  let closed_until_ms = 0
-  return async <T>(step: () => Promise<T>): Promise<T | null> => {
-    if (now() < closed_until_ms) return null
+export function countersBreaker(now: () => number): CountersBreaker {
+  let failures = 0
+  let open_at_ms = 0
+  let trying = false
+  return async (step) => {
+    if (failures > 0 && (trying || now() < open_at_ms)) return null
+    trying = true
     try {
-      return await step()
+      const answer = await step()
+      failures = 0
+      return answer
     } catch {
-      closed_until_ms = now() + pause_ms
+      if (now() < open_at_ms) return null // one of many that were cut off together
+      open_at_ms = now() + Math.min(pause_most_ms, pause_first_ms * 2 ** failures)
+      failures += 1
       return null
+    } finally {
+      trying = false
     }
   }
 }

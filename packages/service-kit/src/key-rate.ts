@@ -2,11 +2,12 @@ import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { Counter, type Registry } from 'prom-client'
-import { countersBreaker } from './counters-breaker.ts'
+import type { CountersBreaker } from './counters-breaker.ts'
 
 export interface KeyRateDeps {
   keyValue: Pick<KeyValue, 'hitWindow'>
-  now: () => number
+  /** Shared by all that count in the same store. */
+  steady: CountersBreaker
   registry: Registry
 }
 
@@ -19,10 +20,9 @@ export interface KeyRate {
 }
 
 /** The per-key rate of decisions.md, shared by S2S and reports and by all processes. */
-export function createKeyRate({ keyValue, now, registry }: KeyRateDeps): KeyRate {
+export function createKeyRate({ keyValue, steady, registry }: KeyRateDeps): KeyRate {
   const limit = limits.key_requests_max
   const window_ms = limits.key_requests_window_ms
-  const steady = countersBreaker(now)
   const missed = counterOf(registry, {
     name: 'tributary_key_rate_missed_total',
     help: 'Requests that no rate limit was asked for, because the counters were away.',

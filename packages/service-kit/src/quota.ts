@@ -2,12 +2,13 @@ import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
-import { countersBreaker } from './counters-breaker.ts'
+import type { CountersBreaker } from './counters-breaker.ts'
 import { monthEndMs, quota_kept_ms, quotaKey } from './quota-key.ts'
 
 export interface QuotaDeps {
   keyValue: Pick<KeyValue, 'addCapped'>
-  now: () => number
+  /** Shared by all that count in the same store. */
+  steady: CountersBreaker
   logger: Logger
   registry: Registry
 }
@@ -56,9 +57,8 @@ const warn_share = 0.8
  * last events never pass the cap. Requests that come while a step is under way share the next one. While the counters
  * are away the last known total and a local count decide (data-model.md "Counters").
  */
-export function createQuota({ keyValue, now, logger, registry }: QuotaDeps): Quota {
+export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): Quota {
   const months = new Map<string, Month>()
-  const steady = countersBreaker(now)
   const metrics = quotaMetrics(registry)
 
   function monthOf(company_id: string, at_ms: number): Month {

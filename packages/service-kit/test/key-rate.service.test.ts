@@ -2,6 +2,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
+import { countersBreaker } from '../src/counters-breaker.ts'
 import { createKeyRate } from '../src/key-rate.ts'
 
 function rates() {
@@ -9,7 +10,12 @@ function rates() {
   const now = () => clock.now_ms
   const keyValue = memoryKeyValue(now)
   const registry = new Registry()
-  return { clock, keyValue, registry, gateway: () => createKeyRate({ keyValue, now, registry }) }
+  return {
+    clock,
+    keyValue,
+    registry,
+    gateway: () => createKeyRate({ keyValue, steady: countersBreaker(now), registry }),
+  }
 }
 const outcome = (spent: Promise<unknown>) =>
   spent.then(

@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { beforeEach, expect, it } from 'vitest'
+import { countersBreaker } from '../src/counters-breaker.ts'
 import { createQuota, type Reservation } from '../src/quota.ts'
 
 const november = Date.UTC(2026, 10, 21, 12)
@@ -23,7 +24,7 @@ beforeEach(() => {
 })
 const gateway = () => {
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  return createQuota({ keyValue, now, logger, registry: new Registry() })
+  return createQuota({ keyValue, steady: countersBreaker(now), logger, registry: new Registry() })
 }
 const refusalOf = async (wanted: Promise<Reservation>): Promise<CodedError> => {
   const error = await wanted.then(() => null).catch((reason: unknown) => reason)

@@ -4,6 +4,7 @@ import type { Broker } from '@tributary/broker/broker'
 import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials } from '@tributary/postgres/credentials'
+import { countersBreaker } from '@tributary/service-kit/counters-breaker'
 import { createKeyRate, type KeyRate } from '@tributary/service-kit/key-rate'
 import { createQuota, type Quota } from '@tributary/service-kit/quota'
 import type { FastifyPluginAsync } from 'fastify'
@@ -50,7 +51,8 @@ const defaultInFlight: InFlightLimits = {
 export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
-    const deps = { ...gateway, quota: createQuota(gateway), keyRate: createKeyRate(gateway) }
+    const counters = { ...gateway, steady: countersBreaker(gateway.now) }
+    const deps = { ...gateway, quota: createQuota(counters), keyRate: createKeyRate(counters) }
     // `Content-Type` is not checked on ingestion (decisions.md "Bodies"): fastify would refuse a malformed one.
     app.addHook('onRequest', (request, _reply, done) => {
       delete request.headers['content-type']

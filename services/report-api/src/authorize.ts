@@ -1,6 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
+import { countersBreaker } from '@tributary/service-kit/counters-breaker'
 import { bearerToken } from '@tributary/service-kit/http'
 import { createKeyRate } from '@tributary/service-kit/key-rate'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -18,7 +19,7 @@ export type Authorize = (request: FastifyRequest, reply: FastifyReply) => Promis
 
 /** Key, then rate (decisions.md "Report requests"). A key sees the app that it is bound to, no other. */
 export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
-  const keyRate = createKeyRate({ keyValue, now, registry })
+  const keyRate = createKeyRate({ keyValue, steady: countersBreaker(now), registry })
   return async (request, reply) => {
     const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
     if (key === null) throw new CodedError('invalid_or_revoked_key')
