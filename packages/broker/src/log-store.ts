@@ -79,7 +79,10 @@ export function openLogStore(
         throw error
       })
       if (encoded.length > 0) failed = false
-      for (const { log, end } of encoded) log.advance(end)
+      for (const { log, end, stored } of encoded) {
+        log.advance(end)
+        for (const { block } of stored) release(block)
+      }
       onCommit(records_staged, (performance.now() - started) / 1000)
     }
     return { staging, hasRoom: () => bytes_staged < commit_bytes_max, run }
@@ -103,6 +106,12 @@ export function openLogStore(
     close: () => env.close(),
   }
 }
+
+/**
+ * Gives the memory of a stored block back. lmdb chains its writes, a chain that a collection of young objects never takes
+ * once a part of it is old: each block would stay until the next full collection, and bring it nearer.
+ */
+const release = (block: Buffer): void => void (block.buffer as ArrayBuffer).transfer(0)
 
 /** One lmdb transaction; rejects with the cause that lmdb hides in a promise of its own. */
 async function commitBatch(database: Database<Buffer, [string, number, number]>, apply: () => void): Promise<void> {
