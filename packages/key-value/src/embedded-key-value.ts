@@ -24,9 +24,12 @@ interface Window extends Entry {
 
 const sweep_interval_ms = 60_000
 
+/** From a change to its commit. A commit for each would cost the door a tenth of its CPU. */
+const write_behind_ms = 100
+
 /**
- * Counters in a folder, for one process: every step is done in memory, so it is atomic, and is committed to lmdb before
- * the call resolves. That survives a kill of the process; a power cut may take the last moment, as with Redis.
+ * Counters in a folder, for one process: every step is done in memory, so it is atomic, and committed to lmdb a moment
+ * later. A kill may take that moment, as with Redis; quotas are reconciled with ClickHouse (data-model.md "Counters").
  */
 export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions): Promise<EmbeddedKeyValue> {
   // Event turn batching wraps each write in a batch of its own, whose failure nobody could catch.
@@ -49,6 +52,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
 
   async function close() {
     clearInterval(sweeping)
+    await Promise.allSettled([counters.flush(), windows.flush()])
     await env.close()
   }
 
@@ -58,21 +62,21 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       const known = counters.get(key)
       const total = Math.max(0, (known?.total ?? 0) + n)
       if (n > 0 && cap !== null && total > cap) return { added: false, total: known?.total ?? 0 }
-      await counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
+      counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
       return { added: true, total }
     },
     async raiseTo(key, total, ttl_ms) {
       assertOpen()
       const known = counters.get(key)
       if (known !== undefined && known.total >= total) return known.total
-      await counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
+      counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
       return total
     },
     async hitWindow(key, limit, window_ms) {
       assertOpen()
       const hits = windows.get(key)?.hits ?? []
       const { expires_at_ms, ...hit } = hitSlidingWindow({ hits }, limit, window_ms, now())
-      if (hit.allowed) await windows.put(key, { hits, expires_at_ms })
+      if (hit.allowed) windows.put(key, { hits, expires_at_ms })
       return hit
     },
     async get(key) {
@@ -95,17 +99,42 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
 /** Entries in memory, each change on its way to lmdb. Loads what has not expired. */
 function openShelf<E extends Entry>(database: Database<E, string>, now: () => number) {
   const entries = new Map<string, E>()
+  const changed = new Set<string>()
+  let timer: NodeJS.Timeout | null = null
   for (const { key, value } of database.getRange({})) entries.set(key, value)
+
+  async function flush(): Promise<void> {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    const keys = [...changed]
+    changed.clear()
+    try {
+      await committed(
+        Promise.all(
+          keys.map((key) => {
+            const entry = entries.get(key)
+            return entry === undefined ? database.remove(key) : database.put(key, entry)
+          }),
+        ),
+      )
+    } catch (error) {
+      for (const key of keys) changed.add(key)
+      throw error
+    }
+  }
 
   return {
     get(key: string): E | undefined {
       const entry = entries.get(key)
       return entry !== undefined && entry.expires_at_ms > now() ? entry : undefined
     },
-    async put(key: string, entry: E): Promise<void> {
+    put(key: string, entry: E): void {
       entries.set(key, entry)
-      await committed(database.put(key, entry))
+      changed.add(key)
+      // What can't be written stays in memory and is tried with the next change; `checkHealth` says so.
+      timer ??= setTimeout(() => void flush().catch(() => {}), write_behind_ms).unref()
     },
+    flush,
     async sweep(): Promise<number> {
       const gone = [...entries].filter(([, { expires_at_ms }]) => expires_at_ms <= now())
       for (const [key] of gone) entries.delete(key)
