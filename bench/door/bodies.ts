@@ -10,9 +10,13 @@ export interface DoorApp {
 }
 
 export interface DoorRequest {
+  /** `/event` when absent. */
+  path?: string
   app: DoorApp
   headers: Record<string, string>
   body: Buffer
+  /** `events_per_batch` when absent. */
+  events?: number
 }
 
 export const events_per_batch = 50
@@ -40,7 +44,7 @@ export function buildRequests(apps: readonly DoorApp[], count: number): DoorRequ
   })
 }
 
-function buildEvent(install_uuid: string, n: number, i: number) {
+export function buildEvent(install_uuid: string, n: number, i: number) {
   return {
     event_id: randomUUID(),
     event_name: names[(n + i) % names.length],
