@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Clickhouse } from './clickhouse.ts'
 import {
   type Migration,
@@ -40,11 +41,22 @@ export async function migrateClickhouse(options: MigrateOptions): Promise<string
   if (!dryRun && pending.length > 0) {
     await clickhouse.command(renderMigration(recordTable, parameters))
     for (const migration of pending) {
-      await clickhouse.command(renderMigration(migration, parameters))
+      await run(clickhouse, renderMigration(migration, parameters))
       await record(clickhouse, migration)
     }
   }
   return pending.map(({ name }) => name)
+}
+
+/** Once more when a name is gone: another process may be giving it back at this very moment (docs/adr/0071). */
+async function run(clickhouse: Clickhouse, statement: string): Promise<void> {
+  try {
+    await clickhouse.command(statement)
+  } catch (err) {
+    if (!(err instanceof Error) || !/UNKNOWN_TABLE/.test(err.message + ('type' in err ? err.type : ''))) throw err
+    await setTimeout(200)
+    await clickhouse.command(statement)
+  }
 }
 
 const recordTable: Migration = {

@@ -14,19 +14,28 @@ export interface TestClickhouse extends Clickhouse {
   insertEvents(rows: readonly EventRow[], token: string): Promise<void>
   /** Every table that events fill, read in a form that merges don't change. */
   readEventTables(): Promise<Record<string, unknown[]>>
+  /** Stops the engine and starts it on the same data. */
+  reopen(): Promise<void>
 }
 
 /** chdb holds one data folder a process, so close one before the next is opened. */
 export async function openTestClickhouse({ migrated = true } = {}): Promise<TestClickhouse> {
   const data_dir = await mkdtemp(join(tmpdir(), 'tributary-clickhouse-'))
-  const clickhouse = await openEmbeddedClickhouse({ data_dir })
+  let clickhouse = await openEmbeddedClickhouse({ data_dir })
   if (migrated) await migrateClickhouse({ clickhouse })
   return {
-    ...clickhouse,
+    query: (sql, params) => clickhouse.query(sql, params),
+    insert: (insert) => clickhouse.insert(insert),
+    command: (sql) => clickhouse.command(sql),
+    checkHealth: () => clickhouse.checkHealth(),
     data_dir,
     insertEvents: (rows, token) =>
       clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: eventLines(rows), token }),
     readEventTables: () => readEventTables(clickhouse),
+    async reopen() {
+      await clickhouse.close()
+      clickhouse = await openEmbeddedClickhouse({ data_dir })
+    },
     async close() {
       await clickhouse.close()
       await rm(data_dir, { recursive: true, force: true })
@@ -88,6 +97,8 @@ async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, u
       FROM activity_per_day_v1 GROUP BY ALL ORDER BY ALL`,
     revenue_raw_v1: 'SELECT * FROM revenue_raw_v1 ORDER BY ALL',
     transaction_keys_v1: 'SELECT * EXCEPT written_at_ms FROM transaction_keys_v1 ORDER BY ALL',
+    events_received_per_day_v1: `SELECT app_id, received_day, sum(events) AS events
+      FROM events_received_per_day_v1 GROUP BY ALL ORDER BY ALL`,
     identities_v1: `SELECT app_id, install_uuid, user_id, min(since_ms) AS since_ms
       FROM identities_v1 GROUP BY ALL ORDER BY ALL`,
   }
