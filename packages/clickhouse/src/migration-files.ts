@@ -71,7 +71,7 @@ function requireRenamed(migrations: readonly Migration[]): void {
   const altered = new Map<string, string>()
   for (const { name, template } of migrations) {
     const statement = statementOf(template)
-    const view = /^ALTER\s+TABLE\s+(\w+)[^]*\bMODIFY\s+QUERY\b/.exec(statement)?.[1]
+    const view = /^ALTER\s+TABLE\s+(\w+)[\s\S]*\bMODIFY\s+QUERY\b/.exec(statement)?.[1]
     if (view !== undefined) altered.set(view, name)
     altered.delete(renamedAndBack.exec(statement)?.groups?.name ?? '')
   }
