@@ -74,7 +74,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
     },
     clientErrorHandler: refuseConnection,
     bodyLimit: 64 * 1024,
-    return503OnClosing: true,
+    return503OnClosing: false, // fastify's own 503 has no code: what comes on an open connection is served, as its last
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply: FastifyReply) => {
       logger.debug({ err: error, request_id: request.id }, 'request refused by the HTTP layer')

@@ -171,6 +171,23 @@ test('a request under way at the stop is answered, and its connection and the se
   expect(performance.now() - started).toBeLessThan(late_ms)
 })
 
+test.each([
+  ['a byte of its first line', 'P', 'OST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nxx'],
+  ['half of its headers', 'POST /body HTTP/1.1\r\nHost: x\r\nConte', 'nt-Length: 2\r\n\r\nxx'],
+  ['half of its body', 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx', 'x'],
+])('a request of which %s was there at the stop is served like any other', async (_what, before, after) => {
+  await listen()
+  const accepted = once(app.server, 'connection') as Promise<[Socket]>
+  const socket = await open(before)
+  const [serverSide] = await accepted
+  await expect.poll(() => serverSide.bytesRead).toBe(before.length)
+  const closed = app.close()
+  await expect.poll(() => app.server.listening).toBe(false)
+  socket.write(after)
+  expect(await untilClosed(socket)).toMatch(/^HTTP\/1\.1 200 .*x-request-id: .*connection: close.*\{"bytes":2\}$/is)
+  await closed
+})
+
 test('behind a trusted proxy a request has the address that the proxy names', async () => {
   await listen({ trusted_proxies: ['127.0.0.0/8'] })
   const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.5, 127.0.0.9' }
