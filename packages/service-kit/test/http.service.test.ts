@@ -175,18 +175,23 @@ test.each([
   ['a byte of its first line', 'P', 'OST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nxx'],
   ['half of its headers', 'POST /body HTTP/1.1\r\nHost: x\r\nConte', 'nt-Length: 2\r\n\r\nxx'],
   ['half of its body', 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx', 'x'],
-])('a request of which %s was there at the stop is served like any other', async (_what, before, after) => {
-  await listen()
-  const accepted = once(app.server, 'connection') as Promise<[Socket]>
-  const socket = await open(before)
-  const [serverSide] = await accepted
-  await expect.poll(() => serverSide.bytesRead).toBe(before.length)
-  const closed = app.close()
-  await expect.poll(() => app.server.listening).toBe(false)
-  socket.write(after)
-  expect(await untilClosed(socket)).toMatch(/^HTTP\/1\.1 200 .*x-request-id: .*connection: close.*\{"bytes":2\}$/is)
-  await closed
-})
+])(
+  'a request of which %s was there at the stop is served, as the last of its connection',
+  async (_what, first, rest) => {
+    await listen()
+    const accepted = once(app.server, 'connection') as Promise<[Socket]>
+    const socket = await open(first)
+    const [serverSide] = await accepted
+    await expect.poll(() => serverSide.bytesRead).toBe(first.length)
+    const closed = app.close()
+    await expect.poll(() => app.server.listening).toBe(false)
+    socket.write(rest)
+    const answer = await untilClosed(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 .*connection: close.*\{"bytes":2\}$/s)
+    expect(answer).toContain('x-request-id: ')
+    await closed
+  },
+)
 
 test('behind a trusted proxy a request has the address that the proxy names', async () => {
   await listen({ trusted_proxies: ['127.0.0.0/8'] })
