@@ -7,6 +7,9 @@ export const isNetwork = (text: string): boolean => parseNetwork(text) !== null
  * Who sent a request. `X-Forwarded-For` is read from its right end, where the nearest proxy wrote, and only as long as
  * the one who says so is a trusted proxy: what a client put in front is never reached. Where a trusted proxy names no
  * address, the proxy itself is the client. IPv4-mapped IPv6 is given as IPv4, IPv6 in its shortest form, ports are cut.
+ *
+ * Not fastify's `trustProxy`: it gives an entry as it was written, so that `unknown` or `<script>` would be stored as an
+ * address and one address in several spellings; it stops at a proxy that adds its port (`10.0.0.2:80`), and refuses `/0`.
  */
 export function clientAddress(
   trusted_proxies: readonly string[],

@@ -57,7 +57,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: false, // `client_ip` knows better
+    trustProxy: false, // see `clientAddress`
     genReqId: (request) => {
       const given = request.headers['x-request-id']
       return typeof given === 'string' && requestIdShape.test(given) ? given : randomUUID()
