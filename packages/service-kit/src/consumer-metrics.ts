@@ -1,16 +1,14 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { sharedMetric } from './shared-metric.ts'
 
 const batchSeconds = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 
 /** The same metrics for every consumer, told apart by the label `consumer`; several may share a registry. */
 export function consumerMetrics(registry: Registry) {
   const counter = (name: string, help: string, labels: string[] = []) =>
-    (registry.getSingleMetric(name) as Counter | undefined) ??
-    new Counter({ name, help, labelNames: ['consumer', ...labels], registers: [registry] })
+    sharedMetric(registry, Counter, { name, help, labelNames: ['consumer', ...labels] })
   const gauge = (name: string, help: string) =>
-    (registry.getSingleMetric(name) as Gauge | undefined) ??
-    new Gauge({ name, help, labelNames: ['consumer', 'partition'], registers: [registry] })
-  const seconds = 'tributary_consumer_batch_seconds'
+    sharedMetric(registry, Gauge, { name, help, labelNames: ['consumer', 'partition'] })
   return {
     received: counter('tributary_consumer_received_total', 'Records taken from the log, replays included.'),
     written: counter('tributary_consumer_written_total', 'What the consumer says it wrote.'),
@@ -21,15 +19,12 @@ export function consumerMetrics(registry: Registry) {
     failures: counter('tributary_consumer_failures_total', 'Tries that failed and were repeated.', ['step']),
     lag: gauge('tributary_consumer_lag_records', 'Offsets behind the last committed batch.'),
     age: gauge('tributary_consumer_oldest_unwritten_seconds', 'Age of the oldest record in work; 0 when idle.'),
-    batch:
-      (registry.getSingleMetric(seconds) as Histogram | undefined) ??
-      new Histogram({
-        name: seconds,
-        help: 'From taking a batch to its commit.',
-        labelNames: ['consumer'],
-        buckets: batchSeconds,
-        registers: [registry],
-      }),
+    batch: sharedMetric(registry, Histogram, {
+      name: 'tributary_consumer_batch_seconds',
+      help: 'From taking a batch to its commit.',
+      labelNames: ['consumer'],
+      buckets: batchSeconds,
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
+import { sharedMetric } from './shared-metric.ts'
 
 export interface EveryOptions {
   /** For log lines and metrics. */
@@ -18,7 +19,11 @@ export interface EveryOptions {
  */
 export function every({ name, pause_ms, logger, registry, work }: EveryOptions): { close(): Promise<void> } {
   const stop = new AbortController()
-  const runs = jobRuns(registry)
+  const runs = sharedMetric(registry, Counter, {
+    name: 'tributary_job_runs_total',
+    help: 'Runs of periodic jobs.',
+    labelNames: ['job', 'result'],
+  })
   const running = (async () => {
     while (!stop.signal.aborted) {
       try {
@@ -37,11 +42,4 @@ export function every({ name, pause_ms, logger, registry, work }: EveryOptions):
       await running
     },
   }
-}
-
-function jobRuns(registry: Registry): Counter {
-  const name = 'tributary_job_runs_total'
-  const known = registry.getSingleMetric(name) as Counter | undefined
-  const help = 'Runs of periodic jobs.'
-  return known ?? new Counter({ name, help, labelNames: ['job', 'result'], registers: [registry] })
 }
