@@ -1,58 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { openMasterKeys } from '@tributary/postgres/master-keys'
-import { createHttpApp } from '@tributary/service-kit/http'
-import { type MemoryAuditStore, memoryAuditStore } from '@tributary/testkit/memory-audit-store'
-import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
-import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
-import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { adminApi } from '../src/app.ts'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { describe, expect, test } from 'vitest'
+import { adminApiUnderTest } from './admin-api-under-test.ts'
+import { authorization as adminAuthorization } from './admin-app.ts'
 
-let postgres: TestPostgres
-let app: FastifyInstance
-let audit: MemoryAuditStore
+const audit = memoryAuditStore()
 let lookups: string[] = []
+const reads = {
+  async get(key: string) {
+    lookups.push(key)
+    if (audit.fault) throw audit.fault
+    return audit.get(key)
+  },
+}
+const { inject, query } = adminApiUnderTest({ audit: reads })
 
-beforeAll(async () => {
-  postgres = await openTestPostgres()
-  audit = memoryAuditStore()
-  const logger = pino({ level: 'silent' })
-  const reads = {
-    async get(key: string) {
-      lookups.push(key)
-      if (audit.fault) throw audit.fault
-      return audit.get(key)
-    },
-  }
-  app = createHttpApp({ logger })
-  app.register(
-    adminApi({
-      ...{ pool: postgres.pool, masterKeys: openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }]) },
-      ...{ admin_token: 'token', audit: reads, keyValue: memoryKeyValue(Date.now), now: Date.now, logger },
-      status: async () => ({ ready: true, consumers: [], bindings: {} }),
-      registry: new Registry(),
-    }),
-  )
-  await app.ready()
-})
-afterAll(async () => {
-  await app.close()
-  await postgres.close()
-})
-
-function show(query: Record<string, string>, authorization = 'Bearer token') {
+function show(asked: Record<string, string>, authorization = adminAuthorization) {
   lookups = []
-  const url = `/admin/api/v1/audit-objects?${new URLSearchParams(query)}`
-  return app.inject({ method: 'GET', url, headers: { authorization } })
+  return inject(`/audit-objects?${new URLSearchParams(asked)}`, { headers: { authorization } })
 }
 const sdkKey = (app_id: string) => `audit/2026/06/01/co_1/${app_id}/1780000000000-1a2b3c4d-7.jsonl.gz`
-const seenOf = async (app_id: string) => {
-  const text = 'SELECT action, detail, actor, request_id FROM admin_audit_log WHERE subject = $1'
-  return (await postgres.pool.query(text, [app_id])).rows
-}
+const seenOf = (app_id: string) =>
+  query('SELECT action, detail, actor, request_id FROM admin_audit_log WHERE subject = $1', [app_id])
 
 test('an object of /event comes as its lines, compressed as it is stored', async () => {
   const app_id = `app_${randomUUID()}`
@@ -131,9 +101,8 @@ describe('refuses', () => {
   })
 
   test('keys given twice, or not at all', async () => {
-    for (const query of ['', 'key=a&key=b']) {
-      const headers = { authorization: 'Bearer token' }
-      const answer = await app.inject({ method: 'GET', url: `/admin/api/v1/audit-objects?${query}`, headers })
+    for (const asked of ['', 'key=a&key=b']) {
+      const answer = await inject(`/audit-objects?${asked}`)
       expect([answer.statusCode, answer.json().field]).toEqual([400, 'key'])
     }
   })

@@ -1,49 +1,16 @@
 import { FxLoaded } from '@tributary/contracts/admin'
-import { openMasterKeys } from '@tributary/postgres/master-keys'
-import { createHttpApp } from '@tributary/service-kit/http'
-import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
-import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
-import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
-import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { adminApi } from '../src/app.ts'
+import { expect, test } from 'vitest'
+import { adminApiUnderTest } from './admin-api-under-test.ts'
+import { admin_token } from './admin-app.ts'
 
-const admin_token = 'a-token-of-this-test'
-let postgres: TestPostgres
-let app: FastifyInstance
-beforeAll(async () => {
-  postgres = await openTestPostgres()
-  const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
-  const logger = pino({ level: 'silent' })
-  const status = async () => ({ ready: true, consumers: [], bindings: {} })
-  const keyValue = memoryKeyValue(Date.now)
-  const shared = {
-    pool: postgres.pool,
-    masterKeys,
-    admin_token,
-    audit: memoryAuditStore(),
-    keyValue,
-    status,
-    now: Date.now,
-    logger,
-  }
-  app = createHttpApp({ logger })
-  app.register(adminApi({ ...shared, registry: new Registry() }))
-  await app.ready()
-})
-afterAll(async () => {
-  await app.close()
-  await postgres.close()
-})
+const { inject, query } = adminApiUnderTest()
 
 async function load(payload: string | Buffer, token = admin_token) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'text/csv' }
-  const answer = await app.inject({ method: 'POST', url: '/admin/api/v1/fx-rates', headers, payload })
+  const answer = await inject('/fx-rates', { method: 'POST', headers, payload })
   return { status: answer.statusCode, body: answer.json() }
 }
-const count = async () => (await postgres.pool.query('SELECT count(*)::int AS n FROM fx_rates')).rows[0].n
+const count = async () => (await query('SELECT count(*)::int AS n FROM fx_rates'))[0].n
 
 test('ten years of rates are loaded twice and stand there once', async () => {
   const currencies = Array.from({ length: 40 }, (_, n) => `${String.fromCharCode(65 + (n % 26))}A${n < 26 ? 'A' : 'B'}`)

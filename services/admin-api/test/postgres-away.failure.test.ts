@@ -1,16 +1,10 @@
-import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
-import { createHttpApp } from '@tributary/service-kit/http'
-import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
-import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { describeWithOwnEngine } from '../../../infra/engines/describe-with-engine.ts'
-import { adminApi } from '../src/app.ts'
+import { adminApp, authorization } from './admin-app.ts'
 
 const patience = { timeout: 60_000, interval: 50 }
 const unavailable = [503, 'unavailable', '5']
@@ -21,15 +15,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
   beforeAll(async () => {
     pool = openPostgres({ url: postgres.url, pool_max: 4, statement_timeout_ms: 1000, connect_timeout_ms: 1000 })
     await migratePostgres({ pool })
-    const logger = pino({ level: 'silent' })
-    const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
-    const status = async () => ({ ready: true, consumers: [], bindings: {} })
-    app = createHttpApp({ logger })
-    const stores = { pool, audit: memoryAuditStore(), keyValue: memoryKeyValue(Date.now) }
-    const registry = new Registry()
-    await app.register(
-      adminApi({ ...stores, masterKeys, admin_token: 'token', status, now: Date.now, logger, registry }),
-    )
+    app = await adminApp(pool)
   })
   afterAll(async () => {
     await app.close()
@@ -39,7 +25,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
   /** A question and a change, which never end in anything but an answer. */
   async function answers() {
     const url = '/admin/api/v1/companies'
-    const headers = { authorization: 'Bearer token' }
+    const headers = { authorization }
     const both = await Promise.all([
       app.inject({ method: 'GET', url, headers }),
       app.inject({ method: 'POST', url, headers, payload: '{"name":"Acme"}' }),

@@ -1,0 +1,50 @@
+import { AppCreated, CompanyCreated, ServerKeyCreated } from '@tributary/contracts/admin'
+import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { afterAll, beforeAll } from 'vitest'
+import type { AdminApiDeps } from '../src/app.ts'
+import { adminApp, authorization } from './admin-app.ts'
+
+const base = '/admin/api/v1'
+
+/** The admin API over a database of its own, from before the first test of the file until after the last. */
+export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
+  let postgres: TestPostgres
+  let app: FastifyInstance
+  beforeAll(async () => {
+    postgres = await openTestPostgres()
+    app = await adminApp(postgres.pool, given)
+  })
+  afterAll(async () => {
+    await app.close()
+    await postgres.close()
+  })
+
+  /** `path` is what follows the prefix of the admin API; asked with the admin token, if `headers` hold no other. */
+  const inject = (path: string, { headers, ...options }: InjectOptions = {}) =>
+    app.inject({ ...options, url: base + path, headers: { authorization, ...headers } })
+  const query = async (text: string, values: unknown[] = []) => (await postgres.pool.query(text, values)).rows
+
+  async function ask(method: 'GET' | 'POST', path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const answer = await inject(path, {
+      ...{ method, headers: { 'content-type': 'application/json', ...headers } },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    return { status: answer.statusCode, body: answer.json(), headers: answer.headers }
+  }
+
+  const newCompany = async () => CompanyCreated.strict().parse((await ask('POST', '/companies', { name: 'Acme' })).body)
+  const newApp = async () => {
+    const { company_id } = await newCompany()
+    const { body } = await ask('POST', '/apps', { company_id, name: 'Game', platform: 'ios', store_id: '123' })
+    return { company_id, ...AppCreated.strict().parse(body) }
+  }
+  const newKey = async (app_id: string, more: object = {}) =>
+    ServerKeyCreated.strict().parse((await ask('POST', '/keys', { app_id, label: 'billing', ...more })).body)
+
+  /** The entries of one company, app or key in the audit log of the admin API, oldest first. */
+  const auditOf = (subject: string) =>
+    query('SELECT action, actor, detail, request_id, at FROM admin_audit_log WHERE subject = $1 ORDER BY id', [subject])
+
+  return { inject, query, ask, newCompany, newApp, newKey, auditOf }
+}

@@ -1,0 +1,31 @@
+import { openMasterKeys } from '@tributary/postgres/master-keys'
+import { createHttpApp } from '@tributary/service-kit/http'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from 'pg'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { type AdminApiDeps, adminApi } from '../src/app.ts'
+
+export const admin_token = 'a-token-of-this-test'
+export const authorization = `Bearer ${admin_token}`
+
+/** The admin API over this database and, unless told otherwise, stores in memory. */
+export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
+  const deps: AdminApiDeps = {
+    pool,
+    masterKeys: openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }]),
+    admin_token,
+    audit: memoryAuditStore(),
+    keyValue: memoryKeyValue(Date.now),
+    status: async () => ({ ready: true, consumers: [], bindings: {} }),
+    now: Date.now,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    ...given,
+  }
+  const app = createHttpApp({ logger: deps.logger })
+  await app.register(adminApi(deps))
+  return app
+}

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { adminApiUnderTest } from './admin-api-under-test.ts'
+import { admin_token } from './admin-app.ts'
+
+const { ask, inject } = adminApiUnderTest()
+
+describe('refuses', () => {
+  const withAuth = (authorization: string) =>
+    ask('POST', '/companies', { name: 'Acme' }, { authorization, 'content-type': 'application/json' })
+
+  test.each(['', 'Bearer', 'Bearer ', 'Basic abc', admin_token])(
+    'a request without a bearer token: %j',
+    async (given) => {
+      expect(await withAuth(given)).toMatchObject({ status: 401, body: { error: 'missing_bearer_token' } })
+    },
+  )
+
+  test.each([`Bearer ${admin_token}x`, 'Bearer x'])('another token: %j', async (given) => {
+    expect(await withAuth(given)).toMatchObject({ status: 401, body: { error: 'invalid_admin_token' } })
+  })
+
+  test('a body over 64 KiB, and only after the token', async () => {
+    const name = 'x'.repeat(64 * 1024)
+    expect(await ask('POST', '/companies', { name })).toMatchObject({ status: 413, body: { error: 'body_too_large' } })
+    const stranger = await ask('POST', '/companies', { name }, { authorization: 'Bearer other' })
+    expect(stranger.status).toBe(401)
+  })
+
+  test.each([undefined, '', '{', '\ufeff{}', '[]', 'null', '"text"', '1'])(
+    'a body that is no object: %j',
+    async (body) => {
+      expect(await ask('POST', '/companies', body)).toMatchObject({ status: 400, body: { error: 'bad_json' } })
+    },
+  )
+
+  test.each<[path: string, body: object, field: string]>([
+    ['/companies', {}, 'name'],
+    ['/companies', { name: '  ' }, 'name'],
+    ['/companies', { name: 'a\u0000b' }, 'name'],
+    ['/companies', { name: 'A', plan: 'gold' }, 'plan'],
+    ['/companies', { name: 'A', monthly_quota: -1 }, 'monthly_quota'],
+    ['/companies', { name: 'A', monthly_quota: 1.5 }, 'monthly_quota'],
+    ['/companies', { name: 'A', monthly_quota: null }, 'monthly_quota'],
+    ['/companies', { name: 'A', colour: 'red' }, 'colour'],
+    ['/apps', { company_id: 'co_1', name: 'A', platform: 'windows' }, 'platform'],
+    ['/apps', { company_id: 7, name: 'A', platform: 'ios' }, 'company_id'],
+    ['/apps', { company_id: 'co_1', name: 'A', platform: 'ios', bundle_id: '\u0000' }, 'bundle_id'],
+    ['/keys', { app_id: 'app_1', label: '' }, 'label'],
+    ['/keys', { app_id: 'app_1', label: 'L', allowed_events: ['ok', ''] }, 'allowed_events.1'],
+    ['/keys', { app_id: 'app_1', label: 'L', allowed_events: Array(201).fill('e') }, 'allowed_events'],
+  ])('a bad field by its name: %s %j', async (path, body, field) => {
+    expect(await ask('POST', path, body)).toMatchObject({ status: 400, body: { error: 'invalid_field', field } })
+  })
+
+  test('keys of no app', async () => {
+    expect(await ask('GET', '/keys')).toMatchObject({ status: 400, body: { error: 'invalid_field', field: 'app_id' } })
+  })
+
+  test.each(['co_00000000000000000000', 'co_', '%00', "'%20OR%201=1"])('an unknown company: %s', async (id) => {
+    const expected = { status: 404, body: { error: 'unknown_company' } }
+    expect(await ask('POST', `/companies/${id}/suspend`)).toMatchObject(expected)
+    const company_id = decodeURIComponent(id)
+    expect(await ask('POST', '/apps', { company_id, name: 'A', platform: 'ios' })).toMatchObject(expected)
+  })
+
+  test.each(['app_00000000000000000000', 'nothing'])('an unknown app: %s', async (app_id) => {
+    const expected = { status: 404, body: { error: 'unknown_app' } }
+    expect(await ask('POST', '/keys', { app_id, label: 'L' })).toMatchObject(expected)
+    expect(await ask('GET', `/keys?app_id=${app_id}`)).toMatchObject(expected)
+  })
+
+  test.each(['key_00000000000000000000', 'nothing'])('an unknown key: %s', async (id) => {
+    expect(await ask('POST', `/keys/${id}/revoke`)).toMatchObject({ status: 404, body: { error: 'unknown_key' } })
+  })
+
+  test('a method that a path does not have', async () => {
+    const answer = await inject('/companies', { method: 'DELETE' })
+    expect(answer.statusCode).toBe(405)
+    expect(answer.json().error).toBe('method_not_allowed')
+  })
+})
