@@ -1,0 +1,74 @@
+import { limits } from '@tributary/contracts/limits'
+import { codesOf, operations } from './document.ts'
+import { bearer, type Companies, type Shot } from './shot.ts'
+
+const prefix = '/admin/api/v1'
+
+/** Every code of the admin API. `kept_key` is the audit key of an object of `tenant` that is there. */
+export function adminShots(admin_token: string, { tenant, other }: Companies, kept_key: string): Shot[] {
+  const shot = (route: string, code: string, given: { path?: string; body?: unknown } = {}) => {
+    const [method, path = ''] = route.split(' ')
+    return asAdmin(admin_token, `${method} ${prefix}${path}`, code, prefix + (given.path ?? path), given.body)
+  }
+  const { company_id, app_id, key_id } = other
+  const app = { company_id, name: 'One more', platform: 'ios' }
+  const rates = 'Date,USD,\n2026-06-01,1.08,\n'
+  return [
+    ...adminGuards(admin_token),
+    shot('POST /companies', 'ok', { body: { name: 'One more', plan: 'unlimited' } }),
+    shot('POST /companies', 'bad_json', { body: '[' }),
+    shot('POST /companies', 'invalid_field', { body: { name: 'x', more: 1 } }),
+    shot('GET /companies', 'ok'),
+    shot('GET /companies/{id}/usage', 'ok', { path: `/companies/${company_id}/usage` }),
+    shot('GET /companies/{id}/usage', 'invalid_field', { path: `/companies/${company_id}/usage?month=may` }),
+    shot('GET /companies/{id}/usage', 'unknown_company', { path: '/companies/none/usage' }),
+    shot('POST /apps', 'ok', { body: app }),
+    shot('POST /apps', 'bad_json', { body: '[' }),
+    shot('POST /apps', 'invalid_field', { body: { ...app, platform: 'web' } }),
+    shot('POST /apps', 'unknown_company', { body: { ...app, company_id: 'none' } }),
+    shot('POST /keys', 'ok', { body: { app_id, label: 'one more' } }),
+    shot('POST /keys', 'bad_json', { body: '[' }),
+    shot('POST /keys', 'invalid_field', { body: { app_id, label: '' } }),
+    shot('POST /keys', 'unknown_app', { body: { app_id: 'none', label: 'x' } }),
+    shot('GET /keys', 'ok', { path: `/keys?app_id=${app_id}` }),
+    shot('GET /keys', 'invalid_field'),
+    shot('GET /keys', 'unknown_app', { path: '/keys?app_id=none' }),
+    shot('POST /keys/{id}/revoke', 'ok', { path: `/keys/${key_id}/revoke` }),
+    shot('POST /keys/{id}/revoke', 'unknown_key', { path: '/keys/none/revoke' }),
+    shot('POST /companies/{id}/suspend', 'ok', { path: `/companies/${company_id}/suspend` }),
+    shot('POST /companies/{id}/suspend', 'unknown_company', { path: '/companies/none/suspend' }),
+    shot('POST /companies/{id}/reinstate', 'ok', { path: `/companies/${company_id}/reinstate` }),
+    shot('POST /companies/{id}/reinstate', 'unknown_company', { path: '/companies/none/reinstate' }),
+    shot('POST /fx-rates', 'ok', { body: rates }),
+    shot('POST /fx-rates', 'bad_csv', { body: 'Date' }),
+    shot('GET /audit-objects', 'ok', {
+      path: `/audit-objects?${new URLSearchParams({ key: kept_key, app_id: tenant.app_id })}`,
+    }),
+    shot('GET /audit-objects', 'invalid_field', { path: '/audit-objects?key=x' }),
+    shot('GET /audit-objects', 'unknown_audit_key', {
+      path: `/audit-objects?app_id=${app_id}&key=s2s/2026-06-01/none.json`,
+    }),
+    shot('GET /status', 'ok'),
+  ]
+}
+
+/** What every route of the admin API answers alike. */
+const adminGuards = (admin_token: string): Shot[] =>
+  operations
+    .filter(({ tags }) => tags[0] === 'Admin')
+    .flatMap(({ route, responses }): Shot[] => {
+      const path = (route.split(' ')[1] ?? '').replace('{id}', 'none')
+      const bytes = route.includes('fx-rates') ? limits.fx_csv_bytes_max : 64 * 1024
+      const with_body = codesOf(responses[413] ?? { description: '', content: {} }).length > 0
+      return [
+        { route, code: 'missing_bearer_token', path },
+        { route, code: 'invalid_admin_token', path, headers: bearer('guess') },
+        ...(with_body ? [{ ...asAdmin(admin_token, route, 'body_too_large', path), announced_bytes: bytes + 1 }] : []),
+        ...(route.includes('{id}') ? [asAdmin(admin_token, route, 'not_found', path.replace('none', '%zz'))] : []),
+      ]
+    })
+
+const asAdmin = (admin_token: string, route: string, code: string, path: string, body?: unknown): Shot => ({
+  ...{ route, code, path, headers: bearer(admin_token) },
+  ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+})

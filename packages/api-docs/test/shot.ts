@@ -1,0 +1,32 @@
+import type { Tenant } from './tenants.ts'
+
+/** A request to a documented route, and the code that it is to be answered with (`ok` for none). */
+export interface Shot {
+  route: string
+  code: string
+  /** Where it differs from that of the route. */
+  path?: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+  /** A body of this size is announced, and none is sent: what is too large is refused unread. */
+  announced_bytes?: number
+}
+
+/** Companies that differ in what they may do. */
+export interface Companies {
+  tenant: Tenant
+  other: Tenant
+  suspended: Tenant
+  /** Its quota is 0. */
+  poor: Tenant
+  /** Its key allows purchases alone. */
+  narrow: Tenant
+}
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** A good event of a server. */
+export const event = (change: object = {}) => ({
+  ...{ event_id: 'e-1', event_name: 'level_up', event_ts_ms: Date.now(), install_uuid: 'i-1' },
+  ...change,
+})
