@@ -77,7 +77,7 @@ function saslOf(config: KafkaConfig) {
 }
 
 /** Throws `StartRefused` when one of the topics or its dead-letter topic is missing or has other partitions. */
-export async function requireTopics(broker: Broker, topics: readonly Topic[]): Promise<void> {
+export async function requireTopics(broker: Pick<Broker, 'partitionCount'>, topics: readonly Topic[]): Promise<void> {
   for (const { name, partitions } of topics.flatMap((topic) => [topic, deadLetterTopic(topic)])) {
     const found = await broker.partitionCount(name).catch((error: Error) => {
       if ('code' in error) throw toRefusal('Kafka', suspects, error) // away

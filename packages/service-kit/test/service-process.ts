@@ -1,0 +1,28 @@
+/** A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. */
+import { readSettings } from '@tributary/service-kit/read-settings'
+import { runService, StartRefused } from '@tributary/service-kit/run-service'
+
+const { START, STOP } = process.env
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+await runService({
+  name: 'test',
+  stop_ms_max: 300,
+  readConfig: () => readSettings(process.env, ['TRIBUTARY_LOG_LEVEL']),
+  async start(_config, { onClose }) {
+    const open = setInterval(() => {}, 1000)
+    onClose('first', async () => {
+      clearInterval(open)
+      say('first closed')
+    })
+    onClose('second', async () => {
+      if (STOP === 'fails') throw new Error('close failed on purpose')
+      if (STOP === 'hangs') await new Promise(() => setInterval(() => {}, 1000))
+      say('second closed')
+    })
+    if (START === 'refused') throw new StartRefused('Set THAT.')
+    if (START === 'broken') throw new Error('nobody foresaw this')
+    if (STOP === 'rejects') setTimeout(() => Promise.reject(new Error('left alone')), 0)
+    say('ready')
+  },
+})
