@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { CodedError } from '@tributary/contracts/errors'
+import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import * as fc from 'fast-check'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { countersBreaker } from '../src/counters-breaker.ts'
 import { createQuota, type Reservation } from '../src/quota.ts'
+import { quotaKey } from '../src/quota-key.ts'
 
 const november = Date.UTC(2026, 10, 21, 12)
 const november_left_s = (Date.UTC(2026, 11, 1) - november) / 1000
@@ -22,9 +27,9 @@ beforeEach(() => {
   keyValue = memoryKeyValue(now)
   company_id = `co_${randomBytes(10).toString('hex')}`
 })
-const gateway = () => {
+const gateway = (registry = new Registry()) => {
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  return createQuota({ keyValue, steady: countersBreaker(now), logger, registry: new Registry() })
+  return createQuota({ keyValue, steady: countersBreaker(now), logger, registry })
 }
 const refusalOf = async (wanted: Promise<Reservation>): Promise<CodedError> => {
   const error = await wanted.then(() => null).catch((reason: unknown) => reason)
@@ -116,10 +121,90 @@ it('goes on with what it knows while the counters are away, and asks them again 
   expect((await quota.reserve(company, 30, now_ms)).headers['x-service-quota-used']).toBe('80')
   await (await quota.reserve(company, 15, now_ms)).giveBack()
   expect((await quota.reserve(company, 20, now_ms)).headers['x-service-quota-used']).toBe('100')
-  expect((await refusalOf(quota.reserve(company, 1, now_ms))).code).toBe('cap_exceeded')
+  expect(await refusalOf(quota.reserve(company, 1, now_ms))).toMatchObject({
+    code: 'cap_exceeded',
+    headers: { 'x-service-quota-used': '100' },
+  })
   keyValue.fault = null
   now_ms += 1001
   expect((await quota.reserve(company, 1, now_ms)).headers['x-service-quota-used']).toBe('51')
+  keyValue.fault = new Error('away again')
+  expect((await quota.reserve(company, 1, now_ms)).headers['x-service-quota-used']).toBe('52')
+})
+
+describe('requests that wait for the same step', () => {
+  /** The use that each was told, null where it was refused; the first takes a step of its own, the others wait for it. */
+  const race = (caps: readonly (readonly [n: number, monthly_quota: number])[]) => {
+    const quota = gateway()
+    return Promise.all(
+      caps.map(([n, monthly_quota]) =>
+        quota
+          .reserve({ company_id, monthly_quota }, n, now_ms)
+          .then(({ headers }) => Number(headers['x-service-quota-used']))
+          .catch(() => null),
+      ),
+    )
+  }
+
+  it.each<[string, number, (number | null)[]]>([
+    ['all fit', 100, [5, 15, 35, 65]],
+    ['not all fit', 40, [5, 15, 35, null]],
+  ])('are counted in the order in which they came: %s', async (_what, cap, told) => {
+    expect(await race([5, 10, 20, 30].map((n) => [n, cap] as const))).toEqual(told)
+  })
+
+  it('are each held to the cap that they know', async () => {
+    const told = await race([
+      [1, 100],
+      [50, 100],
+      [8, 10],
+    ]) // lowered meanwhile
+    expect(told).toEqual([1, 51, null])
+  })
+
+  it('cost the counters one step together', async () => {
+    let steps = 0
+    const { addCapped } = keyValue
+    keyValue.addCapped = (...step) => {
+      steps += 1
+      return addCapped(...step)
+    }
+    await race(Array.from({ length: 100 }, () => [1, 1000] as const))
+    expect(steps).toBe(2)
+  })
+})
+
+it('asks nothing of a request without events, not even of a company whose quota is used up', async () => {
+  const quota = gateway()
+  const company = { company_id, monthly_quota: 10 }
+  await quota.reserve(company, 10, now_ms)
+  const { headers, giveBack } = await quota.reserve(company, 0, now_ms)
+  await giveBack()
+  expect(headers).toEqual({})
+})
+
+it('counts what it could not give back because the counters were away', async () => {
+  const registry = new Registry()
+  const failed = await gateway(registry).reserve({ company_id, monthly_quota: 10 }, 7, now_ms)
+  keyValue.fault = new Error('away')
+  await failed.giveBack()
+  expect(await registry.getSingleMetricAsString('tributary_quota_kept_events_total')).toContain(' 7')
+})
+
+it('keeps a month for 35 days after its end', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'tributary-quota-'))
+  const kept = await openEmbeddedKeyValue({ dir, now })
+  onTestFinished(async () => {
+    await kept.close()
+    await rm(dir, { recursive: true })
+  })
+  const logger = pino({ level: 'silent' })
+  const quota = createQuota({ keyValue: kept, steady: countersBreaker(now), logger, registry: new Registry() })
+  await quota.reserve({ company_id, monthly_quota: 10 }, 7, november)
+  now_ms = Date.UTC(2026, 11, 1 + 35) - 1
+  expect(await kept.get(quotaKey(company_id, november))).toBe(7)
+  now_ms += 1
+  expect(await kept.get(quotaKey(company_id, november))).toBeNull()
 })
 
 it('says once that 80 and once that 100 percent are used', async () => {
