@@ -29,3 +29,9 @@ export function percentile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? 0
 }
+
+/** The flags of node that write a CPU profile into the folder of `--cpu-prof FOLDER`, none without it. */
+export function profileFlags(args: readonly string[]): string[] {
+  const folder = args[args.indexOf('--cpu-prof') + 1]
+  return args.includes('--cpu-prof') && folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []
+}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildTenant } from '@tributary/testkit/builders'
 import { openEngine } from '../infra/engines/open-engine.ts'
-import { type Aim, type Bench, numberArgument, percentile } from './bench.ts'
+import { type Aim, type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
 import { buildRequests } from './door/bodies.ts'
 import { measureFloor } from './door/floor.ts'
 import { startGateway } from './door/gateway-process.ts'
@@ -68,9 +68,4 @@ export const bench: Bench = {
       rmSync(data_dir, { recursive: true, force: true })
     }
   },
-}
-
-const profileFlags = (args: readonly string[]): string[] => {
-  const folder = args[args.indexOf('--cpu-prof') + 1]
-  return args.includes('--cpu-prof') && folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
 import { buildTenant, type Tenant } from '@tributary/testkit/builders'
-import { type Aim, type Bench, type BenchRow, numberArgument, percentile } from './bench.ts'
+import { type Aim, type Bench, type BenchRow, numberArgument, percentile, profileFlags } from './bench.ts'
 import { buildEvent, type DoorRequest } from './door/bodies.ts'
 import { startGateway } from './door/gateway-process.ts'
 import { sendLoad } from './door/load.ts'
@@ -15,12 +15,19 @@ const keys = 400
 /** Backend events at the door: bulk requests of 1000 events, and single ones, each with an audit object of its own. */
 export const bench: Bench = {
   name: 's2s',
-  title: 's2s: backend events, bulk of 1000 and single, CPU of the gateway (--seconds 10)',
+  title: 's2s: backend events, bulk of 1000 and single, CPU of the gateway (--seconds 10 --cpu-prof FOLDER)',
   async run(args) {
     const seconds = numberArgument(args, 'seconds', 10)
     const tenants = Array.from({ length: keys }, () => buildTenant())
-    const bulk = await measure(tenants, bulkRequests(tenants.slice(0, 40)), 8, seconds)
-    const single = await measure(tenants, singleRequests(tenants), 64, seconds)
+    const flags = profileFlags(args)
+    const bulk = await measure({
+      tenants,
+      requests: bulkRequests(tenants.slice(0, 40)),
+      connections: 8,
+      seconds,
+      flags,
+    })
+    const single = await measure({ tenants, requests: singleRequests(tenants), connections: 64, seconds, flags })
     const bulk_rate = Math.round(bulk.events / bulk.cpu_seconds)
     const single_us = Math.round((single.cpu_seconds * 1e6) / single.events)
     const rows: BenchRow[] = [
@@ -37,12 +44,20 @@ export const bench: Bench = {
   },
 }
 
+interface Measurement {
+  tenants: Tenant[]
+  requests: DoorRequest[]
+  connections: number
+  seconds: number
+  /** For the node process of the gateway. */
+  flags: string[]
+}
 type Measured = Awaited<ReturnType<typeof measure>>
 
-async function measure(tenants: Tenant[], requests: DoorRequest[], connections: number, seconds: number) {
+async function measure({ tenants, requests, connections, seconds, flags }: Measurement) {
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-s2s-'))
   try {
-    const gateway = await startGateway({ data_dir, tenants }, [])
+    const gateway = await startGateway({ data_dir, tenants }, flags)
     const warm = await sendLoad(gateway.port, requests, connections, 3)
     gateway.startWatch()
     const load = await sendLoad(gateway.port, requests, connections, seconds)

@@ -50,7 +50,7 @@ export function createDirectories(root: string): Directories {
   }
 
   function startSync(path: string): Promise<void> {
-    const state = { running: syncNow(path), next: null }
+    const state = { running: syncDirectory(path), next: null }
     syncs.set(path, state)
     const done = () => {
       if (syncs.get(path) === state && state.next === null) syncs.delete(path)
@@ -62,7 +62,8 @@ export function createDirectories(root: string): Directories {
   return { ensure, sync, forget: () => known.clear() }
 }
 
-async function syncNow(path: string): Promise<void> {
+/** Makes the entries of a directory durable. */
+export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')
   try {
     await directory.sync()

@@ -3,20 +3,31 @@ import { link, mkdir, readdir, readFile, rm, stat, unlink, writeFile } from 'nod
 import { dirname, join, resolve } from 'node:path'
 import type { AuditStore } from './audit-store.ts'
 import { createDirectories } from './directories.ts'
+import { hasCode } from './has-code.ts'
+import { type JournalLimits, openJournaledObjects } from './journaled-objects.ts'
 import { objectPath } from './object-path.ts'
 
-const hasCode = (error: unknown, ...codes: string[]) => codes.includes((error as NodeJS.ErrnoException).code ?? '')
+export interface FolderAuditStoreOptions {
+  dir: string
+  /** For tests. */
+  journal?: JournalLimits
+}
+
+/** Larger ones are written by themselves: a second copy in the journal would cost more than the syncs it spares. */
+const journaled_bytes_max = 64 * 1024
 
 /**
- * Write-once objects as files of a folder, for one process. An object appears under its name whole and durable or not
- * at all: written and synced beside, then linked, which never replaces, then its directory is synced.
+ * Write-once objects as files of a folder, for one process. An object is durable and whole under its name when `putOnce`
+ * resolves: small ones by the journal (journaled-objects.ts), larger ones written and synced beside, then linked, which
+ * never replaces, then their directory is synced.
  */
-export async function openFolderAuditStore({ dir }: { dir: string }): Promise<AuditStore> {
+export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOptions): Promise<AuditStore> {
   const root = resolve(dir)
   const unfinished = join(root, '.tmp')
   await openRoot(root, unfinished)
   const directories = createDirectories(root)
-  const putting = new Set<Promise<unknown>>()
+  const journaled = await openJournaledObjects(root, journal)
+  const putting = new Map<string, Promise<unknown>>()
   const prefix = randomBytes(6).toString('hex')
   let files = 0
   let closed = false
@@ -25,8 +36,16 @@ export async function openFolderAuditStore({ dir }: { dir: string }): Promise<Au
   const writeDurably = (path: string, content: Buffer) =>
     writeFile(path, content, { flag: 'wx', mode: 0o600, flush: true })
 
-  async function put(key: string, content: Buffer): Promise<'created' | 'exists'> {
-    const target = join(root, objectPath(key))
+  async function put(name: string, content: Buffer): Promise<'created' | 'exists'> {
+    if (content.length > journaled_bytes_max) return putLarge(join(root, name), content)
+    const outcome = await journaled.putOnce(name, content)
+    // A larger one that was linked may not have been synced yet.
+    if (outcome === 'exists') await directories.sync(dirname(join(root, name)))
+    return outcome
+  }
+
+  async function putLarge(target: string, content: Buffer): Promise<'created' | 'exists'> {
+    await journaled.whole()
     const directory = dirname(target)
     const file = nextFile()
     try {
@@ -63,9 +82,20 @@ export async function openFolderAuditStore({ dir }: { dir: string }): Promise<Au
   return {
     async putOnce(key, content) {
       assertOpen()
-      const done = put(key, content)
-      putting.add(done)
-      return done.finally(() => putting.delete(done))
+      const name = objectPath(key)
+      // One after the other, also where the file system takes upper and lower case for the same.
+      const claim = name.toLowerCase()
+      const before = putting.get(claim)
+      const done = before === undefined ? put(name, content) : before.then(() => put(name, content))
+      const over = done.then(
+        () => {},
+        () => {},
+      )
+      putting.set(claim, over)
+      const outcome = await done.finally(() => {
+        if (putting.get(claim) === over) putting.delete(claim)
+      })
+      return outcome
     },
     async get(key) {
       assertOpen()
@@ -84,7 +114,8 @@ export async function openFolderAuditStore({ dir }: { dir: string }): Promise<Au
     },
     async close() {
       closed = true
-      await Promise.allSettled(putting)
+      await Promise.all(putting.values())
+      await journaled.close()
     },
   }
 }

@@ -5,6 +5,9 @@ import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
+/** Too large for the journal. */
+const large_bytes = 100_000
+
 describe('the audit folder', () => {
   let outer: string
   let dir: string
@@ -95,7 +98,7 @@ describe('the audit folder', () => {
     await expect(store.putOnce('audit/a.json', Buffer.from('a'))).rejects.toThrow()
     await rm(join(dir, '.tmp'), { recursive: true })
     await expect(store.checkHealth()).rejects.toThrow()
-    await expect(store.putOnce('other/a.json', Buffer.from('a'))).rejects.toThrow()
+    await expect(store.putOnce('other/large.json', Buffer.alloc(large_bytes))).rejects.toThrow()
     await mkdir(join(dir, '.tmp'))
     await rm(join(dir, 'audit'))
     expect(await store.putOnce('audit/a.json', Buffer.from('a'))).toBe('created')

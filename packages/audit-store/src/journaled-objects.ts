@@ -1,0 +1,230 @@
+import { closeSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { syncDirectory } from './directories.ts'
+import { hasCode } from './has-code.ts'
+import { createJournal, type Journal, type JournalRecord, readRecords } from './journal.ts'
+import { syncFiles } from './sync-files.ts'
+
+export interface JournaledObjects {
+  /**
+   * Resolves once the object is durable and there; `exists`: a file was. Rejects when it may not be durable. Nobody else
+   * may make a file of that name meanwhile.
+   */
+  putOnce(name: string, content: Buffer): Promise<'created' | 'exists'>
+  /** Resolves when every file of the folder is whole, which after a failed write it may not be. */
+  whole(): Promise<void>
+  /** Finishes what is under way. A journal may stay, for the next start. */
+  close(): Promise<void>
+}
+
+export interface JournalLimits {
+  /** A journal is given up when it is as large or as old as that, and its objects are synced. */
+  journal_bytes_max: number
+  journal_ms_max: number
+}
+
+const default_limits: JournalLimits = { journal_bytes_max: 32 * 1024 * 1024, journal_ms_max: 60_000 }
+
+/** Bounds the memory of a process that runs for years; forgetting only costs a few `mkdir`. */
+const directories_max = 10_000
+
+interface Waiting {
+  /** Null: only asks for a whole folder. */
+  record: JournalRecord | null
+  resolve(outcome: 'created' | 'exists'): void
+  reject(error: unknown): void
+}
+
+/**
+ * Small objects as files of a folder, which share their wait for the disk: those that come together are appended to a
+ * journal with one sync, then each is written under its name without one. So a file can be missing or cut off after a
+ * kill or a power cut, but never without its record: the next start writes it again, before anybody reads. A file is
+ * looked for before its record is written, so a record never stands against another object. Where a batch fails its files
+ * and records are taken back. Files are synced many at
+ * once, and only then their journal is removed.
+ */
+export async function openJournaledObjects(
+  root: string,
+  limits: JournalLimits = default_limits,
+): Promise<JournaledObjects> {
+  const folder = join(root, '.journal')
+  const waiting: Waiting[] = []
+  const directories = new Set<string>()
+  let running: Promise<void> | null = null
+  let settling: Promise<void> | null = null
+  let journal: Journal | null = null
+  let timer: NodeJS.Timeout | undefined
+  let journals = 0
+  let sound = false
+
+  /** Makes files of every record there is; the next objects get a journal of their own. */
+  async function recover(): Promise<void> {
+    clearInterval(timer)
+    await settling
+    const names = journal?.names ?? []
+    journal?.close()
+    journal = null
+    if ((await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined) await syncDirectory(root)
+    const files = (await readdir(folder)).sort()
+    for (const file of files) {
+      for (const record of readRecords(await readFile(join(folder, file)))) {
+        await restore(root, record)
+        names.push(record.name)
+      }
+    }
+    journals = Math.max(journals, Number(files.at(-1) ?? 0))
+    sound = true
+    if (files.length > 0) settling = settle(files, names)
+  }
+
+  async function openJournal(): Promise<Journal> {
+    const created = await createJournal(folder, `${++journals}`.padStart(12, '0'))
+    await syncDirectory(folder)
+    const retireSoon = () => void (running ?? Promise.resolve()).then(() => retire(created))
+    timer = setInterval(retireSoon, limits.journal_ms_max).unref()
+    return created
+  }
+
+  function retire(old: Journal): void {
+    if (settling !== null || journal !== old) return
+    clearInterval(timer)
+    journal = null
+    old.close()
+    settling = settle([old.file], old.names)
+  }
+
+  /** Makes the objects of journals durable in their own files, then drops the journals. Never rejects. */
+  async function settle(files: string[], names: string[]): Promise<void> {
+    try {
+      await syncFiles(root, names)
+      for (const file of files) await unlink(join(folder, file))
+    } catch {
+      sound = false
+    }
+    settling = null
+  }
+
+  /** What waits, batch after batch. */
+  async function run(): Promise<void> {
+    await nextTurn() // those that come in the same turn share a sync
+    while (waiting.length > 0) await runBatch(waiting.splice(0))
+    running = null
+  }
+
+  async function runBatch(batch: Waiting[]): Promise<void> {
+    try {
+      if (!sound) await recover()
+      const fresh = batch.flatMap((one) => (one.record !== null && isFree(one) ? [one.record] : []))
+      if (fresh.length > 0) await create(fresh)
+      for (const { resolve } of batch) resolve('created') // those that have their outcome keep it
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  /** All or none. */
+  async function create(fresh: JournalRecord[]): Promise<void> {
+    journal ??= await openJournal()
+    const current = journal
+    const made: string[] = []
+    try {
+      await current.append(fresh)
+      for (const { name, content } of fresh) writeNew(join(root, name), content, made)
+      current.keep()
+    } catch (error) {
+      takeBack(current, made)
+      throw error
+    }
+    if (current.bytes >= limits.journal_bytes_max) retire(current)
+  }
+
+  /** What was refused leaves nothing behind, as far as the disk lets us. */
+  function takeBack(current: Journal, made: string[]): void {
+    try {
+      for (const path of made) unlinkSync(path) // first: a record still stands for what stays
+      current.takeBack()
+    } catch {
+      sound = false
+    }
+  }
+
+  /** Finds out all that could go wrong with a name before it is in the journal. */
+  function isFree({ record, resolve, reject }: Waiting): boolean {
+    const path = join(root, record!.name)
+    const directory = dirname(path)
+    try {
+      const found = statSync(path, { throwIfNoEntry: false })
+      if (found !== undefined && !found.isFile()) throw new Error('the audit key is the folder of other objects')
+      if (found !== undefined) resolve('exists')
+      else if (!directories.has(directory)) makeDirectory(directory)
+      return found === undefined
+    } catch (error) {
+      reject(error)
+      return false
+    }
+  }
+
+  function makeDirectory(directory: string): void {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    if (directories.size >= directories_max) directories.clear()
+    directories.add(directory)
+  }
+
+  const enter = (record: JournalRecord | null) =>
+    new Promise<'created' | 'exists'>((resolve, reject) => {
+      waiting.push({ record, resolve, reject })
+      running ??= run()
+    })
+
+  await recover()
+  return {
+    putOnce: (name, content) => enter({ name, content }),
+    async whole() {
+      if (!sound) await enter(null)
+    },
+    async close() {
+      await running
+      clearInterval(timer)
+      await settling
+      journal?.close()
+      journal = null
+    },
+  }
+}
+
+/** In this thread: three calls that write to memory cost a fifth of their way to the thread pool and back. */
+function writeNew(path: string, content: Buffer, made: string[]): void {
+  const fd = openNew(path)
+  made.push(path)
+  try {
+    for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function openNew(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o600)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+  }
+  // An operator has removed old days by hand.
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  return openSync(path, 'wx', 0o600)
+}
+
+async function restore(root: string, { name, content }: JournalRecord): Promise<void> {
+  const path = join(root, name)
+  const found = await readFile(path).catch((error) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  })
+  if (found?.equals(content)) return
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const whole = join(root, '.tmp', 'restored')
+  await writeFile(whole, content, { mode: 0o600 })
+  await rename(whole, path)
+}
