@@ -25,6 +25,25 @@ describe('a secret by its name', () => {
     fc.assert(fc.property(nested, (value) => !line({ value }).includes(secret)))
   })
 
+  test.each([
+    ...[
+      'key',
+      'cookie',
+      'set-cookie',
+      'authorization',
+      'secret',
+      'password',
+      'passwd',
+      'token',
+      'receipt',
+      'signature',
+    ],
+    ...['server_key', 'master_key', 'access_key', 'x-service-signature', 'proxy-authorization', 'aws_access_key'],
+    ...['TRIBUTARY_ADMIN_TOKEN', 'TRIBUTARY_KAFKA_PASSWORD', 'Set-Cookie'],
+  ])('is known by %s', (name) => {
+    expect(redact({ [name]: secret })).toEqual({ [name]: '[redacted]' })
+  })
+
   test('leaves what is no secret', () => {
     const fields = { company_key: 'co_live_1', app_key: 'app_live_1', key_id: 'key_1', audit_key: 's2s/x', tokens: 3 }
     expect(redact({ ...fields, key: null, nested: [{ n: 1n, bytes: Buffer.alloc(3) }] })).toEqual({
@@ -85,7 +104,12 @@ describe('errors of clients', () => {
   test('keys and tokens in texts', () => {
     const key = `srv_${'0a'.repeat(24)}`
     expect(
-      line({ err: new Error(`no such key ${key}`), url: `/x?key=${key}`, header: `Bearer ${secret}` }),
+      line({
+        err: new Error(`no such key ${key}`),
+        url: `/x?key=${key}`,
+        header: `Bearer ${secret}`,
+        other: `basic ${secret}`,
+      }),
     ).not.toMatch(new RegExp(`0a0a0a|${secret}`))
   })
 })
