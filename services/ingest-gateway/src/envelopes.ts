@@ -18,7 +18,8 @@ export interface OpenRecord {
 /** Room for the members of an envelope other than its events. */
 const envelope_head_bytes_max = 8 * 1024
 const audit_key_bytes_max = 1024
-const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_max
+/** Of the events of one record. */
+export const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_max
 
 /**
  * The accepted events of one request as envelopes, one per install, split where a record would exceed
@@ -75,7 +76,8 @@ function joinBounded(events: readonly AcceptedEvent[]): string[] {
   return arrays
 }
 
-function openRecord(facts: EnvelopeFacts, install_uuid: string, events: Buffer, partitions: number): OpenRecord {
+/** A record of events that are one install's and fit into it. */
+export function openRecord(facts: EnvelopeFacts, install_uuid: string, events: Buffer, partitions: number): OpenRecord {
   const head = `${JSON.stringify({ ...facts, install_uuid }).slice(0, -1)},"events":`
   const value = Buffer.allocUnsafe(Buffer.byteLength(head) + events.length + audit_key_bytes_max)
   const at = value.write(head)

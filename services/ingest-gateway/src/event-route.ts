@@ -1,15 +1,13 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { acceptBatch } from '@tributary/domain/accept-batch'
-import { countOnce } from '@tributary/domain/count-once'
 import type { CompanyCredential } from '@tributary/postgres/credentials'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RouteDeps } from './app.ts'
 import { auditLine } from './audit-line.ts'
-import { closeReply, openReply } from './batch-reply.ts'
+import { closeReply } from './batch-reply.ts'
 import { audited, published } from './durable.ts'
-import { closeRecords, type OpenRecord, openRecords } from './envelopes.ts'
-import { readBatch } from './read-batch.ts'
+import { closeRecords, type OpenRecord } from './envelopes.ts'
+import { judgeBatch } from './judge-batch.ts'
 import { auditHead, requestFacts } from './request-facts.ts'
 import { authenticateSdk, requireAuthHeaders, type SdkSender } from './sdk-auth.ts'
 import { createWithBody, type WithBody } from './with-body.ts'
@@ -95,23 +93,13 @@ function judgeBody(
   body: Buffer,
   partitions: number,
 ): TakenBatch {
-  const { events, sent_at_ms, raw_events } = readBatch(body) // 6.
-  const verdict = acceptBatch(events, 'sdk', received_at_ms, neverMinted) // 7.
-  const { accepted, rejected } = verdict
+  const { sent_at_ms, rejected, open, ...judged } = judgeBatch(body, received_at_ms) // 6. and 7.
   request.ingest.rejected = rejected
   const facts = requestFacts(request, received_at_ms)
   const envelope = { v: 1 as const, company_id, app_id, platform, source: 'sdk' as const, ...facts, sent_at_ms }
   return {
-    ...{ company, app_id, received_at_ms },
-    open: openRecords(envelope, accepted, rejected.size === 0 ? raw_events : null, partitions),
-    counted: countOnce(accepted),
-    accepted: accepted.length,
+    ...{ company, app_id, received_at_ms, ...judged },
+    open: open(envelope, partitions),
     line: auditLine(auditHead(facts), wire, body),
-    answer: openReply(verdict),
   }
-}
-
-/** An SDK event without an id was rejected as `bad_event_id`. */
-const neverMinted = (): never => {
-  throw new Error('an SDK event was accepted without its event_id')
 }

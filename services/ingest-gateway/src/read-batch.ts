@@ -16,7 +16,7 @@ export interface SdkBatch {
  * `sent_at_ms` or none.
  */
 export function readBatch(body: Buffer): SdkBatch {
-  const batch = readPlainBatch(body) ?? readAnyBatch(parseJson(body))
+  const batch = readSplitBatch(body) ?? readAnyBatch(parseJson(body))
   if (batch.events.length === 0 || batch.events.length > limits.sdk_batch_events_max) {
     throw new CodedError('bad_batch_shape', { field: 'events', message: 'A batch holds 1 to 500 events.' })
   }
@@ -30,24 +30,37 @@ const plainTail =
 /** Enough for both patterns as every SDK writes them; longer ones go the general way. */
 const plain_edge_bytes = 96
 
+/** A body split into what lies between head and tail and what those say. */
+export interface SplitBatch {
+  /** The array, if it is one JSON value at all. */
+  raw_events: Buffer
+  sent_at_ms: number | undefined
+}
+
 /**
- * The form every SDK sends: `{"events":[...],"sent_at_ms":1}`, in either order, and nothing else. What lies between
- * head and tail is parsed on its own: when that is one JSON value, the body is an object of just these two members, so
- * the slice is the array (no duplicate key or escape can hide). When it is not, the general way decides.
+ * The form every SDK sends: `{"events":[...],"sent_at_ms":1}`, in either order, and nothing else; null for others. When
+ * what lies between head and tail is one JSON value, the body is an object of just these two members, so the slice is
+ * the array (no duplicate key or escape can hide).
  */
-function readPlainBatch(body: Buffer): SdkBatch | null {
+export function splitBatch(body: Buffer): SplitBatch | null {
   const head = plainHead.exec(body.toString('latin1', 0, plain_edge_bytes))
   if (!head) return null
   const edge = body.toString('latin1', Math.max(head[0].length, body.length - plain_edge_bytes))
   const tail = plainTail.exec(edge)
   if (!tail || (head[1] !== undefined && tail[1] !== undefined)) return null
-  const raw_events = body.subarray(head[0].length, body.length - tail[0].length + 1)
+  const sent = head[1] ?? tail[1]
+  return {
+    raw_events: body.subarray(head[0].length, body.length - tail[0].length + 1),
+    sent_at_ms: sent === undefined ? undefined : Number(sent),
+  }
+}
+
+function readSplitBatch(body: Buffer): SdkBatch | null {
+  const split = splitBatch(body)
   try {
-    const sent = head[1] ?? tail[1]
-    const events = parseJson(raw_events) as unknown[]
-    return { events, sent_at_ms: sent === undefined ? undefined : Number(sent), raw_events }
+    return split && { ...split, events: parseJson(split.raw_events) as unknown[] }
   } catch {
-    return null
+    return null // the general way decides
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { auditHead, type RequestFacts } from './request-facts.ts'
 
@@ -17,7 +17,7 @@ export async function auditServerEvent(
   facts: RequestFacts,
   body: Buffer,
 ): Promise<string> {
-  const body_sha256 = createHash('sha256').update(body).digest('hex')
+  const body_sha256 = hash('sha256', body)
   const content = auditObject(auditHead(facts, { body_sha256, event_id }), body)
   const name = `s2s/${utcDate(facts.received_at_ms)}/${encodeURIComponent(event_id).replaceAll('~', '%7E')}`
   for (const suffix of ['', `~${body_sha256.slice(0, 8)}`]) {

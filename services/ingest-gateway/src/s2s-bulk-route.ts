@@ -4,14 +4,14 @@ import { acceptBatch } from '@tributary/domain/accept-batch'
 import { countOnce } from '@tributary/domain/count-once'
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
 import type { FastifyInstance } from 'fastify'
-import { v7 } from 'uuid'
 import type { RouteDeps } from './app.ts'
 import { closeReply, openReply } from './batch-reply.ts'
 import { audited, published } from './durable.ts'
-import { closeRecords, openRecords } from './envelopes.ts'
 import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerBulk } from './s2s-audit.ts'
+import { mintEventId } from './s2s-event-id.ts'
+import { serverRecords } from './s2s-records.ts'
 import { requireKeyFits } from './s2s-rules.ts'
 import { requireServerKey } from './server-key-auth.ts'
 
@@ -27,7 +27,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     const { body, value } = await readServerBody(request, limits.bulk_body_bytes_max) // 4. gunzip, JSON
     const events = readEvents(value) // 5. shape
     requireKeyFits(events, key) // 6. whole request
-    const mint = () => v7({ msecs: received_at_ms })
+    const mint = () => mintEventId(received_at_ms)
     const verdict = acceptBatch(events, 'bulk', received_at_ms, mint) // 7.
     const { accepted, rejected, minted } = verdict
 
@@ -40,7 +40,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
       const audit_key = await audited(auditServerBulk(audit, app_id, mint(), facts, minted, body))
       // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
       const shared = { v: 1 as const, company_id, app_id, platform, source: 'bulk' as const, ...facts }
-      const records = closeRecords(openRecords(shared, accepted, null, partitions), audit_key)
+      const records = serverRecords(shared, accepted, audit_key, partitions)
       if (records.length > 0) await published(broker.publish(records))
       // 11. answer
       Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })

@@ -4,13 +4,13 @@ import { limits } from '@tributary/contracts/limits'
 import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept-event'
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
 import type { FastifyInstance } from 'fastify'
-import { v7 } from 'uuid'
 import type { RouteDeps } from './app.ts'
 import { audited, published } from './durable.ts'
-import { closeRecords, openRecords } from './envelopes.ts'
 import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerEvent } from './s2s-audit.ts'
+import { mintEventId } from './s2s-event-id.ts'
+import { serverRecords } from './s2s-records.ts'
 import { requireKeyFits } from './s2s-rules.ts'
 import { requireServerKey } from './server-key-auth.ts'
 
@@ -27,7 +27,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
     requireKeyFits([value], key) // 5.
     const fault = findEventFault(value, 's2s', received_at_ms) // 6.
     if (fault) throw toCodedError(fault)
-    const event_id = (value.event_id as string | null | undefined) ?? v7({ msecs: received_at_ms })
+    const event_id = (value.event_id as string | null | undefined) ?? mintEventId(received_at_ms)
 
     // 7. quota: a crash after this leaves it used up until it is reconciled
     const spent = await quota.reserve(key, 1, received_at_ms)
@@ -38,8 +38,8 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
       const audit_key = await audited(auditServerEvent(audit, app_id, event_id, facts, body))
       // 9. log: a crash after this leaves an event the client sends again, dropped as a duplicate by the writer
       const shared = { v: 1 as const, company_id, app_id, platform, source: 's2s' as const, ...facts }
-      const open = openRecords(shared, [{ ...value, event_id } as AcceptedEvent], null, partitions)
-      await published(broker.publish(closeRecords(open, audit_key)))
+      const event = { ...value, event_id } as AcceptedEvent
+      await published(broker.publish(serverRecords(shared, [event], audit_key, partitions)))
       // 10. answer
       Object.assign(request.ingest, { accepted: 1, audit_key })
       return { accepted: 1, event_id, audit_key }

@@ -1,0 +1,62 @@
+import type { RejectReason } from '@tributary/contracts/errors'
+import { acceptBatch } from '@tributary/domain/accept-batch'
+import { countOnce } from '@tributary/domain/count-once'
+import { findPlainEvents } from '@tributary/domain/plain-events'
+import { openPlainReply, openReply } from './batch-reply.ts'
+import { type EnvelopeFacts, events_bytes_max, type OpenRecord, openRecord, openRecords } from './envelopes.ts'
+import { readBatch, splitBatch } from './read-batch.ts'
+
+/** What the body of an SDK batch comes to. */
+export interface JudgedBatch {
+  sent_at_ms: number | undefined
+  accepted: number
+  /** Accepted events that count toward the quota. */
+  counted: number
+  rejected: ReadonlyMap<RejectReason, number>
+  /** See `closeReply`. */
+  answer: string
+  /** The accepted events as records; to be called while the body is still there. */
+  open(facts: EnvelopeFacts, partitions: number): OpenRecord[]
+}
+
+/** Throws `bad_json` and `bad_batch_shape`. Batches as SDKs send them are judged without making values of them. */
+export const judgeBatch = (body: Buffer, now_ms: number): JudgedBatch =>
+  judgePlain(body, now_ms) ?? judgeAny(body, now_ms)
+
+function judgePlain(body: Buffer, now_ms: number): JudgedBatch | null {
+  const split = splitBatch(body)
+  if (split === null || split.raw_events.length > events_bytes_max) return null
+  const { sent_at_ms, raw_events } = split
+  const events = findPlainEvents(raw_events, now_ms)
+  if (events === null) return null
+  const { install_uuid, event_ids } = events
+  return {
+    sent_at_ms,
+    accepted: event_ids.length,
+    counted: new Set(event_ids).size,
+    rejected: nothing,
+    answer: openPlainReply(event_ids),
+    open: (facts, partitions) => [openRecord(facts, install_uuid, raw_events, partitions)],
+  }
+}
+
+const nothing: ReadonlyMap<RejectReason, number> = new Map()
+
+function judgeAny(body: Buffer, now_ms: number): JudgedBatch {
+  const { events, sent_at_ms, raw_events } = readBatch(body)
+  const verdict = acceptBatch(events, 'sdk', now_ms, neverMinted)
+  const { accepted, rejected } = verdict
+  return {
+    sent_at_ms,
+    accepted: accepted.length,
+    counted: countOnce(accepted),
+    rejected,
+    answer: openReply(verdict),
+    open: (facts, partitions) => openRecords(facts, accepted, rejected.size === 0 ? raw_events : null, partitions),
+  }
+}
+
+/** An SDK event without an id was rejected as `bad_event_id`. */
+const neverMinted = (): never => {
+  throw new Error('an SDK event was accepted without its event_id')
+}
