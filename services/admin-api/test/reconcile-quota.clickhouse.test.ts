@@ -1,18 +1,33 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
+import type { KeyValue } from '@tributary/key-value/key-value'
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { createApp, createCompany } from '@tributary/postgres/tenants'
 import { quotaKey } from '@tributary/service-kit/quota-key'
-import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { reconcileQuota } from '../src/reconcile-quota.ts'
 
 let postgres: TestPostgres
 let clickhouse: TestClickhouse
+let keyValue: KeyValue
+let now_ms: number
+const now = () => now_ms
 beforeAll(async () => {
   postgres = await openTestPostgres()
   clickhouse = await openTestClickhouse()
+})
+beforeEach(async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'tributary-reconcile-'))
+  keyValue = await openEmbeddedKeyValue({ dir, now })
+  onTestFinished(async () => {
+    await keyValue.close()
+    await rm(dir, { recursive: true })
+  })
 })
 afterAll(async () => {
   await clickhouse.close()
@@ -47,9 +62,8 @@ test('counters that were lost come back from what ClickHouse holds, by received 
     ],
     randomUUID(),
   )
-  const now = () => december + 60_000
-  const keyValue = memoryKeyValue(now)
-  await keyValue.addCapped(quotaKey(ahead.company_id, december), 9, null, 1000)
+  now_ms = december + 60_000
+  await keyValue.addCapped(quotaKey(ahead.company_id, december), 9, null, 3_600_000)
   const reconcile = () => reconcileQuota({ pool: postgres.pool, clickhouse, keyValue, now })
   await reconcile()
   await reconcile()
@@ -57,4 +71,16 @@ test('counters that were lost come back from what ClickHouse holds, by received 
   expect(await used(lost.company_id, december)).toBe(3)
   expect(await used(lost.company_id, november)).toBe(1)
   expect(await used(ahead.company_id, december)).toBe(9)
+})
+
+test('a count that comes back is kept for 35 days after its month, as any other', async () => {
+  const { company_id, apps } = await companyWithApps()
+  const december = Date.UTC(2026, 11, 5)
+  await clickhouse.insertEvents([received(apps[0], december, '2026-12-05')], randomUUID())
+  now_ms = december
+  await reconcileQuota({ pool: postgres.pool, clickhouse, keyValue, now })
+  now_ms = Date.UTC(2027, 0, 1 + 35) - 1
+  expect(await keyValue.get(quotaKey(company_id, december))).toBe(1)
+  now_ms += 1
+  expect(await keyValue.get(quotaKey(company_id, december))).toBeNull()
 })
