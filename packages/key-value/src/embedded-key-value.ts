@@ -24,12 +24,16 @@ interface Window extends Entry {
 
 const sweep_interval_ms = 60_000
 
-/** From a change to its commit. A commit for each would cost the door a tenth of its CPU. */
-const write_behind_ms = 100
+/**
+ * From a change to its commit, as often as Redis (`appendfsync everysec`). A commit for each would cost the door a tenth
+ * of its CPU; and a busy key's window is up to 1000 times, written whole each time.
+ */
+const write_behind_ms = 1000
 
 /**
- * Counters in a folder, for one process: every step is done in memory, so it is atomic, and committed to lmdb a moment
- * later. A kill may take that moment, as with Redis; quotas are reconciled with ClickHouse (data-model.md "Counters").
+ * Counters in a folder, for one process: every step is done in memory, so it is atomic, and committed to lmdb within a
+ * second. A kill may take that second, as with Redis: a key may then pass its rate by what it sent in it, and quotas are
+ * reconciled with ClickHouse (data-model.md "Counters"). `close` loses nothing.
  */
 export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions): Promise<EmbeddedKeyValue> {
   // Event turn batching wraps each write in a batch of its own, whose failure nobody could catch.

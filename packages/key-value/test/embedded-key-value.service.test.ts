@@ -1,9 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedKeyValue, openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+const patience = { timeout: 10_000, interval: 100 }
 
 describe('the embedded key-value store', () => {
   let dir: string
@@ -14,6 +16,19 @@ describe('the embedded key-value store', () => {
     dir = await mkdtemp(join(tmpdir(), 'tributary-key-value-'))
   })
   afterEach(() => rm(dir, { recursive: true, force: true }))
+
+  /** What a process that starts now, after a kill of the first one, would know: the quota, and what is left of the rate. */
+  async function seenByAnother(): Promise<[number | null, number]> {
+    const path = join(dir, 'killed')
+    await rm(path, { recursive: true, force: true })
+    await mkdir(path)
+    await copyFile(join(dir, 'data.mdb'), join(path, 'data.mdb'))
+    const other = await openEmbeddedKeyValue({ dir: path, now })
+    const { remaining } = await other.hitWindow('rate', 2, 5000)
+    const quota = await other.get('quota')
+    await other.close()
+    return [quota, remaining]
+  }
 
   const steps = fc.array(
     fc.oneof(
@@ -119,6 +134,17 @@ describe('the embedded key-value store', () => {
     }
     // Hits at 0, 100, .. 400; now 500. Two are allowed again once the one at 300 has gone: at 1300.
     expect(await keyValue.hitWindow('a', 2, 1000)).toEqual({ allowed: false, remaining: 0, retry_after_ms: 800 })
+    await keyValue.close()
+  })
+
+  it('writes what changed without being closed, hits and counts', async () => {
+    const keyValue = await openEmbeddedKeyValue({ dir, now })
+    await keyValue.addCapped('quota', 7, null, 5000)
+    await keyValue.hitWindow('rate', 2, 5000)
+    await vi.waitFor(async () => expect(await seenByAnother()).toEqual([7, 0]), patience)
+    // The timer begins anew with each change.
+    await keyValue.addCapped('quota', 1, null, 5000)
+    await vi.waitFor(async () => expect(await seenByAnother()).toEqual([8, 0]), patience)
     await keyValue.close()
   })
 
