@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * Partition of everything about one install: the first four bytes of SHA-256(`app_id` 0x00 `install_uuid`), modulo the
  * number of partitions. Ours, not the client library's: every producer, in any language, must agree for ever.
  */
 export function installPartition(app_id: string, install_uuid: string, partitions: number): number {
-  return createHash('sha256').update(`${app_id}\0${install_uuid}`).digest().readUInt32BE(0) % partitions
+  return hash('sha256', `${app_id}\0${install_uuid}`, 'buffer').readUInt32BE(0) % partitions
 }

@@ -55,7 +55,7 @@ export const ingestGateway =
     const deps = { ...gateway, quota: createQuota(counters), keyRate: createKeyRate(counters) }
     // `Content-Type` is not checked on ingestion (decisions.md "Bodies"): fastify would refuse a malformed one.
     app.addHook('onRequest', (request, _reply, done) => {
-      delete request.headers['content-type']
+      request.headers['content-type'] = undefined // to delete it would slow down every later look at a header
       done()
     })
     observeRequests(app, deps)

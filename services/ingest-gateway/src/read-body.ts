@@ -2,7 +2,7 @@ import { gunzip, gunzipSync, type ZlibOptions } from 'node:zlib'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 
 /** Above this many bytes on the wire gunzip moves to the thread pool; below, the hop costs more than the work. */
-const gunzip_sync_bytes_max = 64 * 1024
+export const gunzip_sync_bytes_max = 64 * 1024
 
 /** What gunzip allocates at a time, at most. */
 const chunk_bytes_max = 128 * 1024
