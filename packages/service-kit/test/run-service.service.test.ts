@@ -1,44 +1,42 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
 const program = join(import.meta.dirname, 'service-process.ts')
 
-/** Runs the service to its end; `onReady` is told when it works. */
-async function run(
-  settings: Record<string, string>,
-  onReady: (kill: (signal: NodeJS.Signals) => void) => void = () => {},
-) {
+/** Runs the service to its end, and sends it a signal at each of these lines of its output. */
+async function run(settings: Record<string, string>, signals: Record<string, NodeJS.Signals> = {}) {
   const env = { PATH: process.env.PATH, ...settings }
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  let said = ''
-  let logged = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (!said.includes('ready') && `${said}${text}`.includes('ready')) onReady((signal) => child.kill(signal))
-    said += text
+  const said: string[] = []
+  createInterface(child.stdout).on('line', (line) => {
+    said.push(line)
+    if (signals[line] !== undefined) child.kill(signals[line])
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    logged += text
-  })
+  const logged = text(child.stderr)
   const [code] = await once(child, 'close')
-  return { code, said: said.split('\n').filter((line) => line !== ''), logged }
+  return { code, said, logged: await logged }
 }
-const stop = (kill: (signal: NodeJS.Signals) => void) => kill('SIGTERM')
+const stop = { ready: 'SIGTERM' } as const
 
 describe('a stop', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s closes what was opened last first, once, and ends with 0',
-    async (signal) => {
-      const { code, said, logged } = await run({}, (kill) => {
-        kill(signal)
-        kill(signal)
-      })
+    'by %s closes what was opened last first, and ends with 0',
+    async (ready) => {
+      const { code, said } = await run({}, { ready })
       expect({ code, said }).toEqual({ code: 0, said: ['ready', 'second closed', 'first closed'] })
-      expect(logged.match(/"msg":"stopping"/g)).toHaveLength(1)
     },
   )
+
+  test('goes on when it is asked for again', async () => {
+    const { code, said, logged } = await run({ STOP: 'waits' }, { ready: 'SIGTERM', 'second waits': 'SIGINT' })
+    expect({ code, said }).toEqual({ code: 0, said: ['ready', 'second waits', 'second closed', 'first closed'] })
+    expect(logged.match(/"msg":"stopping"/g)).toHaveLength(1)
+  })
 
   test('that hangs is ended by the deadline, with 1', async () => {
     const { code, said, logged } = await run({ STOP: 'hangs' }, stop)

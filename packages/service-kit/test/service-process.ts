@@ -1,4 +1,5 @@
 /** A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. */
+import { once } from 'node:events'
 import { readSettings } from '@tributary/service-kit/read-settings'
 import { runService, StartRefused } from '@tributary/service-kit/run-service'
 
@@ -17,6 +18,10 @@ await runService({
     })
     onClose('second', async () => {
       if (STOP === 'fails') throw new Error('close failed on purpose')
+      if (STOP === 'waits') {
+        say('second waits')
+        await once(process, 'SIGINT')
+      }
       if (STOP === 'hangs') await new Promise(() => setInterval(() => {}, 1000))
       say('second closed')
     })
