@@ -3,9 +3,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { GatewayOrder, GatewayReport } from './gateway.ts'
 
+/** As `npm run service` starts it; a test holds them equal. */
+export const serviceFlags = ['--max-semi-space-size=16']
+
 /** The gateway under test as a child process, driven step by step over IPC. */
 export async function startGateway(order: GatewayOrder, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'gateway.ts'), [], { execArgv: [...process.execArgv, ...execArgv] })
+  const child = fork(join(import.meta.dirname, 'gateway.ts'), [], {
+    execArgv: [...process.execArgv, ...serviceFlags, ...execArgv],
+  })
   const ended = once(child, 'exit')
   const said = async (): Promise<GatewayReport> => {
     const early = ended.then(() => Promise.reject(new Error('the gateway ended early')))

@@ -6,6 +6,7 @@ import { clickhouse } from '../engines/clickhouse-http.ts'
 import { kafka } from '../engines/kafka.ts'
 import { postgres } from '../engines/postgres.ts'
 import { composeText, envExample, parseEnv, readCompose } from './compose-file.ts'
+import { serviceFlags } from '../../bench/door/gateway-process.ts'
 import { readDockerfile } from './image.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -49,6 +50,14 @@ it('guards each container of ours', () => {
     const guards = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], init: true }
     expect(service, name).toMatchObject(guards)
   }
+})
+
+it('starts node with the flags of npm start and npm run service, which the benchmarks measure', () => {
+  const { start, service } = JSON.parse(read('package.json')).scripts as Record<string, string>
+  const [program, ...flags] = readDockerfile().entrypoint
+  expect(program).toBe('node')
+  expect(flags).toEqual(serviceFlags)
+  for (const script of [start, service]) expect(script).toMatch(`node ${flags.join(' ')} infra/bootstrap.mjs `)
 })
 
 it('bounds memory and logs of whatever goes on running', () => {
