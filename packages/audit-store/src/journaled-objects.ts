@@ -1,10 +1,10 @@
-import { closeSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { mkdirSync, statSync, unlinkSync } from 'node:fs'
+import { mkdir, readdir, readFile, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { syncDirectory } from './directories.ts'
-import { hasCode } from './has-code.ts'
 import { createJournal, type Journal, type JournalRecord, readRecords } from './journal.ts'
+import { restore, writeNew } from './object-files.ts'
 import { syncFiles } from './sync-files.ts'
 
 export interface JournaledObjects {
@@ -41,9 +41,8 @@ interface Waiting {
  * Small objects as files of a folder, which share their wait for the disk: those that come together are appended to a
  * journal with one sync, then each is written under its name without one. So a file can be missing or cut off after a
  * kill or a power cut, but never without its record: the next start writes it again, before anybody reads. A file is
- * looked for before its record is written, so a record never stands against another object. Where a batch fails its files
- * and records are taken back. Files are synced many at
- * once, and only then their journal is removed.
+ * looked for before its record is written, so a record never stands against another object. Where a batch fails, its
+ * files and records are taken back. The files are synced many at once, and only then their journal is removed.
  */
 export async function openJournaledObjects(
   root: string,
@@ -76,7 +75,7 @@ export async function openJournaledObjects(
     }
     journals = Math.max(journals, Number(files.at(-1) ?? 0))
     sound = true
-    if (files.length > 0) settling = settle(files, names)
+    if (files.length + names.length > 0) settling = settle(files, names)
   }
 
   async function openJournal(): Promise<Journal> {
@@ -192,39 +191,4 @@ export async function openJournaledObjects(
       journal = null
     },
   }
-}
-
-/** In this thread: three calls that write to memory cost a fifth of their way to the thread pool and back. */
-function writeNew(path: string, content: Buffer, made: string[]): void {
-  const fd = openNew(path)
-  made.push(path)
-  try {
-    for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function openNew(path: string): number {
-  try {
-    return openSync(path, 'wx', 0o600)
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error
-  }
-  // An operator has removed old days by hand.
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  return openSync(path, 'wx', 0o600)
-}
-
-async function restore(root: string, { name, content }: JournalRecord): Promise<void> {
-  const path = join(root, name)
-  const found = await readFile(path).catch((error) => {
-    if (hasCode(error, 'ENOENT')) return null
-    throw error
-  })
-  if (found?.equals(content)) return
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const whole = join(root, '.tmp', 'restored')
-  await writeFile(whole, content, { mode: 0o600 })
-  await rename(whole, path)
 }

@@ -69,9 +69,9 @@ describe('the journal of the audit folder', () => {
 
   it('keeps no journal once the files of its objects are on the disk', async () => {
     await store.close()
-    store = await openFolderAuditStore({ dir, journal: { journal_bytes_max: 200, journal_ms_max: 60_000 } })
+    store = await openFolderAuditStore({ dir, journal: { journal_bytes_max: 1000, journal_ms_max: 60_000 } })
     for (let n = 0; n < 50; n += 1) await put(`full/${n}`)
-    await put('full/last', 'l'.repeat(200))
+    await put('full/last', 'l'.repeat(1000))
     await vi.waitFor(async () => expect((await journals()).length).toBeLessThanOrEqual(1), patience)
     await store.close()
     store = await openFolderAuditStore({ dir, journal: { journal_bytes_max: 1_000_000, journal_ms_max: 20 } })
