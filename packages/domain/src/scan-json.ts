@@ -14,7 +14,7 @@ export const byte = {
 /** Behind white space, if there is any. */
 export function skipSpace(json: Uint8Array, from: number): number {
   let at = from
-  for (let c = json[at]; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = json[at]) at += 1
+  for (let c = json[at]!; c <= 0x20 && (c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09); c = json[at]!) at += 1
   return at
 }
 
