@@ -4,6 +4,12 @@ export const quota_kept_ms = 35 * 24 * 3600 * 1000
 /** `yyyy-mm` in UTC. */
 export const monthOf = (at_ms: number): string => new Date(at_ms).toISOString().slice(0, 7)
 
+/** First millisecond of the UTC month. */
+export function monthStartMs(at_ms: number): number {
+  const at = new Date(at_ms)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth())
+}
+
 /** First millisecond of the next UTC month. */
 export function monthEndMs(at_ms: number): number {
   const at = new Date(at_ms)

@@ -3,7 +3,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { CountersBreaker } from './counters-breaker.ts'
-import { monthEndMs, quota_kept_ms, quotaKey } from './quota-key.ts'
+import { monthEndMs, monthStartMs, quota_kept_ms, quotaKey } from './quota-key.ts'
 
 export interface QuotaDeps {
   keyValue: Pick<KeyValue, 'addCapped'>
@@ -34,6 +34,9 @@ export interface Quota {
 /** What this process knows of one company and month. */
 interface Month {
   key: string
+  from_ms: number
+  /** First millisecond of the next month. */
+  end_ms: number
   waiting: Waiting[]
   running: boolean
   /** The last total that the counters told. */
@@ -62,10 +65,13 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
   const metrics = quotaMetrics(registry)
 
   function monthOf(company_id: string, at_ms: number): Month {
-    const key = quotaKey(company_id, at_ms)
-    const known = months.get(company_id)
-    if (known?.key === key) return known
-    const month = { key, waiting: [], running: false, known: 0, alone: 0, spent: false }
+    const latest = months.get(company_id)
+    if (latest !== undefined && at_ms >= latest.from_ms && at_ms < latest.end_ms) return latest
+    const span = { from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms) }
+    const month = {
+      ...{ key: quotaKey(company_id, at_ms), ...span },
+      ...{ waiting: [], running: false, known: 0, alone: 0, spent: false },
+    }
     months.set(company_id, month)
     return month
   }
@@ -118,7 +124,7 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     async reserve({ company_id, monthly_quota: cap }, n, at_ms) {
       if (n === 0) return { headers: {}, giveBack: async () => {} }
       const month = monthOf(company_id, at_ms)
-      const ttl_ms = monthEndMs(at_ms) - at_ms + quota_kept_ms
+      const ttl_ms = month.end_ms - at_ms + quota_kept_ms
       const { promise, resolve } = Promise.withResolvers<number | null>()
       month.waiting.push({ n, cap, resolve })
       if (!month.running) void drain(month, ttl_ms)
