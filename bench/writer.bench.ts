@@ -5,10 +5,13 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { type Aim, type Bench, type BenchRow, numberArgument } from './bench.ts'
 import { openEmbedded, openServers } from './writer/engines.ts'
 import { type EventLoad, newAppId } from './writer/events.ts'
-import { prefill } from './writer/prefill.ts'
+import { prefill, restingMerges } from './writer/prefill.ts'
 import { fillLog, measureEngine, measureWriter } from './writer/stages.ts'
 
-const engine_rows_max = 200_000
+/** Encoded before, so in memory. */
+const engine_rows_max = 500_000
+/** So many events make the group, the topic of commits and warm code. */
+const warm_rows = 20_000
 
 /** The event-writer from log to ClickHouse, at growing stored rows, beside the engine's own inserts of the same rows. */
 export const bench: Bench = {
@@ -52,7 +55,9 @@ async function measure({ clickhouse, broker, rows, stored_max, shuffled }: Setup
   const table: BenchRow[] = []
   const stage = async (load: EventLoad, count: number) => {
     await fillLog(broker, load, count)
+    await restingMerges(clickhouse)
     const writer = await measureWriter(broker, clickhouse, count)
+    await restingMerges(clickhouse)
     const engine = await measureEngine(
       clickhouse,
       { ...load, app_id: newAppId() },
@@ -68,9 +73,16 @@ async function measure({ clickhouse, broker, rows, stored_max, shuffled }: Setup
       block_rows: writer.block_rows,
       events_per_s: Math.round(writer.rows / writer.seconds),
       us_per_event: microseconds(writer.seconds / writer.rows),
-      cpu_us_per_event: microseconds(writer.cpu_seconds / writer.rows),
+      cpu_us_per_event: microseconds(writer.own / writer.rows),
+      engine_process_us: microseconds(writer.engine / writer.rows),
+      kafka_us: microseconds(writer.kafka / writer.rows),
+      idle_us: microseconds(writer.idle / writer.rows),
+      foreign_us: microseconds(writer.foreign / writer.rows),
       engine_per_s,
-      engine_cpu_us_per_event: microseconds(engine.cpu_seconds / engine.rows),
+      engine_cpu_us_per_event: microseconds(engine.own / engine.rows),
+      engine_alone_process_us: microseconds(engine.engine / engine.rows),
+      engine_alone_idle_us: microseconds(engine.idle / engine.rows),
+      engine_alone_foreign_us: microseconds(engine.foreign / engine.rows),
       share_of_engine: Math.round((writer.rows / writer.seconds / engine_per_s) * 1000) / 1000,
       rss_mb: Math.round(process.memoryUsage.rss() / 1e6),
     }
@@ -79,6 +91,8 @@ async function measure({ clickhouse, broker, rows, stored_max, shuffled }: Setup
     return figures
   }
   const oneDay = (seed: string): EventLoad => ({ app_id, seed, days: 1, until_ms })
+  await fillLog(broker, oneDay('warm'), warm_rows)
+  await measureWriter(broker, clickhouse, warm_rows)
   const stages = [await stage(oneDay('a'), rows)]
   if (stored_max > 0) {
     await prefill(clickhouse, stored, 0, stored_max / 4)

@@ -8,15 +8,13 @@ import { eventWriter } from '@tributary/event-writer/event-writer'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import pino from 'pino'
 import { Registry } from 'prom-client'
+import { type CpuSpent, startCpuWatch } from './cpu-watch.ts'
 import { type EventLoad, envelopeOf, events_per_envelope } from './events.ts'
 
 const topic = topics.eventsAccepted.name
 
-export interface Measured {
+export interface Measured extends CpuSpent {
   rows: number
-  seconds: number
-  /** CPU time of the whole process, engine and log included; steadier than seconds on a busy machine. */
-  cpu_seconds: number
   /** Mean rows of an insert. */
   block_rows: number
 }
@@ -62,11 +60,13 @@ export async function measureWriter(broker: Broker, clickhouse: Clickhouse, expe
   const registry = new Registry()
   const logger = pino({ level: 'warn' })
   const consumer = eventWriter({ clickhouse: counting, registry, logger })
-  const watch = startWatch()
+  const watch = startCpuWatch()
   const fetch = { wait_ms_max: 50 }
   const running = await runConsumer({ broker, consumer, generation: '1', logger, registry, now: Date.now, fetch })
-  await Promise.race([done.promise, allCommitted(broker, consumer.name)])
+  const over = new AbortController()
+  await Promise.race([done.promise, allCommitted(broker, consumer.name, over.signal)])
   const spent = watch()
+  over.abort()
   await running.close()
   const rows = sum(blocks)
   return { rows, ...spent, block_rows: Math.round(rows / blocks.length) }
@@ -81,17 +81,18 @@ export async function measureEngine(
 ): Promise<Measured> {
   const { decode } = eventWriter({ clickhouse })
   const blocks: Buffer[] = []
-  let lines: Buffer[] = []
+  let records: Buffer[] = []
   for (let n = 0; n * events_per_envelope < rows; n += 1) {
     const envelope = envelopeOf(load, n)
     const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
-    for (const { line } of decode(Buffer.from(JSON.stringify(envelope)), record)) lines.push(line)
-    if (lines.length < block_rows) continue
-    blocks.push(Buffer.concat(lines))
-    lines = []
+    // The lines of a record stand in the same bytes.
+    records.push(decode(Buffer.from(JSON.stringify(envelope)), record)[0]!.bytes)
+    if (records.length * events_per_envelope < block_rows) continue
+    blocks.push(Buffer.concat(records))
+    records = []
   }
-  if (lines.length > 0) blocks.push(Buffer.concat(lines))
-  const watch = startWatch()
+  if (records.length > 0) blocks.push(Buffer.concat(records))
+  const watch = startCpuWatch()
   const work = blocks.map((block, n) => ({ block, token: `bench/${load.seed}/${n}` }))
   const worker = async () => {
     for (let next = work.shift(); next !== undefined; next = work.shift()) {
@@ -103,23 +104,14 @@ export async function measureEngine(
   return { rows, ...watch(), block_rows }
 }
 
-function startWatch() {
-  const started = performance.now()
-  const cpu = process.cpuUsage()
-  return () => {
-    const { user, system } = process.cpuUsage(cpu)
-    return { seconds: (performance.now() - started) / 1000, cpu_seconds: (user + system) / 1e6 }
-  }
-}
-
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 /** For the case that rows are left out. Asked for rarely: on Kafka each question is dozens of requests. */
-async function allCommitted(broker: Broker, group: string): Promise<void> {
-  while (true) {
+async function allCommitted(broker: Broker, group: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(1000)
     const offsets = await broker.groupOffsets(group, topic).catch(() => null)
     if (offsets?.every(({ committed, end }) => (committed ?? 0) === end)) return
-    await pause(1000)
   }
 }
 

@@ -2,7 +2,8 @@ import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs'
 import type { Logger } from 'pino'
 import type { ConsumeOptions, Consumption } from './broker.ts'
 import { kafkaRetry, kafkaTimeouts, within } from './kafka-client.ts'
-import { createMembership, type Membership, makeChunk, sliceRecords } from './kafka-membership.ts'
+import { createLane, type Lane } from './kafka-lane.ts'
+import { createMembership, type Membership, makeChunk } from './kafka-membership.ts'
 import { createWatchdog, type Position } from './kafka-watchdog.ts'
 
 export interface KafkaConsumptionDeps {
@@ -23,20 +24,22 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   const { group, topic, onChunk } = options
   const { admin } = deps
   const logger = deps.logger.child({ group, topic })
-  /** Handlers at work by partition. One of a consumer that is gone keeps its partition until it ends. */
-  const inHand = new Map<number, Promise<void>>()
-  const refusals = new Map<number, number>()
-  const positions = new Map<number, number>()
+  /** The newest of each partition. The handler of one that is over keeps its partition until it ends. */
+  const lanes = new Map<number, { member: Membership; lane: Lane }>()
   let consumer: Consumer | null = null
   let membership: Membership | null = null
   let generations = 0
+  /** The consumer that the last generation is of: its first one has no fetch under way from before. */
+  let joined: Consumer | null = null
+  let first = true
   let rebuilding: Promise<void> | null = null
   let closing: Promise<void> | null = null
   const closed = new AbortController()
 
-  function begin(generation: string, partitions: readonly number[]) {
+  function begin(of: Consumer, generation: string, partitions: readonly number[]) {
     membership?.void()
-    positions.clear()
+    first = joined !== of
+    joined = of
     generations += 1
     membership = createMembership(admin, group, topic, `${generation}/${generations}`, partitions)
     if (closing !== null) membership.end()
@@ -45,13 +48,18 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   async function build() {
     const made = deps.newKafka().consumer(consumerSettings(options, deps.partition_count))
     consumer = made
-    const { GROUP_JOIN, REBALANCING, CRASH, FETCH, HEARTBEAT } = made.events
+    const { GROUP_JOIN, REBALANCING, CRASH, FETCH, HEARTBEAT, REQUEST } = made.events
     const mine = () => consumer === made
     made.on(GROUP_JOIN, ({ payload }) => {
       watchdog.alive()
-      if (mine()) begin(payload.memberId, payload.memberAssignment[topic] ?? [])
+      if (mine()) begin(made, payload.memberId, payload.memberAssignment[topic] ?? [])
     })
     made.on(REBALANCING, () => mine() && membership?.end())
+    // Handlers go on during a join. From its answer on, kafkajs would send what they commit as the new member, whose
+    // commits Kafka takes for any partition.
+    made.on(REQUEST, ({ payload }) => {
+      if (mine() && payload.apiName === 'JoinGroup') membership?.void()
+    })
     made.on(FETCH, () => mine() && watchdog.alive())
     made.on(HEARTBEAT, () => mine() && watchdog.alive())
     let crash: Error | null = null
@@ -100,36 +108,28 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     )
   }
 
-  /** Never rejects for a refused chunk: kafkajs would leave the group. Unresolved records are fetched again. */
+  /** Never rejects: kafkajs would leave the group. Records that are not resolved are fetched again. */
   async function onBatch(from: Consumer, payload: EachBatchPayload): Promise<void> {
     const { partition } = payload.batch
     const member = membership
     const isOurs = from === consumer && member !== null && !member.signal.aborted
-    if (!isOurs || inHand.has(partition)) return holdBack(from, payload, kafkaTimeouts.refused_first_ms)
-    const work = deliver(member, payload).finally(() => inHand.delete(partition))
-    inHand.set(partition, work)
-    try {
-      await work
-      refusals.delete(partition)
-    } catch (err) {
-      if (member.signal.aborted) return
-      const count = (refusals.get(partition) ?? 0) + 1
-      refusals.set(partition, count)
-      logger.debug({ err, partition, count }, 'chunk refused, will be delivered again')
-      holdBack(from, payload, doubled(count - 1, kafkaTimeouts.refused_first_ms, kafkaTimeouts.refused_most_ms))
-    }
+    if (!isOurs) return holdBack(from, payload, kafkaTimeouts.refused_first_ms)
+    if (!laneOf(member, partition).take(payload)) logger.debug({ partition }, 'fetch from another place, asked again')
   }
 
-  async function deliver(member: Membership, payload: EachBatchPayload): Promise<void> {
-    for (const records of sliceRecords(payload, options.bytes_max)) {
-      if (member.signal.aborted) return
-      await onChunk(makeChunk(member, payload, records))
-      if (member !== membership) return
-      const { offset } = records.at(-1)!
-      payload.resolveOffset(String(offset))
-      positions.set(payload.batch.partition, offset + 1)
-      await member.heartbeat(payload).catch(() => {}) // kafkajs asks again after the batch, and joins anew
-    }
+  function laneOf(member: Membership, partition: number): Lane {
+    const known = lanes.get(partition)
+    if (known?.member === member) return known.lane
+    const lane = createLane({
+      bytes_max: options.bytes_max,
+      signal: member.signal,
+      former: known?.lane.settled() ?? Promise.resolve(),
+      first,
+      deliver: (records, payload) => onChunk(makeChunk(member, payload, records)),
+      onRefused: (err, count) => logger.debug({ err, partition, count }, 'chunk refused, will be delivered again'),
+    })
+    lanes.set(partition, { member, lane })
+    return lane
   }
 
   /** No fetch of this partition for `ms`, while the others go on. */
@@ -140,14 +140,18 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     }, ms).unref()
   }
 
-  /** Partitions that should move; one that was refused waits for its handler, not for Kafka. */
+  /** Partitions that should move: the others wait for their handler, not for Kafka. */
   async function standing(): Promise<Position[]> {
     const member = membership
     if (member === null) return []
-    const partitions = [...member.partitions].filter((partition) => !refusals.has(partition))
+    const laneNow = (partition: number) => {
+      const known = lanes.get(partition)
+      return known?.member === member ? known.lane : null
+    }
+    const partitions = [...member.partitions].filter((partition) => !laneNow(partition)?.isBusy())
     return Promise.all(
       partitions.map(async (partition) => {
-        const next_offset = positions.get(partition) ?? (await member.committed(partition))?.offset ?? 0
+        const next_offset = laneNow(partition)?.next() ?? (await member.committed(partition))?.offset ?? 0
         return { partition, generation: member.generation, next_offset }
       }),
     )
@@ -159,14 +163,13 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     watchdog.stop()
     await rebuilding
     // Handlers first: kafkajs takes no commit and no heartbeat of a consumer that it stops.
-    await Promise.allSettled(inHand.values())
+    await Promise.all([...lanes.values()].map(({ lane }) => lane.settled()))
     await discard(consumer)
     membership?.void()
   }
 
   const watchdog = createWatchdog({
     watch_ms: deps.watch_ms ?? kafkaTimeouts.watch_ms,
-    isBusy: () => inHand.size > 0,
     standing,
     ranges: async () =>
       (await admin.fetchTopicOffsets(topic)).map(({ partition, low, high }) => {
@@ -190,9 +193,9 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
  */
 const fetch_bytes_min = 1024 * 1024 + 64 * 1024
 
-/** Sizes of a fetch are compressed ones: a quarter of the inflated bytes is a careful guess for JSON. */
+/** Sizes of a fetch are compressed ones: with a guess of 4 for JSON, two fetches make a chunk of full size. */
 function consumerSettings({ group, bytes_min, bytes_max, wait_ms_max }: ConsumeOptions, partition_count: number) {
-  const maxBytesPerPartition = Math.max(fetch_bytes_min, Math.ceil(bytes_max / 4))
+  const maxBytesPerPartition = Math.max(fetch_bytes_min, Math.ceil(bytes_max / 8))
   return {
     groupId: group,
     sessionTimeout: kafkaTimeouts.session_ms,
@@ -209,12 +212,12 @@ function consumerSettings({ group, bytes_min, bytes_max, wait_ms_max }: ConsumeO
   }
 }
 
-const doubled = (failures: number, first_ms: number, most_ms: number) =>
-  Math.min(most_ms, first_ms * 2 ** Math.min(failures, 20))
-
 function waitDoubling(failures: number, first_ms: number, most_ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, doubled(failures, first_ms, most_ms) * (0.5 + Math.random() / 2))
+  const timer = setTimeout(
+    resolve,
+    Math.min(most_ms, first_ms * 2 ** Math.min(failures, 20)) * (0.5 + Math.random() / 2),
+  )
   signal.addEventListener('abort', () => resolve(), { once: true })
   return promise.finally(() => clearTimeout(timer))
 }

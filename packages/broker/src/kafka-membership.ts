@@ -1,6 +1,10 @@
 import type { Admin, EachBatchPayload } from 'kafkajs'
 import { type Chunk, type Committed, FencedError, type LogRecord } from './broker.ts'
+import { kafkaTimeouts, within } from './kafka-client.ts'
 import { fetchCommitted } from './kafka-offsets.ts'
+
+/** Room for finding the coordinator again, besides the commit itself. */
+const commit_ms_max = 3 * kafkaTimeouts.request_ms
 
 /** One join of one consumer: everything that a generation holds ends with it. */
 export interface Membership {
@@ -35,7 +39,9 @@ export function createMembership(
   partitions: readonly number[],
 ): Membership {
   const ending = new AbortController()
-  let voided = false
+  const voided = Promise.withResolvers<never>()
+  voided.promise.catch(() => {})
+  let isVoid = false
   const fetchAll = () => fetchCommitted(admin, group, topic)
   // Asked for at once: later kafkajs may have moved an offset that the log no longer has, and the intent with it.
   let all = fetchAll()
@@ -58,21 +64,24 @@ export function createMembership(
     },
     async commit(payload, offset, metadata) {
       const { partition } = payload.batch
-      if (voided) throw new FencedError(`${topic}/${partition} was given away`)
+      if (isVoid) throw new FencedError(`${topic}/${partition} was given away`)
       try {
         // Not `consumer.commitOffsets`: that one resolves without a commit while the consumer stops.
         const commits = [{ partition, offset: String(offset), metadata }]
-        await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: commits }] })
+        const committed = payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: commits }] })
+        // kafkajs may never answer on a connection that it gives up. Whatever became of it: Kafka takes nothing of an
+        // old generation, and the new one asks what is committed.
+        await within(commit_ms_max, 'commit', Promise.race([committed, voided.promise]))
         since.set(partition, { offset, metadata })
       } catch (error) {
-        if (!isLost(error)) throw error
+        if (!isLost(error) && !isVoid) throw error
         ending.abort()
         throw new FencedError(`${topic}/${partition} was given away`, { cause: error })
       }
     },
     async heartbeat(payload) {
       try {
-        if (!voided) await payload.heartbeat()
+        if (!isVoid) await payload.heartbeat()
       } catch (error) {
         if (isLost(error)) ending.abort()
         throw error
@@ -80,8 +89,9 @@ export function createMembership(
     },
     end: () => ending.abort(),
     void() {
-      voided = true
+      isVoid = true
       ending.abort()
+      voided.reject(new Error('given away'))
     },
   }
 }
@@ -100,33 +110,4 @@ export function makeChunk(membership: Membership, payload: EachBatchPayload, rec
     commit: (offset, metadata = '') => membership.commit(payload, offset, metadata),
     heartbeat: () => membership.heartbeat(payload),
   }
-}
-
-/** Records of a fetch in pieces of at most `bytes_max` inflated bytes: Kafka counts them compressed. */
-export function* sliceRecords({ batch }: EachBatchPayload, bytes_max: number): Generator<LogRecord[]> {
-  let slice: LogRecord[] = []
-  let bytes = 0
-  for (const message of batch.messages) {
-    const record: LogRecord = {
-      topic: batch.topic,
-      partition: batch.partition,
-      offset: Number(message.offset),
-      timestamp_ms: Number(message.timestamp),
-      key: message.key?.toString() ?? null,
-      value: message.value ?? Buffer.alloc(0),
-      headers: headersOf(message.headers),
-    }
-    if (slice.length > 0 && bytes + record.value.length > bytes_max) {
-      yield slice
-      slice = []
-      bytes = 0
-    }
-    slice.push(record)
-    bytes += record.value.length
-  }
-  if (slice.length > 0) yield slice
-}
-
-function headersOf(headers: EachBatchPayload['batch']['messages'][number]['headers']): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, String(value ?? '')]))
 }

@@ -17,8 +17,7 @@ interface PartitionRange {
 export interface WatchdogOptions {
   /** How often it looks. */
   watch_ms: number
-  /** Whether a handler is at work: then nothing is fetched, and all is well. */
-  isBusy(): boolean
+  /** Of the partitions that should move: none whose handler is at work. */
   standing(): Promise<Position[]>
   ranges(): Promise<PartitionRange[]>
   onStall(reason: string): void
@@ -28,7 +27,7 @@ export interface WatchdogOptions {
  * Tells when a consumer does nothing though it should: kafkajs is known to stop fetching without an error. Two looks in
  * a row that find the same position below the end are a stall, and so is long silence.
  */
-export function createWatchdog({ watch_ms, isBusy, standing, ranges, onStall }: WatchdogOptions) {
+export function createWatchdog({ watch_ms, standing, ranges, onStall }: WatchdogOptions) {
   let last_alive_ms = performance.now()
   let suspects = new Set<string>()
 
@@ -39,11 +38,6 @@ export function createWatchdog({ watch_ms, isBusy, standing, ranges, onStall }: 
   }
 
   async function look() {
-    if (isBusy()) {
-      suspects = new Set()
-      last_alive_ms = performance.now()
-      return
-    }
     if (performance.now() - last_alive_ms > kafkaTimeouts.silence_ms_max) return stall('silence')
     const positions = await standing()
     const rangeOf = new Map((await ranges()).map((range) => [range.partition, range]))

@@ -14,8 +14,7 @@ async function watch(minutes: number, move: (state: { next_offset: number; busy:
   const state = { next_offset: 5, busy: false, alive: () => watchdog.alive() }
   const watchdog = createWatchdog({
     watch_ms: 15_000,
-    isBusy: () => state.busy,
-    standing: async () => [{ partition: 0, generation: 'g', next_offset: state.next_offset }],
+    standing: async () => (state.busy ? [] : [{ partition: 0, generation: 'g', next_offset: state.next_offset }]),
     ranges: async () => [{ partition: 0, earliest: 2, end: 10 }],
     onStall: (reason) => stalls.push(reason),
   })
@@ -50,6 +49,7 @@ it('leaves alone who has read everything, who moves, and whose handler is at wor
   })
   const working = await watch(5, (state) => {
     state.busy = true
+    state.alive()
   })
   expect([read, moving, working]).toEqual([[], [], []])
 })

@@ -11,6 +11,14 @@ import { countMoney, transactionsToAsk } from './count-money.ts'
 import { decodeLines, type EventLine, withoutMoney } from './decode-lines.ts'
 import { dropDuplicates, keysToAsk } from './drop-duplicates.ts'
 import { insertRows } from './insert-rows.ts'
+import { takeTurns } from './take-turns.ts'
+
+/**
+ * Inserts of a process at once. ClickHouse reads and writes a block in one thread, about as fast as a writer makes
+ * them: two keep it busy. With all partitions at once they would begin and end together, and each side would wait
+ * for the other in turn.
+ */
+const inserts_at_once = 2
 
 export interface EventWriterDeps {
   clickhouse: Clickhouse
@@ -25,6 +33,7 @@ export interface EventWriterDeps {
 export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
   const cancelled = registry && cancelledTotal(registry)
+  const inTurn = takeTurns(inserts_at_once)
   return defineConsumer({
     ...consumers.eventWriter,
     decode: decodeLines,
@@ -38,7 +47,7 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       lookedUp?.()
       const money = countMoney(counted, claims, batch, withoutMoney)
       const inserted = seconds?.startTimer({ step: 'insert' })
-      const refused = await insertRows(clickhouse, money.rows, batch.token)
+      const refused = await inTurn(() => insertRows(clickhouse, money.rows, batch.token))
       inserted?.()
       // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
       // writes at this very moment is left to the sweep.
