@@ -3,6 +3,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { Counter, type Registry } from 'prom-client'
 import type { CountersBreaker } from './counters-breaker.ts'
+import { sharedMetric } from './shared-metric.ts'
 
 export interface KeyRateDeps {
   keyValue: Pick<KeyValue, 'hitWindow'>
@@ -23,11 +24,11 @@ export interface KeyRate {
 export function createKeyRate({ keyValue, steady, registry }: KeyRateDeps): KeyRate {
   const limit = limits.key_requests_max
   const window_ms = limits.key_requests_window_ms
-  const missed = counterOf(registry, {
+  const missed = sharedMetric(registry, Counter, {
     name: 'tributary_key_rate_missed_total',
     help: 'Requests that no rate limit was asked for, because the counters were away.',
   })
-  const refused = counterOf(registry, {
+  const refused = sharedMetric(registry, Counter, {
     name: 'tributary_key_rate_refused_total',
     help: 'Requests answered `rate_limited`.',
   })
@@ -50,10 +51,4 @@ export function createKeyRate({ keyValue, steady, registry }: KeyRateDeps): KeyR
       throw new CodedError('rate_limited', { headers: { ...headers, 'retry-after': String(wait_s) } })
     },
   }
-}
-
-/** Gateway and report API share a registry in one process, and this counter with it. */
-function counterOf(registry: Registry, { name, help }: { name: string; help: string }): Counter {
-  const known = registry.getSingleMetric(name)
-  return known instanceof Counter ? known : new Counter({ name, help, registers: [registry] })
 }
