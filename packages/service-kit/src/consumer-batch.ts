@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
 import type { Logger } from 'pino'
 import type { Batch, ConsumerDefinition, DecodedRecord } from './consumer.ts'
@@ -5,6 +6,7 @@ import { deadLetter } from './consumer-dead-letter.ts'
 import { intentMetadata, type Take } from './consumer-intent.ts'
 import type { ConsumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, retryForever } from './consumer-retry.ts'
+import type { InTurn } from './consumer-turns.ts'
 
 /** What a crash may follow, in order; see the numbered comments of `handleBatch`. */
 export type CrashStep = 1 | 2 | 3 | 4 | 5 | 6
@@ -17,6 +19,8 @@ export interface BatchContext<T> {
   logger: Logger
   metrics: ConsumerMetrics
   pauses: RetryPauses
+  /** One partition decodes at a time: then the first is with its consumer while the others are still decoding. */
+  decodeInTurn: InTurn
   crash(step: CrashStep): void | Promise<void>
 }
 
@@ -41,7 +45,7 @@ export async function handleBatch<T>(context: BatchContext<T>, chunk: Chunk, tak
   await crash(2)
 
   // 3. What can't be decoded is set apart; nothing left the process. A crash now: as after 2.
-  const decoded = decode(context, take.records)
+  const decoded = await context.decodeInTurn(() => decode(context, take.records))
   await crash(3)
 
   // 4. The consumer has done its work. A crash in the midst of it or now: the next owner calls `handle` with the same
@@ -60,10 +64,23 @@ export async function handleBatch<T>(context: BatchContext<T>, chunk: Chunk, tak
   await crash(6)
 }
 
-function decode<T>({ consumer, logger }: BatchContext<T>, records: readonly LogRecord[]) {
+/** So long a batch may hold up what else this process does: questions of other partitions, heartbeats, health. */
+const slice_ms = 10
+
+interface Decoded<T> {
+  good: DecodedRecord<T>[]
+  undecodable: LogRecord[]
+}
+
+async function decode<T>({ consumer, logger }: BatchContext<T>, records: readonly LogRecord[]): Promise<Decoded<T>> {
   const good: DecodedRecord<T>[] = []
   const undecodable: LogRecord[] = []
+  let until = performance.now() + slice_ms
   for (const record of records) {
+    if (performance.now() > until) {
+      await nextTurn()
+      until = performance.now() + slice_ms
+    }
     try {
       good.push({ record, value: consumer.decode(record.value, record) })
     } catch (err) {
@@ -79,7 +96,7 @@ async function callHandle<T>(
   { consumer, generation }: BatchContext<T>,
   chunk: Chunk,
   { from, to }: Take,
-  { good, undecodable }: ReturnType<typeof decode<T>>,
+  { good, undecodable }: Decoded<T>,
 ): Promise<Tally> {
   const { topic, partition, signal } = chunk
   const tally: Tally = {

@@ -7,6 +7,7 @@ import { type BatchContext, type CrashStep, handleBatch } from './consumer-batch
 import { cutChunk, declare, finish, type Progress, startProgress, type Take } from './consumer-intent.ts'
 import { consumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, StoppedError } from './consumer-retry.ts'
+import { takeTurns } from './consumer-turns.ts'
 
 /** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
 export interface FetchSizes {
@@ -65,6 +66,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     logger,
     metrics,
     pauses: options.pauses ?? pausesDefault,
+    decodeInTurn: takeTurns(1),
     crash: options.crash ?? (() => {}),
   }
   const progressOf = new Map<number, Progress>()

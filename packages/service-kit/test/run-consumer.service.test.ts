@@ -265,6 +265,33 @@ test('what handle said counts once, though it failed before it succeeded', async
   ])
 })
 
+test('a batch that takes long to decode holds up neither the process nor another partition', async () => {
+  const broker = memoryBroker(2, now)
+  const records = Array.from({ length: 40 }, (_, n) => letter(`${n}`))
+  await broker.publish(records.flatMap((record) => [record, { ...record, partition: 1 }]))
+  const seen: string[] = []
+  const consumer = reader(({ partition }) => void seen.push(`handled ${partition}`))
+  const { running } = start(broker, {
+    consumer: {
+      ...consumer,
+      decode(value, record) {
+        const until_ms = performance.now() + 2
+        while (performance.now() < until_ms);
+        if (seen.at(-1) !== `decoded ${record.partition}`) seen.push(`decoded ${record.partition}`)
+        return consumer.decode(value, record)
+      },
+    },
+  })
+  const beat = setInterval(() => seen.push('beat'), 1)
+  await until(() => seen.filter((what) => what.startsWith('handled')).length === 2, 'both partitions')
+  clearInterval(beat)
+  await (await running).close()
+  const [first, second] = seen.filter((what) => what.startsWith('handled'))
+  expect(seen.indexOf('beat')).toBeLessThan(seen.indexOf(first!))
+  // The first is with its consumer long before the second is decoded.
+  expect(seen.lastIndexOf(second!.replace('handled', 'decoded'))).toBeGreaterThan(seen.indexOf(first!))
+})
+
 test('closing does not wait for a dependency that is away', async () => {
   const broker = memoryBroker(1, now)
   await broker.publish([letter('a')])

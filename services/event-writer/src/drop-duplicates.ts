@@ -36,28 +36,29 @@ export function dropDuplicates<Row extends RowKey>(
   known: readonly KnownKey[],
   range: { topic: string; partition: number; from: number; to: number },
 ): Row[] {
-  const counted = new Map<string, number[]>()
+  const counted = memo(() => new Map<string, number[]>())
   const numberOf = memo(dayNumber)
-  const daysOf = (key: string) => {
-    const days = counted.get(key) ?? []
-    if (days.length === 0) counted.set(key, days)
-    return days
-  }
-  for (const found of known) {
-    const samePartition = found.topic === range.topic && found.partition === range.partition
-    const own = samePartition && found.offset >= range.from && found.offset <= range.to
-    if (!own) daysOf(found.app_id + found.event_key).push(numberOf(found.key_day))
+  for (const { app_id, event_key, key_day, topic, partition, offset } of known) {
+    const own = topic === range.topic && partition === range.partition && offset >= range.from && offset <= range.to
+    if (!own) add(counted(app_id), event_key, numberOf(key_day))
   }
   return rows.filter(({ app_id, event_key, key_day }) => {
-    const days = daysOf(app_id + event_key)
+    const keys = counted(app_id)
     const day = numberOf(key_day)
-    if (days.some((other) => Math.abs(other - day) <= 1)) return false
-    days.push(day)
+    if (keys.get(event_key)?.some((other) => Math.abs(other - day) <= 1)) return false
+    add(keys, event_key, day)
     return true
   })
 }
 
-/** Dates repeat in a batch, and parsing one costs more than all else here. */
+/** A list is made with its first entry: most have no other, and an empty one takes room for many with its first. */
+function add(keys: Map<string, number[]>, event_key: string, day: number): void {
+  const days = keys.get(event_key)
+  if (days === undefined) keys.set(event_key, [day])
+  else days.push(day)
+}
+
+/** Dates and apps repeat in a batch; parsing a date costs more than all else here. */
 function memo<Result>(compute: (text: string) => Result): (text: string) => Result {
   const known = new Map<string, Result>()
   return (text) => {

@@ -3,6 +3,7 @@ import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { findTransactionClaims } from '@tributary/clickhouse/transaction-keys'
 import { consumers } from '@tributary/contracts/consumers'
 import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer'
+import { takeTurns } from '@tributary/service-kit/consumer-turns'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
 import { cancelLaterClaims } from './cancel-later-claims.ts'
@@ -11,7 +12,6 @@ import { countMoney, transactionsToAsk } from './count-money.ts'
 import { decodeLines, type EventLine, withoutMoney } from './decode-lines.ts'
 import { dropDuplicates, keysToAsk } from './drop-duplicates.ts'
 import { insertRows } from './insert-rows.ts'
-import { takeTurns } from './take-turns.ts'
 
 /**
  * Inserts of a process at once. ClickHouse reads and writes a block in one thread, about as fast as a writer makes

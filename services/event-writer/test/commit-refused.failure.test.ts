@@ -186,6 +186,8 @@ async function openProbe(broker: Broker) {
       held = null
     },
   })
+  // Before anything is refused: Kafka writes members of groups into the same topic.
+  await vi.waitFor(() => expect(held).not.toBeNull(), patience)
   return {
     /** Null while there is nothing to commit. */
     isRefused: async () =>

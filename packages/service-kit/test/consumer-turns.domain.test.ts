@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { takeTurns } from '../src/take-turns.ts'
+import { takeTurns } from '../src/consumer-turns.ts'
 
 test('runs no more tasks at once than it may, in their order, also after one has failed', async () => {
   const inTurn = takeTurns(2)

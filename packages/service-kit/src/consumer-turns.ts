@@ -1,5 +1,8 @@
+/** Runs a task when its turn has come. */
+export type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>
+
 /** Runs at most `at_once` tasks at a time, in the order in which they came. */
-export function takeTurns(at_once: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
+export function takeTurns(at_once: number): InTurn {
   let free = at_once
   const waiting: (() => void)[] = []
   return async (task) => {
