@@ -17,6 +17,7 @@ import { type ConsumerGroup, createConsumerGroup } from './consumer-group.ts'
 import { openConsumption } from './consumption.ts'
 import { createLogMetrics } from './log-metrics.ts'
 import { openLogStore } from './log-store.ts'
+import { valueBytes } from './packed-value.ts'
 import { openPartitionLog, type PartitionLog } from './partition-log.ts'
 import { deleteOld } from './retention.ts'
 
@@ -84,7 +85,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
   function getLog(record: OutgoingRecord): PartitionLog {
     const log = getTopic(record.topic).logs[record.partition]
     if (log === undefined) throw new RangeError(`${record.topic} has no partition ${record.partition}`)
-    if (record.value.length > record_bytes_max) throw new RangeError(`record over ${record_bytes_max} bytes`)
+    if (valueBytes(record.value) > record_bytes_max) throw new RangeError(`record over ${record_bytes_max} bytes`)
     return log
   }
 
@@ -178,6 +179,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
   }
 
   return {
+    packs: true,
     async publish(records) {
       const placed = records.map((record) => ({ record, log: getLog(record) }))
       if (placed.length === 0) return

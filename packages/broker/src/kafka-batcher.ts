@@ -1,5 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
-import type { OutgoingRecord } from './broker.ts'
+import type { WholeRecord } from './broker.ts'
 
 export interface BatcherOptions {
   /** How long a record may wait for company, ms. */
@@ -13,12 +13,12 @@ export interface BatcherOptions {
   /** After this long a publish is answered, whatever became of it. */
   publish_ms_max: number
   /** Resolves when all records are durable. */
-  send(records: readonly OutgoingRecord[]): Promise<void>
+  send(records: readonly WholeRecord[]): Promise<void>
 }
 
 export interface Batcher {
   /** Resolves when every record is durable; rejects with `unavailable` when any may not be. */
-  publish(records: readonly OutgoingRecord[]): Promise<void>
+  publish(records: readonly WholeRecord[]): Promise<void>
   buffered_bytes(): number
   /** Takes nothing more, and resolves when everything taken is answered. */
   close(): Promise<void>
@@ -34,7 +34,7 @@ interface Publish {
 }
 
 interface Waiting {
-  record: OutgoingRecord
+  record: WholeRecord
   bytes: number
   publish: Publish
 }
@@ -119,7 +119,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
     pump()
   }
 
-  function publish(records: readonly OutgoingRecord[]): Promise<void> {
+  function publish(records: readonly WholeRecord[]): Promise<void> {
     if (closed) return Promise.reject(new Error('the event log is closed'))
     if (records.length === 0) return Promise.resolve()
     const sizes = records.map(bytesOf)
@@ -171,7 +171,7 @@ function newAnswer(open_records: number, publish_ms_max: number): { promise: Pro
 
 const sum = (batch: Waiting[]): number => batch.reduce((total, { bytes }) => total + bytes, 0)
 
-function bytesOf({ key, value, headers }: OutgoingRecord): number {
+function bytesOf({ key, value, headers }: WholeRecord): number {
   let bytes = record_overhead_bytes + value.length + (key === null ? 0 : Buffer.byteLength(key))
   for (const name in headers)
     bytes += record_overhead_bytes + Buffer.byteLength(name) + Buffer.byteLength(headers[name]!)

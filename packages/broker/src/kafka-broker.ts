@@ -3,13 +3,14 @@ import { limits } from '@tributary/contracts/limits'
 import kafkajs, { type Producer } from 'kafkajs'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Broker, Consumption, OutgoingRecord } from './broker.ts'
+import type { Broker, Consumption, WholeRecord } from './broker.ts'
 import { createBatcher } from './kafka-batcher.ts'
 import { createKafka, type KafkaAddress, kafkaTimeouts, within } from './kafka-client.ts'
 import { openKafkaConsumption } from './kafka-consumption.ts'
 import { kafkaMetrics } from './kafka-metrics.ts'
 import { fetchGroupOffsets } from './kafka-offsets.ts'
 import { applyTopics, fetchPartitionCounts, type TopicReplication } from './kafka-topics.ts'
+import { unpackRecord } from './packed-value.ts'
 
 export interface KafkaBrokerOptions extends KafkaAddress {
   /** How long a record waits for others before it is sent, ms. */
@@ -79,7 +80,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
   }
 
   /** Before the batcher: one wrong record must not fail the sends of others, and kafkajs drops it in silence. */
-  async function check(records: readonly OutgoingRecord[]): Promise<void> {
+  async function check(records: readonly WholeRecord[]): Promise<void> {
     for (const { topic, partition, value } of records) {
       const count = partitionCounts.get(topic) ?? (await partitionCount(topic))
       if (!(partition >= 0 && partition < count)) throw new RangeError(`${topic} has no partition ${partition}`)
@@ -101,8 +102,9 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     async publish(records) {
       refuseClosed()
       const done = metrics.publishing(records.length)
-      await check(records)
-      await batcher.publish(records)
+      const whole = records.map(unpackRecord)
+      await check(whole)
+      await batcher.publish(whole)
       done()
     },
     async consume(wanted) {
@@ -149,7 +151,7 @@ async function connect(clients: { connect(): Promise<void>; disconnect(): Promis
 }
 
 /** Resolves when all replicas in sync have every record. */
-async function send(producer: Producer, records: readonly OutgoingRecord[]): Promise<void> {
+async function send(producer: Producer, records: readonly WholeRecord[]): Promise<void> {
   const byTopic = Map.groupBy(records, ({ topic }) => topic)
   const answers = await producer.sendBatch({
     acks: -1,

@@ -1,6 +1,8 @@
 import { type Database, open } from 'lmdb'
+import { recordBytes } from './block.ts'
 import type { Committed, OutgoingRecord } from './broker.ts'
 import { type CommitQueue, createCommitQueue } from './commit-queue.ts'
+import { createUnpack, type PackedValue } from './packed-value.ts'
 import type { PartitionLog } from './partition-log.ts'
 
 /** The changes of one commit, applied together or not at all. */
@@ -22,6 +24,7 @@ export interface LogStore {
   /** Rejects when the store takes no writes. */
   probe(): Promise<void>
   queue: CommitQueue<Staging>
+  unpack(packed: PackedValue): Buffer
   close(): Promise<void>
 }
 
@@ -60,7 +63,7 @@ export function openLogStore(
         const staged = appended.get(log)
         if (staged === undefined) appended.set(log, [record])
         else staged.push(record)
-        bytes_staged += record.value.length
+        bytes_staged += recordBytes(record)
         records_staged += 1
       },
       change: (apply) => changes.push(apply),
@@ -83,6 +86,7 @@ export function openLogStore(
         log.advance(end)
         for (const { block } of stored) release(block)
       }
+      appended.clear()
       onCommit(records_staged, (performance.now() - started) / 1000)
     }
     return { staging, hasRoom: () => bytes_staged < commit_bytes_max, run }
@@ -103,6 +107,7 @@ export function openLogStore(
     ends: env.openDB({ name: 'ends' }),
     probe,
     queue,
+    unpack: createUnpack(),
     close: () => env.close(),
   }
 }

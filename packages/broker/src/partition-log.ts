@@ -102,7 +102,7 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
     if (found === null) return end
     let bytes = decodeHeader(found.block).bytes_before
     let at = found.offset
-    for (const record of decodeRecords(found.block)) {
+    for (const record of decodeRecords(found.block, store.unpack)) {
       if (at === offset) break
       bytes += record.bytes
       at += 1
@@ -118,14 +118,16 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
       const { timestamp_ms, bytes_before } = decodeHeader(found.block)
       let bytes = bytes_before
       offset = found.offset
-      for (const { key, value, headers, bytes: size } of decodeRecords(found.block)) {
+      for (const record of decodeRecords(found.block, store.unpack)) {
         if (offset >= from) {
+          const size = record.bytes + record.value_bytes
           if (records.length > 0 && taken + size > bytes_max) return { records, next: { offset, bytes } }
-          records.push({ topic, partition, offset, timestamp_ms, key, value, headers })
+          const { key, headers } = record
+          records.push({ topic, partition, offset, timestamp_ms, key, value: record.value(), headers })
           taken += size
         }
         offset += 1
-        bytes += size
+        bytes += record.bytes
       }
     }
     return { records, next: end }

@@ -1,9 +1,9 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { describe, expect, it, vi } from 'vitest'
-import type { OutgoingRecord } from '../src/broker.ts'
+import type { WholeRecord } from '../src/broker.ts'
 import { createBatcher } from '../src/kafka-batcher.ts'
 
-const record = (text: string): OutgoingRecord => ({ topic: 't', partition: 0, key: null, value: Buffer.from(text) })
+const record = (text: string): WholeRecord => ({ topic: 't', partition: 0, key: null, value: Buffer.from(text) })
 const kilobytes = (count: number) => record('x'.repeat(count * 1024))
 
 /** A batcher in front of an engine whose sends end when the test says so. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { type Broker, type Chunk, FencedError, type LogRecord, type OutgoingRecord } from '@tributary/broker/broker'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
@@ -207,6 +208,26 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       await close()
       expect(most).toBe(1)
       expect(textsOf(records())).toEqual(Array.from({ length: 20 }, (_, n) => `${n}`))
+    })
+
+    it('gives a packed value back whole, among others, and counts its whole bytes in a chunk', async () => {
+      const whole = (n: number) => Buffer.from(`head ${n}:${'ü'.repeat(10_000)}:tail`)
+      const packed = (n: number) => {
+        const gzip = gzipSync(`before ${whole(n)} after`)
+        const head = Buffer.from(`head ${n}`)
+        const from = 'before '.length + head.length
+        const to = 'before '.length + whole(n).length - ':tail'.length
+        return { topic, partition: 0, key: `k${n}`, value: { head, gzip, from, to, tail: Buffer.from(':tail') } }
+      }
+      await broker.publish([record('first'), packed(1), packed(2), { ...record('last'), headers: { a: 'b' } }])
+      for (const n of [3, 4, 5]) await broker.publish([packed(n)])
+      const { taken, records, close } = await consume(undefined, { bytes_max: 50_000 })
+      await vi.waitFor(() => expect(records()).toHaveLength(7), patience)
+      await close()
+      const wanted = ['first', ...[1, 2].map((n) => `${whole(n)}`), 'last', ...[3, 4, 5].map((n) => `${whole(n)}`)]
+      expect(textsOf(records())).toEqual(wanted)
+      expect(records().map(({ key }) => key)).toEqual([null, 'k1', 'k2', null, 'k3', 'k4', 'k5'])
+      expect(taken.length).toBeGreaterThan(1)
     })
 
     it('bounds chunks by bytes, yet delivers a record above the bound', async () => {

@@ -6,6 +6,7 @@ import {
   FencedError,
   type LogRecord,
 } from '@tributary/broker/broker'
+import { unpackRecord } from '@tributary/broker/packed-value'
 
 export interface MemoryBroker extends Broker {
   /** Records in a chunk at most, whatever their bytes; may change at any time. */
@@ -84,7 +85,7 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     },
     committed: (group, topic, partition) => commits.get(`${group}/${topic}/${partition}`),
     async publish(outgoing) {
-      for (const { topic, partition, key, value, headers = {} } of outgoing) {
+      for (const { topic, partition, key, value, headers = {} } of outgoing.map(unpackRecord)) {
         const log = logOf(topic, partition)
         const offset = log.first + log.records.length
         log.records.push({ topic, partition, offset, timestamp_ms: now(), key, value, headers })

@@ -23,7 +23,7 @@ export interface GatewayDeps {
   /** Holds the objects of backend requests; those of SDK requests go through `groupCommit`. */
   audit: AuditStore
   groupCommit: Pick<GroupCommit, 'append'>
-  broker: Pick<Broker, 'publish'>
+  broker: Pick<Broker, 'publish' | 'packs'>
   /** Counts requests of a key and events of a company. */
   keyValue: Pick<KeyValue, 'addCapped' | 'hitWindow'>
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */

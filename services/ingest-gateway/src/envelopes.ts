@@ -1,9 +1,11 @@
 import type { OutgoingRecord } from '@tributary/broker/broker'
+import type { PackedValue } from '@tributary/broker/packed-value'
 import { installPartition } from '@tributary/broker/partition'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import type { AcceptedEvent } from '@tributary/domain/accept-event'
+import { joinBounded } from './join-bounded.ts'
 
 /** All of an envelope that its events share, but for the audit key, which is known last. */
 export type EnvelopeFacts = Omit<Envelope, 'install_uuid' | 'events' | 'audit_key'>
@@ -37,18 +39,22 @@ export function openRecords(
     return [openRecord(facts, install_uuid, raw_events, partitions)]
   }
   return [...Map.groupBy(accepted, (event) => event.install_uuid)].flatMap(([install, events]) =>
-    joinBounded(events).map((text) => openRecord(facts, install, Buffer.from(text), partitions)),
+    joinBounded(events, events_bytes_max).map((items) =>
+      openRecord(facts, install, Buffer.from(`[${items}]`), partitions),
+    ),
   )
 }
 
 /** Completes what `openRecords` began, in place. */
 export const closeRecords = (open: readonly OpenRecord[], audit_key: string): OutgoingRecord[] =>
   open.map(({ record, bytes }) => {
-    const end = `,"audit_key":${JSON.stringify(audit_key)}}`
-    const whole = bytes + Buffer.byteLength(end)
-    if (whole > record.value.length) throw new RangeError('an audit key is longer than an envelope has room for')
-    record.value.write(end, bytes)
-    return { ...record, value: record.value.subarray(0, whole) }
+    const end = Buffer.from(`,"audit_key":${JSON.stringify(audit_key)}}`)
+    const { topic, partition, key, value } = record
+    if (!Buffer.isBuffer(value)) return { topic, partition, key, value: { ...value, tail: end } }
+    const whole = bytes + end.length
+    if (whole > value.length) throw new RangeError('an audit key is longer than an envelope has room for')
+    end.copy(value, bytes)
+    return { topic, partition, key, value: value.subarray(0, whole) }
   })
 
 function singleInstall(accepted: readonly AcceptedEvent[]): string | null {
@@ -56,35 +62,32 @@ function singleInstall(accepted: readonly AcceptedEvent[]): string | null {
   return accepted.every((event) => event.install_uuid === first) ? first : null
 }
 
-/** JSON arrays of the events in order, each below the limit of a record (one event always is, see `limits`). */
-function joinBounded(events: readonly AcceptedEvent[]): string[] {
-  const arrays: string[] = []
-  let items: string[] = []
-  let bytes = 0
-  for (const event of events) {
-    const text = JSON.stringify(event)
-    const size = Buffer.byteLength(text) + 1
-    if (items.length > 0 && bytes + size > events_bytes_max) {
-      arrays.push(`[${items.join()}]`)
-      items = []
-      bytes = 0
-    }
-    items.push(text)
-    bytes += size
-  }
-  arrays.push(`[${items.join()}]`)
-  return arrays
-}
-
 /** A record of events that are one install's and fit into it. */
 export function openRecord(facts: EnvelopeFacts, install_uuid: string, events: Buffer, partitions: number): OpenRecord {
-  const head = `${JSON.stringify({ ...facts, install_uuid }).slice(0, -1)},"events":`
+  const head = headOf(facts, install_uuid)
   const value = Buffer.allocUnsafe(Buffer.byteLength(head) + events.length + audit_key_bytes_max)
   const at = value.write(head)
   const bytes = at + events.copy(value, at)
-  const partition = installPartition(facts.app_id, install_uuid, partitions)
-  return {
-    record: { topic: topics.eventsAccepted.name, partition, key: `${facts.app_id}/${install_uuid}`, value },
-    bytes,
-  }
+  return { record: { ...placeOf(facts, install_uuid, partitions), value }, bytes }
 }
+
+/** `openRecord` for a log that packs: the events lie in the client's gzip file from byte `from` to `to`. */
+export function openPackedRecord(
+  facts: EnvelopeFacts,
+  install_uuid: string,
+  events: Pick<PackedValue, 'gzip' | 'from' | 'to'>,
+  partitions: number,
+): OpenRecord {
+  const head = Buffer.from(headOf(facts, install_uuid))
+  const value = { head, ...events, tail: head.subarray(0, 0) }
+  return { record: { ...placeOf(facts, install_uuid, partitions), value }, bytes: 0 }
+}
+
+const headOf = (facts: EnvelopeFacts, install_uuid: string): string =>
+  `${JSON.stringify({ ...facts, install_uuid }).slice(0, -1)},"events":`
+
+const placeOf = ({ app_id }: EnvelopeFacts, install_uuid: string, partitions: number) => ({
+  topic: topics.eventsAccepted.name,
+  partition: installPartition(app_id, install_uuid, partitions),
+  key: `${app_id}/${install_uuid}`,
+})

@@ -62,7 +62,7 @@ interface TakenBatch {
  */
 async function takeBatch(
   request: FastifyRequest,
-  { credentials, now, partitions }: RouteDeps,
+  { credentials, now, partitions, broker }: RouteDeps,
   withBody: WithBody,
 ): Promise<TakenBatch> {
   const wire = request.body as Buffer | undefined
@@ -81,7 +81,7 @@ async function takeBatch(
     // 5.
     if (body !== wire) request.hold(body.length)
     if (body.length === 0) throw new CodedError('empty_body')
-    return judgeBody(request, sender, received_at_ms, wire, body, partitions)
+    return judgeBody(request, sender, received_at_ms, { wire, body, packs: broker.packs ?? false }, partitions)
   })
 }
 
@@ -89,11 +89,14 @@ function judgeBody(
   request: FastifyRequest,
   { app: { app_id, company_id, platform }, company }: SdkSender,
   received_at_ms: number,
-  wire: Buffer,
-  body: Buffer,
+  { wire, body, packs }: { wire: Buffer; body: Buffer; packs: boolean },
   partitions: number,
 ): TakenBatch {
-  const { sent_at_ms, rejected, open, ...judged } = judgeBatch(body, received_at_ms) // 6. and 7.
+  const { sent_at_ms, rejected, open, ...judged } = judgeBatch(
+    body,
+    received_at_ms,
+    packs && body !== wire ? wire : null,
+  ) // 6. and 7.
   request.ingest.rejected = rejected
   const facts = requestFacts(request, received_at_ms)
   const envelope = { v: 1 as const, company_id, app_id, platform, source: 'sdk' as const, ...facts, sent_at_ms }

@@ -3,7 +3,14 @@ import { acceptBatch } from '@tributary/domain/accept-batch'
 import { countOnce } from '@tributary/domain/count-once'
 import { findPlainEvents } from '@tributary/domain/plain-events'
 import { openPlainReply, openReply } from './batch-reply.ts'
-import { type EnvelopeFacts, events_bytes_max, type OpenRecord, openRecord, openRecords } from './envelopes.ts'
+import {
+  type EnvelopeFacts,
+  events_bytes_max,
+  type OpenRecord,
+  openPackedRecord,
+  openRecord,
+  openRecords,
+} from './envelopes.ts'
 import { readBatch, splitBatch } from './read-batch.ts'
 
 /** What the body of an SDK batch comes to. */
@@ -19,26 +26,37 @@ export interface JudgedBatch {
   open(facts: EnvelopeFacts, partitions: number): OpenRecord[]
 }
 
-/** Throws `bad_json` and `bad_batch_shape`. Batches as SDKs send them are judged without making values of them. */
-export const judgeBatch = (body: Buffer, now_ms: number): JudgedBatch =>
-  judgePlain(body, now_ms) ?? judgeAny(body, now_ms)
+/**
+ * Throws `bad_json` and `bad_batch_shape`. Batches as SDKs send them are judged without making values of them. `gzip` is
+ * the body as it came, for a log that packs; null for another log or a body that came plain.
+ */
+export const judgeBatch = (body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch =>
+  judgePlain(body, now_ms, gzip) ?? judgeAny(body, now_ms)
 
-function judgePlain(body: Buffer, now_ms: number): JudgedBatch | null {
+function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch | null {
   const split = splitBatch(body)
   if (split === null || split.raw_events.length > events_bytes_max) return null
   const { sent_at_ms, raw_events } = split
   const events = findPlainEvents(raw_events, now_ms)
   if (events === null) return null
   const { install_uuid, event_ids } = events
+  const from = raw_events.byteOffset - body.byteOffset
   return {
     sent_at_ms,
     accepted: event_ids.length,
     counted: new Set(event_ids).size,
     rejected: nothing,
     answer: openPlainReply(event_ids),
-    open: (facts, partitions) => [openRecord(facts, install_uuid, raw_events, partitions)],
+    open: (facts, partitions) => [
+      gzip === null || gzip.length > raw_events.length * packed_share_max
+        ? openRecord(facts, install_uuid, raw_events, partitions)
+        : openPackedRecord(facts, install_uuid, { gzip, from, to: from + raw_events.length }, partitions),
+    ],
   }
 }
+
+/** Unpacking costs the reader something. */
+const packed_share_max = 0.5
 
 const nothing: ReadonlyMap<RejectReason, number> = new Map()
 

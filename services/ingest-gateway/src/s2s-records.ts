@@ -1,9 +1,10 @@
-import type { OutgoingRecord } from '@tributary/broker/broker'
+import type { WholeRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import type { AcceptedEvent } from '@tributary/domain/accept-event'
 import type { EnvelopeFacts } from './envelopes.ts'
+import { joinBounded } from './join-bounded.ts'
 
 /** `"install_uuid":"..."` and what stands around it and the events; installs are of at most 64 characters. */
 const install_bytes_max = 128
@@ -18,13 +19,13 @@ export function serverRecords(
   accepted: readonly AcceptedEvent[],
   audit_key: string,
   partitions: number,
-): OutgoingRecord[] {
+): WholeRecord[] {
   const { app_id } = facts
   const topic = topics.eventsAccepted.name
   const head = JSON.stringify(facts).slice(0, -1)
   const tail = `],"audit_key":${JSON.stringify(audit_key)}}`
   const events_bytes_max = limits.record_bytes_max - Buffer.byteLength(head + tail) - install_bytes_max
-  const records: OutgoingRecord[] = []
+  const records: WholeRecord[] = []
   for (const [install_uuid, events] of Map.groupBy(accepted, (event) => event.install_uuid)) {
     const key = `${app_id}/${install_uuid}`
     const partition = installPartition(app_id, install_uuid, partitions)
@@ -35,26 +36,4 @@ export function serverRecords(
     }
   }
   return records
-}
-
-/** The events in order as items of JSON arrays, each below the limit (one event always is, see `limits`). */
-function joinBounded(events: readonly AcceptedEvent[], bytes_max: number): string[] {
-  const [first] = events
-  if (events.length === 1) return [JSON.stringify(first)]
-  const joined: string[] = []
-  let items = ''
-  let bytes = 0
-  for (const event of events) {
-    const text = JSON.stringify(event)
-    const size = Buffer.byteLength(text) + 1
-    if (items !== '' && bytes + size > bytes_max) {
-      joined.push(items)
-      items = ''
-      bytes = 0
-    }
-    items = items === '' ? text : `${items},${text}`
-    bytes += size
-  }
-  joined.push(items)
-  return joined
 }

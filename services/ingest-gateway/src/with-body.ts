@@ -1,4 +1,4 @@
-import { createInflateInPlace } from './inflate-in-place.ts'
+import { createInflateInPlace } from '@tributary/broker/inflate-in-place'
 import { gunzip_sync_bytes_max, isGzip, type ReadBodyOptions, readBody } from './read-body.ts'
 
 export type WithBody = <T>(wire: Buffer, options: ReadBodyOptions, use: (body: Buffer) => T) => Promise<T>

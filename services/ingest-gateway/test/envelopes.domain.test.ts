@@ -1,3 +1,4 @@
+import { unpackRecord } from '@tributary/broker/packed-value'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { acceptBatch } from '@tributary/domain/accept-batch'
 import { sdkEvent } from '@tributary/testkit/builders'
@@ -48,10 +49,12 @@ const event = fc
 
 /** The envelopes of accepted events, as a consumer has them after it wrote them down as JSON. */
 const consumed = (events: ReturnType<typeof acceptBatch>['accepted'], raw_events: Buffer | null) =>
-  closeRecords(openRecords(facts, events, raw_events, 12), 'audit/1').map(({ value: bytes, ...record }) => ({
-    ...record,
-    envelope: JSON.stringify(decodeEnvelope(bytes)),
-  }))
+  closeRecords(openRecords(facts, events, raw_events, 12), 'audit/1')
+    .map(unpackRecord)
+    .map(({ value: bytes, ...record }) => ({
+      ...record,
+      envelope: JSON.stringify(decodeEnvelope(bytes)),
+    }))
 
 test("a consumer gets the same envelope from the client's own bytes as from events that were written again", () => {
   let own = 0

@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Broker } from '@tributary/broker/broker'
 import { openKafkaBroker } from '@tributary/broker/kafka'
+import { valueBytes } from '@tributary/broker/packed-value'
 import { limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { eventWriter } from '@tributary/event-writer/event-writer'
@@ -67,7 +68,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
     const measured: Broker = {
       ...broker,
       publish(records) {
-        largest_bytes = Math.max(largest_bytes, ...records.map(({ value }) => value.length))
+        largest_bytes = Math.max(largest_bytes, ...records.map(({ value }) => valueBytes(value)))
         return broker.publish(records)
       },
     }

@@ -1,3 +1,4 @@
+import { unpackRecord } from '@tributary/broker/packed-value'
 import { limits } from '@tributary/contracts/limits'
 import type { AcceptedEvent } from '@tributary/domain/accept-event'
 import { sdkEvent } from '@tributary/testkit/builders'
@@ -22,7 +23,7 @@ test('records of a backend are those of an SDK with the same events', () => {
     .map((fields) => sdkEvent(fields) as AcceptedEvent)
   fc.assert(
     fc.property(fc.array(event, { maxLength: 12 }), fc.string(), (accepted, audit_key) => {
-      const expected = closeRecords(openRecords(facts, accepted, null, 12), audit_key)
+      const expected = closeRecords(openRecords(facts, accepted, null, 12), audit_key).map(unpackRecord)
       const made = serverRecords(facts, accepted, audit_key, 12)
       const texts = (records: typeof made) => records.map((record) => ({ ...record, value: record.value.toString() }))
       expect(texts(made)).toEqual(texts(expected))

@@ -1,0 +1,23 @@
+import type { AcceptedEvent } from '@tributary/domain/accept-event'
+
+/** The events in order as items of JSON arrays, each below the limit (one event always is, see `limits`). */
+export function joinBounded(events: readonly AcceptedEvent[], bytes_max: number): string[] {
+  const [first] = events
+  if (events.length === 1) return [JSON.stringify(first)]
+  const joined: string[] = []
+  let items = ''
+  let bytes = 0
+  for (const event of events) {
+    const text = JSON.stringify(event)
+    const size = Buffer.byteLength(text) + 1
+    if (items !== '' && bytes + size > bytes_max) {
+      joined.push(items)
+      items = ''
+      bytes = 0
+    }
+    items = items === '' ? text : `${items},${text}`
+    bytes += size
+  }
+  joined.push(items)
+  return joined
+}
