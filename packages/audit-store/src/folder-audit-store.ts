@@ -14,7 +14,7 @@ export interface FolderAuditStoreOptions {
 }
 
 /** Larger ones are written by themselves: a second copy in the journal would cost more than the syncs it spares. */
-const journaled_bytes_max = 64 * 1024
+const journaled_bytes_max = 16 * 1024
 
 /**
  * Write-once objects as files of a folder, for one process. An object is durable and whole under its name when `putOnce`
