@@ -60,7 +60,10 @@ if (major >= 24 && !watch) {
   await import(pathToFileURL(target).href)
 } else {
   const env = { ...process.env, PATH: join(root, 'node_modules', '.bin') + delimiter + process.env.PATH }
-  const child = spawn(node24, [...process.execArgv, ...(watch ? ['--watch'] : []), target, ...rest], { stdio: 'inherit', env })
+  const child = spawn(node24, [...process.execArgv, ...(watch ? ['--watch'] : []), target, ...rest], {
+    stdio: 'inherit',
+    env,
+  })
   // A terminal sends Ctrl-C to both; a supervisor sends its signal to this process only.
   process.on('SIGINT', () => {})
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

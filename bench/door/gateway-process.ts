@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { GatewayOrder, GatewayReport } from './gateway.ts'
 
-/** As `npm run service` starts it; a test holds them equal. */
+/** Of node, for every service; `npm run bench` has them and hands them on. A test holds all places equal. */
 export const serviceFlags = ['--max-semi-space-size=16']
 
 /** The gateway under test as a child process, driven step by step over IPC. */
 export async function startGateway(order: GatewayOrder, execArgv: string[]) {
   const child = fork(join(import.meta.dirname, 'gateway.ts'), [], {
-    execArgv: [...process.execArgv, ...serviceFlags, ...execArgv],
+    execArgv: [...process.execArgv, ...execArgv],
   })
   const ended = once(child, 'exit')
   const said = async (): Promise<GatewayReport> => {

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { settings } from '@tributary/service-kit/settings'
 import { describe, expect, it } from 'vitest'
+import { serviceFlags } from '../../bench/door/gateway-process.ts'
 import { clickhouse } from '../engines/clickhouse-http.ts'
 import { kafka } from '../engines/kafka.ts'
 import { postgres } from '../engines/postgres.ts'
 import { composeText, envExample, parseEnv, readCompose } from './compose-file.ts'
-import { serviceFlags } from '../../bench/door/gateway-process.ts'
 import { readDockerfile } from './image.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -53,11 +53,11 @@ it('guards each container of ours', () => {
 })
 
 it('starts node with the flags of npm start and npm run service, which the benchmarks measure', () => {
-  const { start, service } = JSON.parse(read('package.json')).scripts as Record<string, string>
+  const { start, service, bench } = JSON.parse(read('package.json')).scripts as Record<string, string>
   const [program, ...flags] = readDockerfile().entrypoint
   expect(program).toBe('node')
   expect(flags).toEqual(serviceFlags)
-  for (const script of [start, service]) expect(script).toMatch(`node ${flags.join(' ')} infra/bootstrap.mjs `)
+  for (const script of [start, service, bench]) expect(script).toMatch(`node ${flags.join(' ')} infra/bootstrap.mjs `)
 })
 
 it('bounds memory and logs of whatever goes on running', () => {
