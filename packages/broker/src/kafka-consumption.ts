@@ -28,6 +28,8 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   const lanes = new Map<number, { member: Membership; lane: Lane }>()
   let consumer: Consumer | null = null
   let membership: Membership | null = null
+  /** Kafka said that the group rebalances: until the join, which may take long, nothing should move. */
+  let joining = false
   let generations = 0
   /** The consumer that the last generation is of: its first one has no fetch under way from before. */
   let joined: Consumer | null = null
@@ -38,6 +40,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
 
   function begin(of: Consumer, generation: string, partitions: readonly number[]) {
     membership?.void()
+    joining = false
     first = joined !== of
     joined = of
     generations += 1
@@ -54,7 +57,11 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
       watchdog.alive()
       if (mine()) begin(made, payload.memberId, payload.memberAssignment[topic] ?? [])
     })
-    made.on(REBALANCING, () => mine() && membership?.end())
+    made.on(REBALANCING, () => {
+      if (!mine()) return
+      joining = true
+      membership?.end()
+    })
     // Handlers go on during a join. From its answer on, kafkajs would send what they commit as the new member, whose
     // commits Kafka takes for any partition.
     made.on(REQUEST, ({ payload }) => {
@@ -85,6 +92,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     rebuilding = (async () => {
       membership?.void()
       membership = null
+      joining = false
       for (let failures = 0; closing === null; failures += 1) {
         await discard(consumer)
         await waitDoubling(failures, kafkaTimeouts.rebuild_first_ms, kafkaTimeouts.rebuild_most_ms, closed.signal)
@@ -140,10 +148,13 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     }, ms).unref()
   }
 
-  /** Partitions that should move: the others wait for their handler, not for Kafka. */
+  /**
+   * Partitions that should move: the others wait for their handler, not for Kafka. A membership that has ended counts by
+   * what is committed, since it dropped what it had fetched: kafkajs may know nothing of the end, and not join again.
+   */
   async function standing(): Promise<Position[]> {
     const member = membership
-    if (member === null) return []
+    if (member === null || joining) return []
     const laneNow = (partition: number) => {
       const known = lanes.get(partition)
       return known?.member === member ? known.lane : null
@@ -151,7 +162,8 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     const partitions = [...member.partitions].filter((partition) => !laneNow(partition)?.isBusy())
     return Promise.all(
       partitions.map(async (partition) => {
-        const next_offset = laneNow(partition)?.next() ?? (await member.committed(partition))?.offset ?? 0
+        const fetched = member.signal.aborted ? null : laneNow(partition)?.next()
+        const next_offset = fetched ?? (await member.committed(partition))?.offset ?? 0
         return { partition, generation: member.generation, next_offset }
       }),
     )

@@ -30,8 +30,8 @@ export interface Lane {
 
 /**
  * Lets kafkajs fetch on while the handler works: kafkajs itself asks again only when all partitions of its last answer
- * are done, so the last one of a round would work alone. What came meanwhile makes one chunk. Above `bytes_max` the partition is paused, so that memory stays bounded. What waits when the signal fires is
- * dropped; nothing of it was begun.
+ * are done, so the last one of a round would work alone. What came meanwhile makes one chunk. Above `bytes_max` the
+ * partition is paused, so that memory stays bounded. What waits when the signal fires is dropped; nothing of it was begun.
  */
 export function createLane({ bytes_max, signal, former, first, deliver, onRefused }: LaneOptions): Lane {
   const waiting: LogRecord[] = []

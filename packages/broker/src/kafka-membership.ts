@@ -21,14 +21,11 @@ export interface Membership {
   void(): void
 }
 
-/** Error types that say: the partition belongs, or may soon belong, to someone else. */
-const lostTypes = new Set([
-  'REBALANCE_IN_PROGRESS',
-  'ILLEGAL_GENERATION',
-  'UNKNOWN_MEMBER_ID',
-  'FENCED_INSTANCE_ID',
-  'NOT_COORDINATOR_FOR_GROUP',
-])
+/**
+ * Error types that say: the partition belongs, or may soon belong, to someone else. Not `NOT_COORDINATOR_FOR_GROUP`: a
+ * coordinator that moves or comes back keeps its groups, and nothing was committed; kafkajs joins again if need be.
+ */
+const lostTypes = new Set(['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID'])
 const isLost = (error: unknown): boolean => lostTypes.has((error as { type?: string } | null)?.type ?? '')
 
 export function createMembership(
