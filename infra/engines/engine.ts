@@ -17,8 +17,8 @@ export interface OwnEngine extends RunningEngine {
   kill(): Promise<void>
   /** Starts it again after `kill`, on the same data and address. */
   restart(): Promise<void>
-  /** SIGSTOP: the process is there and answers nothing. */
-  pause(): void
+  /** SIGSTOP; resolves once no thread of it runs: the process is there and answers nothing. */
+  pause(): Promise<void>
   /** SIGCONT. */
   resume(): void
 }

@@ -92,6 +92,10 @@ async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
     command: 'java',
     args: ['-Xmx512m', '-cp', jars, 'kafka.Kafka', file],
     url: `127.0.0.1:${port}`,
-    probe: () => probePort(port),
+    async probe() {
+      // Kafka opens them one after the other.
+      const others = Object.values(extras.listeners).map((address) => Number(address.split(':').at(-1)))
+      await Promise.all([port, ...others].map(probePort))
+    },
   }
 }

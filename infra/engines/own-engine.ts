@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,8 +53,11 @@ export async function startOwnEngine(recipe: Recipe): Promise<OwnEngine> {
       restart: async () => {
         current = await start(recipe.name, launch, dir)
       },
-      pause: () => signal(current.pid, 'SIGSTOP'),
-      resume: () => signal(current.pid, 'SIGCONT'),
+      async pause() {
+        const stopped = signal(current.pid, 'SIGSTOP')
+        while (stopped.some(isRunning)) await pause(1)
+      },
+      resume: () => void signal(current.pid, 'SIGCONT'),
     }
   } catch (error) {
     await rm(dir, { recursive: true, force: true })
@@ -67,15 +70,28 @@ interface Started {
   pid: number
 }
 
-/** PostgreSQL answers from children, each in a process group of its own; the others have none. */
-function signal(pid: number, name: NodeJS.Signals): void {
+/** PostgreSQL answers from children, each in a process group of its own; the others have none. Gives all of them. */
+function signal(pid: number, name: NodeJS.Signals): number[] {
   process.kill(pid, name) // first: a stopped parent makes no further children
-  for (const child of childrenOf(pid)) {
+  const children = childrenOf(pid)
+  for (const child of children) {
     try {
       process.kill(child, name)
     } catch {
       // It has ended by itself.
     }
+  }
+  return [pid, ...children]
+}
+
+/** A thread goes on until the kernel has reached it, for milliseconds on a busy machine: long enough for an answer. */
+function isRunning(pid: number): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    return threads.some((thread) => !/\) [TtZX] /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')))
+  } catch {
+    return false // It has ended by itself.
   }
 }
 

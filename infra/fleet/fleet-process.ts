@@ -25,9 +25,7 @@ export interface FleetProcess {
   stop(): Promise<number | null>
   /** Starts it again on the same address, resolves when it is ready; `env` holds from now on. */
   restart(env?: Record<string, string>): Promise<void>
-  /** SIGSTOP: the process is there and answers nothing. */
-  pause(): void
-  /** SIGCONT. */
+  /** SIGCONT: the other half of a SIGSTOP that the process gave itself. */
   resume(): void
 }
 
@@ -100,7 +98,6 @@ export async function startFleetProcess(options: FleetProcessOptions): Promise<F
       current = launch()
       await untilReady(current)
     },
-    pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
   }
   await untilReady(current)

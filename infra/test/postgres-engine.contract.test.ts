@@ -11,7 +11,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
     await pool.query('CREATE TABLE kept (a int)')
     await pool.query('INSERT INTO kept VALUES (1)')
 
-    postgres.pause()
+    await postgres.pause()
     await expect(pool.query('SELECT a FROM kept')).rejects.toThrow() // a connection that was open before
     await expect(pool.query('SELECT a FROM kept')).rejects.toThrow()
     postgres.resume()

@@ -137,7 +137,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
 
   it('doctor names servers that hang, in seconds', async () => {
     const all = Object.values(engines)
-    for (const engine of all) engine.pause()
+    await Promise.all(all.map((engine) => engine.pause()))
     try {
       const { code, stdout } = await tributary('doctor --json', settings)
       expect(code).toBe(1)

@@ -82,7 +82,7 @@ await describeWithOwnEngine('s3', (s3) => {
   it('rejects in seconds while S3 is silent, never says that it stored what it did not, and goes on alone', async () => {
     const bucket = await makeBucket(s3.url)
     const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket })
-    s3.pause()
+    await s3.pause()
     const started = performance.now()
     await expect(store.putOnce('silent', Buffer.from('a'))).rejects.toThrow()
     expect(performance.now() - started).toBeLessThan(12_000)

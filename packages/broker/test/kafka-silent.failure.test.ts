@@ -10,7 +10,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
     const publish = () => broker.publish([{ topic, partition: 0, key: null, value: Buffer.alloc(100 * 1024) }])
     await publish()
 
-    kafka.pause()
+    await kafka.pause()
     const started = performance.now()
     const answers = Array.from({ length: 100 }, async () => {
       const code = await publish().then(

@@ -28,7 +28,7 @@ await describeWithOwnEngine('clickhouse', (engine) => {
 
   it('cuts off every call to an engine that hangs at its deadline', async () => {
     const clickhouse = await openClickhouseServer(testServer(engine.url, { query_timeout_ms: 500 }))
-    engine.pause()
+    await engine.pause()
     try {
       const calls = [
         clickhouse.query('SELECT 1'),

@@ -26,7 +26,7 @@ await describeWithOwnEngine('redis', (redis) => {
       return performance.now() - started
     }
     expect(await add()).toEqual({ added: true, total: 1 })
-    redis.pause()
+    await redis.pause()
     expect(await refusedIn_ms()).toBeLessThan(2500)
     redis.resume()
     await vi.waitFor(() => keyValue.checkHealth(), { timeout: 20_000 })
@@ -44,7 +44,7 @@ await describeWithOwnEngine('redis', (redis) => {
   it('opens while Redis is away or silent, and counts when it is there', async () => {
     for (const [takeAway, bringBack] of [
       [() => redis.kill(), () => redis.restart()],
-      [async () => redis.pause(), async () => redis.resume()],
+      [() => redis.pause(), async () => redis.resume()],
     ] as const) {
       await takeAway()
       const keyValue = await openRedisKeyValue({ url: redis.url, logger })

@@ -44,7 +44,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
     expect(await answers()).toEqual([unavailable, unavailable])
     await postgres.restart()
     await untilWorking()
-    postgres.pause()
+    await postgres.pause()
     try {
       expect(await answers()).toEqual([unavailable, unavailable])
     } finally {

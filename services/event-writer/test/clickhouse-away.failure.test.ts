@@ -128,7 +128,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
       proxy.mode = 'pass'
       await untilWritten(broker, topic)
     }
-    engine.pause()
+    await engine.pause()
     await publish(10)
     await moreFailures(partitions)
     engine.resume()

@@ -105,10 +105,10 @@ await describeWithOwnEngine('kafka', (kafka) => {
     await publish()
     let silent = false
     const silenced = Promise.withResolvers<void>()
-    const crash = (done: number) => {
+    const crash = async (done: number) => {
       if (done !== 5 || silent) return
       silent = true
-      kafka.pause()
+      await kafka.pause()
       silenced.resolve()
     }
     const writer = await startWriter({ broker, clickhouse, topic, crash, fetch: { bytes_max: 4096 } })

@@ -105,7 +105,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
     const known = await makeTenant()
     const stranger = await makeTenant()
     expect(await answers(known)).toEqual(three(taken))
-    postgres.pause()
+    await postgres.pause()
     try {
       passed_ms = limits.credentials_fresh_ms
       const started = performance.now()

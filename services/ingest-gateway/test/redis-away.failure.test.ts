@@ -65,7 +65,7 @@ await describeWithOwnEngine('redis', (redis) => {
   it('lets one request a second wait for a Redis that hangs, and none of the others', async () => {
     const { gateway, until, untilCounted } = await open()
     await untilCounted()
-    redis.pause()
+    await redis.pause()
     try {
       const started = performance.now()
       for (let n = 0; n < 100; n += 1) expect((await gateway.everyRoute()).map(gist)).toEqual([taken, taken, taken])

@@ -59,7 +59,7 @@ await describeWithOwnEngine('s3', (s3) => {
     await expectRefusals()
     proxy.mode = 'pass'
     await untilTaken()
-    s3.pause()
+    await s3.pause()
     const started = performance.now()
     try {
       await expectRefusals()

@@ -14,7 +14,7 @@ await describeWithFleet({ gateways: 1 }, (fleet) => {
     const request = () => sdkRequest(tenant!, makeDevice().nextBatch(10))
     await post(gateway.url, request())
     const idle = await connectionsOf(gateway.url)
-    fleet.engine('s3').pause()
+    await fleet.engine('s3').pause()
     const inFlight = Array.from({ length: 20 }, () => post(gateway.url, request()))
     await vi.waitFor(async () => expect(await connectionsOf(gateway.url)).toBeGreaterThanOrEqual(idle + 19), patience)
 

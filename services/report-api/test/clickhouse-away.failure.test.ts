@@ -74,7 +74,7 @@ await describeWithOwnEngine('clickhouse', (engine) => {
     proxy.mode = 'pass'
     await until(works, 'ok')
 
-    engine.pause()
+    await engine.pause()
     try {
       const answers = await Promise.all(Array.from({ length: 20 }, report))
       expect(answers).toEqual(answers.map(() => away))
