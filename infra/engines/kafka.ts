@@ -54,7 +54,7 @@ export const kafka: Recipe = {
     url: (host, port) => `${host}:${port}`,
   },
   install: () => installJars('kafka', pom),
-  launch: (dir) => launch(dir, { listeners: {}, properties: {}, format: [] }),
+  launch: (dir) => kafkaWith({}).launch(dir),
 }
 
 /** What a node has besides its plain listener. */
@@ -64,19 +64,27 @@ interface KafkaExtras {
   properties: Record<string, string>
   /** Further arguments of `StorageTool format`. */
   format: string[]
+  /** Its place in a cluster; alone without one. Node 1 is the controller. */
+  node?: { id: number; controller_port: number }
 }
 
 /** Kafka with listeners for clients that have to prove who they are; its `url` is the plain listener. */
-export const kafkaWith = (extras: KafkaExtras): Recipe => ({ ...kafka, launch: (dir) => launch(dir, extras) })
+export const kafkaWith = (extras: Partial<KafkaExtras>): Recipe => ({
+  ...kafka,
+  launch: (dir) => launch(dir, { listeners: {}, properties: {}, format: [], ...extras }),
+})
 
 async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
-  const [port = 0, controller = 0] = await freePorts(2)
-  const plain = settings(port, controller)
+  const [port = 0, free = 0] = await freePorts(2)
+  const { id, controller_port } = extras.node ?? { id: 1, controller_port: free }
+  const roles = id === 1 ? 'broker,controller' : 'broker'
+  const plain = { ...settings(port, controller_port), 'node.id': String(id), 'process.roles': roles }
+  const controller = id === 1 ? `,CONTROLLER://127.0.0.1:${controller_port}` : ''
   const more = Object.entries(extras.listeners).map(([protocol, address]) => `,${protocol}://${address}`)
   const protocols = Object.keys(extras.listeners).map((protocol) => `,${protocol}:${protocol}`)
   const properties = {
     ...plain,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}${more.join('')}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port}${controller}${more.join('')}`,
     'advertised.listeners': plain['advertised.listeners'] + more.join(''),
     'listener.security.protocol.map': plain['listener.security.protocol.map'] + protocols.join(''),
     'log.dirs': join(dir, 'data'),

@@ -4,6 +4,7 @@ import type { ConsumeOptions, Consumption } from './broker.ts'
 import { kafkaRetry, kafkaTimeouts, within } from './kafka-client.ts'
 import { createLane, type Lane } from './kafka-lane.ts'
 import { createMembership, type Membership, makeChunk } from './kafka-membership.ts'
+import { fetchRanges } from './kafka-offsets.ts'
 import { createWatchdog, type Position } from './kafka-watchdog.ts'
 
 export interface KafkaConsumptionDeps {
@@ -183,10 +184,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   const watchdog = createWatchdog({
     watch_ms: deps.watch_ms ?? kafkaTimeouts.watch_ms,
     standing,
-    ranges: async () =>
-      (await admin.fetchTopicOffsets(topic)).map(({ partition, low, high }) => {
-        return { partition, earliest: Number(low), end: Number(high) }
-      }),
+    ranges: () => fetchRanges(admin, topic),
     onStall: (reason) => rebuild(reason),
   })
   // A coordinator that is still loading, or away for a moment, is no reason to refuse the start of a service.

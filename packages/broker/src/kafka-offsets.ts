@@ -19,7 +19,19 @@ export async function fetchCommitted(
   )
 }
 
-/** kafkajs does not ask again when the coordinator of a group has just moved or is still loading, as it is for a first group. */
+/** Of each partition of a topic: the first offset that the log still has, and the one behind its last record. */
+export async function fetchRanges(
+  admin: Admin,
+  topic: string,
+): Promise<{ partition: number; earliest: number; end: number }[]> {
+  const ranges = await whileRetriable(() => admin.fetchTopicOffsets(topic))
+  return ranges.map(({ partition, low, high }) => ({ partition, earliest: Number(low), end: Number(high) }))
+}
+
+/**
+ * kafkajs does not ask again when the coordinator of a group or the leader of a partition has just moved, nor when one is
+ * still loading, as they are for a first group and a new topic.
+ */
 async function whileRetriable<T>(ask: () => Promise<T>): Promise<T> {
   for (const deadline = performance.now() + kafkaTimeouts.coordinator_ms_max; ; await pause(100)) {
     try {
@@ -40,13 +52,11 @@ export async function fetchGroupOffsets(
   topic: string,
   now_ms: number,
 ): Promise<PartitionOffsets[]> {
-  const [committed, ends] = await Promise.all([fetchCommitted(admin, group, topic), admin.fetchTopicOffsets(topic)])
-  const offsets = ends
-    .map(({ partition, low, high }) => ({
-      partition,
-      committed: committed.get(partition)?.offset ?? null,
-      earliest: Number(low),
-      end: Number(high),
+  const [committed, ranges] = await Promise.all([fetchCommitted(admin, group, topic), fetchRanges(admin, topic)])
+  const offsets = ranges
+    .map((range) => ({
+      ...range,
+      committed: committed.get(range.partition)?.offset ?? null,
       oldest_unread_ms: null as number | null,
     }))
     .sort((a, b) => a.partition - b.partition)
@@ -57,7 +67,7 @@ export async function fetchGroupOffsets(
 
 /** First offset at or after a time, by partition; the end of the partition when there is none. */
 async function offsetsAt(admin: Admin, topic: string, ms: number): Promise<Map<number, number>> {
-  const found = await admin.fetchTopicOffsetsByTimestamp(topic, ms)
+  const found = await whileRetriable(() => admin.fetchTopicOffsetsByTimestamp(topic, ms))
   return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]))
 }
 
