@@ -78,12 +78,14 @@ async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
   const [port = 0, free = 0] = await freePorts(2)
   const { id, controller_port } = extras.node ?? { id: 1, controller_port: free }
   const roles = id === 1 ? 'broker,controller' : 'broker'
-  const plain = { ...settings(port, controller_port), 'node.id': String(id), 'process.roles': roles }
+  const plain = settings(port, controller_port)
   const controller = id === 1 ? `,CONTROLLER://127.0.0.1:${controller_port}` : ''
   const more = Object.entries(extras.listeners).map(([protocol, address]) => `,${protocol}://${address}`)
   const protocols = Object.keys(extras.listeners).map((protocol) => `,${protocol}:${protocol}`)
   const properties = {
     ...plain,
+    'node.id': String(id),
+    'process.roles': roles,
     listeners: `PLAINTEXT://127.0.0.1:${port}${controller}${more.join('')}`,
     'advertised.listeners': plain['advertised.listeners'] + more.join(''),
     'listener.security.protocol.map': plain['listener.security.protocol.map'] + protocols.join(''),
