@@ -62,7 +62,7 @@ export async function measureWriter(broker: Broker, clickhouse: Clickhouse, expe
   const consumer = eventWriter({ clickhouse: counting, registry, logger })
   const watch = startCpuWatch()
   const fetch = { wait_ms_max: 50 }
-  const running = await runConsumer({ broker, consumer, generation: '1', logger, registry, now: Date.now, fetch })
+  const running = await runConsumer({ broker, consumer, logger, registry, now: Date.now, fetch })
   const over = new AbortController()
   await Promise.race([done.promise, allCommitted(broker, consumer.name, over.signal)])
   const spent = watch()
@@ -86,7 +86,7 @@ export async function measureEngine(
     const envelope = envelopeOf(load, n)
     const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
     // The lines of a record stand in the same bytes.
-    records.push(decode(Buffer.from(JSON.stringify(envelope)), record)[0]!.bytes)
+    records.push(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`)[0]!.bytes)
     if (records.length * events_per_envelope < block_rows) continue
     blocks.push(Buffer.concat(records))
     records = []

@@ -99,7 +99,6 @@ async function consume({ timeout_ms = 60_000, crash = (_step: number) => {} } = 
       above: { USD: 100, EUR: 8.2 },
       timeout_ms,
     }),
-    generation: '1',
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     now: Date.now,

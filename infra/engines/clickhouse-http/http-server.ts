@@ -33,10 +33,29 @@ async function answer(engine: Engine, request: IncomingMessage, response: Server
   response.setHeader('X-ClickHouse-Query-Id', query_id)
   response.setHeader('X-ClickHouse-Server-Display-Name', 'tributary-test-engine')
   response.setHeader('X-ClickHouse-Timezone', 'UTC')
-  const done = await engine.run(statement)
+  const done = await runNamed(engine, query_id, statement)
   response.setHeader('X-ClickHouse-Summary', summary(done))
   response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
   response.end(done.body)
+}
+
+/** Names of the statements at work: chdb's own `system.processes` does not know what HTTP named them. */
+const running = new Set<string>()
+
+async function runNamed(engine: Engine, query_id: string, statement: Statement): Promise<Answer> {
+  if (running.has(query_id)) {
+    throw new Error(
+      `Code: 216. DB::Exception: Query with id = ${query_id} is already running. (QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING)`,
+    )
+  }
+  const names = [...running].map((name) => `'${name.replaceAll(/[\\']/g, '\\$&')}'`)
+  const processes = `(SELECT arrayJoin(CAST([${names}], 'Array(String)')) AS query_id)`
+  running.add(query_id)
+  try {
+    return await engine.run({ ...statement, sql: statement.sql.replaceAll('system.processes', () => processes) })
+  } finally {
+    running.delete(query_id)
+  }
 }
 
 /** What a URL says besides settings; the rest of the list is of the HTTP layer, which has no say here. */

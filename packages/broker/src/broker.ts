@@ -48,6 +48,8 @@ export interface Chunk {
   committed(): Promise<Committed | null>
   /** Durable when resolved. Rejects with `FencedError` when the partition belongs to someone else by now. */
   commit(offset: number, metadata?: string): Promise<void>
+  /** Reading goes on from `offset` after this chunk is rejected. Rejects with `FencedError` as `commit` does. */
+  rewind(offset: number): Promise<void>
   /** Says "still alive" during long work. */
   heartbeat(): Promise<void>
 }
@@ -120,6 +122,8 @@ export interface Broker {
   /** Partition count of an existing topic; rejects when the topic is unknown. */
   partitionCount(topic: string): Promise<number>
   groupOffsets(group: string, topic: string): Promise<PartitionOffsets[]>
+  /** Offset of the first record that the log took after a time (Unix epoch ms); the end when there is none. */
+  firstOffsetAfter(topic: string, partition: number, timestamp_ms: number): Promise<number>
   /** Rejects when the log can't be used. */
   checkHealth(): Promise<void>
   close(): Promise<void>

@@ -6,6 +6,8 @@ export interface InsertBlock {
   lines: Buffer | string
   /** Idempotency token: a second insert with it changes neither the table nor any view. */
   token: string
+  /** How often this block was tried, this time included: each try may take longer than the one before. */
+  tries?: number
 }
 
 /** A statement may be this long; adapters raise the engine's own limit (256 KiB) to it. */
@@ -16,6 +18,11 @@ export interface Clickhouse {
   /** Rows of a SELECT; `params` fill `{name:Type}` placeholders. 64-bit integers come as the SQL says (cast them). */
   query<Row>(sql: string, params?: Record<string, unknown>): Promise<Row[]>
   insert(block: InsertBlock): Promise<void>
+  /**
+   * Whether an insert is running whose token begins so. After an answer that got lost, an insert may still be at work in
+   * the engine: what it has not written yet is no reason to write it.
+   */
+  isInserting(token_prefix: string): Promise<boolean>
   /** DDL and other statements without rows. */
   command(sql: string): Promise<void>
   checkHealth(): Promise<void>

@@ -69,6 +69,8 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
         const settings = { ...insertSettings, insert_deduplication_token: token }
         await connection.chdb.rawInsert({ table, columns, settings, format: 'JSONCompactEachRow', values })
       }),
+    // An insert of this process ends before its promise does, and no other process has this engine.
+    isInserting: async () => false,
     command: (sql) =>
       writes.run(async ({ client }) => {
         await client.command({ query: sql })

@@ -24,6 +24,8 @@ export interface ServerOptions {
 
 /** Below the keep-alive timeout of a server (3 s in old versions), or a request may meet a connection being closed. */
 const idle_socket_ms = 2500
+/** Of an insert that was tried again and again: a busy server takes longer, and to give up early would never end. */
+const insert_ms_max = 600_000
 
 /**
  * ClickHouse over HTTP. Throws for wrong credentials or an unknown database; a server that is away is only logged, since
@@ -39,7 +41,8 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     database,
     http_agent: agent,
     max_open_connections: options.max_open_connections,
-    request_timeout: query_timeout_ms,
+    // Each call has a deadline of its own.
+    request_timeout: insert_ms_max,
     keep_alive: { enabled: true, idle_socket_ttl: idle_socket_ms },
     compression: { request: false, response: false },
     // Callers get the error and log it with what they know.
@@ -52,11 +55,13 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
   })
   let closed = false
 
-  /** Runs a call within `query_timeout_ms`. */
-  async function run<Result>(call: (abort_signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  async function run<Result>(
+    call: (abort_signal: AbortSignal) => Promise<Result>,
+    timeout_ms = query_timeout_ms,
+  ): Promise<Result> {
     if (closed) throw new Error('ClickHouse is closed')
     try {
-      return await call(AbortSignal.timeout(query_timeout_ms))
+      return await call(AbortSignal.timeout(timeout_ms))
     } catch (error) {
       throw closed ? new Error('ClickHouse is closed', { cause: error }) : toServerError(error)
     }
@@ -77,18 +82,32 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     })
   const clickhouse: Clickhouse = {
     query,
-    insert: ({ table, columns, lines, token }) =>
-      run(async (abort_signal) => {
-        const { body, headers } = await compressRows(lines)
-        const { stream } = await client.exec({
-          query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
-          values: Readable.from([body]),
-          abort_signal,
-          http_headers: headers,
-          clickhouse_settings: { ...insertTexts, insert_deduplication_token: token },
-        })
-        await buffer(stream)
-      }),
+    insert: ({ table, columns, lines, token, tries = 1 }) =>
+      run(
+        async (abort_signal) => {
+          const { body, headers } = await compressRows(lines)
+          const { stream } = await client.exec({
+            query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
+            values: Readable.from([body]),
+            // Names the insert for `isInserting`; the server refuses a second one of the same name while this one runs.
+            query_id: token,
+            abort_signal,
+            http_headers: headers,
+            clickhouse_settings: { ...insertTexts, insert_deduplication_token: token },
+          })
+          await buffer(stream)
+        },
+        Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1)),
+      ),
+    async isInserting(token_prefix) {
+      const running = await query(
+        'SELECT 1 FROM system.processes WHERE startsWith(query_id, {prefix:String}) LIMIT 1',
+        {
+          prefix: token_prefix,
+        },
+      )
+      return running.length > 0
+    },
     command: (sql) =>
       run(async (abort_signal) => {
         await client.command({ query: sql, abort_signal })

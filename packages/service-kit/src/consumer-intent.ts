@@ -6,67 +6,97 @@ export interface OffsetRange {
   to: number
 }
 
-/** Offset metadata that declares a batch: "whoever reads this finishes exactly the records up to `to`". */
-export const intentMetadata = (to: number): string => JSON.stringify({ to })
+/** What every commit says besides its offset, as JSON in the offset metadata (docs/adr/0100). */
+export interface CommitNote {
+  /** Identity of the log that the offset belongs to; a new one whenever log and offset do not fit together. */
+  log: string
+  /** Newest record time of this log that has been handled, Unix epoch ms; 0 before the first. */
+  at_ms: number
+  /** What the consumer asked to be kept, as it was when the offset was reached. */
+  state?: unknown
+  /** Declares a batch: whoever reads this finishes exactly the records from the offset up to here. */
+  to?: number
+}
 
-/** The batch that was declared and perhaps not finished; null when nothing is open. Text of others is no intent. */
-function openIntent(committed: Committed | null): OffsetRange | null {
-  if (committed === null || committed.metadata === '') return null
+const noteText = (note: CommitNote): string => JSON.stringify(note)
+
+/** The note of a commit; null for text of others, an older version or a moved offset, which all know no log. */
+function readNote({ metadata }: Committed): CommitNote | null {
   try {
-    const to: unknown = JSON.parse(committed.metadata)?.to
-    return Number.isSafeInteger(to) && (to as number) >= committed.offset
-      ? { from: committed.offset, to: to as number }
-      : null
+    const { log, at_ms, state, to } = JSON.parse(metadata)
+    if (typeof log !== 'string' || !Number.isSafeInteger(at_ms)) return null
+    return { log, at_ms, ...(state !== undefined && { state }), ...(Number.isSafeInteger(to) && { to }) }
   } catch {
     return null
   }
 }
 
-/** What is to be handled as a whole, and whether it had been declared before. */
-export interface Take extends OffsetRange {
-  records: LogRecord[]
+/** What is to be handled as a whole. */
+export interface Take<T> extends OffsetRange {
+  records: T[]
+  /** It had been declared before. */
   reprocessed: boolean
-  /** The log no longer has the first records of this range. */
-  lost_from: number | null
 }
 
 /** Where one generation of one partition stands; void when the generation changes. */
 export interface Progress {
   generation: string
-  /** Records below have been handled, or are gathered. */
+  /** Offset of the first record that has been neither handled nor gathered; -1: wherever the log begins. */
   next: number
+  log: string
+  /** The committed offset came with a note that names the log. */
+  noted: boolean
+  at_ms: number
+  state: unknown
   intent: OffsetRange | null
   /** Records of the intent, until its last one is there. */
   gathered: LogRecord[]
 }
 
-export function startProgress(generation: string, committed: Committed | null): Progress {
-  return { generation, next: committed?.offset ?? -1, intent: openIntent(committed), gathered: [] }
+/** Takes over what is committed; without a note the log gets the identity `minted`. */
+export function startProgress(generation: string, committed: Committed | null, minted: string): Progress {
+  const next = committed?.offset ?? -1
+  const note = committed === null ? null : readNote(committed)
+  const { log, at_ms, state, to } = note ?? { log: minted, at_ms: 0, state: undefined, to: undefined }
+  const intent = to !== undefined && to >= next ? { from: next, to } : null
+  return { generation, next, log, noted: note !== null, at_ms, state, intent, gathered: [] }
+}
+
+/** From here on the partition counts as another log: positions and tokens of before mean other records. */
+export function startLog(progress: Progress, minted: string, next: number): void {
+  Object.assign(progress, { log: minted, noted: true, at_ms: 0, state: undefined, next, intent: null, gathered: [] })
 }
 
 /**
- * The batches that a chunk completes: none while an intent lacks records, else the intent's own range and then what
- * lies behind it. Records that are delivered once more are left out. The caller moves on with `finish`.
+ * The records of a chunk that are still to be handled, those that were gathered for an open intent first; none while
+ * the intent lacks records. Records that are delivered once more are left out.
  */
-export function cutChunk(progress: Progress, chunk: readonly LogRecord[]): Take[] {
+export function takeFresh(progress: Progress, chunk: readonly LogRecord[]): LogRecord[] {
   const fresh = chunk.filter((record) => record.offset >= progress.next)
   const last = fresh.at(-1)
   if (last === undefined) return []
-  const { intent } = progress
-  if (intent === null) return [takeOf({ from: fresh[0]!.offset, to: last.offset }, fresh, false, progress.next)]
-  if (last.offset < intent.to) {
-    progress.gathered.push(...fresh)
-    progress.next = last.offset + 1
-    return []
-  }
-  const inside = fresh.filter((record) => record.offset <= intent.to)
-  const behind = fresh.filter((record) => record.offset > intent.to)
-  const takes = [takeOf(intent, [...progress.gathered, ...inside], true, intent.from)]
-  if (behind.length > 0) {
-    takes.push(takeOf({ from: behind[0]!.offset, to: last.offset }, behind, false, intent.to + 1))
-  }
-  return takes
+  const records = [...progress.gathered, ...fresh]
+  if (progress.intent === null || last.offset >= progress.intent.to) return records
+  progress.gathered = records
+  progress.next = last.offset + 1
+  return []
 }
+
+/**
+ * True when the log holds other records at offsets that were handled: its end lies before them, or a record there is
+ * younger than everything that was handled.
+ */
+export const wasReplaced = ({ next, at_ms }: Progress, chunk: { records: readonly LogRecord[]; end_offset: number }) =>
+  chunk.end_offset < next ||
+  (at_ms > 0 && chunk.records.some(({ offset, timestamp_ms }) => offset < next && timestamp_ms > at_ms))
+
+/** Text of the commit that declares a batch. */
+export const intentNote = ({ log, at_ms, state }: Progress, to: number): string =>
+  noteText({ log, at_ms, ...(state !== undefined && { state }), to })
+
+/** Text of the commit that ends a batch; `finish` takes the same over. */
+export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state: unknown }): string =>
+  noteText({ log, at_ms: Math.max(at_ms, done.at_ms), ...(done.state !== undefined && { state: done.state }) })
 
 /**
  * Remembers a batch before it is begun: if it is broken off, the records that come again may be cut otherwise, and
@@ -77,13 +107,10 @@ export function declare(progress: Progress, { from, to }: OffsetRange): void {
 }
 
 /** Remembers that a batch is done and committed. */
-export function finish(progress: Progress, take: OffsetRange): void {
-  progress.next = take.to + 1
+export function finish(progress: Progress, { to }: OffsetRange, done: { at_ms: number; state: unknown }): void {
+  progress.next = to + 1
+  progress.at_ms = Math.max(progress.at_ms, done.at_ms)
+  progress.state = done.state
   progress.intent = null
   progress.gathered = []
-}
-
-function takeOf(range: OffsetRange, records: LogRecord[], reprocessed: boolean, expected: number): Take {
-  const first = records[0]?.offset ?? range.to + 1
-  return { ...range, records, reprocessed, lost_from: expected >= 0 && first > expected ? expected : null }
 }

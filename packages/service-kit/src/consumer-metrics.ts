@@ -16,6 +16,11 @@ export function consumerMetrics(registry: Registry) {
     dead: counter('tributary_consumer_dead_total', 'Records put into the dead-letter topic.', ['reason']),
     reprocessed: counter('tributary_consumer_reprocessed_total', 'Records handled again after a crash or rebalance.'),
     lost: counter('tributary_consumer_lost_total', 'Offsets that the log no longer had when they were to be read.'),
+    misfits: counter(
+      'tributary_consumer_misfits_total',
+      'Partitions whose log, committed offset and tables did not fit together.',
+      ['reason'],
+    ),
     failures: counter('tributary_consumer_failures_total', 'Tries that failed and were repeated.', ['step']),
     lag: gauge('tributary_consumer_lag_records', 'Offsets behind the last committed batch.'),
     age: gauge('tributary_consumer_oldest_unwritten_seconds', 'Age of the oldest record in work; 0 when idle.'),

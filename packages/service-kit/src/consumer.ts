@@ -11,12 +11,30 @@ export interface DecodedRecord<T> {
 export interface Batch<T> {
   topic: string
   partition: number
+  /**
+   * Topic and identity of the log, for positions in tables: `<topic>@<log>`. A log that was made anew, restored or read
+   * from another place than it was committed at has another identity, so equal positions always mean equal records.
+   */
+  source: string
   /** First and last offset, both inclusive. */
   from: number
   to: number
-  /** `<consumer>/<generation>/<topic>/<partition>/<from>-<to>`: same token, same records. */
+  /** `<consumer>/<log>/<topic>/<partition>/<from>-<to>`: same token, same records. */
   token: string
   records: readonly DecodedRecord<T>[]
+  /** An earlier try, of this process or another, may have left some of its effects. */
+  repeated: boolean
+  /** How often this process has called `handle` with this batch, this time included. */
+  tries: number
+  /** What `keep` was given by the batch before this one; every try of a batch gets the same. */
+  state: unknown
+  /** Has a small value (JSON, at most 2 KB) committed together with the end of this batch. */
+  keep(state: unknown): void
+  /**
+   * Declares the batch once more, and rejects when the partition was lost. To be called right before each effect that
+   * the next owner could not tell from its own: a process that slept must not go on with what it had in hand.
+   */
+  fence(): Promise<void>
   /** Puts a record into the dead-letter topic once this batch is done; `reason` is a short constant. */
   dead(record: LogRecord, reason: string): void
   /** Counts records or events that were left out on purpose (`duplicate`, ...). */
@@ -25,19 +43,51 @@ export interface Batch<T> {
   signal: AbortSignal
 }
 
+/** Bounds a batch by what it makes, before it is declared. */
+export interface BatchBounds<T> {
+  rows_max: number
+  bytes_max: number
+  /** What a record makes. A record alone is taken whatever it makes. */
+  measure(value: T): { rows: number; bytes: number }
+}
+
+/** Where a partition stands when it is taken over. */
+export interface TakenOver {
+  source: string
+  partition: number
+  /** As the last batch kept it. */
+  state: unknown
+  /** A batch was declared and perhaps not finished. */
+  open: boolean
+}
+
+/** Why what a consumer wrote and what its group committed do not belong together. */
+export interface Misfit {
+  /** For the log line and the metric; a short constant. */
+  reason: string
+  /** What was committed is missing: the log is read again from its earliest record. Else reading goes on. */
+  reread: boolean
+}
+
 /** A consumer is a value: the kit owns intent, offsets, retries, dead letters, lag, metrics and stop. */
 export interface ConsumerDefinition<T> {
   /** Also the consumer group. */
   name: string
   topic: Topic
+  bounds?: BatchBounds<T>
   /**
    * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest
    * goes on. Whatever can be worked out from the record alone belongs here: it is done once, whatever `handle` meets,
-   * and only its result stays in memory.
+   * and only its result stays in memory. `source` as in `Batch`.
    */
-  decode(value: Buffer, record: LogRecord): T
+  decode(value: Buffer, record: LogRecord, source: string): T
   /** May be called again with the same batch. Rejecting means "not now": the kit tries again for ever, with pauses. */
   handle(batch: Batch<T>): Promise<void>
+  /**
+   * Asked whenever a partition is taken over: null when what was written fits what was committed. A misfit makes the kit
+   * go on under a new identity of the log, so that nothing of before is taken for the work of a new batch.
+   */
+  findMisfit?(at: TakenOver): Promise<Misfit | null>
 }
 
 export const defineConsumer = <T>(definition: ConsumerDefinition<T>): ConsumerDefinition<T> => definition

@@ -1,12 +1,20 @@
-import { type Broker, type Chunk, FencedError } from '@tributary/broker/broker'
+import { type Broker, type Chunk, FencedError, type LogRecord } from '@tributary/broker/broker'
 import { deadLetterTopic } from '@tributary/contracts/topics'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { ConsumerDefinition } from './consumer.ts'
-import { type BatchContext, type CrashStep, handleBatch } from './consumer-batch.ts'
-import { cutChunk, declare, finish, type Progress, startProgress, type Take } from './consumer-intent.ts'
+import {
+  type BatchContext,
+  type CrashStep,
+  type Decoded,
+  decodeBatch,
+  handleBatch,
+  sourceOf,
+} from './consumer-batch.ts'
+import { declare, type Progress, type Take, takeFresh, wasReplaced } from './consumer-intent.ts'
 import { consumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, StoppedError } from './consumer-retry.ts'
+import { beginLog, takeOverPartition } from './consumer-take-over.ts'
 import { takeTurns } from './consumer-turns.ts'
 
 /** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
@@ -21,18 +29,23 @@ export interface FetchSizes {
  * 16 MiB (30 000 events) against 8 halves the merges of a backlog, 1 to 4 us of CPU an event; 24 saves nothing more.
  */
 const fetchDefault: FetchSizes = { bytes_min: 1024 * 1024, bytes_max: 16 * 1024 * 1024, wait_ms_max: 500 }
+/**
+ * Batches of a process that are decoded at the same time, each as large as the consumer's bounds: what a record makes
+ * can be thirty times its own bytes. Two are being inserted, one is looked up, one is decoded.
+ */
+const batches_at_once = 4
 const pausesDefault: RetryPauses = { first_ms: 100, most_ms: 30_000 }
 const heartbeat_ms = 1000
 
 export interface RunConsumerOptions<T> {
   broker: Broker
   consumer: ConsumerDefinition<T>
-  /** First part of every batch token. The same for the life of the tables; a replay into emptied ones needs a new one. */
-  generation: string
   logger: Logger
   registry: Registry
   now(): number
   fetch?: Partial<FetchSizes>
+  /** Reads the whole log again, from its earliest record: what was written before is found there and changes nothing. */
+  reread?: boolean
   /** Pauses between tries while a dependency is away. */
   pauses?: RetryPauses
   /** For tests: called after each numbered step; throwing is the crash. */
@@ -42,6 +55,11 @@ export interface RunConsumerOptions<T> {
 export interface RunningConsumer {
   /** Lets a try in hand end, starts no other, leaves the group. What is left undone is done after the next start. */
   close(): Promise<void>
+}
+
+/** The chunk in hand is not to be handled: reading goes on at another place. */
+class RewoundError extends Error {
+  override name = 'RewoundError'
 }
 
 interface PartitionWork {
@@ -55,20 +73,20 @@ interface PartitionWork {
  */
 export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<RunningConsumer> {
   const { broker, consumer, registry, now } = options
-  await broker.partitionCount(consumer.topic.name)
+  const partitions = await broker.partitionCount(consumer.topic.name)
   await broker.partitionCount(deadLetterTopic(consumer.topic).name)
   const metrics = consumerMetrics(registry)
   const logger = options.logger.child({ consumer: consumer.name, topic: consumer.topic.name })
   const context: BatchContext<T> = {
     broker,
     consumer,
-    generation: options.generation,
     logger,
     metrics,
     pauses: options.pauses ?? pausesDefault,
-    decodeInTurn: takeTurns(1),
     crash: options.crash ?? (() => {}),
   }
+  /** Partitions that are still to be read again from their beginning. */
+  const reread = new Set(options.reread === true ? Array.from({ length: partitions }, (_, n) => n) : [])
   const progressOf = new Map<number, Progress>()
   const inWork = new Map<number, PartitionWork>()
 
@@ -85,18 +103,63 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     metrics.lag.set({ consumer: consumer.name, partition: chunk.partition }, Math.max(0, lag))
   }
 
+  const inTurn = takeTurns(batches_at_once)
+  // One partition decodes at a time: then the first is with its consumer while the others are still decoding.
+  const decodeInTurn = takeTurns(1)
+
+  /** The first batch of the records: what was declared, else as much as the consumer's bounds allow. */
+  async function nextTake(progress: Progress, records: readonly LogRecord[]): Promise<Take<Decoded<T>>> {
+    const { intent } = progress
+    const source = sourceOf(consumer.topic.name, progress)
+    if (intent === null) {
+      const decoded = await decodeInTurn(() => decodeBatch(context, records, source))
+      const [first, last] = [decoded[0]!.record, decoded.at(-1)!.record]
+      return { from: first.offset, to: last.offset, records: decoded, reprocessed: false }
+    }
+    const declared = records.filter(({ offset }) => offset <= intent.to)
+    const decoded = await decodeInTurn(() => decodeBatch(context, declared, source, null))
+    return { ...intent, records: decoded, reprocessed: true }
+  }
+
+  async function handleNext(progress: Progress, chunk: Chunk, records: readonly LogRecord[]): Promise<number> {
+    if (chunk.signal.aborted) throw new StoppedError('stopped before the batch was begun')
+    const expected = progress.intent?.from ?? progress.next
+    const take = await nextTake(progress, records)
+    countLost(context, chunk.partition, expected, take.records[0]?.record.offset ?? take.to + 1)
+    declare(progress, take)
+    if (take.records.length === 0) {
+      Object.assign(progress, { next: take.to + 1, intent: null })
+      return 0
+    }
+    const end = metrics.batch.startTimer({ consumer: consumer.name })
+    await handleBatch(context, chunk, progress, take)
+    end()
+    return take.records.length
+  }
+
+  /** The progress of this generation; a new generation begins with what the group has committed. */
+  async function progressFor(chunk: Chunk): Promise<Progress> {
+    const { partition, generation } = chunk
+    const known = progressOf.get(partition)
+    if (known?.generation === generation) return known
+    const { progress, rewound } = await takeOverPartition(context, chunk, reread.has(partition))
+    reread.delete(partition)
+    progressOf.set(partition, progress)
+    if (rewound) throw new RewoundError(`${chunk.topic}/${partition} is read again`)
+    return progress
+  }
+
   const onChunk = async (chunk: Chunk) => {
     const { partition } = chunk
-    const progress = await progressFor(progressOf, chunk)
-    const takes = cutChunk(progress, chunk.records)
+    const progress = await progressFor(chunk)
+    if (wasReplaced(progress, chunk)) beginLog(context, progress, chunk, 'log_replaced', chunk.records[0]!.offset)
+    let records: readonly LogRecord[] = takeFresh(progress, chunk.records)
     observeLag(progress, chunk)
     inWork.set(partition, { chunk, oldest_ms: oldestOf(progress, chunk) })
     try {
-      for (const take of takes) {
-        if (chunk.signal.aborted) throw new StoppedError('stopped before the batch was begun')
-        declare(progress, take)
-        await handleTake(context, chunk, take)
-        finish(progress, take)
+      while (records.length > 0) {
+        const handled = await inTurn(() => handleNext(progress, chunk, records))
+        records = records.slice(handled)
         observeLag(progress, chunk)
       }
     } catch (err) {
@@ -125,30 +188,14 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   }
 }
 
-/** The progress of this generation; a new generation begins with what the group has committed. */
-async function progressFor(progressOf: Map<number, Progress>, chunk: Chunk): Promise<Progress> {
-  const known = progressOf.get(chunk.partition)
-  if (known?.generation === chunk.generation) return known
-  const progress = startProgress(chunk.generation, await chunk.committed())
-  progressOf.set(chunk.partition, progress)
-  return progress
-}
-
-async function handleTake<T>(context: BatchContext<T>, chunk: Chunk, take: Take): Promise<void> {
-  const { consumer, logger, metrics } = context
-  if (take.lost_from !== null) {
-    const until = take.records[0]?.offset ?? take.to + 1
-    metrics.lost.inc({ consumer: consumer.name }, until - take.lost_from)
-    const range = { partition: chunk.partition, from: take.lost_from, until }
-    logger.error(
-      range,
-      'the log dropped records before they were read: raise its retention, replay from the audit store',
-    )
-  }
-  if (take.records.length === 0) return
-  const end = metrics.batch.startTimer({ consumer: consumer.name })
-  await handleBatch(context, chunk, take)
-  end()
+/** Counts what the log no longer had when it was to be read. */
+function countLost<T>({ consumer, logger, metrics }: BatchContext<T>, partition: number, from: number, until: number) {
+  if (from < 0 || until <= from) return
+  metrics.lost.inc({ consumer: consumer.name }, until - from)
+  logger.error(
+    { partition, from, until },
+    'the log dropped records before they were read: raise its retention, and run `tributary replay --from-audit`',
+  )
 }
 
 const oldestOf = (progress: Progress, chunk: Chunk): number =>

@@ -22,7 +22,6 @@ export async function startConsumer<T>(
   const running = await runConsumer({
     broker,
     consumer,
-    generation: '1',
     logger,
     registry,
     now,

@@ -52,7 +52,6 @@ function start(
   const registry = new Registry()
   const running = runConsumer({
     broker,
-    generation: 'g1',
     logger: pino({ level: 'silent' }),
     registry,
     now,
@@ -71,10 +70,11 @@ async function until(condition: () => boolean, what: string): Promise<void> {
 }
 
 const committedAt = (broker: MemoryBroker) => broker.committed(group, topic.name, 0)
-const allDone = (broker: MemoryBroker) => () => {
-  const committed = committedAt(broker)
-  return committed?.metadata === '' && committed.offset === (broker.records(topic.name, 0).at(-1)?.offset ?? -1) + 1
-}
+const allDone = (broker: MemoryBroker) => () => broker.isDone(group, topic.name, 0)
+
+/** Without the identity of the log, which is new each time. */
+const named = (batches: Map<string, string[]>) =>
+  [...batches].map(([token, letters]) => [token.split('/').slice(2).join('/'), letters])
 
 async function metric(registry: Registry, name: string): Promise<number> {
   const values = (await registry.getSingleMetric(name)?.get())?.values ?? []
@@ -146,10 +146,10 @@ test('an intent longer than one fetch is gathered and handled as the same batch'
   const second = start(broker, { consumer: reader(table.write) })
   await until(allDone(broker), 'the rest')
   await (await second.running).close()
-  expect([...table.batches]).toEqual([
-    [`${group}/g1/${topic.name}/0/0-4`, ['a', 'b', 'c', 'd', 'e']],
-    [`${group}/g1/${topic.name}/0/5-5`, ['f']],
-    [`${group}/g1/${topic.name}/0/6-6`, ['g']],
+  expect(named(table.batches)).toEqual([
+    [`${topic.name}/0/0-4`, ['a', 'b', 'c', 'd', 'e']],
+    [`${topic.name}/0/5-5`, ['f']],
+    [`${topic.name}/0/6-6`, ['g']],
   ])
   expect(await metric(second.registry, 'tributary_consumer_reprocessed_total')).toBe(5)
 })
@@ -164,13 +164,13 @@ test('an intent that was lost in part to retention is finished with what is left
       if (step >= 2) throw new Crash()
     },
   })
-  await until(() => committedAt(broker)?.metadata === '{"to":3}', 'the intent')
+  await until(() => committedAt(broker)?.metadata.includes('"to":3') === true, 'the intent')
   await (await first.running).close()
   broker.dropBelow(topic.name, 0, 2)
   const second = start(broker, { consumer: reader(table.write) })
   await until(allDone(broker), 'the rest')
   await (await second.running).close()
-  expect([...table.batches]).toEqual([[`${group}/g1/${topic.name}/0/0-3`, ['c', 'd']]])
+  expect(named(table.batches)).toEqual([[`${topic.name}/0/0-3`, ['c', 'd']]])
   expect(await metric(second.registry, 'tributary_consumer_lost_total')).toBe(2)
 })
 
@@ -187,7 +187,7 @@ test('a commit that is lost has the batch handled again under the same token', a
           options.onChunk({
             ...chunk,
             commit: async (offset, metadata) => {
-              if (metadata === undefined && lost++ < 2) throw new Error('connection lost')
+              if (!metadata?.includes('"to":') && lost++ < 2) throw new Error('connection lost')
               await chunk.commit(offset, metadata)
             },
           }),
@@ -226,7 +226,7 @@ test('an owner that was fenced writes nothing that counts and leaves the rest to
   await (await sleeper.running).close()
   await (await owner.running).close()
   expect(table.letters()).toEqual(['a', 'b', 'c'])
-  expect(committedAt(broker)).toEqual({ offset: 3, metadata: '' })
+  expect(committedAt(broker)?.offset).toBe(3)
 })
 
 test('what handle said counts once, though it failed before it succeeded', async () => {
@@ -274,11 +274,11 @@ test('a batch that takes long to decode holds up neither the process nor another
   const { running } = start(broker, {
     consumer: {
       ...consumer,
-      decode(value, record) {
+      decode(value, record, source) {
         const until_ms = performance.now() + 2
         while (performance.now() < until_ms);
         if (seen.at(-1) !== `decoded ${record.partition}`) seen.push(`decoded ${record.partition}`)
-        return consumer.decode(value, record)
+        return consumer.decode(value, record, source)
       },
     },
   })
@@ -303,7 +303,7 @@ test('closing does not wait for a dependency that is away', async () => {
   const { running } = start(broker, { consumer, pauses: { first_ms: 60_000, most_ms: 60_000 } })
   await until(() => tried > 0, 'a first try')
   await (await running).close()
-  expect(committedAt(broker)).toEqual({ offset: 0, metadata: '{"to":0}' })
+  expect(committedAt(broker)).toMatchObject({ offset: 0, metadata: expect.stringContaining('"to":0') })
 })
 
 test('a consumer whose topics are missing refuses to start', async () => {

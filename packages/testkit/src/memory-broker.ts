@@ -15,7 +15,13 @@ export interface MemoryBroker extends Broker {
   records(topic: string, partition: number): LogRecord[]
   /** Drops what lies below `offset`, as retention does. */
   dropBelow(topic: string, partition: number, offset: number): void
+  /** Drops what lies at `offset` and behind, as a lost disk or a restored backup does; commits stay. */
+  dropFrom(topic: string, partition: number, offset: number): void
+  /** Puts a commit there as somebody else would; null: as if there had been none. */
+  setCommitted(group: string, topic: string, partition: number, committed: Committed | null): void
   committed(group: string, topic: string, partition: number): Committed | undefined
+  /** The group has committed all records of the partition, and no batch is open. */
+  isDone(group: string, topic: string, partition: number): boolean
 }
 
 /**
@@ -44,8 +50,11 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
       if (owners.get(name) !== generation) throw new FencedError(`${name} belongs to another owner`)
     }
     let position = commits.get(name)?.offset ?? 0
+    let rewound: number | null = null
     while (!stop.aborted && owners.get(name) === generation) {
       const log = logOf(topic, partition)
+      // As Kafka and the embedded log do with an offset that the log does not have.
+      if (position > log.first + log.records.length) position = log.first
       const records = log.records.filter((record) => record.offset >= position).slice(0, broker.chunk_records_max)
       const last = records.at(-1)
       if (last === undefined) {
@@ -64,14 +73,20 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
           owned()
           commits.set(name, { offset, metadata })
         },
+        rewind: async (offset) => {
+          owned()
+          rewound = offset
+        },
         heartbeat: async () => owned(),
       }
       try {
         await options.onChunk(chunk)
         position = last.offset + 1
       } catch {
+        position = rewound ?? position
         await new Promise((resolve) => setImmediate(resolve))
       }
+      rewound = null
     }
   }
 
@@ -83,7 +98,21 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
       log.records = log.records.filter((record) => record.offset >= offset)
       log.first = offset
     },
+    dropFrom(topic, partition, offset) {
+      const log = logOf(topic, partition)
+      log.records = log.records.filter((record) => record.offset < offset)
+    },
+    setCommitted(group, topic, partition, committed) {
+      const name = `${group}/${topic}/${partition}`
+      if (committed === null) commits.delete(name)
+      else commits.set(name, committed)
+    },
     committed: (group, topic, partition) => commits.get(`${group}/${topic}/${partition}`),
+    isDone(group, topic, partition) {
+      const { first, records } = logOf(topic, partition)
+      const { offset = first, metadata = '' } = commits.get(`${group}/${topic}/${partition}`) ?? {}
+      return offset === first + records.length && !metadata.includes('"to":')
+    },
     async publish(outgoing) {
       for (const { topic, partition, key, value, headers = {} } of outgoing.map(unpackRecord)) {
         const log = logOf(topic, partition)
@@ -114,6 +143,10 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
         const oldest_unread_ms = oldest?.timestamp_ms ?? null
         return { partition, committed, earliest: first, end: first + records.length, oldest_unread_ms }
       })
+    },
+    async firstOffsetAfter(topic, partition, timestamp_ms) {
+      const { first, records } = logOf(topic, partition)
+      return records.find((record) => record.timestamp_ms > timestamp_ms)?.offset ?? first + records.length
     },
     checkHealth: async () => {
       throw new Error('a log in memory is never ready: it is for tests')

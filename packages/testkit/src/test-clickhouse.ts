@@ -26,6 +26,7 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
   return {
     query: (sql, params) => clickhouse.query(sql, params),
     insert: (insert) => clickhouse.insert(insert),
+    isInserting: (prefix) => clickhouse.isInserting(prefix),
     command: (sql) => clickhouse.command(sql),
     checkHealth: () => clickhouse.checkHealth(),
     data_dir,
@@ -90,7 +91,8 @@ async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, u
     events_raw_v1: 'SELECT * FROM events_raw_v1 ORDER BY ALL',
     event_keys_v1: 'SELECT * FROM event_keys_v1 ORDER BY ALL',
     events_per_day_v1: `SELECT app_id, day, event_name, currency, sum(events) AS events,
-      toString(sum(revenue_micros)) AS revenue_micros FROM events_per_day_v1 GROUP BY ALL ORDER BY ALL`,
+      toString(sum(revenue_micros)) AS revenue_micros FROM events_per_day_v1
+      WHERE NOT startsWith(app_id, '/') GROUP BY ALL ORDER BY ALL`,
     event_installs_per_day_v1: `SELECT app_id, day, event_name, uniqExactMerge(installs) AS installs
       FROM event_installs_per_day_v1 GROUP BY ALL ORDER BY ALL`,
     activity_per_day_v1: `SELECT app_id, install_uuid, day, min(min_ts_ms) AS min_ts_ms, max(max_ts_ms) AS max_ts_ms
@@ -98,7 +100,7 @@ async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, u
     revenue_raw_v1: 'SELECT * FROM revenue_raw_v1 ORDER BY ALL',
     transaction_keys_v1: 'SELECT * EXCEPT written_at_ms FROM transaction_keys_v1 ORDER BY ALL',
     events_received_per_day_v1: `SELECT app_id, received_day, sum(events) AS events
-      FROM events_received_per_day_v1 GROUP BY ALL ORDER BY ALL`,
+      FROM events_received_per_day_v1 WHERE NOT startsWith(app_id, '/') GROUP BY ALL ORDER BY ALL`,
     identities_v1: `SELECT app_id, install_uuid, user_id, min(since_ms) AS since_ms
       FROM identities_v1 GROUP BY ALL ORDER BY ALL`,
   }

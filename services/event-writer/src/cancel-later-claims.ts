@@ -46,9 +46,9 @@ export function laterClaims(claims: readonly TransactionClaim[]): TransactionCla
 
 const byArrival = (a: TransactionClaim, b: TransactionClaim): number =>
   a.received_at_ms - b.received_at_ms ||
-  (a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : 0) ||
   a.partition - b.partition ||
-  a.offset - b.offset
+  a.offset - b.offset ||
+  (a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : 0)
 
 const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
 

@@ -7,33 +7,39 @@ import type { RowKey } from './drop-duplicates.ts'
 import type { RowLine } from './insert-rows.ts'
 
 /** One event, ready to be inserted, with what it takes to tell whether it, or its money, is a duplicate. */
-export interface EventLine extends RowKey, MoneyKey, RowLine {}
+export interface EventLine extends RowKey, MoneyKey, RowLine {
+  /** UTC date of the event, `YYYY-MM-DD`. */
+  day: string
+}
 
 const newline = 0x0a
 
 /**
- * The events of a record as lines. Throws when one of them has no row: a record is written as a whole or not at all.
+ * The events of a record as lines; `source` names the log in their positions. Throws when one of them has no row: a record is written as a whole or not at all.
  * Events become bytes before duplicates are dropped: what waits for ClickHouse is outside the heap, and what it was
  * made of is gone. The events of a record share their bytes: a Buffer of its own costs more than what stands in it.
  */
-export function decodeLines(value: Buffer, record: LogRecord): EventLine[] {
+export function decodeLines(value: Buffer, record: LogRecord, source: string): EventLine[] {
   const envelope = decodeEnvelope(value)
+  const { partition, offset } = record
+  const position = { topic: source, partition, offset }
   let text = ''
   let tail = ''
   const keys = envelope.events.map((event) => {
-    const row = toEventRow(envelope, event, record)
+    const row = toEventRow(envelope, event, position)
     if (tail === '') tail = tailOf(row)
-    const { app_id, key_day, event_key, transaction_key } = row
+    const { app_id, day, key_day, event_key, transaction_key } = row
     text += `${headOf(row)}${tail},"${transaction_key}",${row.revenue_counts}]\n`
-    return { app_id, key_day, event_key, transaction_key }
+    return { app_id, day, key_day, event_key, transaction_key }
   })
   const bytes = Buffer.from(text)
   let to = 0
-  return keys.map(({ app_id, key_day, event_key, transaction_key }) => {
+  return keys.map((key) => {
     const from = to
     // JSON text holds no newline of its own.
     to = bytes.indexOf(newline, from) + 1
-    return { record, app_id, key_day, event_key, transaction_key, bytes, from, to }
+    const { app_id, day, key_day, event_key, transaction_key } = key
+    return { record, app_id, day, key_day, event_key, transaction_key, bytes, from, to }
   })
 }
 

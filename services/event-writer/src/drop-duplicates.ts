@@ -27,19 +27,20 @@ export function keysToAsk(rows: readonly RowKey[]): EventKeyAsk[] {
 
 /**
  * The rows that count, in their order: of rows with the same key on the same or neighbouring days the first one does,
- * compared with those that count only (decisions.md "Idempotency"). `known` is what ClickHouse holds. Keys that came
- * from this very range are left out of it: after a crash the rows that already landed must be in the block again,
- * because a retry with the same token must carry the same rows, or the views never get theirs.
+ * compared with those that count only (docs/adr/0101). `known` is what ClickHouse holds. Keys that an earlier try of this
+ * very batch may have written are left out of it: `repeated` is its range, null at the first try. The batch then has the
+ * same rows on every try, and can be completed.
  */
 export function dropDuplicates<Row extends RowKey>(
   rows: readonly Row[],
   known: readonly KnownKey[],
-  range: { topic: string; partition: number; from: number; to: number },
+  repeated: { topic: string; partition: number; from: number; to: number } | null,
 ): Row[] {
   const counted = memo(() => new Map<string, number[]>())
   const numberOf = memo(dayNumber)
   for (const { app_id, event_key, key_day, topic, partition, offset } of known) {
-    const own = topic === range.topic && partition === range.partition && offset >= range.from && offset <= range.to
+    const isOfTopic = topic === repeated?.topic && partition === repeated.partition
+    const own = isOfTopic && offset >= repeated.from && offset <= repeated.to
     if (!own) add(counted(app_id), event_key, numberOf(key_day))
   }
   return rows.filter(({ app_id, event_key, key_day }) => {

@@ -9,9 +9,12 @@ import { Histogram, type Registry } from 'prom-client'
 import { cancelLaterClaims } from './cancel-later-claims.ts'
 import { cancelledTotal } from './cancelled-total.ts'
 import { countMoney, transactionsToAsk } from './count-money.ts'
+import { block_bytes_max, block_rows_max } from './cut-blocks.ts'
 import { decodeLines, type EventLine, withoutMoney } from './decode-lines.ts'
 import { dropDuplicates, keysToAsk } from './drop-duplicates.ts'
-import { insertRows } from './insert-rows.ts'
+import { createFailedInserts } from './failed-inserts.ts'
+import { findMisfit } from './find-misfit.ts'
+import { stateOf, writeBatch } from './write-batch.ts'
 
 /**
  * Inserts of a process at once. ClickHouse reads and writes a block in one thread, about as fast as a writer makes
@@ -28,27 +31,31 @@ export interface EventWriterDeps {
 
 /**
  * Writes accepted events to `events_raw_v1`, each exactly once. What a batch writes depends on its records and on what
- * earlier batches wrote, and on nothing else: a second call finds the same rows and sends them under the same token.
+ * earlier batches wrote, and on nothing else: a second call finds the same rows.
  */
 export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
   const cancelled = registry && cancelledTotal(registry)
   const inTurn = takeTurns(inserts_at_once)
+  const failed = createFailedInserts()
   return defineConsumer({
     ...consumers.eventWriter,
+    bounds: { rows_max: block_rows_max, bytes_max: block_bytes_max, measure: measureLines },
     decode: decodeLines,
     async handle(batch) {
       const rows = batch.records.flatMap(({ value }) => value)
+      const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToAsk(rows))
-      const counted = dropDuplicates(rows, known, batch)
+      const counted = dropDuplicates(rows, known, batch.repeated ? range : null)
       batch.dropped('duplicate', rows.length - counted.length)
       const claims = await findTransactionClaims(clickhouse, transactionsToAsk(counted))
       lookedUp?.()
-      const money = countMoney(counted, claims, batch, withoutMoney)
+      const money = countMoney(counted, claims, range, withoutMoney)
       const inserted = seconds?.startTimer({ step: 'insert' })
-      const refused = await inTurn(() => insertRows(clickhouse, money.rows, batch.token))
+      const refused = await inTurn(() => writeBatch({ clickhouse, failed, logger }, batch, money.rows, known))
       inserted?.()
+      failed.forget(batch.token)
       // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
       // writes at this very moment is left to the sweep.
       if (money.contested.length > 0) {
@@ -63,10 +70,18 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
         )
         batch.dead(record, 'row_refused')
       }
-      batch.written(counted.length - refused.length)
+      const written = counted.length - refused.reduce((sum, one) => sum + one.rows, 0)
+      batch.written(written)
+      batch.keep({ rows: stateOf(batch.state).rows + written })
     },
+    findMisfit: (at) => findMisfit(clickhouse, at),
   })
 }
+
+const measureLines = (lines: EventLine[]) => ({
+  rows: lines.length,
+  bytes: lines.length === 0 ? 0 : lines.at(-1)!.to - lines[0]!.from,
+})
 
 const stepSeconds = (registry: Registry) =>
   new Histogram({

@@ -1,6 +1,8 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
+import { type Block, halveBlock } from './cut-blocks.ts'
+import { type FailedInserts, isPassing } from './failed-inserts.ts'
 
 /** A row as a line of JSONCompactEachRow, newline included, and the record that it came with. */
 export interface RowLine {
@@ -11,35 +13,57 @@ export interface RowLine {
   to: number
 }
 
-export interface RefusedRow {
+export interface RefusedRecord {
   record: LogRecord
+  /** Rows of it that were not inserted. */
+  rows: number
   err: unknown
 }
 
+export interface InsertOptions {
+  clickhouse: Clickhouse
+  /** Of the batch; a block adds its name. */
+  token: string
+  /** How often the batch was tried, this time included. */
+  tries: number
+  failed: FailedInserts
+  fence(): Promise<void>
+}
+
 /**
- * Inserts the rows as one block under the token and gives back the rows that ClickHouse can't read; no rows, no insert.
+ * Inserts a block, of which nothing has landed, under a token of its own, and gives back the records that ClickHouse
+ * can't take.
  *
  * Rows are made by us from checked events, so an unreadable one means that table and code disagree. It must not hold
- * up its partition for ever: the block is halved until only the unreadable rows are left over. A block that could not
- * be read never became a block, so nothing of it has landed in the table or a view; the halves carry tokens of their
- * own that follow from the batch token alone. So a repetition after a crash takes the same way and changes nothing.
+ * up its partition for ever, and neither must a block that the engine refuses again and again: it is halved until only
+ * single records are left over. An unreadable block never became a block, so it is halved at once; any other is halved
+ * before a later try, when the batch was looked up again.
  */
-export async function insertRows(
-  clickhouse: Clickhouse,
-  rows: readonly RowLine[],
-  token: string,
-): Promise<RefusedRow[]> {
-  if (rows.length === 0) return []
+export async function insertBlock(block: Block, options: InsertOptions): Promise<RefusedRecord[]> {
+  const { clickhouse, tries, failed } = options
+  const token = `${options.token}/${block.name}`
+  const stubborn = failed.stubborn(token)
+  if (stubborn !== null) return divide(block, stubborn, options)
+  await options.fence()
   try {
-    await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: joinLines(rows), token })
+    const lines = joinLines(block.rows)
+    await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token, tries })
     return []
   } catch (err) {
-    if (!isUnreadable(err)) throw err
-    if (rows.length === 1) return [{ record: rows[0]!.record, err }]
-    const half = Math.ceil(rows.length / 2)
-    const refused = await insertRows(clickhouse, rows.slice(0, half), `${token}/a`)
-    return [...refused, ...(await insertRows(clickhouse, rows.slice(half), `${token}/b`))]
+    if (isUnreadable(err)) return divide(block, err, options)
+    failed.note(token, err)
+    throw err
   }
+}
+
+async function divide(block: Block, err: unknown, options: InsertOptions): Promise<RefusedRecord[]> {
+  const refused: RefusedRecord[] = []
+  const halves = halveBlock(block)
+  for (const half of halves ?? []) refused.push(...(await insertBlock(half, options)))
+  if (halves !== null) return refused
+  // A record alone that the engine has no memory for waits until it has.
+  if (isPassing(err)) throw err
+  return [{ record: block.rows[0]!.record, rows: block.rows.length, err }]
 }
 
 /** The lines one after another. Neighbours in the same bytes are copied together: most often all of a record. */

@@ -78,7 +78,7 @@ test('a line without its money differs in the last column alone', () => {
     { event_id: '2', event_name: 'x' },
   ]
   const value = Buffer.from(JSON.stringify({ ...envelope, ...strings, events }))
-  const lines = decodeLines(value, { topic: 't', partition: 0, offset: 0 } as LogRecord)
+  const lines = decodeLines(value, { topic: 't', partition: 0, offset: 0 } as LogRecord, 't@1')
   const textOf = ({ bytes, from, to }: EventLine) => bytes.toString('utf8', from, to)
   const last = (line: EventLine) => JSON.parse(textOf(line))[eventRowColumns.indexOf('revenue_counts')]
   expect(lines.map(last)).toEqual([1, 0])

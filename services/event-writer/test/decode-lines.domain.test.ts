@@ -34,7 +34,7 @@ test('a line holds every column of the row in the order of the insert', () => {
       { event_id: '2', event_name: 'app_install', user_id: 'u', revenue: 1.5, transaction_id: 't', product_id: 'p' },
     ],
   }
-  const lines = decodeLines(Buffer.from(JSON.stringify(envelope)), record).map(({ bytes, from, to }) =>
+  const lines = decodeLines(Buffer.from(JSON.stringify(envelope)), record, record.topic).map(({ bytes, from, to }) =>
     JSON.parse(bytes.toString('utf8', from, to)),
   )
   const rows = envelope.events.map((event) => toEventRow(envelope, event, record))

@@ -56,7 +56,6 @@ export async function startWriter(
   const running = await runConsumer({
     broker,
     consumer: { ...eventWriter({ clickhouse, logger: silent }), topic, name: groupOf(topic) },
-    generation: '1',
     logger: silent,
     registry,
     now: Date.now,

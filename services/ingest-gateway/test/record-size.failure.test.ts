@@ -74,7 +74,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
     }
     gateway = await openGatewayOver({ broker: measured, partitions: topic.partitions })
     const consumer = eventWriter({ clickhouse, logger })
-    running = await runConsumer({ broker, consumer, generation: '1', logger, registry: new Registry(), now: Date.now })
+    running = await runConsumer({ broker, consumer, logger, registry: new Registry(), now: Date.now })
   })
   afterAll(async () => {
     await running.close()

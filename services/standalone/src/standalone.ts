@@ -42,7 +42,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
 
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
   for (const consumer of definitions) {
-    const running = await runConsumer({ broker, consumer, generation: '1', logger, registry, now })
+    const running = await runConsumer({ broker, consumer, logger, registry, now })
     onClose(consumer.name, () => running.close())
   }
   startSweep(clickhouse, service)

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { adminApi } from '@tributary/admin-api/app'
@@ -78,7 +77,6 @@ async function openWorld(apps_of: readonly number[]) {
   const consumer = await runConsumer({
     broker,
     consumer: eventWriter({ clickhouse }),
-    generation: randomUUID(), // the log begins anew with each run
 
     logger,
     registry,
@@ -106,7 +104,10 @@ async function openWorld(apps_of: readonly number[]) {
       const { name } = topics.eventsAccepted
       const isBehind = (partition: number) => {
         const committed = broker.committed('event-writer', name, partition)
-        return broker.records(name, partition).length !== (committed?.offset ?? 0) || Boolean(committed?.metadata)
+        return (
+          broker.records(name, partition).length !== (committed?.offset ?? 0) ||
+          (committed?.metadata ?? '').includes('"to":')
+        )
       }
       for (const deadline = Date.now() + 30_000; isBehind(0) || isBehind(1); await pause(2)) {
         if (Date.now() > deadline) throw new Error('not written in time')

@@ -1,0 +1,13 @@
+-- Besides the sums by app the view counts the rows of each partition of each log, as an app "/<source>/<partition>", which no
+-- app can be named. It says exactly what this table has taken in, in the same block: a batch that comes again is
+-- completed by it (docs/adr/0101).
+ALTER TABLE events_per_day_mv_v1 {{on_cluster}} MODIFY QUERY
+SELECT
+    if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
+    e.day AS day,
+    e.event_name AS event_name,
+    e.currency AS currency,
+    count() AS events,
+    sum(if(e.revenue_counts = 1, toInt128(ifNull(e.revenue_micros, 0)), toInt128(0))) AS revenue_micros
+FROM events_raw_v1 AS e
+GROUP BY GROUPING SETS ((e.app_id, e.day, e.event_name, e.currency), (e.topic, e.partition))

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import type { Chunk } from '@tributary/broker/broker'
+import type { Misfit } from './consumer.ts'
+import { type BatchContext, sourceOf } from './consumer-batch.ts'
+import { doneNote, type Progress, startLog, startProgress } from './consumer-intent.ts'
+
+/** Sorts by the time at which it was made: of two logs the older one is behind. */
+export const mintLog = (): string => `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
+
+export interface TakenOverPartition {
+  progress: Progress
+  /** The chunk in hand is to be rejected: the log is read again from its earliest record. */
+  rewound: boolean
+}
+
+/**
+ * Finds out where a partition stands that this process has just been given: what the group committed, what the log
+ * holds and what the consumer wrote must fit together. Whatever does not fit is made exact by a new identity of the
+ * log: nothing that comes is then mistaken for the work of a batch of before, and what was written is found by its keys.
+ */
+export async function takeOverPartition<T>(
+  context: BatchContext<T>,
+  chunk: Chunk,
+  reread: boolean,
+): Promise<TakenOverPartition> {
+  const committed = await chunk.committed()
+  const progress = startProgress(chunk.generation, committed, mintLog())
+  if (committed === null) return { progress, rewound: false }
+  const misfit = reread ? { reason: 'reread', reread } : await findMisfit(context, chunk, progress)
+  if (misfit === null) return { progress, rewound: false }
+  const isBeyond = committed.offset > chunk.end_offset
+  beginLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
+  if (!misfit.reread) return { progress, rewound: false }
+  const earliest = await earliestOf(context, chunk)
+  // Durable first: a process that dies now must not go on where the tables are known to lack something.
+  await chunk.commit(earliest, doneNote(progress, { at_ms: 0, state: undefined }))
+  await chunk.rewind(earliest)
+  progress.next = -1
+  return { progress, rewound: true }
+}
+
+/** Goes on under a new identity of the log, from `next` on. */
+export function beginLog<T>(
+  { consumer, logger, metrics }: BatchContext<T>,
+  progress: Progress,
+  { partition, end_offset, records }: Chunk,
+  reason: string,
+  next: number,
+): void {
+  const { log, next: expected } = progress
+  startLog(progress, mintLog(), next)
+  metrics.misfits.inc({ consumer: consumer.name, reason })
+  logger.error(
+    { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },
+    'log, committed offset and tables do not fit together: goes on under a new identity of the log, counts nothing twice',
+  )
+}
+
+async function findMisfit<T>(context: BatchContext<T>, chunk: Chunk, progress: Progress): Promise<Misfit | null> {
+  const { broker, consumer } = context
+  const { topic, partition, end_offset } = chunk
+  const { next, at_ms, state, intent } = progress
+  // Without a note the offset is of an older version, or somebody moved it.
+  if (!progress.noted) return { reason: 'offset_moved', reread: false }
+  // Beyond the end, reading began at the earliest record by itself.
+  if (next > end_offset) return { reason: 'log_ends_before', reread: false }
+  if (at_ms > 0 && (await broker.firstOffsetAfter(topic, partition, at_ms)) < next) {
+    return { reason: 'log_replaced', reread: true }
+  }
+  const open = intent !== null
+  return (await consumer.findMisfit?.({ source: sourceOf(topic, progress), partition, state, open })) ?? null
+}
+
+async function earliestOf<T>({ broker, consumer }: BatchContext<T>, { topic, partition }: Chunk): Promise<number> {
+  const offsets = await broker.groupOffsets(consumer.name, topic)
+  return offsets.find((found) => found.partition === partition)?.earliest ?? 0
+}

@@ -1,0 +1,64 @@
+import type { EventLine } from './decode-lines.ts'
+
+/** Rows that are inserted together: one part in each table, so each table has all of them or none. */
+export interface Block {
+  rows: EventLine[]
+  /** Names the rows among those of their batch; the same rows have the same name on every try. */
+  name: string
+}
+
+/**
+ * Bounds of a block. ClickHouse holds a block and what its views make of it in memory: 32 MiB of lines cost it about 200 MB.
+ * 50 000 rows are above what a usual chunk of the log brings, which so stays one insert.
+ */
+export const block_rows_max = 50_000
+export const block_bytes_max = 32 * 1024 * 1024
+
+/**
+ * Rows of a batch as blocks in a fixed order: by year, since the table is partitioned by it and a block of two years
+ * would become two parts, of which a kill may leave one; within a year in the order of the log. The rows that a record
+ * has in a year stay together.
+ */
+export function cutBlocks(rows: readonly EventLine[]): Block[] {
+  const byYear = Map.groupBy(rows, yearOf)
+  const years = [...byYear.keys()].toSorted()
+  return years.flatMap((year) =>
+    cutYear(byYear.get(year)!).map((block) => ({ rows: block, name: nameOf(year, block) })),
+  )
+}
+
+/** Two blocks of whole records in the place of one; a single record is not divided. */
+export function halveBlock({ rows, name }: Block): [Block, Block] | null {
+  const records = Map.groupBy(rows, ({ record }) => record.offset)
+  if (records.size < 2) return null
+  const groups = [...records.values()]
+  const half = Math.ceil(groups.length / 2)
+  const [first, second] = [groups.slice(0, half).flat(), groups.slice(half).flat()]
+  return [
+    { rows: first, name: `${name}/a` },
+    { rows: second, name: `${name}/b` },
+  ]
+}
+
+export const yearOf = ({ day }: EventLine): string => day.slice(0, 4)
+
+function cutYear(rows: readonly EventLine[]): EventLine[][] {
+  const blocks: EventLine[][] = []
+  let block: EventLine[] = []
+  let bytes = 0
+  for (const group of Map.groupBy(rows, ({ record }) => record).values()) {
+    const group_bytes = group.reduce((sum, { from, to }) => sum + to - from, 0)
+    if (block.length > 0 && (block.length + group.length > block_rows_max || bytes + group_bytes > block_bytes_max)) {
+      blocks.push(block)
+      block = []
+      bytes = 0
+    }
+    for (const row of group) block.push(row)
+    bytes += group_bytes
+  }
+  if (block.length > 0) blocks.push(block)
+  return blocks
+}
+
+const nameOf = (year: string, rows: readonly EventLine[]): string =>
+  `${year}/${rows[0]!.record.offset}-${rows.at(-1)!.record.offset}.${rows.length}`

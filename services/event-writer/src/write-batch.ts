@@ -1,0 +1,85 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { CodedError } from '@tributary/contracts/errors'
+import type { Batch } from '@tributary/service-kit/consumer'
+import type { Logger } from 'pino'
+import { cutBlocks } from './cut-blocks.ts'
+import type { EventLine } from './decode-lines.ts'
+import type { KnownKey } from './drop-duplicates.ts'
+import type { FailedInserts } from './failed-inserts.ts'
+import { insertBlock, type RefusedRecord } from './insert-rows.ts'
+import { completeLanded, findLanded } from './written-rows.ts'
+
+/** What the event-writer keeps with its offset: rows that it wrote of a partition since its log began. */
+export interface WriterState {
+  rows: number
+}
+
+export const stateOf = (kept: unknown): WriterState =>
+  typeof kept === 'object' && kept !== null && 'rows' in kept ? { rows: Number(kept.rows) } : { rows: 0 }
+
+export interface WriteDeps {
+  clickhouse: Clickhouse
+  failed: FailedInserts
+  logger?: Logger
+}
+
+/**
+ * Puts the rows of a batch into every table, each once, and gives back the records that ClickHouse can't take.
+ *
+ * A first try inserts block after block. A repeated one trusts no token, which the engine may have forgotten: it waits
+ * until no insert of the batch is at work any more, looks up what is there, completes that in every table, and inserts
+ * the rest. Blocks go in one after the other, so what has landed is always the first part of the batch.
+ */
+export async function writeBatch(
+  deps: WriteDeps,
+  batch: Batch<EventLine[]>,
+  rows: readonly EventLine[],
+  keys: readonly KnownKey[],
+): Promise<RefusedRecord[]> {
+  const ordered = cutBlocks(rows).flatMap((block) => block.rows)
+  if (!batch.repeated) return insertAll(deps, batch, ordered)
+  const { clickhouse } = deps
+  if (await clickhouse.isInserting(`${batch.token}/`)) {
+    throw new CodedError('unavailable', { message: 'an earlier insert of this batch is still at work' })
+  }
+  const own = keys.filter((key) => key.topic === batch.source && key.partition === batch.partition)
+  const rows_before = stateOf(batch.state).rows
+  const landed = new Set(
+    await completeLanded(ordered, { clickhouse, range: batch, rows_before, keys: own, fence: batch.fence }),
+  )
+  const missing = ordered.filter((row) => !landed.has(row))
+  const refused = await insertAll(deps, batch, missing)
+  await reportIgnored(deps, batch, missing, refused)
+  return refused
+}
+
+async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, rows: readonly EventLine[]) {
+  const { token, tries, fence } = batch
+  const refused: RefusedRecord[] = []
+  for (const block of cutBlocks(rows)) {
+    refused.push(...(await insertBlock(block, { clickhouse, token, tries, failed, fence })))
+  }
+  return refused
+}
+
+/**
+ * A server with plain tables that was killed may know the token of a block that it does not have (docs/adr/0022): the
+ * insert is ignored. It must not happen in silence.
+ */
+async function reportIgnored(
+  { clickhouse, logger }: WriteDeps,
+  batch: Batch<EventLine[]>,
+  inserted: readonly EventLine[],
+  refused: readonly RefusedRecord[],
+): Promise<void> {
+  if (inserted.length === 0) return
+  const there = new Set(await findLanded(clickhouse, inserted, batch))
+  const dead = new Set(refused.map(({ record }) => record))
+  const ignored = inserted.filter((row) => !there.has(row) && !dead.has(row.record))
+  if (ignored.length === 0) return
+  const { source, partition, from, to } = batch
+  logger?.error(
+    { source, partition, from, to, rows: ignored.length },
+    'ClickHouse ignored rows that it does not have: run `tributary rebuild`, then `tributary replay --from-log`',
+  )
+}

@@ -1,0 +1,143 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { readViewSources, type ViewSource } from '@tributary/clickhouse/view-sources'
+import type { Batch } from '@tributary/service-kit/consumer'
+import { yearOf } from './cut-blocks.ts'
+import type { EventLine } from './decode-lines.ts'
+import type { KnownKey } from './drop-duplicates.ts'
+
+type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
+
+/**
+ * How a table that a view of `events_raw_v1` fills tells which rows of a partition it has: by the positions in it, by the
+ * number that it counted of each partition, or not at all, where taking a row in twice changes nothing.
+ */
+const tables = {
+  event_keys_v1: 'keys',
+  events_per_day_v1: 'counted',
+  events_received_per_day_v1: 'counted',
+  event_installs_per_day_v1: 'set',
+  activity_per_day_v1: 'set',
+  identities_v1: 'set',
+  revenue_raw_v1: 'positions',
+  // Fed by revenue_raw_v1: looked at after it.
+  transaction_keys_v1: 'positions',
+} as const satisfies Record<string, 'keys' | 'counted' | 'positions' | 'set'>
+type Table = keyof typeof tables
+
+export const countedTables = Object.entries(tables).flatMap(([table, how]) => (how === 'counted' ? [table] : []))
+
+/** How many rows of a partition a table has counted since its log began. */
+export async function countedRows(clickhouse: Clickhouse, table: string, at: Pick<Range, 'source' | 'partition'>) {
+  const [row] = await clickhouse.query<{ events: number }>(
+    `SELECT sum(events) AS events FROM ${table} WHERE app_id = {counter:String}`,
+    { counter: `/${at.source}/${at.partition}` },
+  )
+  return row?.events ?? 0
+}
+
+/** A table lost rows that were committed: what it lacks of this batch can't be told. */
+export class TablesDifferError extends Error {
+  override name = 'TablesDifferError'
+}
+
+export interface CompleteOptions {
+  clickhouse: Clickhouse
+  range: Range
+  /** Rows that the partition had written before this batch, by all batches of its log. */
+  rows_before: number
+  /** Keys of this batch that `event_keys_v1` holds. */
+  keys: readonly KnownKey[]
+  fence(): Promise<void>
+}
+
+/**
+ * The rows of a batch that `events_raw_v1` holds already, in their order; every other table has them too when this
+ * resolves. No token is needed for it: each insert is one part in each table, so what a table has is looked up, and only
+ * what it lacks is put in, by the SELECT of its own view. Nothing may be inserting this batch meanwhile.
+ */
+export async function completeLanded(rows: readonly EventLine[], options: CompleteOptions): Promise<EventLine[]> {
+  const landed = await findLanded(options.clickhouse, rows, options.range)
+  if (landed.length === 0) return []
+  const views = await readViewSources(options.clickhouse)
+  for (const table of Object.keys(tables) as Table[]) {
+    const lacking = await findLacking(table, landed, options)
+    const view = views.get(table)
+    if (view === undefined) throw new Error(`no view fills ${table}`)
+    for (const some of Map.groupBy(lacking, yearOf).values()) await fill(view, some, options)
+  }
+  return landed
+}
+
+async function findLacking(table: Table, landed: EventLine[], options: CompleteOptions): Promise<EventLine[]> {
+  const { clickhouse, range, rows_before, keys } = options
+  const how = tables[table]
+  if (how === 'set') return landed
+  if (how === 'counted') {
+    const counted = (await countedRows(clickhouse, table, range)) - rows_before
+    if (counted < 0) throw new TablesDifferError(`${table} lacks ${-counted} rows of earlier batches`)
+    // Blocks go in one after the other, so what is counted is the first of what has landed.
+    return landed.slice(counted)
+  }
+  if (how === 'keys') {
+    const held = new Set(keys.map(keyOf))
+    return landed.filter((row) => !held.has(keyOf({ ...row, offset: row.record.offset })))
+  }
+  const held = new Set(await selectHeld(clickhouse, table, landed, range))
+  return landed.filter((row) => !held.has(row))
+}
+
+const keyOf = ({ app_id, key_day, event_key, offset }: Omit<KnownKey, 'topic' | 'partition'>): string =>
+  `${app_id}/${key_day}/${event_key}/${offset}`
+
+/** The rows of a batch that `events_raw_v1` holds. */
+export const findLanded = (clickhouse: Clickhouse, rows: readonly EventLine[], range: Range) =>
+  selectHeld(clickhouse, 'events_raw_v1', rows, range)
+
+/** Rows of the batch that a table with positions holds: all rows that a record has in a year, or none of them. */
+async function selectHeld(
+  clickhouse: Clickhouse,
+  table: string,
+  rows: readonly EventLine[],
+  range: Range,
+): Promise<EventLine[]> {
+  if (rows.length === 0) return []
+  const found = await clickhouse.query<{ offset: number; year: string }>(
+    `SELECT DISTINCT offset, toString(toYear(t.day)) AS year FROM ${table} AS t WHERE ${within(rows, range)}`,
+  )
+  const held = new Set(found.map(({ offset, year }) => `${year}/${offset}`))
+  return rows.filter((row) => held.has(`${yearOf(row)}/${row.record.offset}`))
+}
+
+/** The rows of one year into a table, by its view, as one block. */
+async function fill(view: ViewSource, rows: readonly EventLine[], { clickhouse, range, fence }: CompleteOptions) {
+  const offsets = [...new Set(rows.map(({ record }) => record.offset))]
+  const relation = `(SELECT * FROM ${view.source} AS t WHERE ${within(rows, range)}
+    AND toYear(t.day) = ${yearOf(rows[0]!)} AND t.offset IN CAST('[${offsets}]', 'Array(UInt64)'))`
+  const columns = view.columns.join(', ')
+  await fence()
+  await clickhouse.command(
+    `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(relation)})
+     SETTINGS ${Object.entries({ ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable' })
+       .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
+       .join(', ')}`,
+  )
+}
+
+const idShape = /^[A-Za-z0-9_-]{1,64}$/
+const dayShape = /^\d{4}-\d\d-\d\d$/
+const sourceShape = /^[A-Za-z0-9._@-]{1,300}$/
+
+/** Bounds what is read by apps and days, which the tables are ordered by; ids are checked, since they stand as literals. */
+function within(rows: readonly EventLine[], { source, partition, from, to }: Range): string {
+  const apps = new Set(rows.map(({ app_id }) => checked(app_id, idShape)))
+  const days = rows.map(({ day }) => checked(day, dayShape)).toSorted()
+  return `t.app_id IN (${[...apps].map((app_id) => `'${app_id}'`)})
+    AND t.day BETWEEN '${days[0]}' AND '${days.at(-1)}'
+    AND t.topic = '${checked(source, sourceShape)}' AND t.partition = ${partition} AND t.offset BETWEEN ${from} AND ${to}`
+}
+
+function checked(value: string, shape: RegExp): string {
+  if (!shape.test(value)) throw new TypeError('app, day or source has another shape')
+  return value
+}
