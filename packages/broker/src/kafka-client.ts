@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import kafkajs, { type Kafka, type logLevel as Level, type RetryOptions, type SASLOptions } from 'kafkajs'
 import type { Logger } from 'pino'
 import { encodeByReference } from './kafka-encoder.ts'
+import { keepCommitted } from './kafka-keep-committed.ts'
 import { calmRequestQueue } from './kafka-request-queue.ts'
 import { createZstd } from './kafka-zstd.ts'
 
@@ -63,6 +64,7 @@ export const kafkaRetry: RetryOptions = {
 export function createKafka(address: KafkaAddress, logger: Logger): Kafka {
   calmRequestQueue()
   encodeByReference()
+  keepCommitted()
   const { CompressionCodecs, CompressionTypes } = kafkajs
   const zstd = createZstd()
   CompressionCodecs[CompressionTypes.ZSTD] = () => zstd

@@ -7,6 +7,7 @@ import {
   type LogRecord,
 } from '@tributary/broker/broker'
 import { unpackRecord } from '@tributary/broker/packed-value'
+import { firstUnread } from '@tributary/broker/unread'
 
 export interface MemoryBroker extends Broker {
   /** Records in a chunk at most, whatever their bytes; may change at any time. */
@@ -43,7 +44,12 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     const owned = () => {
       if (owners.get(name) !== generation) throw new FencedError(`${name} belongs to another owner`)
     }
-    let position = commits.get(name)?.offset ?? 0
+    /** As a real log places an offset that it does not have. */
+    const locate = (committed: number) => {
+      const { first, records } = logOf(topic, partition)
+      return firstUnread({ committed, earliest: first, end: first + records.length })
+    }
+    let position = locate(commits.get(name)?.offset ?? 0)
     while (!stop.aborted && owners.get(name) === generation) {
       const log = logOf(topic, partition)
       const records = log.records.filter((record) => record.offset >= position).slice(0, broker.chunk_records_max)
@@ -52,6 +58,8 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
         await new Promise<void>((resolve) => wakers.add(resolve))
         continue
       }
+      let next = last.offset + 1
+      let rewound = false
       const chunk: Chunk = {
         topic,
         partition,
@@ -65,11 +73,17 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
           commits.set(name, { offset, metadata })
         },
         heartbeat: async () => owned(),
+        rewind: async (offset) => {
+          owned()
+          next = locate(offset)
+          rewound = true
+        },
       }
       try {
         await options.onChunk(chunk)
-        position = last.offset + 1
+        position = next
       } catch {
+        if (rewound) position = next
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
@@ -110,10 +124,14 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
       return Array.from({ length: partitions }, (_, partition) => {
         const { first, records } = logOf(topic, partition)
         const committed = commits.get(`${group}/${topic}/${partition}`)?.offset ?? null
-        const oldest = records.find((record) => record.offset >= (committed ?? 0))
-        const oldest_unread_ms = oldest?.timestamp_ms ?? null
-        return { partition, committed, earliest: first, end: first + records.length, oldest_unread_ms }
+        const place = { committed, earliest: first, end: first + records.length }
+        const oldest = records.find((record) => record.offset >= firstUnread(place))
+        return { partition, ...place, oldest_unread_ms: oldest?.timestamp_ms ?? null }
       })
+    },
+    async firstOffsetAfter(topic, partition, timestamp_ms) {
+      const { first, records } = logOf(topic, partition)
+      return records.find((record) => record.timestamp_ms > timestamp_ms)?.offset ?? first + records.length
     },
     checkHealth: async () => {
       throw new Error('a log in memory is never ready: it is for tests')
