@@ -29,9 +29,14 @@ export const kafkaTimeouts = {
   /** How long a question about a group waits for its coordinator to be found. */
   coordinator_ms_max: 5000,
   health_ms_max: 3000,
-  /** After this silence a member counts as dead and its partitions go to others. Above any pause of the event loop. */
-  session_ms: 10_000,
-  heartbeat_ms: 2000,
+  /**
+   * After this silence a member counts as dead and its partitions go to others: the least that Kafka takes by default
+   * (`group.min.session.timeout.ms`). The event loop of a writer with twelve full partitions pauses for a second at most,
+   * when it inflates an answer. A member that a network kept silent for longer is fenced, which costs time, not events.
+   */
+  session_ms: 6000,
+  /** Five of them may get lost, or wait behind such a pause. */
+  heartbeat_ms: 1000,
   /** How long a rebalance waits for members that still work on a batch: above the timeout of one ClickHouse insert. */
   rebalance_ms: 60_000,
   /** First and longest pause before a consumer is built again. */

@@ -240,6 +240,24 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       expect(records().map(({ value }) => value.length)).toEqual([10_000, 10_000, 10_000, 50_000, 10_000, 10_000])
     })
 
+    it('goes on with a partition while another one has in hand all that may be held', async () => {
+      const texts = Array.from({ length: 20 }, (_, n) => `${n} ${'x'.repeat(5000)}`)
+      for (const partition of [0, 1]) await publishTexts(texts, partition)
+      const gate = Promise.withResolvers<void>()
+      const { records, close } = await consume(
+        ({ partition }) => (partition === 0 ? gate.promise : Promise.resolve()),
+        {
+          bytes_max: 20_000,
+          bytes_total_max: 20_000,
+        },
+      )
+      const textsOfPartition = (wanted: number) => textsOf(records().filter(({ partition }) => partition === wanted))
+      await vi.waitFor(() => expect(textsOfPartition(1)).toEqual(texts), patience)
+      gate.resolve()
+      await vi.waitFor(() => expect(textsOfPartition(0)).toEqual(texts), patience)
+      await close()
+    })
+
     it('does not keep a lone record back for ever', async () => {
       const { records, close } = await consume(undefined, { bytes_min: 1024 * 1024, wait_ms_max: 200 })
       await publishTexts(['alone'])
