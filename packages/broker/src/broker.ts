@@ -48,10 +48,14 @@ export interface Chunk {
   committed(): Promise<Committed | null>
   /** Durable when resolved. Rejects with `FencedError` when the partition belongs to someone else by now. */
   commit(offset: number, metadata?: string): Promise<void>
-  /** Reading goes on from `offset` after this chunk is rejected. Rejects with `FencedError` as `commit` does. */
-  rewind(offset: number): Promise<void>
   /** Says "still alive" during long work. */
   heartbeat(): Promise<void>
+  /**
+   * Has reading go on from `offset`, or from the earliest record when the log does not have that place, once the
+   * handler ends, whether it takes the chunk or rejects it. In memory only, like every position. Rejects with
+   * `FencedError` when the partition was taken away or the consumption closes.
+   */
+  rewind(offset: number): Promise<void>
 }
 
 export interface ConsumeOptions {
@@ -60,11 +64,16 @@ export interface ConsumeOptions {
   /** The log answers once `bytes_min` are there or `wait_ms_max` have passed. */
   bytes_min: number
   bytes_max: number
+  /**
+   * Bytes of all partitions together that wait or are in hand; four chunks by default. Above it a partition is read only
+   * when nothing of it is waiting or in hand. The embedded log reads nothing ahead: it holds a chunk of each partition.
+   */
+  bytes_total_max?: number
   wait_ms_max: number
   /**
    * One call at a time per partition. Resolving moves the position behind the chunk, in memory only: nothing is
    * committed but by `chunk.commit`. Rejecting has the same records delivered again after a pause. After a restart
-   * or a rebalance reading starts at the committed offset, without one at the earliest.
+   * or a rebalance reading starts at the committed offset, or at the earliest record when the log does not have it.
    */
   onChunk(chunk: Chunk): Promise<void>
 }
@@ -80,13 +89,18 @@ export interface PartitionOffsets {
   earliest: number
   /** Offset behind the last record. */
   end: number
-  /** Time of the first record at or after `committed`, null when there is none. */
+  /** Time of the first record that the group has still to read (`firstUnread`), null when there is none. */
   oldest_unread_ms: number | null
 }
 
 /** The commit or the intent of a consumer that lost its partition. Its work will be done by the new owner. */
 export class FencedError extends Error {
   override name = 'FencedError'
+}
+
+/** Throws for what no record can have. */
+export function assertOffset(offset: number): void {
+  if (!Number.isSafeInteger(offset) || offset < 0) throw new RangeError(`not an offset: ${offset}`)
 }
 
 /** Why topics can't be as wanted; nothing was changed. */
@@ -122,7 +136,7 @@ export interface Broker {
   /** Partition count of an existing topic; rejects when the topic is unknown. */
   partitionCount(topic: string): Promise<number>
   groupOffsets(group: string, topic: string): Promise<PartitionOffsets[]>
-  /** Offset of the first record that the log took after a time (Unix epoch ms); the end when there is none. */
+  /** Offset of the first record that the log took later than `timestamp_ms`; the end of the partition without one. */
   firstOffsetAfter(topic: string, partition: number, timestamp_ms: number): Promise<number>
   /** Rejects when the log can't be used. */
   checkHealth(): Promise<void>

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Chunk, type ConsumeOptions, type Consumption, FencedError } from './broker.ts'
+import { assertOffset, type Chunk, type ConsumeOptions, type Consumption, FencedError } from './broker.ts'
 import type { CommittedOffsets } from './committed-offsets.ts'
 import type { ConsumerGroup, Lease } from './consumer-group.ts'
 import type { LogStore, PartitionEnd } from './log-store.ts'
@@ -53,6 +53,11 @@ export function openConsumption(options: ConsumeOptions, deps: Deps): Consumptio
   }
 }
 
+/** Where the handler of a chunk wants reading to go on; null: behind the chunk. */
+interface Cursor {
+  rewound_to: number | null
+}
+
 /** Reads one partition until the lease ends. */
 async function runPartition(lease: Lease, options: ConsumeOptions, deps: Deps): Promise<void> {
   const { signal } = lease.stop
@@ -63,8 +68,9 @@ async function runPartition(lease: Lease, options: ConsumeOptions, deps: Deps): 
       position ??= await startPosition(lease, options, deps)
       if (!(await awaitBytes(log, position, options, signal))) return
       const fetched: Fetched = log.read(position.offset, options.bytes_max)
-      if (!(await deliver(chunkOf(fetched, lease, options, deps), options, deps))) return
-      position = fetched.next
+      const cursor: Cursor = { rewound_to: null }
+      if (!(await deliver(chunkOf(fetched, lease, cursor, options, deps), cursor, options, deps))) return
+      position = cursor.rewound_to === null ? fetched.next : log.locate(cursor.rewound_to)
     } catch (error) {
       deps.logger?.warn({ err: error, group: options.group, topic: log.topic }, 'reading the log failed')
       await pause(redelivery_pause_ms_max, undefined, { signal }).catch(() => {})
@@ -99,14 +105,15 @@ async function awaitBytes(
   return false
 }
 
-/** True when the chunk was taken; the same chunk comes again until then. False when the lease ended first. */
-async function deliver(chunk: Chunk, options: ConsumeOptions, deps: Deps): Promise<boolean> {
+/** True when the chunk was taken or rewound; the same chunk comes again until then. False when the lease ended first. */
+async function deliver(chunk: Chunk, cursor: Cursor, options: ConsumeOptions, deps: Deps): Promise<boolean> {
   for (let pause_ms = redelivery_pause_ms_min; ; pause_ms = Math.min(pause_ms * 2, redelivery_pause_ms_max)) {
     try {
       await options.onChunk(chunk)
       return true
     } catch (error) {
       if (chunk.signal.aborted) return false
+      if (cursor.rewound_to !== null) return true
       const { topic, partition } = chunk
       deps.logger?.warn({ err: error, group: options.group, topic, partition, pause_ms }, 'chunk not taken')
     }
@@ -115,7 +122,13 @@ async function deliver(chunk: Chunk, options: ConsumeOptions, deps: Deps): Promi
   }
 }
 
-function chunkOf({ records }: Fetched, lease: Lease, { group, topic }: ConsumeOptions, deps: Deps): Chunk {
+function chunkOf(
+  { records }: Fetched,
+  lease: Lease,
+  cursor: Cursor,
+  { group, topic }: ConsumeOptions,
+  deps: Deps,
+): Chunk {
   const { partition, generation } = lease
   function assertOwned() {
     if (!lease.owned) throw new FencedError(`${group} lost partition ${partition} of ${topic}`)
@@ -131,7 +144,7 @@ function chunkOf({ records }: Fetched, lease: Lease, { group, topic }: ConsumeOp
       return deps.offsets.get(group, topic, partition)
     },
     async commit(offset, metadata = '') {
-      if (!Number.isSafeInteger(offset) || offset < 0) throw new RangeError(`not an offset: ${offset}`)
+      assertOffset(offset)
       if (Buffer.byteLength(metadata) > metadata_bytes_max) {
         throw new RangeError(`commit metadata over ${metadata_bytes_max} bytes`)
       }
@@ -139,6 +152,11 @@ function chunkOf({ records }: Fetched, lease: Lease, { group, topic }: ConsumeOp
     },
     async heartbeat() {
       assertOwned()
+    },
+    async rewind(offset) {
+      assertOffset(offset)
+      if (lease.stop.signal.aborted) throw new FencedError(`${group} reads partition ${partition} of ${topic} no more`)
+      cursor.rewound_to = offset
     },
   }
 }

@@ -20,6 +20,7 @@ import { openLogStore } from './log-store.ts'
 import { valueBytes } from './packed-value.ts'
 import { openPartitionLog, type PartitionLog } from './partition-log.ts'
 import { deleteOld } from './retention.ts'
+import { firstUnread } from './unread.ts'
 
 export interface EmbeddedBrokerOptions {
   dir: string
@@ -144,13 +145,15 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
   }
 
   /** What the slowest group still needs: one that ever committed, or reads now, and has not committed here needs all. */
-  function neededFrom(name: string, partition: number): number {
+  function neededFrom(name: string, log: PartitionLog): number {
     const interested = offsets.groupsOf(name)
     for (const [key, group] of groups) {
       const [groupName, topicName] = key.split(' ')
       if (topicName === name && !group.isEmpty()) interested.add(groupName!)
     }
-    return Math.min(...[...interested].map((group) => offsets.get(group, name, partition)?.offset ?? 0))
+    const place = { earliest: log.earliest(), end: log.end().offset }
+    const committedOf = (group: string) => offsets.get(group, name, log.partition)?.offset ?? null
+    return Math.min(...[...interested].map((group) => firstUnread({ ...place, committed: committedOf(group) })))
   }
 
   async function sweepRetention(): Promise<number> {
@@ -158,7 +161,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     for (const [name, { retention_ms, logs }] of topics) {
       for (const log of logs) {
         if (closing !== null) return deleted
-        deleted += await deleteOld(store, log, now() - retention_ms, () => neededFrom(name, log.partition))
+        deleted += await deleteOld(store, log, now() - retention_ms, () => neededFrom(name, log))
       }
     }
     return deleted
@@ -197,10 +200,14 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     async groupOffsets(group, topic) {
       return getTopic(topic).logs.map((log): PartitionOffsets => {
         const committed = offsets.get(group, topic, log.partition)?.offset ?? null
-        const { partition } = log
-        const oldest_unread_ms = log.timestampAt(committed ?? 0)
-        return { partition, committed, earliest: log.earliest(), end: log.end().offset, oldest_unread_ms }
+        const place = { committed, earliest: log.earliest(), end: log.end().offset }
+        return { partition: log.partition, ...place, oldest_unread_ms: log.timestampAt(firstUnread(place)) }
       })
+    },
+    async firstOffsetAfter(topic, partition, timestamp_ms) {
+      const log = getTopic(topic).logs[partition]
+      if (log === undefined) throw new RangeError(`${topic} has no partition ${partition}`)
+      return log.firstAfter(timestamp_ms)
     },
     async checkHealth() {
       if (closed) throw new Error('the event log is closed')

@@ -8,7 +8,7 @@ import { createBatcher } from './kafka-batcher.ts'
 import { createKafka, type KafkaAddress, kafkaTimeouts, within } from './kafka-client.ts'
 import { openKafkaConsumption } from './kafka-consumption.ts'
 import { kafkaMetrics } from './kafka-metrics.ts'
-import { fetchGroupOffsets } from './kafka-offsets.ts'
+import { fetchFirstOffsetAfter, fetchGroupOffsets } from './kafka-offsets.ts'
 import { applyTopics, fetchPartitionCounts, type TopicReplication } from './kafka-topics.ts'
 import { unpackRecord } from './packed-value.ts'
 
@@ -129,6 +129,10 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     async groupOffsets(group, topic) {
       refuseClosed()
       return fetchGroupOffsets(admin, group, topic, Date.now())
+    },
+    async firstOffsetAfter(topic, partition, timestamp_ms) {
+      refuseClosed()
+      return fetchFirstOffsetAfter(admin, topic, partition, timestamp_ms)
     },
     async checkHealth() {
       refuseClosed()

@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import kafkajs, { type Kafka, type logLevel as Level, type RetryOptions, type SASLOptions } from 'kafkajs'
 import type { Logger } from 'pino'
 import { encodeByReference } from './kafka-encoder.ts'
+import { keepCommitted } from './kafka-keep-committed.ts'
 import { calmRequestQueue } from './kafka-request-queue.ts'
 import { createZstd } from './kafka-zstd.ts'
 
@@ -28,9 +29,14 @@ export const kafkaTimeouts = {
   /** How long a question about a group waits for its coordinator to be found. */
   coordinator_ms_max: 5000,
   health_ms_max: 3000,
-  /** After this silence a member counts as dead and its partitions go to others. Above any pause of the event loop. */
-  session_ms: 10_000,
-  heartbeat_ms: 2000,
+  /**
+   * After this silence a member counts as dead and its partitions go to others: the least that Kafka takes by default
+   * (`group.min.session.timeout.ms`). The event loop of a writer with twelve full partitions pauses for a second at most,
+   * when it inflates an answer. A member that a network kept silent for longer is fenced, which costs time, not events.
+   */
+  session_ms: 6000,
+  /** Five of them may get lost, or wait behind such a pause. */
+  heartbeat_ms: 1000,
   /** How long a rebalance waits for members that still work on a batch: above the timeout of one ClickHouse insert. */
   rebalance_ms: 60_000,
   /** First and longest pause before a consumer is built again. */
@@ -63,6 +69,7 @@ export const kafkaRetry: RetryOptions = {
 export function createKafka(address: KafkaAddress, logger: Logger): Kafka {
   calmRequestQueue()
   encodeByReference()
+  keepCommitted()
   const { CompressionCodecs, CompressionTypes } = kafkajs
   const zstd = createZstd()
   CompressionCodecs[CompressionTypes.ZSTD] = () => zstd

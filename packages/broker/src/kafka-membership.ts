@@ -1,7 +1,8 @@
 import type { Admin, EachBatchPayload } from 'kafkajs'
-import { type Chunk, type Committed, FencedError, type LogRecord } from './broker.ts'
+import { assertOffset, type Chunk, type Committed, FencedError, type LogRecord } from './broker.ts'
 import { kafkaTimeouts, within } from './kafka-client.ts'
-import { fetchCommitted } from './kafka-offsets.ts'
+import { fetchCommitted, fetchRanges, type PartitionRange } from './kafka-offsets.ts'
+import { firstUnread } from './unread.ts'
 
 /** Room for finding the coordinator again, besides the commit itself. */
 const commit_ms_max = 3 * kafkaTimeouts.request_ms
@@ -13,6 +14,10 @@ export interface Membership {
   signal: AbortSignal
   /** What the group had committed when this generation began, and this member since. */
   committed(partition: number): Promise<Committed | null>
+  /** Where reading begins in this generation. */
+  start(partition: number): Promise<number>
+  /** The place of an offset in what the log holds now. Rejects with `FencedError` when the partition is gone. */
+  locate(partition: number, offset: number): Promise<number>
   commit(payload: EachBatchPayload, offset: number, metadata: string): Promise<void>
   heartbeat(payload: EachBatchPayload): Promise<void>
   /** Partitions are being taken away: nothing new is begun. The broker still takes commits until they are given on. */
@@ -39,25 +44,31 @@ export function createMembership(
   const voided = Promise.withResolvers<never>()
   voided.promise.catch(() => {})
   let isVoid = false
-  const fetchAll = () => fetchCommitted(admin, group, topic)
-  // Asked for at once: later kafkajs may have moved an offset that the log no longer has, and the intent with it.
-  let all = fetchAll()
-  all.catch(() => {})
+  const allCommitted = askOnce(() => fetchCommitted(admin, group, topic))
+  const ranges = askOnce(() => fetchRanges(admin, topic))
   const since = new Map<number, Committed>()
+
+  async function committed(partition: number): Promise<Committed | null> {
+    return since.get(partition) ?? (await allCommitted()).get(partition) ?? null
+  }
+  function assertHeld(partition: number) {
+    if (ending.signal.aborted) throw new FencedError(`${topic}/${partition} was given away`)
+  }
 
   return {
     generation,
     partitions: new Set(partitions),
     signal: ending.signal,
-    async committed(partition) {
-      const own = since.get(partition)
-      if (own !== undefined) return own
-      try {
-        return (await all).get(partition) ?? null
-      } catch {
-        all = fetchAll()
-        return (await all).get(partition) ?? null
-      }
+    committed,
+    async start(partition) {
+      const offset = (await committed(partition))?.offset ?? null
+      return place(await ranges(), partition, offset)
+    },
+    async locate(partition, offset) {
+      assertHeld(partition)
+      const found = place(await fetchRanges(admin, topic), partition, offset)
+      assertHeld(partition)
+      return found
     },
     async commit(payload, offset, metadata) {
       const { partition } = payload.batch
@@ -93,8 +104,30 @@ export function createMembership(
   }
 }
 
+/** Asks at once and remembers the answer; after a failure each call asks again. */
+function askOnce<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked = ask()
+  asked.catch(() => {})
+  return () =>
+    asked.catch(() => {
+      asked = ask()
+      return asked
+    })
+}
+
+function place(ranges: PartitionRange[], partition: number, committed: number | null): number {
+  const range = ranges.find((candidate) => candidate.partition === partition)
+  if (range === undefined) throw new Error(`Kafka does not know partition ${partition}`)
+  return firstUnread({ ...range, committed })
+}
+
 /** The chunk that a handler gets of a fetched batch. */
-export function makeChunk(membership: Membership, payload: EachBatchPayload, records: readonly LogRecord[]): Chunk {
+export function makeChunk(
+  membership: Membership,
+  payload: EachBatchPayload,
+  records: readonly LogRecord[],
+  rewind: (offset: number) => void,
+): Chunk {
   const { topic, partition, highWatermark } = payload.batch
   return {
     topic,
@@ -106,5 +139,9 @@ export function makeChunk(membership: Membership, payload: EachBatchPayload, rec
     committed: () => membership.committed(partition),
     commit: (offset, metadata = '') => membership.commit(payload, offset, metadata),
     heartbeat: () => membership.heartbeat(payload),
+    async rewind(offset) {
+      assertOffset(offset)
+      rewind(await membership.locate(partition, offset))
+    },
   }
 }

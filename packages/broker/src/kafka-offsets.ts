@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import type { Committed, PartitionOffsets } from './broker.ts'
 import { kafkaTimeouts } from './kafka-client.ts'
+import { firstUnread, lagOf } from './unread.ts'
 
 /** What a group has committed, by partition; null where it has nothing. */
 export async function fetchCommitted(
@@ -19,11 +20,15 @@ export async function fetchCommitted(
   )
 }
 
-/** Of each partition of a topic: the first offset that the log still has, and the one behind its last record. */
-export async function fetchRanges(
-  admin: Admin,
-  topic: string,
-): Promise<{ partition: number; earliest: number; end: number }[]> {
+export interface PartitionRange {
+  partition: number
+  /** The first offset that the log still has. */
+  earliest: number
+  /** Offset behind the last record. */
+  end: number
+}
+
+export async function fetchRanges(admin: Admin, topic: string): Promise<PartitionRange[]> {
   const ranges = await whileRetriable(() => admin.fetchTopicOffsets(topic))
   return ranges.map(({ partition, low, high }) => ({ partition, earliest: Number(low), end: Number(high) }))
 }
@@ -60,7 +65,7 @@ export async function fetchGroupOffsets(
       oldest_unread_ms: null as number | null,
     }))
     .sort((a, b) => a.partition - b.partition)
-  const behind = offsets.filter(({ committed, earliest, end }) => Math.max(committed ?? 0, earliest) < end)
+  const behind = offsets.filter((place) => lagOf(place) > 0)
   await dateOldest(behind, (ms) => offsetsAt(admin, topic, ms), now_ms)
   return offsets
 }
@@ -69,6 +74,18 @@ export async function fetchGroupOffsets(
 async function offsetsAt(admin: Admin, topic: string, ms: number): Promise<Map<number, number>> {
   const found = await whileRetriable(() => admin.fetchTopicOffsetsByTimestamp(topic, ms))
   return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]))
+}
+
+/** See `Broker.firstOffsetAfter`. A topic's time is when the log took a record, in whole ms. */
+export async function fetchFirstOffsetAfter(
+  admin: Admin,
+  topic: string,
+  partition: number,
+  timestamp_ms: number,
+): Promise<number> {
+  const offset = (await offsetsAt(admin, topic, Math.floor(timestamp_ms) + 1)).get(partition)
+  if (offset === undefined) throw new RangeError(`${topic} has no partition ${partition}`)
+  return offset
 }
 
 const ahead_ms = 60_000
@@ -81,8 +98,8 @@ async function dateOldest(
   now_ms: number,
 ): Promise<void> {
   /** Whether the oldest unread record is of `ms` or later. */
-  const isSince = ({ partition, committed, earliest }: PartitionOffsets, at: Map<number, number>) =>
-    (at.get(partition) ?? 0) <= Math.max(committed ?? 0, earliest)
+  const isSince = (place: PartitionOffsets, at: Map<number, number>) =>
+    (at.get(place.partition) ?? 0) <= firstUnread(place)
   const open = new Set(behind)
   // The clocks of broker and caller differ: the search begins in the future.
   let later_ms = now_ms + ahead_ms

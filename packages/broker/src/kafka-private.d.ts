@@ -21,3 +21,20 @@ declare module 'kafkajs/src/protocol/encoder.js' {
     writeEncoderArray(values: Encoder[]): this
   }
 }
+
+declare module 'kafkajs/src/consumer/offsetManager/index.js' {
+  interface TopicOffsets {
+    topic: string
+    partitions: { partition: number; offset: string }[]
+  }
+  export default class OffsetManager {
+    cluster: {
+      fetchTopicsOffset(
+        topics: { topic: string; fromBeginning: boolean; partitions: { partition: number }[] }[],
+      ): Promise<TopicOffsets[]>
+    }
+    /** The next offset to ask for, by topic and partition. */
+    resolvedOffsets: Record<string, Record<number, string>>
+    setDefaultOffset(place: { topic: string; partition: number }): Promise<void>
+  }
+}

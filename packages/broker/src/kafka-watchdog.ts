@@ -1,17 +1,12 @@
 import { kafkaTimeouts } from './kafka-client.ts'
+import type { PartitionRange } from './kafka-offsets.ts'
+import { firstUnread } from './unread.ts'
 
 /** Where an assigned partition stands. */
 export interface Position {
   partition: number
   generation: string
   next_offset: number
-}
-
-interface PartitionRange {
-  partition: number
-  earliest: number
-  /** Offset behind the last record. */
-  end: number
 }
 
 export interface WatchdogOptions {
@@ -43,7 +38,7 @@ export function createWatchdog({ watch_ms, standing, ranges, onStall }: Watchdog
     const rangeOf = new Map((await ranges()).map((range) => [range.partition, range]))
     const behind = positions.filter(({ partition, next_offset }) => {
       const { earliest = 0, end = 0 } = rangeOf.get(partition) ?? {}
-      return Math.max(next_offset, earliest) < end
+      return firstUnread({ committed: next_offset, earliest, end }) < end
     })
     const idle = new Set(behind.map((position) => JSON.stringify(position)))
     const stalled = [...idle].filter((position) => suspects.has(position))

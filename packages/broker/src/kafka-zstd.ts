@@ -1,7 +1,11 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
-/** What one fetch may bring of one partition, inflated; one record batch more, as it ends with the batch that passes it. */
-const fetch_inflated_bytes_max = 16 * 1024 * 1024
+/**
+ * What one fetch may bring of one partition, inflated; one record batch more, as it ends with the batch that passes it.
+ * All partitions of an answer are in memory before any is handled, so this is half a chunk and not more: what a fetch
+ * usually brings.
+ */
+const fetch_inflated_bytes_max = 8 * 1024 * 1024
 /** What stands between the compressed parts of two record batches of one partition: the head of the second. */
 const batch_head_bytes = 61
 

@@ -1,6 +1,7 @@
 import { blockBytes, decodeHeader, decodeRecords, encodeBlock, recordBytes } from './block.ts'
 import type { LogRecord, OutgoingRecord } from './broker.ts'
 import type { LogStore, PartitionEnd } from './log-store.ts'
+import { firstUnread } from './unread.ts'
 
 interface StoredBlock {
   offset: number
@@ -33,6 +34,8 @@ export interface PartitionLog {
   read(offset: number, bytes_max: number): Fetched
   /** Time of the first record at or after `offset`, null when there is none. */
   timestampAt(offset: number): number | null
+  /** Offset of the first record later than a time, the end without one; a clock that was set back has several such places. */
+  firstAfter(timestamp_ms: number): number
   /** The first blocks, at most `count_max`, whose records are all older than a time and before the offset `floor`. */
   oldBlocks(older_than_ms: number, floor: number, count_max: number): { offset: number; end: number }[]
   /** Everything before `offset` was deleted. */
@@ -97,7 +100,7 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
   }
 
   function locate(asked: number): PartitionEnd {
-    const offset = asked < earliest || asked > end.offset ? earliest : asked
+    const offset = firstUnread({ committed: asked, earliest, end: end.offset })
     const found = holding(offset)
     if (found === null) return end
     let bytes = decodeHeader(found.block).bytes_before
@@ -145,6 +148,17 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
     return old
   }
 
+  function firstAfter(timestamp_ms: number): number {
+    let [low, high] = [earliest, end.offset]
+    while (low < high) {
+      const { offset, block } = holding(Math.floor((low + high) / 2))!
+      const header = decodeHeader(block)
+      if (header.timestamp_ms > timestamp_ms) high = offset
+      else low = offset + header.count
+    }
+    return low
+  }
+
   function changed(wait_ms: number | null, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve()
@@ -176,6 +190,7 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
       const found = holding(Math.max(offset, earliest))
       return found === null ? null : decodeHeader(found.block).timestamp_ms
     },
+    firstAfter,
     oldBlocks,
     trim(offset) {
       earliest = offset

@@ -168,6 +168,30 @@ describe('the embedded log', () => {
     expect(await broker.sweepRetention()).toBe(2)
   })
 
+  it('keeps what a group reads again whose committed offset lies beyond the end', async () => {
+    for (const text of ['a', 'b', 'c']) await broker.publish([record(text)])
+    await commit('g', 0, 1000)
+    clock_ms += 2 * hour_ms
+    expect((await broker.groupOffsets('g', topic))[0]).toMatchObject({ committed: 1000, oldest_unread_ms: start_ms })
+    expect(await broker.sweepRetention()).toBe(0)
+    expect((await read(3, 'g')).map(({ value }) => value.toString())).toEqual(['a', 'b', 'c'])
+  })
+
+  it('finds the first record after a time among many blocks, and after what was deleted', async () => {
+    for (let n = 0; n < 50; n += 1) {
+      clock_ms = start_ms + n * 1000
+      await broker.publish([record(`${n} a`), record(`${n} b`)])
+    }
+    for (const n of [0, 1, 24, 48]) expect(await broker.firstOffsetAfter(topic, 0, start_ms + n * 1000)).toBe(2 * n + 2)
+    expect(await broker.firstOffsetAfter(topic, 0, start_ms + 10_999)).toBe(22)
+    expect(await broker.firstOffsetAfter(topic, 0, start_ms - 1)).toBe(0)
+    expect(await broker.firstOffsetAfter(topic, 0, clock_ms)).toBe(100)
+    clock_ms = start_ms + hour_ms + 10_000
+    expect(await broker.sweepRetention()).toBe(20)
+    expect(await broker.firstOffsetAfter(topic, 0, start_ms)).toBe(20)
+    expect(await broker.firstOffsetAfter(topic, 1, start_ms)).toBe(0)
+  })
+
   it('keeps what is too young or shares a block with what is needed', async () => {
     await broker.publish([record('a'), record('b')])
     await commit('g', 0, 1)

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Broker } from '@tributary/broker/broker'
 import { openKafkaBroker } from '@tributary/broker/kafka'
-import pino from 'pino'
+import pino, { type Logger } from 'pino'
 import type { TopicReplication } from '../src/kafka-topics.ts'
 
 export const openTestBroker = (
   url: string,
-  options: { buffer_bytes_max?: number; replication?: TopicReplication } = {},
+  options: { buffer_bytes_max?: number; replication?: TopicReplication; logger?: Logger } = {},
 ): Promise<Broker> =>
   openKafkaBroker({
     brokers: [url],

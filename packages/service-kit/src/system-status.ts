@@ -1,4 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
+import { lagOf } from '@tributary/broker/unread'
 import type { SystemStatus } from '@tributary/contracts/admin'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
 import type { Health } from './health.ts'
@@ -14,7 +15,7 @@ export interface StatusDeps {
 export async function systemStatus({ consumers, broker, health, now }: StatusDeps): Promise<SystemStatus> {
   const states = consumers.map(async ({ name, topic }) => {
     const partitions = await broker.groupOffsets(name, topic.name)
-    const lag = partitions.reduce((sum, { committed, earliest, end }) => sum + end - (committed ?? earliest), 0)
+    const lag = partitions.reduce((sum, partition) => sum + lagOf(partition), 0)
     const oldest = partitions.flatMap(({ oldest_unread_ms }) => (oldest_unread_ms === null ? [] : [oldest_unread_ms]))
     const oldest_unwritten_ms = lag > 0 && oldest.length > 0 ? Math.max(0, now() - Math.min(...oldest)) : null
     return { name, topic: topic.name, lag, oldest_unwritten_ms }

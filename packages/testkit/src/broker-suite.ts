@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type Broker, type Chunk, FencedError, type LogRecord, type OutgoingRecord } from '@tributary/broker/broker'
+import { lagOf } from '@tributary/broker/unread'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 /** One log that can be opened again and again; `open` rejects or waits when the engine allows one opener only. */
@@ -239,6 +240,24 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       expect(records().map(({ value }) => value.length)).toEqual([10_000, 10_000, 10_000, 50_000, 10_000, 10_000])
     })
 
+    it('goes on with a partition while another one has in hand all that may be held', async () => {
+      const texts = Array.from({ length: 20 }, (_, n) => `${n} ${'x'.repeat(5000)}`)
+      for (const partition of [0, 1]) await publishTexts(texts, partition)
+      const gate = Promise.withResolvers<void>()
+      const { records, close } = await consume(
+        ({ partition }) => (partition === 0 ? gate.promise : Promise.resolve()),
+        {
+          bytes_max: 20_000,
+          bytes_total_max: 20_000,
+        },
+      )
+      const textsOfPartition = (wanted: number) => textsOf(records().filter(({ partition }) => partition === wanted))
+      await vi.waitFor(() => expect(textsOfPartition(1)).toEqual(texts), patience)
+      gate.resolve()
+      await vi.waitFor(() => expect(textsOfPartition(0)).toEqual(texts), patience)
+      await close()
+    })
+
     it('does not keep a lone record back for ever', async () => {
       const { records, close } = await consume(undefined, { bytes_min: 1024 * 1024, wait_ms_max: 200 })
       await publishTexts(['alone'])
@@ -286,7 +305,7 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       expect(new Set([lost.generation, second.taken[0]!.generation, back.generation]).size).toBe(3)
     })
 
-    it('fences the commit of a member that lost its partition', async () => {
+    it('fences the commit and the rewind of a member that lost its partition', async () => {
       await publishTexts(['a'], 0)
       await publishTexts(['a'], 1)
       const inHand: Chunk[] = []
@@ -302,6 +321,7 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       const lost = inHand.find(({ partition }) => partition === taken!.partition)!
       expect(textsOf(taken!.records)).toEqual(['a'])
       await expect(lost.commit(lost.records[0]!.offset + 1, 'of the old owner')).rejects.toBeInstanceOf(FencedError)
+      await expect(lost.rewind(0)).rejects.toBeInstanceOf(FencedError)
       expect((await taken!.committed())?.metadata).toBe('of the new owner')
       gate.resolve()
       await Promise.all([first.close(), second.close()])
@@ -337,6 +357,105 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       await close()
       const [after] = await broker.groupOffsets(group, topic)
       expect(after).toMatchObject({ committed: before!.end, end: before!.end, oldest_unread_ms: null })
+    })
+
+    it('finds the first record that the log took after a time', async () => {
+      const { records, close } = await consume()
+      await vi.waitFor(async () => {
+        await publishTexts(['a', 'b'])
+        expect(new Set(records().map(({ timestamp_ms }) => timestamp_ms)).size).toBeGreaterThan(2)
+      }, patience)
+      await close()
+      const all = records()
+      const { timestamp_ms: first_ms } = all[0]!
+      for (const time_ms of new Set([0, first_ms - 1, ...all.slice(0, -2).map(({ timestamp_ms }) => timestamp_ms)])) {
+        const later = all.find(({ timestamp_ms }) => timestamp_ms > time_ms)
+        if (later !== undefined) expect(await broker.firstOffsetAfter(topic, 0, time_ms)).toBe(later.offset)
+      }
+      const [{ end } = { end: -1 }] = await broker.groupOffsets(group, topic)
+      expect(await broker.firstOffsetAfter(topic, 0, Date.now() + 60_000)).toBe(end)
+      expect(await broker.firstOffsetAfter(topic, 1, 0)).toBe(0)
+      await expect(broker.firstOffsetAfter(topic, 2, 0)).rejects.toThrow('no partition 2')
+    })
+
+    it('reads everything again in order after a rewind, and goes on, while more is published', async () => {
+      const published = Array.from({ length: 30 }, (_, n) => `${n} ${'x'.repeat(1000)}`)
+      await publishTexts(published)
+      let stopped = false
+      const publishing = (async () => {
+        for (let n = 30; !stopped; n += 1) {
+          const text = `${n} ${'x'.repeat(1000)}`
+          await publishTexts([text])
+          published.push(text)
+        }
+      })()
+      const rewinds: number[] = []
+      const delivered: LogRecord[] = []
+      const { close } = await consume(
+        async (chunk) => {
+          const last = chunk.records.at(-1)!.offset
+          if (last >= 20 * (rewinds.length + 1) && rewinds.length < 3) {
+            rewinds.push(delivered.length)
+            await chunk.rewind(0)
+            throw new Error('read again')
+          }
+          delivered.push(...chunk.records)
+          await commitAll(chunk)
+        },
+        { bytes_max: 10_000 },
+      )
+      await vi.waitFor(() => expect(rewinds).toHaveLength(3), patience)
+      const before = delivered.length
+      await vi.waitFor(() => expect(delivered.length).toBeGreaterThan(before + 100), patience)
+      stopped = true
+      await publishing
+      await vi.waitFor(() => expect(textsOf(delivered.slice(-1))).toEqual(published.slice(-1)), patience)
+      await close()
+      const runs = [0, ...rewinds].map((from, n) => textsOf(delivered.slice(from, rewinds[n])))
+      for (const run of runs) expect(run).toEqual(published.slice(0, run.length))
+      expect(runs.at(-1)).toEqual(published)
+    })
+
+    it('reads from the earliest record when more was committed than the log holds, and keeps what was committed', async () => {
+      await publishTexts(['a', 'b'])
+      const lost = await consume((chunk) => chunk.commit(1000, 'intent'))
+      await vi.waitFor(() => expect(lost.records()).toHaveLength(2), patience)
+      await lost.close()
+      const [offsets] = await broker.groupOffsets(group, topic)
+      expect(offsets).toMatchObject({ committed: 1000, earliest: 0, end: 2 })
+      expect(lagOf(offsets!)).toBe(2)
+      expect(offsets!.oldest_unread_ms).toBeGreaterThan(Date.now() - 60_000)
+      for (const texts of [
+        ['a', 'b'],
+        ['a', 'b', 'c'],
+      ]) {
+        const seen: unknown[] = []
+        const again = await consume(async (chunk) => {
+          seen.push(await chunk.committed())
+        })
+        await vi.waitFor(() => expect(textsOf(again.records())).toEqual(texts), patience)
+        expect(again.taken.at(-1)!.end_offset).toBe(texts.length)
+        await publishTexts(['c'])
+        await vi.waitFor(() => expect(textsOf(again.records())).toEqual([...texts, 'c']), patience)
+        await again.close()
+        expect(new Set(seen.map((committed) => JSON.stringify(committed)))).toEqual(
+          new Set([JSON.stringify({ offset: 1000, metadata: 'intent' })]),
+        )
+      }
+    })
+
+    it('rewinds into what the log holds, and refuses what is no offset', async () => {
+      await publishTexts(['a', 'b'])
+      const refused: unknown[] = []
+      const { records, close } = await consume(async (chunk) => {
+        if (refused.length > 0) return
+        refused.push(await chunk.rewind(-1).catch((error: unknown) => error))
+        await chunk.rewind(1000)
+        throw new Error('read again')
+      })
+      await vi.waitFor(() => expect(textsOf(records())).toEqual(['a', 'b']), patience)
+      await close()
+      expect(refused).toEqual([expect.any(RangeError)])
     })
 
     it('is healthy while it is open, and takes nothing afterwards', async () => {

@@ -7,6 +7,7 @@ import {
   type LogRecord,
 } from '@tributary/broker/broker'
 import { unpackRecord } from '@tributary/broker/packed-value'
+import { firstUnread } from '@tributary/broker/unread'
 
 export interface MemoryBroker extends Broker {
   /** Records in a chunk at most, whatever their bytes; may change at any time. */
@@ -49,18 +50,23 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     const owned = () => {
       if (owners.get(name) !== generation) throw new FencedError(`${name} belongs to another owner`)
     }
-    let position = commits.get(name)?.offset ?? 0
-    let rewound: number | null = null
+    /** As a real log places an offset that it does not have. */
+    const locate = (committed: number) => {
+      const { first, records } = logOf(topic, partition)
+      return firstUnread({ committed, earliest: first, end: first + records.length })
+    }
+    let position = locate(commits.get(name)?.offset ?? 0)
     while (!stop.aborted && owners.get(name) === generation) {
       const log = logOf(topic, partition)
-      // As Kafka and the embedded log do with an offset that the log does not have.
-      if (position > log.first + log.records.length) position = log.first
+      position = locate(position)
       const records = log.records.filter((record) => record.offset >= position).slice(0, broker.chunk_records_max)
       const last = records.at(-1)
       if (last === undefined) {
         await new Promise<void>((resolve) => wakers.add(resolve))
         continue
       }
+      let next = last.offset + 1
+      let rewound = false
       const chunk: Chunk = {
         topic,
         partition,
@@ -73,20 +79,20 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
           owned()
           commits.set(name, { offset, metadata })
         },
+        heartbeat: async () => owned(),
         rewind: async (offset) => {
           owned()
-          rewound = offset
+          next = locate(offset)
+          rewound = true
         },
-        heartbeat: async () => owned(),
       }
       try {
         await options.onChunk(chunk)
-        position = last.offset + 1
+        position = next
       } catch {
-        position = rewound ?? position
+        if (rewound) position = next
         await new Promise((resolve) => setImmediate(resolve))
       }
-      rewound = null
     }
   }
 
@@ -139,9 +145,9 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
       return Array.from({ length: partitions }, (_, partition) => {
         const { first, records } = logOf(topic, partition)
         const committed = commits.get(`${group}/${topic}/${partition}`)?.offset ?? null
-        const oldest = records.find((record) => record.offset >= (committed ?? 0))
-        const oldest_unread_ms = oldest?.timestamp_ms ?? null
-        return { partition, committed, earliest: first, end: first + records.length, oldest_unread_ms }
+        const place = { committed, earliest: first, end: first + records.length }
+        const oldest = records.find((record) => record.offset >= firstUnread(place))
+        return { partition, ...place, oldest_unread_ms: oldest?.timestamp_ms ?? null }
       })
     },
     async firstOffsetAfter(topic, partition, timestamp_ms) {
