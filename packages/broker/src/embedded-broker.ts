@@ -196,10 +196,10 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     },
     async groupOffsets(group, topic) {
       return getTopic(topic).logs.map((log): PartitionOffsets => {
-        const committed = offsets.get(group, topic, log.partition)?.offset ?? null
         const { partition } = log
+        const { offset: committed = null, metadata = null } = offsets.get(group, topic, partition) ?? {}
         const oldest_unread_ms = log.timestampAt(committed ?? 0)
-        return { partition, committed, earliest: log.earliest(), end: log.end().offset, oldest_unread_ms }
+        return { partition, committed, metadata, earliest: log.earliest(), end: log.end().offset, oldest_unread_ms }
       })
     },
     async checkHealth() {

@@ -10,7 +10,7 @@ export interface OffsetRange {
 export const intentMetadata = (to: number): string => JSON.stringify({ to })
 
 /** The batch that was declared and perhaps not finished; null when nothing is open. Text of others is no intent. */
-function openIntent(committed: Committed | null): OffsetRange | null {
+export function openIntent(committed: Committed | null): OffsetRange | null {
   if (committed === null || committed.metadata === '') return null
   try {
     const to: unknown = JSON.parse(committed.metadata)?.to

@@ -109,10 +109,10 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     async groupOffsets(group, topic) {
       return Array.from({ length: partitions }, (_, partition) => {
         const { first, records } = logOf(topic, partition)
-        const committed = commits.get(`${group}/${topic}/${partition}`)?.offset ?? null
+        const { offset: committed = null, metadata = null } = commits.get(`${group}/${topic}/${partition}`) ?? {}
         const oldest = records.find((record) => record.offset >= (committed ?? 0))
         const oldest_unread_ms = oldest?.timestamp_ms ?? null
-        return { partition, committed, earliest: first, end: first + records.length, oldest_unread_ms }
+        return { partition, committed, metadata, earliest: first, end: first + records.length, oldest_unread_ms }
       })
     },
     checkHealth: async () => {
