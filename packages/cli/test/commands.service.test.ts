@@ -301,6 +301,16 @@ describe('tributary topics apply', () => {
   })
 })
 
+describe('tributary topics hand-over', () => {
+  it('refuses a topic that is its own successor, and says what it needs', async () => {
+    const words = (to: string) => ['topics', 'hand-over', '--from', 'events.accepted.v1', '--to', to, '--json']
+    const same = await tributary(words('events.accepted.v1'))
+    expect([same.code, JSON.parse(same.stderr).error]).toEqual([2, 'usage'])
+    const none = await tributary(words('events.accepted.v2'))
+    expect([none.code, JSON.parse(none.stderr).error]).toEqual([1, 'bad_settings'])
+  })
+})
+
 describe('tributary migrate', () => {
   it('refuses a data folder that is not there, or that another process uses', async () => {
     const folder = await emptyFolder()

@@ -14,16 +14,17 @@ import { openIntent } from './consumer-intent.ts'
 const mark_header = 'handed_over_to'
 const poll_ms = 500
 
-/** Marks each partition of a topic: from here on records belong to `to`. May be repeated; the first mark counts. */
-export async function publishMarks(broker: Pick<Broker, 'partitionCount' | 'publish'>, from: string, to: string) {
+/** Marks each partition of `from`: records behind the marks belong to `to`. May be repeated; the first mark counts. */
+export async function publishMarks(
+  broker: Pick<Broker, 'partitionCount' | 'publish'>,
+  from: string,
+  to: string,
+): Promise<number> {
   await broker.partitionCount(to)
   const partitions = await broker.partitionCount(from)
-  const headers = { [mark_header]: to }
-  await broker.publish(
-    Array.from({ length: partitions }, (_, partition) => {
-      return { topic: from, partition, key: null, value: Buffer.alloc(0), headers }
-    }),
-  )
+  const mark = { topic: from, key: null, value: Buffer.alloc(0), headers: { [mark_header]: to } }
+  await broker.publish(Array.from({ length: partitions }, (_, partition) => ({ ...mark, partition })))
+  return partitions
 }
 
 /** The log as a consumer sees it that takes part in hand-overs (`after` is present); for any other the log as it is. */
