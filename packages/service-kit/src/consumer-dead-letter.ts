@@ -3,7 +3,7 @@ import { limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
 
 /** Headers of ours included, a letter of this size is still taken. */
-const isTakenByLog = ({ key, value, headers }: LogRecord): boolean =>
+export const isTakenByLog = ({ key, value, headers }: LogRecord): boolean =>
   value.length + Buffer.byteLength(key ?? '') + Buffer.byteLength(JSON.stringify(headers)) <=
   limits.log_record_bytes_max
 

@@ -3,6 +3,7 @@ import type { Broker, Chunk, ConsumeOptions, Consumption, LogRecord, OutgoingRec
 import { installPartition } from '@tributary/broker/partition'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
 import type { Logger } from 'pino'
+import { deadLetter, isTakenByLog } from './consumer-dead-letter.ts'
 import { openIntent } from './consumer-intent.ts'
 
 /**
@@ -28,20 +29,26 @@ export async function publishMarks(
 }
 
 /** The log as a consumer sees it that takes part in hand-overs (`after` is present); for any other the log as it is. */
-export function withHandOver(broker: Broker, { topic, after }: ConsumerGroup, logger: Logger): Broker {
+export function withHandOver(broker: Broker, consumer: ConsumerGroup, logger: Logger): Broker {
+  const { topic, after } = consumer
   if (after === undefined) return broker
   return {
     ...broker,
     async consume(options) {
       if (options.topic !== topic.name) return broker.consume(options)
-      const moving = { ...options, onChunk: stopAtMark(broker, options, logger) }
+      const moving = { ...options, onChunk: stopAtMark(broker, consumer, options, logger) }
       return after === null ? broker.consume(moving) : consumeAfter(broker, after, moving, logger)
     },
   }
 }
 
 /** The consumer handles what stands before the mark. The rest is published to the new topic, then committed with a label. */
-function stopAtMark(broker: Broker, { onChunk }: ConsumeOptions, logger: Logger): ConsumeOptions['onChunk'] {
+function stopAtMark(
+  broker: Broker,
+  consumer: ConsumerGroup,
+  { onChunk }: ConsumeOptions,
+  logger: Logger,
+): ConsumeOptions['onChunk'] {
   return async (chunk) => {
     const { topic, partition, records } = chunk
     const passed = targetOf((await chunk.committed())?.metadata)
@@ -52,20 +59,28 @@ function stopAtMark(broker: Broker, { onChunk }: ConsumeOptions, logger: Logger)
     const behind = records.filter((record) => record.offset > (mark?.offset ?? -1) && !isMark(record))
     // A crash from here on: they are moved again, and dropped as duplicates.
     const partitions = await broker.partitionCount(to)
-    await broker.publish(behind.map((record) => moved(record, to, partitions)))
+    await broker.publish(
+      behind.map((record) =>
+        isTakenByLog(record)
+          ? moved(record, to, partitions)
+          : deadLetter(consumer.topic, consumer.name, record, 'too_large'),
+      ),
+    )
     // From the first of these commits on nobody handles a record of this partition itself.
     await chunk.commit(records.at(-1)!.offset + 1, JSON.stringify({ [mark_header]: to }))
     logger.info({ topic, partition, to, records: behind.length, mark: mark?.offset }, 'records moved to another topic')
   }
 }
 
-/** All before the mark is committed when this resolves. */
+/** All before the mark is handled and committed when this resolves. */
 async function handleBefore(chunk: Chunk, mark: LogRecord, onChunk: ConsumeOptions['onChunk']): Promise<void> {
   const records = chunk.records.filter(({ offset }) => offset < mark.offset)
-  if (records.length > 0) await onChunk({ ...chunk, records, end_offset: mark.offset })
-  const open = openIntent(await chunk.committed())
-  // Only a version that knows no marks declares a batch beyond one.
-  if (open !== null) throw new Error(`the batch ${open.from}-${open.to} reaches beyond the mark at ${mark.offset}`)
+  const last = records.at(-1)
+  if (last !== undefined) await onChunk({ ...chunk, records, end_offset: mark.offset })
+  const committed = await chunk.committed()
+  // A batch beyond the mark was declared by a version that knows no marks.
+  const is_done = openIntent(committed) === null && (committed?.offset ?? 0) > (last?.offset ?? -1)
+  if (!is_done) throw new Error(`${chunk.topic}/${chunk.partition} is not handled up to its mark at ${mark.offset}`)
 }
 
 const isMark = ({ headers, value }: LogRecord): boolean => headers[mark_header] !== undefined && value.length === 0

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { Broker } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
-import { publishMarks } from '@tributary/service-kit/hand-over'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testkit/test-clickhouse'
 import { pino } from 'pino'
@@ -14,6 +16,8 @@ import { eventWriter } from '../src/event-writer.ts'
 import { countsOf, envelopeOf, eventOf, exactly, groupOf, newAppId, openLog, recordOf } from './writer-stage.ts'
 
 const logger = pino({ level: 'silent' })
+const cli = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'src', 'main.ts')
+const run = promisify(execFile)
 const installs = 20
 const events = 10
 
@@ -94,7 +98,12 @@ await describeWithOwnEngine('kafka', (kafka) => {
     const other = await startProcess(Number.POSITIVE_INFINITY)
     for (let event_id = 0; event_id < events; event_id += 1) {
       await publish(event_id)
-      if (event_id === 3) await publishMarks(log, from.name, to.name)
+      if (event_id === 3) {
+        const words = ['topics', 'hand-over', '--from', from.name, '--to', to.name, '--json']
+        const env = { PATH: process.env.PATH, TRIBUTARY_KAFKA_BROKERS: kafka.url }
+        const { stdout } = await run(process.execPath, [cli, ...words], { env })
+        expect(JSON.parse(stdout)).toEqual({ from: from.name, to: to.name, partitions: 2 })
+      }
       if (mortal.isDead()) {
         await mortal.close()
         mortal = await startProcess(15)
