@@ -146,7 +146,7 @@ test('events that are sent again across the hand-over count once, whoever publis
     processes: fc.integer({ min: 1, max: 2 }),
   })
   await fc.assert(
-    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 5 }), async (lives) => {
+    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 4 }), async (lives) => {
       const app_id = newAppId()
       const log = await openLog(app_id)
       const publish = (some: (typeof lives)[number]['sent']) =>
@@ -179,6 +179,6 @@ test('events that are sent again across the hand-over count once, whoever publis
       expect(await countsOf(clickhouse, app_id)).toEqual(exactly(events, installs))
       expect(await moneyOf(app_id)).toBe(events)
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: 6, endOnFailure: true },
   )
 })
