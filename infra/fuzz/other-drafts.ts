@@ -59,6 +59,7 @@ export function admin(random: Random, tenants: FuzzTenants): Draft {
       `/audit-objects?key=${random.pick(['x', '../../etc/passwd', '%00', 's2s/2026-01-01/a.json'])}&app_id=${random.pick([mutated.app_id, '..'])}`,
       null,
     ],
+    ['GET', `/dead-letters?topic=${random.pick(['events.accepted.v1', 'x', '%00', '', 'a&topic=b'])}`, null],
     ['GET', '/status', null],
   ]
   const [method, path, value] = random.pick(asked)

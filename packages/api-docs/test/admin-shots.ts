@@ -48,6 +48,11 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('GET /audit-objects', 'unknown_audit_key', {
       path: `/audit-objects?app_id=${app_id}&key=s2s/2026-06-01/none.json`,
     }),
+    shot('GET /dead-letters', 'ok'),
+    shot('GET /dead-letters', 'invalid_field', { path: '/dead-letters?topic=none' }),
+    shot('POST /dead-letters/retry', 'ok', { body: {} }),
+    shot('POST /dead-letters/retry', 'bad_json', { body: '[' }),
+    shot('POST /dead-letters/retry', 'invalid_field', { body: { topic: 'none' } }),
     shot('GET /status', 'ok'),
   ]
 }

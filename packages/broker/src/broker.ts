@@ -86,6 +86,8 @@ export interface Consumption {
 export interface PartitionOffsets {
   partition: number
   committed: number | null
+  /** Text of the last commit; null before the first. */
+  metadata: string | null
   earliest: number
   /** Offset behind the last record. */
   end: number

@@ -199,9 +199,9 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     },
     async groupOffsets(group, topic) {
       return getTopic(topic).logs.map((log): PartitionOffsets => {
-        const committed = offsets.get(group, topic, log.partition)?.offset ?? null
+        const { offset: committed = null, metadata = null } = offsets.get(group, topic, log.partition) ?? {}
         const place = { committed, earliest: log.earliest(), end: log.end().offset }
-        return { partition: log.partition, ...place, oldest_unread_ms: log.timestampAt(firstUnread(place)) }
+        return { partition: log.partition, metadata, ...place, oldest_unread_ms: log.timestampAt(firstUnread(place)) }
       })
     },
     async firstOffsetAfter(topic, partition, timestamp_ms) {

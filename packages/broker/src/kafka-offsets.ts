@@ -62,6 +62,7 @@ export async function fetchGroupOffsets(
     .map((range) => ({
       ...range,
       committed: committed.get(range.partition)?.offset ?? null,
+      metadata: committed.get(range.partition)?.metadata ?? null,
       oldest_unread_ms: null as number | null,
     }))
     .sort((a, b) => a.partition - b.partition)

@@ -26,7 +26,9 @@ it('tells where a group stands though coordinator and leaders have just moved', 
     fetchTopicOffsets: movedOnce('NOT_LEADER_FOR_PARTITION', await admin({}).fetchTopicOffsets('t')),
     fetchTopicOffsetsByTimestamp: movedOnce('NOT_LEADER_FOR_PARTITION', [{ partition: 0, offset: '0' }]),
   })
-  const stands = [{ partition: 0, committed: 3, earliest: 1, end: 5, oldest_unread_ms: expect.any(Number) }]
+  const stands = [
+    { partition: 0, committed: 3, metadata: '', earliest: 1, end: 5, oldest_unread_ms: expect.any(Number) },
+  ]
   expect(await fetchGroupOffsets(moved, 'g', 't', Date.now())).toEqual(stands)
 })
 

@@ -6,6 +6,7 @@ import { auditCommands } from './commands/audit.ts'
 import { backfillCommand } from './commands/backfill.ts'
 import { companyCommands } from './commands/company.ts'
 import { configCommand } from './commands/config.ts'
+import { deadCommands } from './commands/dead.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { fxCommands } from './commands/fx.ts'
 import { keyCommands } from './commands/key.ts'
@@ -26,6 +27,7 @@ const groups = [
   reportCommands,
   fxCommands,
   auditCommands,
+  deadCommands,
   configCommand,
   topicsCommands,
   migrateCommand,

@@ -1,6 +1,7 @@
 import { type AppliedTopics, TopicsRefused } from '@tributary/broker/broker'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
+import { publishMarks } from '@tributary/service-kit/hand-over'
 import { withService } from './brief-service.ts'
 import { readEngineSettings } from './config.ts'
 import { CliError } from './errors.ts'
@@ -18,6 +19,19 @@ export function applyAllTopics(dryRun: boolean): Promise<AppliedTopics> {
     } catch (error) {
       if (error instanceof TopicsRefused) throw new CliError(error.code, `${error.message}. ${mends[error.code]}`)
       throw new CliError('topics_failed', `Kafka did not do it: ${(error as Error).message}`)
+    }
+  })
+}
+
+/** Marks every partition of a topic on the Kafka of the settings, and gives back how many it has. */
+export function handTopicOver(from: string, to: string): Promise<number> {
+  const config = readEngineSettings(kafkaSettings, ['TRIBUTARY_KAFKA_BROKERS'])
+  return withService(async (service) => {
+    const broker = await openKafka(config, service)
+    try {
+      return await publishMarks(broker, from, to)
+    } catch (error) {
+      throw new CliError('topics_failed', `The topic was not handed over: ${(error as Error).message}`)
     }
   })
 }

@@ -98,6 +98,32 @@ describe('tributary company, app, key', () => {
     ])
   })
 
+  it('lists dead letters and retries them, all or those with a reason, and says what stays', async () => {
+    const topic = 'events.accepted.v1'
+    const from_ms = Date.UTC(2026, 0, 2)
+    const dead = [
+      { topic, reason: 'row_refused', count: 3, first_ms: from_ms, last_ms: from_ms + 1 },
+      { topic, reason: 'too_large', count: 1, first_ms: from_ms, last_ms: from_ms },
+    ]
+    const asked: unknown[] = []
+    const env = await service({
+      'GET /admin/api/v1/dead-letters': () => ({ status: 200, body: { dead } }),
+      [`GET /admin/api/v1/dead-letters?topic=${topic}`]: () => ({ status: 200, body: { dead: [] } }),
+      'POST /admin/api/v1/dead-letters/retry': (request) => {
+        asked.push(sent(request))
+        return { status: 200, body: asked.length === 1 ? { retried: 3, too_large: 1 } : { retried: 3 } }
+      },
+    })
+    const run = async (words: string) => (await tributary(words.split(' '), env)).stdout
+    expect(JSON.parse(await run('dead list --json'))).toEqual({ dead })
+    expect(JSON.parse(await run(`dead list --topic ${topic} --json`))).toEqual({ dead: [] })
+    expect(await run('dead list')).toContain(`${topic}\trow_refused\t3\t2026-01-02T00:00:00.000Z`)
+    expect(await run('dead retry')).toBe('3 records went back to their topics; 1 too large to be retried stays\n')
+    expect(await run(`dead retry --topic ${topic} --reason row_refused`)).toBe('3 records went back to their topics\n')
+    expect(JSON.parse(await run('dead retry --json'))).toEqual({ retried: 3 })
+    expect(asked).toEqual([{}, { topic, reason: 'row_refused' }, {}])
+  })
+
   it('sends a file of exchange rates as it is, and says what it held or what is wrong with it', async () => {
     const loaded = { days: 2, currencies: 1, rates: 2, from: '2026-01-29', to: '2026-01-30' }
     const file = 'Date,USD,\n2026-01-30,1.1919,\n2026-01-29,1.1960,\n'
@@ -272,6 +298,16 @@ describe('tributary topics apply', () => {
     const away = await tributary(['topics', 'apply', '--json'], { TRIBUTARY_KAFKA_BROKERS: '127.0.0.1:1' })
     expect(away).toMatchObject({ code: 1, stdout: '' })
     expect(JSON.parse(away.stderr)).toMatchObject({ error: 'engine_unusable' })
+  })
+})
+
+describe('tributary topics hand-over', () => {
+  it('refuses a topic that is its own successor, and says what it needs', async () => {
+    const words = (to: string) => ['topics', 'hand-over', '--from', 'events.accepted.v1', '--to', to, '--json']
+    const same = await tributary(words('events.accepted.v1'))
+    expect([same.code, JSON.parse(same.stderr).error]).toEqual([2, 'usage'])
+    const none = await tributary(words('events.accepted.v2'))
+    expect([none.code, JSON.parse(none.stderr).error]).toEqual([1, 'bad_settings'])
   })
 })
 

@@ -116,6 +116,36 @@ export const FxLoaded = z.object({
 })
 export type FxLoaded = z.infer<typeof FxLoaded>
 
+/** Dead letters that wait, by topic and reason; `too_large` are those that can't be retried. */
+export const DeadLetters = z.object({
+  dead: z.array(
+    z.object({
+      topic: z.string().describe('The topic that the records came from.'),
+      reason: z.string(),
+      count: z.number().int(),
+      first_ms: z.number().int().describe('When the oldest of them became a dead letter.'),
+      last_ms: z.number().int().describe('When the newest of them became a dead letter.'),
+    }),
+  ),
+})
+export type DeadLetters = z.infer<typeof DeadLetters>
+
+export const RetryDeadLetters = z.strictObject({
+  topic: text(249).min(1).optional().describe('Only records of this topic.'),
+  reason: text(249).min(1).optional().describe('Only letters with this reason.'),
+})
+export type RetryDeadLetters = z.infer<typeof RetryDeadLetters>
+
+export const DeadLettersRetried = z.object({
+  retried: z.number().int().describe('Records that were published to their topics again.'),
+  too_large: z
+    .number()
+    .int()
+    .optional()
+    .describe('Letters without their record, which stay; absent when there are none.'),
+})
+export type DeadLettersRetried = z.infer<typeof DeadLettersRetried>
+
 /** The things that a process depends on, such as `database` or `queues`. */
 const Bindings = z.record(z.string(), z.object({ status: z.enum(['ok', 'down']), latency_ms: z.number() }))
 

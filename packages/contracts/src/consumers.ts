@@ -2,11 +2,17 @@ import { type Topic, topics } from './topics.ts'
 
 /** Who reads which topic; the name is also the consumer group. */
 export interface ConsumerGroup {
+  /** Also the name of the consumer. */
   name: string
   topic: Topic
+  /**
+   * Present: its topic may be handed over to one with more partitions, and this group moves what comes behind the mark.
+   * Not null: the group on the topic before, at whose marks this one begins (docs/operations.md "More partitions").
+   */
+  after?: ConsumerGroup | null
 }
 
 /** The one list of consumer groups; `tributary status` shows the lag of each. */
 export const consumers = {
-  eventWriter: { name: 'event-writer', topic: topics.eventsAccepted },
+  eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
 } as const satisfies Record<string, ConsumerGroup>

@@ -3,7 +3,7 @@ import { limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
 
 /** Headers of ours included, a letter of this size is still taken. */
-const isTakenByLog = ({ key, value, headers }: LogRecord): boolean =>
+export const isTakenByLog = ({ key, value, headers }: LogRecord): boolean =>
   value.length + Buffer.byteLength(key ?? '') + Buffer.byteLength(JSON.stringify(headers)) <=
   limits.log_record_bytes_max
 
@@ -30,4 +30,14 @@ export function deadLetter(topic: Topic, consumer: string, record: LogRecord, re
       source_offset: String(record.offset),
     },
   }
+}
+
+/**
+ * The record of a dead letter, to be published to its topic again: key, value and partition as they were. `attempts`
+ * and `first_seen_ms` stay, so that a second death counts on; what tells of this death goes.
+ */
+export function recordOfLetter(topic: Topic, letter: LogRecord): OutgoingRecord {
+  const { reason, consumer, source_topic, source_partition, source_offset, ...headers } = letter.headers
+  const { partition, key, value } = letter
+  return { topic: topic.name, partition, key, value, headers }
 }

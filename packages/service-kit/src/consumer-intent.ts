@@ -31,6 +31,12 @@ function readNote({ metadata }: Committed): CommitNote | null {
   }
 }
 
+/** The batch that was declared and perhaps not finished; null when nothing is open. */
+export function openIntent(committed: Committed | null): OffsetRange | null {
+  const to = committed === null ? undefined : readNote(committed)?.to
+  return committed !== null && to !== undefined && to >= committed.offset ? { from: committed.offset, to } : null
+}
+
 /** What is to be handled as a whole. */
 export interface Take<T> extends OffsetRange {
   records: T[]
@@ -57,9 +63,8 @@ export interface Progress {
 export function startProgress(generation: string, committed: Committed | null, minted: string): Progress {
   const next = committed?.offset ?? -1
   const note = committed === null ? null : readNote(committed)
-  const { log, at_ms, state, to } = note ?? { log: minted, at_ms: 0, state: undefined, to: undefined }
-  const intent = to !== undefined && to >= next ? { from: next, to } : null
-  return { generation, next, log, noted: note !== null, at_ms, state, intent, gathered: [] }
+  const { log, at_ms, state } = note ?? { log: minted, at_ms: 0, state: undefined }
+  return { generation, next, log, noted: note !== null, at_ms, state, intent: openIntent(committed), gathered: [] }
 }
 
 /** From here on the partition counts as another log: positions and tokens of before mean other records. */

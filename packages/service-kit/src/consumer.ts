@@ -1,5 +1,5 @@
 import type { LogRecord } from '@tributary/broker/broker'
-import type { Topic } from '@tributary/contracts/topics'
+import type { ConsumerGroup } from '@tributary/contracts/consumers'
 
 /** A record with its decoded value. */
 export interface DecodedRecord<T> {
@@ -70,10 +70,7 @@ export interface Misfit {
 }
 
 /** A consumer is a value: the kit owns intent, offsets, retries, dead letters, lag, metrics and stop. */
-export interface ConsumerDefinition<T> {
-  /** Also the consumer group. */
-  name: string
-  topic: Topic
+export interface ConsumerDefinition<T> extends ConsumerGroup {
   bounds?: BatchBounds<T>
   /**
    * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest

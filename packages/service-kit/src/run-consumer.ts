@@ -16,6 +16,7 @@ import { consumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, StoppedError } from './consumer-retry.ts'
 import { beginLog, takeOverPartition } from './consumer-take-over.ts'
 import { takeTurns } from './consumer-turns.ts'
+import { withHandOver } from './hand-over.ts'
 
 /** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
 export interface FetchSizes {
@@ -72,7 +73,8 @@ interface PartitionWork {
  * again unchanged after a crash. Rejects when the topic or its dead-letter topic is missing.
  */
 export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<RunningConsumer> {
-  const { broker, consumer, registry, now } = options
+  const { consumer, registry, now } = options
+  const broker = withHandOver(options.broker, consumer, options.logger)
   const partitions = await broker.partitionCount(consumer.topic.name)
   await broker.partitionCount(deadLetterTopic(consumer.topic).name)
   const metrics = consumerMetrics(registry)

@@ -18,15 +18,17 @@ const statusOf = async (offsets: PartitionOffsets[]) => {
 it('counts what will be read where the log has not what was committed, and hides no other lag with it', async () => {
   const status = await statusOf([
     // The log went backwards: all of it will be read.
-    { partition: 0, committed: 1000, earliest: 5, end: 20, oldest_unread_ms: now_ms - 3000 },
+    { partition: 0, metadata: null, committed: 1000, earliest: 5, end: 20, oldest_unread_ms: now_ms - 3000 },
     // Retention was faster than the consumer.
-    { partition: 1, committed: 2, earliest: 10, end: 14, oldest_unread_ms: now_ms - 9000 },
-    { partition: 2, committed: 7, earliest: 0, end: 7, oldest_unread_ms: null },
+    { partition: 1, metadata: null, committed: 2, earliest: 10, end: 14, oldest_unread_ms: now_ms - 9000 },
+    { partition: 2, metadata: null, committed: 7, earliest: 0, end: 7, oldest_unread_ms: null },
   ])
   expect(status).toMatchObject({ lag: 15 + 4, oldest_unwritten_ms: 9000 })
 })
 
 it('tells no age when everything was read', async () => {
-  const status = await statusOf([{ partition: 0, committed: 7, earliest: 0, end: 7, oldest_unread_ms: null }])
+  const status = await statusOf([
+    { partition: 0, metadata: null, committed: 7, earliest: 0, end: 7, oldest_unread_ms: null },
+  ])
   expect(status).toMatchObject({ lag: 0, oldest_unwritten_ms: null })
 })

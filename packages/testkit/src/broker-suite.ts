@@ -351,7 +351,14 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       expect(before).toMatchObject({ partition: 0, committed: null, earliest: 0 })
       expect(before!.end).toBeGreaterThanOrEqual(2)
       expect(before!.oldest_unread_ms).toBeGreaterThan(Date.now() - 60_000)
-      expect(empty).toEqual({ partition: 1, committed: null, earliest: 0, end: 0, oldest_unread_ms: null })
+      expect(empty).toEqual({
+        partition: 1,
+        committed: null,
+        metadata: null,
+        earliest: 0,
+        end: 0,
+        oldest_unread_ms: null,
+      })
       const { records, close } = await consume(commitAll)
       await vi.waitFor(() => expect(records()).toHaveLength(2), patience)
       await close()

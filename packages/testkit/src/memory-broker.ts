@@ -144,10 +144,10 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     async groupOffsets(group, topic) {
       return Array.from({ length: partitions }, (_, partition) => {
         const { first, records } = logOf(topic, partition)
-        const committed = commits.get(`${group}/${topic}/${partition}`)?.offset ?? null
+        const { offset: committed = null, metadata = null } = commits.get(`${group}/${topic}/${partition}`) ?? {}
         const place = { committed, earliest: first, end: first + records.length }
         const oldest = records.find((record) => record.offset >= firstUnread(place))
-        return { partition, ...place, oldest_unread_ms: oldest?.timestamp_ms ?? null }
+        return { partition, metadata, ...place, oldest_unread_ms: oldest?.timestamp_ms ?? null }
       })
     },
     async firstOffsetAfter(topic, partition, timestamp_ms) {

@@ -1,4 +1,5 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
 import type { SystemStatus } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -11,6 +12,7 @@ import { Counter, type Registry } from 'prom-client'
 import { appRoutes } from './app-routes.ts'
 import { auditObjectRoute } from './audit-object-route.ts'
 import { companyRoutes } from './company-routes.ts'
+import { deadLetterRoutes } from './dead-letter-routes.ts'
 import { fxRoutes } from './fx-routes.ts'
 import { requireAdmin } from './require-admin.ts'
 import { serverKeyRoutes } from './server-key-routes.ts'
@@ -25,6 +27,8 @@ export interface AdminApiDeps {
   audit: Pick<AuditStore, 'get'>
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get'>
+  /** For dead letters. */
+  broker: Pick<Broker, 'consume' | 'groupOffsets' | 'publish'>
   status: () => Promise<SystemStatus>
   now: () => number
   logger: Logger
@@ -65,6 +69,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       serverKeyRoutes(app, deps)
       fxRoutes(app, deps)
       auditObjectRoute(app, deps)
+      deadLetterRoutes(app, deps)
       statusRoute(app, deps)
     }
     await outer.register(routes, { prefix: '/admin/api/v1' })

@@ -37,6 +37,8 @@ async function start(config: Config, service: Service) {
   await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
     await app.register(apiDocs())
-    await app.register(adminApi({ pool, masterKeys, admin_token, audit, keyValue, status, now, logger, registry }))
+    await app.register(
+      adminApi({ pool, masterKeys, admin_token, audit, keyValue, broker, status, now, logger, registry }),
+    )
   })
 }

@@ -1,6 +1,7 @@
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryBroker } from '@tributary/testkit/memory-broker'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
@@ -19,6 +20,7 @@ export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): P
     admin_token,
     audit: memoryAuditStore(),
     keyValue: memoryKeyValue(Date.now),
+    broker: memoryBroker(1, Date.now),
     status: async () => ({ ready: true, consumers: [], bindings: {} }),
     now: Date.now,
     logger: pino({ level: 'silent' }),

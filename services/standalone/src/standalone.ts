@@ -74,7 +74,9 @@ export async function startStandalone(config: Config, service: Service, say: (li
     await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight }))
     await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
     await app.register(apiDocs())
-    await app.register(adminApi({ pool, masterKeys, admin_token, audit, keyValue, status, now, logger, registry }))
+    await app.register(
+      adminApi({ pool, masterKeys, admin_token, audit, keyValue, broker, status, now, logger, registry }),
+    )
   })
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
   say(`Tributary is ready at ${url}`)

@@ -1,0 +1,24 @@
+import { hash } from 'node:crypto'
+import { CodedError } from '@tributary/contracts/errors'
+import type { Pool } from 'pg'
+import { retryLater } from './batched-load.ts'
+
+/** Runs `work` unless another process or request runs work of this name: then rejects with `unavailable` at once. */
+export async function oneAtATime<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
+  const lock = hash('sha256', name, 'buffer').readBigInt64BE().toString()
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [lock])
+    if (rows[0]?.locked !== true)
+      throw new CodedError('unavailable', { ...retryLater, message: `Another ${name} runs.` })
+    return await work()
+  } finally {
+    // Of a lock that is not held this only warns.
+    await client.query('SELECT pg_advisory_unlock($1)', [lock]).catch((error) => {
+      broken = error
+    })
+    // The end of a session ends its lock.
+    client.release(broken)
+  }
+}

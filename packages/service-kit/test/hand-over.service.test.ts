@@ -1,0 +1,126 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ConsumerGroup } from '@tributary/contracts/consumers'
+import { limits } from '@tributary/contracts/limits'
+import { deadLetterTopic } from '@tributary/contracts/topics'
+import { memoryBroker } from '@tributary/testkit/memory-broker'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { expect, onTestFinished, test } from 'vitest'
+import { defineConsumer } from '../src/consumer.ts'
+import { publishMarks } from '../src/hand-over.ts'
+import { runConsumer } from '../src/run-consumer.ts'
+
+const topic = { name: 'events.v1', partitions: 1, retention_ms: 1000 }
+const to = 'events.v2'
+const before: ConsumerGroup = { name: 'writer', topic, after: null }
+
+/** A log of one partition for each topic, its consumer, and what that handled. */
+async function start(group: ConsumerGroup, broker = memoryBroker(1, Date.now)) {
+  const handled: string[] = []
+  const running = await runConsumer({
+    broker,
+    consumer: defineConsumer<string>({
+      ...group,
+      decode: String,
+      async handle({ records }) {
+        handled.push(...records.map(({ value }) => value))
+      },
+    }),
+    ...{ generation: '1', logger: pino({ level: 'silent' }), registry: new Registry(), now: Date.now },
+  })
+  onTestFinished(() => running.close())
+  const publish = (value: string) =>
+    broker.publish([
+      { topic: topic.name, partition: 0, key: 'k', value: Buffer.from(value), headers: { trace: value } },
+    ])
+  const untilRead = async () => {
+    const end = () => broker.records(topic.name, 0).length
+    const deadline = Date.now() + 10_000
+    while (broker.committed(group.name, topic.name, 0)?.offset !== end()) {
+      if (Date.now() > deadline) throw new Error('not read in time')
+      await pause(1)
+    }
+  }
+  return { broker, handled, publish, untilRead }
+}
+
+test('what stands before the mark is handled, what comes behind it is moved as it is, over any restart', async () => {
+  const { broker, handled, publish, untilRead } = await start(before)
+  await publish('a')
+  await publishMarks(broker, topic.name, to)
+  await publish('b')
+  await untilRead()
+  await publishMarks(broker, topic.name, to)
+  await publish('c')
+  await untilRead()
+  const again = await start(before, broker)
+  await publish('d')
+  await untilRead()
+  expect([handled, again.handled]).toEqual([['a'], []])
+  const moved = broker.records(to, 0).map(({ key, value, headers }) => [key, value.toString(), headers.trace])
+  expect(moved).toEqual(['b', 'c', 'd'].map((value) => ['k', value, value]))
+})
+
+test('a record that the new topic does not take becomes a dead letter, and the rest goes on', async () => {
+  const { broker, publish, untilRead } = await start(before)
+  await publishMarks(broker, topic.name, to)
+  const large = 'a'.repeat(limits.log_record_bytes_max + 1)
+  await broker.publish([{ topic: topic.name, partition: 0, key: null, value: Buffer.from(large) }])
+  await publish('b')
+  await untilRead()
+  expect(broker.records(to, 0).map(({ value }) => value.toString())).toEqual(['b'])
+  const [letter] = broker.records(deadLetterTopic(topic).name, 0)
+  expect(letter?.headers).toMatchObject({
+    reason: 'too_large',
+    source_offset: '1',
+    too_large_bytes: String(large.length),
+  })
+})
+
+test('a batch that a version without marks declared beyond the mark is neither handled nor moved', async () => {
+  const broker = memoryBroker(1, Date.now)
+  const { publish } = await start({ name: 'other', topic }, broker)
+  await publish('a')
+  await publishMarks(broker, topic.name, to)
+  await publish('b')
+  const unaware = await broker.consume({
+    ...{ group: before.name, topic: topic.name, bytes_min: 1, bytes_max: 1000, wait_ms_max: 1 },
+    onChunk: (chunk) => chunk.commit(0, JSON.stringify({ to: 2 })),
+  })
+  while (broker.committed(before.name, topic.name, 0) === undefined) await pause(1)
+  await unaware.close()
+  let refused = 0
+  const logger = pino({ level: 'silent' })
+  const counting = {
+    ...broker,
+    consume: (options: Parameters<typeof broker.consume>[0]) =>
+      broker.consume({
+        ...options,
+        onChunk: (chunk) =>
+          options.onChunk(chunk).catch((error: Error) => {
+            if (error.message.includes('up to its mark')) refused += 1
+            throw error
+          }),
+      }),
+  }
+  const running = await runConsumer({
+    broker: counting,
+    consumer: defineConsumer<string>({ ...before, decode: String, handle: async () => {} }),
+    ...{ generation: '1', logger, registry: new Registry(), now: Date.now },
+  })
+  const deadline = Date.now() + 10_000
+  while (refused < 2 && Date.now() < deadline) await pause(1)
+  await running.close()
+  expect(refused).toBeGreaterThan(1)
+  expect(broker.records(to, 0)).toEqual([])
+  expect(broker.committed(before.name, topic.name, 0)?.offset).toBe(0)
+})
+
+test('a consumer that takes no part meets the mark as a record like any', async () => {
+  const { broker, handled, publish, untilRead } = await start({ name: 'other', topic })
+  await publishMarks(broker, topic.name, to)
+  await publish('a')
+  await untilRead()
+  expect(handled).toEqual(['', 'a'])
+  expect(broker.records(to, 0)).toEqual([])
+})
