@@ -85,7 +85,7 @@ test('a batch that a version without marks declared beyond the mark is neither h
   await publish('b')
   const unaware = await broker.consume({
     ...{ group: before.name, topic: topic.name, bytes_min: 1, bytes_max: 1000, wait_ms_max: 1 },
-    onChunk: (chunk) => chunk.commit(0, JSON.stringify({ to: 2 })),
+    onChunk: (chunk) => chunk.commit(0, JSON.stringify({ log: 'unaware', at_ms: 0, to: 2 })),
   })
   while (broker.committed(before.name, topic.name, 0) === undefined) await pause(1)
   await unaware.close()
@@ -106,7 +106,7 @@ test('a batch that a version without marks declared beyond the mark is neither h
   const running = await runConsumer({
     broker: counting,
     consumer: defineConsumer<string>({ ...before, decode: String, handle: async () => {} }),
-    ...{ generation: '1', logger, registry: new Registry(), now: Date.now },
+    ...{ logger, registry: new Registry(), now: Date.now },
   })
   const deadline = Date.now() + 10_000
   while (refused < 2 && Date.now() < deadline) await pause(1)

@@ -127,7 +127,7 @@ test('the new topic is begun when all of the old one up to its marks is written'
   await until(isWritten(log))
   expect(await countsOf(clickhouse, app_id)).toEqual(exactly(3, 1))
   const rows = await clickhouse.query<{ topic: string }>(
-    `SELECT topic FROM events_raw_v1 WHERE app_id = {app_id:String} AND event_id = '3'`,
+    `SELECT splitByChar('@', topic)[1] AS topic FROM events_raw_v1 WHERE app_id = {app_id:String} AND event_id = '3'`,
     { app_id },
   )
   expect(rows).toEqual([{ topic: v2.name }])
