@@ -230,5 +230,15 @@ export const settings = {
   }),
 }
 
+/** Names that begin with `TRIBUTARY_` and are read by docker-compose.yml and by tests alone. */
+export const foreignSettings = [
+  'TRIBUTARY_LISTEN',
+  'TRIBUTARY_SUBNET',
+  'TRIBUTARY_REQUIRE_ENGINES',
+  ...['KAFKA', 'REDIS', 'S3', 'CLICKHOUSE', 'POSTGRES'].map((engine) => `TRIBUTARY_TEST_${engine}_URL`),
+  'TRIBUTARY_TEST_S3_ACCESS_KEY',
+  'TRIBUTARY_TEST_S3_SECRET_KEY',
+]
+
 export type SettingName = keyof typeof settings
 export type SettingValue<Name extends SettingName> = z.infer<(typeof settings)[Name]['schema']>
