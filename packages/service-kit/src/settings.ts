@@ -165,12 +165,12 @@ export const settings = {
     default_text: '30000',
   }),
   TRIBUTARY_CLICKHOUSE_REPLICATED: setting({
-    meaning: 'true: `tributary migrate` makes Replicated tables (needs a Keeper)',
+    meaning: 'true: `tributary migrate` makes Replicated tables (needs a Keeper and TRIBUTARY_CLICKHOUSE_CLUSTER)',
     schema: flag,
     default_text: 'false',
   }),
   TRIBUTARY_CLICKHOUSE_CLUSTER: setting({
-    meaning: 'name of the cluster on which `tributary migrate` makes the tables (ON CLUSTER)',
+    meaning: 'name of the cluster, one shard, on which `tributary migrate` makes Replicated tables (ON CLUSTER)',
     schema: z.string().regex(/^\w+$/, 'needs letters, digits and _ only').optional(),
     default_text: null,
   }),
