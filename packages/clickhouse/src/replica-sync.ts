@@ -1,6 +1,6 @@
 import type { ClickHouseClient, ResponseHeaders } from '@clickhouse/client'
 
-export interface SyncedServer {
+interface SyncedServer {
   /** Throws when another server gave the answer: it may lack rows. */
   requireSameServer(answer: ResponseHeaders): void
 }

@@ -29,8 +29,8 @@ function run(statements: readonly string[]): string[] {
 
 /** chdb takes no change of a replicated table: a table is made as it is after all migrations. */
 const withLastColumns = (statement: string): string => {
-  const columns = new RegExp(`CREATE TABLE ${tableOf(statement)}\\n(\\([^]*?\\n\\))`).exec(schema)?.[1]
-  return columns === undefined ? statement : statement.replace(/^\([^]*?^\)/m, () => columns)
+  const columns = new RegExp(`CREATE TABLE ${tableOf(statement)}\\n(\\([\\s\\S]*?\\n\\))`).exec(schema)?.[1]
+  return columns === undefined ? statement : statement.replace(/^\([\s\S]*?^\)/m, () => columns)
 }
 
 describe('the replicated form of the migrations', () => {
