@@ -1,5 +1,7 @@
 import type { Pool } from 'pg'
+import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import type { MasterKeys } from './master-keys.ts'
+import { inTransaction } from './transaction.ts'
 
 interface CheckRow {
   bound_to: string
@@ -26,6 +28,18 @@ export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Prom
   } catch {
     return false
   }
+}
+
+/** Has the next process decide anew; gives back the id of the key that was right, null when none was. */
+export function forgetMasterKey(pool: Pool, request: AdminRequest): Promise<string | null> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ key_id: string }>('DELETE FROM master_key_check RETURNING key_id')
+    const key_id = rows[0]?.key_id ?? null
+    if (key_id !== null) {
+      await recordAdminAction(client, request, { action: 'master_key.forget', subject: key_id, detail: {} })
+    }
+    return key_id
+  })
 }
 
 async function readCheck(pool: Pool): Promise<CheckRow | undefined> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTestPostgres } from '@tributary/testkit/test-postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { findNeededMasterKey, isMasterKeyRight } from '../src/master-key-check.ts'
+import { findNeededMasterKey, forgetMasterKey, isMasterKeyRight } from '../src/master-key-check.ts'
 import { openMasterKeys, readMasterKey } from '../src/master-keys.ts'
 import { migratePostgres } from '../src/migrate.ts'
 import { createApp, createCompany } from '../src/tenants.ts'
@@ -33,6 +33,18 @@ test('of processes that begin at once with keys of their own one is right and al
   const pool = await database()
   const asked = Array.from({ length: 5 }, () => isMasterKeyRight(pool, makeKey().keys))
   expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1)
+})
+
+test('once the key is forgotten the next one is right, and the audit log says so', async () => {
+  const [pool, lost, next] = [await database(), makeKey(), makeKey()]
+  const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
+  expect(await forgetMasterKey(pool, request)).toBeNull()
+  await isMasterKeyRight(pool, lost.keys)
+  expect(await forgetMasterKey(pool, request)).toBe(lost.id)
+  expect(await isMasterKeyRight(pool, next.keys)).toBe(true)
+  expect(await isMasterKeyRight(pool, lost.keys)).toBe(false)
+  const { rows } = await pool.query('SELECT actor, action, subject FROM admin_audit_log')
+  expect(rows).toEqual([{ actor: 'test', action: 'master_key.forget', subject: lost.id }])
 })
 
 test('another key of the same id is wrong', async () => {

@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process'
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
 import { expect, it, onTestFinished } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..', '..')
 
 async function sendSigned({ url, demo }: StandaloneProcess): Promise<number> {
   const { COMPANY_KEY, APP_KEY, SIGNING_SECRET } = demo()
@@ -17,7 +20,7 @@ async function sendSigned({ url, demo }: StandaloneProcess): Promise<number> {
   return (await fetch(`${url}/event`, { method: 'POST', headers, body })).status
 }
 
-it('a data folder without its master key, or with another, does not start; with the right one it goes on', async () => {
+it('a data folder without its master key, or with another, does not start; with the right one it goes on, and so it does once the lost one is forgotten', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-secrets-'))
   onTestFinished(() => rmSync(data_dir, { recursive: true, force: true }))
   const file = join(data_dir, 'master-key')
@@ -36,5 +39,17 @@ it('a data folder without its master key, or with another, does not start; with 
   renameSync(`${file}.copy`, file)
   const again = await startStandaloneProcess({ data_dir })
   expect(await sendSigned(again)).toBe(200)
+  const { SERVER_KEY } = again.demo()
   await again.stop('SIGTERM')
+
+  rmSync(file)
+  const forget = ['packages/cli/src/main.ts', 'master-key', 'forget', '--yes', '--json']
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir }
+  const said = execFileSync(process.execPath, forget, { cwd: root, env, encoding: 'utf8' })
+  expect(JSON.parse(said)).toEqual({ forgotten: expect.stringMatching(/^[0-9a-f]{8}$/) })
+  const last = await startStandaloneProcess({ data_dir })
+  expect(await sendSigned(last)).toBe(503)
+  const headers = { authorization: `Bearer ${SERVER_KEY}` }
+  expect((await fetch(`${last.url}/api/v1/reports/events`, { headers })).status).toBe(200)
+  await last.stop('SIGTERM')
 }, 120_000)
