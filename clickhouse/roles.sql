@@ -7,16 +7,28 @@ CREATE DATABASE IF NOT EXISTS tributary;
 -- materialized views), so that whoever inserts events needs no right on what the views fill.
 CREATE USER IF NOT EXISTS tributary_migrator IDENTIFIED WITH sha256_password BY {migrator_password:String};
 GRANT SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
+-- It looks how many shards a cluster has.
+GRANT SELECT ON system.clusters TO tributary_migrator;
 
 -- event-writer: fills one table, looks up keys. It has to see which migrations ran, to refuse where one is missing.
 CREATE USER IF NOT EXISTS tributary_event_writer IDENTIFIED WITH sha256_password BY {event_writer_password:String};
-GRANT INSERT ON tributary.events_raw_v1 TO tributary_event_writer;
-GRANT SELECT ON tributary.event_keys_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.events_raw_v1 TO tributary_event_writer;
+-- ... completes what a batch that was broken off left half-done, by the views' own SELECTs, once no insert of it runs.
+GRANT SELECT, INSERT ON tributary.event_keys_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.events_per_day_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.events_received_per_day_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.revenue_raw_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.transaction_keys_v1 TO tributary_event_writer;
+GRANT INSERT ON tributary.event_installs_per_day_v1 TO tributary_event_writer;
+GRANT INSERT ON tributary.activity_per_day_v1 TO tributary_event_writer;
+GRANT INSERT ON tributary.identities_v1 TO tributary_event_writer;
+GRANT SHOW TABLES, SHOW COLUMNS ON tributary.* TO tributary_event_writer;
+GRANT SELECT ON system.processes TO tributary_event_writer;
 -- ... and takes back money of transactions that several partitions counted.
 GRANT INSERT, SELECT ON tributary.revenue_cancelled_v1 TO tributary_event_writer;
-GRANT SELECT ON tributary.transaction_keys_v1 TO tributary_event_writer;
-GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_event_writer;
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_event_writer;
+-- ... and brings a replica up to date before it looks anything up.
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
 
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;

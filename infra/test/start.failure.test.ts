@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { openKafkaBroker } from '@tributary/broker/kafka'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import pino from 'pino'
@@ -113,6 +114,12 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
     expect(JSON.parse(doctor.stdout).checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([])
     for (const { child } of started) child.kill('SIGTERM')
     expect((await Promise.all(started.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0, 0, 0])
+  })
+
+  it('a service with another master key than the first one had does not start', async () => {
+    const other = { TRIBUTARY_MASTER_KEY: randomBytes(32).toString('base64') }
+    const why = /^The secrets in PostgreSQL were not made with the master key of TRIBUTARY_MASTER_KEY .*copy\.$/
+    await Promise.all(['admin-api', 'ingest-gateway', 'report-api'].map((name) => refuses(name, why, other)))
   })
 
   it('a topic with another partition count is refused by services and commands alike', async () => {

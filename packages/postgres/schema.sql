@@ -63,6 +63,20 @@ COMMENT ON TABLE fx_rates IS 'reference rates as the ECB publishes them; a later
 COMMENT ON COLUMN fx_rates.day IS 'UTC date of the rate; it holds until the next day that has one';
 COMMENT ON COLUMN fx_rates.units_per_eur IS 'units of the currency for one EUR, exactly as loaded';
 
+CREATE TABLE master_key_check (
+  only_row boolean NOT NULL DEFAULT true,
+  bound_to text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  CONSTRAINT master_key_check_only_row_check CHECK (only_row),
+  CONSTRAINT master_key_check_pkey PRIMARY KEY (only_row)
+);
+COMMENT ON TABLE master_key_check IS 'one encrypted text; a process whose master key does not decrypt it refuses to start';
+COMMENT ON COLUMN master_key_check.bound_to IS 'additional data of AES-256-GCM';
+COMMENT ON COLUMN master_key_check.key_id IS 'id of the master key that encrypted it';
+
 CREATE TABLE schema_migrations (
   version integer NOT NULL,
   file text NOT NULL,

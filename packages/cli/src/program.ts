@@ -10,6 +10,7 @@ import { deadCommands } from './commands/dead.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { fxCommands } from './commands/fx.ts'
 import { keyCommands } from './commands/key.ts'
+import { masterKeyCommands } from './commands/master-key.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { reportCommands } from './commands/reports.ts'
 import { sendCommand } from './commands/send.ts'
@@ -31,6 +32,7 @@ const groups = [
   configCommand,
   topicsCommands,
   migrateCommand,
+  masterKeyCommands,
   doctorCommand,
 ]
 

@@ -211,12 +211,14 @@ describe('every command', () => {
   it('has --help', async () => {
     const commands = ['', 'company create', 'company list', 'company suspend', 'company reinstate', 'app create']
     const more = ['key create', 'key list', 'key revoke', 'status', 'send', 'backfill', 'reports events', 'config']
-    const asked = [...commands, ...more, 'topics apply', 'migrate', 'doctor'].map(async (words) => {
-      const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
-      expect(run).toMatchObject({ code: 0, stderr: '' })
-      expect(run.stdout).toContain(`Usage: tributary ${words}`.trim())
-      if (words !== '') expect(run.stdout).toContain('--json')
-    })
+    const asked = [...commands, ...more, 'topics apply', 'migrate', 'master-key forget', 'doctor'].map(
+      async (words) => {
+        const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
+        expect(run).toMatchObject({ code: 0, stderr: '' })
+        expect(run.stdout).toContain(`Usage: tributary ${words}`.trim())
+        if (words !== '') expect(run.stdout).toContain('--json')
+      },
+    )
     await Promise.all(asked)
   })
 

@@ -30,6 +30,12 @@ export const insertSettings = {
   max_partitions_per_insert_block: 0,
   // JSON for a column of text may stand in a line as it is, and is kept byte for byte.
   input_format_json_read_objects_as_strings: 1,
+  // Replicated tables: an acknowledged insert is on most replicas, so that no single machine holds the only copy. Plain
+  // tables and a single replica ignore it. Quorums of several inserts may be open at once (`parallel`): in turn, a second
+  // insert into a table would fail while the first waits, and each writer and partition inserts into all tables.
+  insert_quorum: 'auto',
+  insert_quorum_parallel: 1,
+  insert_quorum_timeout: 20_000,
   // A row that does not fit its table is an error, never a default.
   input_format_null_as_default: 0,
   input_format_allow_errors_num: 0,

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 
 /** How tables are made: the same files serve one engine, a replicated server and a cluster. */
 export interface MigrationParameters {
-  /** Uses the Replicated engine family; needs a Keeper. */
+  /** Uses the Replicated engine family; needs a Keeper, `on_cluster` and the macro `replica` on each server. */
   replicated?: boolean
-  /** Cluster name for `ON CLUSTER`. */
+  /** Cluster name for `ON CLUSTER`: one shard, whose replicas all have every row. */
   on_cluster?: string
 }
 
@@ -94,16 +94,33 @@ export function renderMigration(
 ): string {
   if (on_cluster !== undefined && !/^[A-Za-z0-9_-]+$/.test(on_cluster))
     throw new Error('A cluster name has another shape')
+  if (replicated && on_cluster === undefined) throw new Error('Replicated tables need the name of their cluster')
   const values: Record<string, string> = {
-    replicated: replicated ? 'Replicated' : '',
+    replicated: '',
     on_cluster: on_cluster === undefined ? '' : `ON CLUSTER '${on_cluster}'`,
     dedupe_window: dedupeWindow(replicated ?? false),
   }
-  return template.replaceAll(/\{\{(\w+)\}\}/g, (_all, key: string) => {
+  const withEngine = replicated ? replicatedEngine(template, on_cluster!) : template
+  return withEngine.replaceAll(/\{\{(\w+)\}\}/g, (_all, key: string) => {
     const value = values[key]
     if (value === undefined) throw new Error(`${name} has an unknown placeholder ${key}`)
     return value
   })
+}
+
+/**
+ * The engine with its path in Keeper. The default path holds `{uuid}`, which every CREATE makes anew: a replica that is
+ * added or made again later would be alone on a path of its own, in silence. This path is the same for whoever creates
+ * the table. It has no `{shard}`, so that every server of the cluster is a replica of the whole table.
+ */
+function replicatedEngine(template: string, cluster: string): string {
+  const table = /^CREATE\s+TABLE\s+IF NOT EXISTS\s+(\w+)/.exec(statementOf(template))?.[1]
+  const made = template.replace(/\{\{replicated\}\}(\w+)(?:\(([^\n]*?)\))?(?=\s|$)/, (_all, engine: string, given) => {
+    const path = `'/clickhouse/tables/${cluster}/{database}/${table}', '{replica}'`
+    return `Replicated${engine}(${given === undefined ? path : `${path}, ${given}`})`
+  })
+  if (made.includes('{{replicated}}')) throw new Error(`The engine of ${table} has another shape`)
+  return made
 }
 
 /**

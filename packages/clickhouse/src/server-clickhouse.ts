@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { type Clickhouse, statement_bytes_max } from './clickhouse.ts'
 import { insertSettings } from './insert-settings.ts'
+import { replicaSync } from './replica-sync.ts'
 import { serverAgent } from './server-agent.ts'
 import { compressRows } from './server-body.ts'
 import { toServerError } from './server-errors.ts'
@@ -19,6 +20,8 @@ export interface ServerOptions {
   query_timeout_ms: number
   /** More calls at once wait for their turn. */
   max_open_connections: number
+  /** Each question sees all that any replica has acknowledged, as look-ups of a consumer must. False by default. */
+  complete_reads?: boolean
   logger?: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
 }
 
@@ -67,8 +70,10 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     }
   }
 
+  const syncReplicas = options.complete_reads ? replicaSync(client, query_timeout_ms) : undefined
   const query = <Row>(sql: string, params?: Record<string, unknown>): Promise<Row[]> =>
     run(async (abort_signal) => {
+      const synced = await syncReplicas?.(sql, abort_signal)
       const result = await client.query({
         query: sql,
         format: 'JSONEachRow',
@@ -78,7 +83,9 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
       })
       // The client's own use of the signal ends with the head of the answer.
       abort_signal.addEventListener('abort', () => result.close(), { once: true })
-      return result.json<Row>()
+      const rows = await result.json<Row>()
+      synced?.requireSameServer(result.response_headers)
+      return rows
     })
   const clickhouse: Clickhouse = {
     query,

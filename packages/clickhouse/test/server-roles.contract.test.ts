@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
 import { expect, it } from 'vitest'
@@ -7,22 +9,44 @@ import { testServer } from './server-under-test.ts'
 
 const folder = join(import.meta.dirname, '../../../clickhouse')
 const read = async (file: string) => (await readFile(join(folder, file), 'utf8')).replaceAll(/^--.*$/gm, '')
+const split = (script: string) =>
+  script
+    .replaceAll(/^--.*$/gm, '')
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter(Boolean)
 const roles = await read('roles.sql')
-const statements = roles
-  .split(';')
-  .map((statement) => statement.trim())
-  .filter(Boolean)
+const statements = split(roles)
 
 await describeWithEngine('clickhouse', ({ url }) => {
-  it('roles.sql is what this version of the engine understands', async () => {
+  /** As the engine itself words them. */
+  async function format(given: readonly string[]): Promise<string[]> {
     const clickhouse = await openClickhouseServer(testServer(url, { database: 'default' }))
-    for (const sql of statements) {
+    const formatted: string[] = []
+    for (const sql of given) {
       const [row] = await clickhouse.query<{ formatted: string }>('SELECT formatQuery({sql:String}) AS formatted', {
         sql,
       })
-      expect(row?.formatted).toMatch(/^(CREATE|GRANT)/)
+      formatted.push(row!.formatted)
     }
     await clickhouse.close()
+    return formatted
+  }
+
+  it('roles.sql is what this version of the engine understands', async () => {
+    for (const formatted of await format(statements)) expect(formatted).toMatch(/^(CREATE|GRANT)/)
+  })
+
+  it('the commands of the README make statements for a whole cluster of it', async () => {
+    const commands = /```sh\n(sed [\s\S]*?)```/.exec(await readFile(join(folder, 'README.md'), 'utf8'))![1]!
+    const dir = await mkdtemp(join(tmpdir(), 'tributary-roles-'))
+    await cp(join(folder, 'roles.sql'), join(dir, 'clickhouse', 'roles.sql'))
+    execFileSync('sh', ['-euc', commands], { cwd: dir })
+    const made = split(await readFile(join(dir, 'roles-on-cluster.sql'), 'utf8'))
+    await rm(dir, { recursive: true })
+    expect(made).toHaveLength(statements.length + 1)
+    for (const formatted of await format(made))
+      expect(formatted).toMatch(/^(CREATE|GRANT)[\s\S]* ON CLUSTER analytics\b/)
   })
 })
 

@@ -187,10 +187,13 @@ function createSender(options: SdkClientOptions, reports: Reporters, { prefix, n
   return { queue, sender }
 }
 
-/** The event as it is now, whatever the app does with its objects later; `fields` is null when it can't be JSON. */
+/**
+ * The event as it is now, whatever the app does with its objects later; `fields` is null when it can't be JSON. It has its
+ * time from here on: without one the service would take the day on which it is received, another one at each try.
+ */
 function snapshot(event: SdkEvent, now_ms: number): { event_id: string; fields: Record<string, unknown> | null } {
   const event_id = event.event_id ?? crypto.randomUUID()
-  const event_ts_ms = event.event_ts_ms ?? Math.round(now_ms)
+  const event_ts_ms = Number.isFinite(event.event_ts_ms) ? event.event_ts_ms : Math.round(now_ms)
   try {
     return { event_id, fields: JSON.parse(JSON.stringify({ ...event, event_id, event_ts_ms })) }
   } catch {

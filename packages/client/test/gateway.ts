@@ -14,10 +14,10 @@ import { onTestFinished } from 'vitest'
 const partitions = 2
 
 /** The real ingest gateway on a port of this machine, over stores in memory; ends with the test. */
-export async function startGateway(allowed_events: readonly string[] = []) {
+export async function startGateway(allowed_events: readonly string[] = [], now = Date.now) {
   const tenant = buildTenant('android', allowed_events)
   const audit = memoryAuditStore()
-  const broker = memoryBroker(partitions, Date.now)
+  const broker = memoryBroker(partitions, now)
   const logger = pino({ level: 'silent' })
   const app = createHttpApp({ logger })
   await app.register(
@@ -31,9 +31,9 @@ export async function startGateway(allowed_events: readonly string[] = []) {
         },
       },
       broker,
-      keyValue: memoryKeyValue(Date.now),
+      keyValue: memoryKeyValue(now),
       partitions,
-      now: Date.now,
+      now,
       registry: new Registry(),
       logger,
       gateway_id: 'test',
@@ -50,6 +50,7 @@ export async function startGateway(allowed_events: readonly string[] = []) {
     sdk: { url, app_key, company_key, signing_secret: tenant.app.signing_secret },
     server: { url, server_key },
     tenant,
+    broker,
     envelopes,
     /** The events that the log holds. */
     events: () => envelopes().flatMap((envelope) => envelope.events as Record<string, unknown>[]),

@@ -56,7 +56,7 @@ const boundExtra = (event: Record<string, unknown>, context: z.RefinementCtx): v
 /** The named fields of one event, whose descriptions stand in the API documentation; others are allowed beside them. */
 export const NamedEventFields = z.looseObject({
   event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)).describe(
-    'Idempotency key: visible ASCII. What is sent again with the same `event_id` and install counts once, for ever.',
+    'Idempotency key: visible ASCII. What is sent again with the same `event_id`, install and `event_ts_ms` counts once, for ever.',
   ),
   event_name: text(limits.event_name_chars_max)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
@@ -64,7 +64,9 @@ export const NamedEventFields = z.looseObject({
     .describe('Name of the event, without control characters.'),
   event_ts_ms: absent(
     z.number().refine(Number.isInteger).meta({ type: 'integer', minimum: limits.event_ts_ms_min }),
-  ).describe('When it happened: Unix epoch ms, from 2010 to 24 h ahead of the clock of the service.'),
+  ).describe(
+    'When it happened: Unix epoch ms, from 2010 to 24 h ahead of the clock of the service. An event of an app that lacks it is dated when it is received: sent again two days later, it counts twice.',
+  ),
   install_uuid: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)

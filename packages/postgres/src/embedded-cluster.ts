@@ -87,6 +87,7 @@ async function makePassword(path: string, account: PostgresAccount): Promise<str
   if (account.uid !== undefined) await file.chown(account.uid, account.gid!)
   await file.sync()
   await rename(`${path}.new`, path)
+  await syncFolder(dirname(path))
   return password
 }
 
@@ -103,6 +104,13 @@ async function makeCluster(cluster: EmbeddedCluster, initdb: string, password_pa
     '--data-checksums',
   ])
   await rename(unfinished, cluster.cluster_dir)
+  await syncFolder(dirname(unfinished))
+}
+
+/** Makes what was renamed in the folder survive a power cut. */
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path)
+  await folder.sync()
 }
 
 /** The arguments of a `postgres` that serves the cluster on this port of 127.0.0.1. */

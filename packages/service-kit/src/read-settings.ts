@@ -1,5 +1,6 @@
 import { StartRefused } from './run-service.ts'
 import { type SettingName, type SettingValue, settings } from './settings.ts'
+import { findUnknownSettings } from './unknown-settings.ts'
 
 /** Values by setting name; those that were required are there. */
 export type Settings<Name extends SettingName, Required extends SettingName = never> = {
@@ -10,14 +11,14 @@ type Environment = Record<string, string | undefined>
 
 /**
  * The named settings, read and checked; `required` ones must be set or have a default. Throws `StartRefused` that lists
- * every problem at once.
+ * every problem at once, each `TRIBUTARY_` variable that nobody knows among them.
  */
 export function readSettings<Name extends SettingName, Required extends SettingName = never>(
   env: Environment,
   names: readonly Name[],
   required: readonly Required[] = [],
 ): Settings<Name, Required> {
-  const problems: string[] = []
+  const problems = findUnknownSettings(env)
   const values: Record<string, unknown> = {}
   for (const name of new Set<SettingName>([...names, ...required])) {
     const { meaning, schema, default_text } = settings[name]

@@ -165,12 +165,12 @@ export const settings = {
     default_text: '30000',
   }),
   TRIBUTARY_CLICKHOUSE_REPLICATED: setting({
-    meaning: 'true: `tributary migrate` makes Replicated tables (needs a Keeper)',
+    meaning: 'true: `tributary migrate` makes Replicated tables (needs a Keeper and TRIBUTARY_CLICKHOUSE_CLUSTER)',
     schema: flag,
     default_text: 'false',
   }),
   TRIBUTARY_CLICKHOUSE_CLUSTER: setting({
-    meaning: 'name of the cluster on which `tributary migrate` makes the tables (ON CLUSTER)',
+    meaning: 'name of the cluster, one shard, on which `tributary migrate` makes Replicated tables (ON CLUSTER)',
     schema: z.string().regex(/^\w+$/, 'needs letters, digits and _ only').optional(),
     default_text: null,
   }),
@@ -229,6 +229,16 @@ export const settings = {
     secret: 'whole',
   }),
 }
+
+/** Names that begin with `TRIBUTARY_` and are read by docker-compose.yml and by tests alone. */
+export const foreignSettings = [
+  'TRIBUTARY_LISTEN',
+  'TRIBUTARY_SUBNET',
+  'TRIBUTARY_REQUIRE_ENGINES',
+  ...['KAFKA', 'REDIS', 'S3', 'CLICKHOUSE', 'POSTGRES'].map((engine) => `TRIBUTARY_TEST_${engine}_URL`),
+  'TRIBUTARY_TEST_S3_ACCESS_KEY',
+  'TRIBUTARY_TEST_S3_SECRET_KEY',
+]
 
 export type SettingName = keyof typeof settings
 export type SettingValue<Name extends SettingName> = z.infer<(typeof settings)[Name]['schema']>

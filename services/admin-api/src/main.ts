@@ -1,8 +1,8 @@
 import { apiDocs } from '@tributary/api-docs/api-docs'
 import { consumers } from '@tributary/contracts/consumers'
-import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
 import { openKafka } from '@tributary/service-kit/engines/kafka'
+import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
@@ -27,7 +27,7 @@ async function start(config: Config, service: Service) {
     openS3(config, service),
   ])
   await Promise.all([requirePostgresSchema(pool), requireClickhouseSchema(clickhouse)])
-  const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
+  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN
   const reconciling = every({
     ...{ name: 'quota_reconciliation', pause_ms: reconcile_pause_ms, logger, registry },

@@ -13,7 +13,7 @@ export async function start(
   { crash }: Pick<RunConsumerOptions<never>, 'crash'> = {},
 ) {
   const { logger, registry } = service
-  const clickhouse = await openClickhouse(config, service)
+  const clickhouse = await openClickhouse(config, service, { complete_reads: true })
   await requireClickhouseSchema(clickhouse)
   startSweep(clickhouse, service)
   return startConsumer(config, service, eventWriter({ clickhouse, registry, logger }), { ...(crash && { crash }) })

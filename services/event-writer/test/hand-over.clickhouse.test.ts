@@ -55,7 +55,7 @@ interface Fragile {
 }
 
 /** A process: writers on both topics. */
-async function startWriters(log: Broker, app_id: string, { live }: Fragile = { live() {} }) {
+async function startWriters(log: Broker, { live }: Fragile = { live() {} }) {
   const mortalLog: Broker = {
     ...log,
     async publish(records) {
@@ -109,7 +109,7 @@ test('the new topic is begun when all of the old one up to its marks is written'
   const app_id = newAppId()
   const log = await openLog(app_id)
   await log.publish([requestOf(app_id, v1, 'i', '1'), requestOf(app_id, v2, 'i', '1'), requestOf(app_id, v2, 'i', '2')])
-  const writers = await startWriters(log, app_id)
+  const writers = await startWriters(log)
   await until(async () => (await lagOf(log, before)) === 0)
   expect(await countsOf(clickhouse, app_id)).toEqual(exactly(1, 1))
   expect(await lagOf(log, next)).toBe(2)
@@ -160,14 +160,14 @@ test('events that are sent again across the hand-over count once, whoever publis
         const live = () => {
           if (left-- <= 0) throw new Error('killed')
         }
-        const running = await Promise.all(Array.from({ length: processes }, () => startWriters(log, app_id, { live })))
+        const running = await Promise.all(Array.from({ length: processes }, () => startWriters(log, { live })))
         await publish(some)
         if (marks) await publishMarks(log, v1.name, v2.name)
         await publish(some.toReversed())
         await until(async () => left <= 0 || (await lagOf(log, before)) === 0)
         await Promise.all(running.map((one) => one.close()))
       }
-      const writers = await startWriters(log, app_id)
+      const writers = await startWriters(log)
       await publishMarks(log, v1.name, v2.name)
       await publish(lives.flatMap((one) => one.sent))
       await until(isWritten(log))

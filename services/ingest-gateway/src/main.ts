@@ -3,8 +3,8 @@ import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
-import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { openKafka, requireTopics } from '@tributary/service-kit/engines/kafka'
+import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
@@ -28,7 +28,7 @@ async function start(config: Config, service: Service) {
     requireTopics(broker, [topics.eventsAccepted, topics.erasuresRequested]),
     requirePostgresSchema(pool),
   ])
-  const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY)])
+  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
   const gateway_id = randomBytes(4).toString('hex')

@@ -79,7 +79,7 @@ async function openDatabase(config: Config, dir: Dir, service: Service): Promise
 
 async function openAnalytics(config: Config, dir: Dir, service: Service): Promise<Clickhouse> {
   if (has(config, 'TRIBUTARY_CLICKHOUSE_URL')) {
-    const clickhouse = await openClickhouse(config, service)
+    const clickhouse = await openClickhouse(config, service, { complete_reads: true })
     await requireClickhouseSchema(clickhouse)
     return clickhouse
   }

@@ -1,31 +1,68 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { StartRefused } from '@tributary/service-kit/run-service'
 
-/** Writes a file that only its owner may read, durable and whole or not at all. */
+/** Writes a file that only its owner may read, whole or not at all; it survives a power cut from then on. */
 export function writePrivateFile(path: string, content: string): void {
-  const file = openSync(`${path}.new`, 'w', 0o600)
+  rmSync(`${path}.new`, { force: true })
+  const file = openSync(`${path}.new`, 'wx', 0o600)
   writeSync(file, content)
   fsyncSync(file)
   closeSync(file)
   renameSync(`${path}.new`, path)
+  // The name of the file, and that of its folder, which may be as new as the file.
+  syncFolder(dirname(path))
+  syncFolder(dirname(dirname(path)))
 }
 
-function keepOrMake(path: string, make: () => string): string {
-  if (!existsSync(path)) writePrivateFile(path, `${make()}\n`)
-  return readFileSync(path, 'utf8').trim()
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
+  fsyncSync(folder)
+  closeSync(folder)
 }
 
-export interface LocalSecrets {
-  admin_token: string
-  /** 32 bytes in base64. */
-  master_key: string
-}
-
-/** The secrets of a standalone data folder, made at the first start: `admin-token` and `master-key`, mode 0600. */
-export function openLocalSecrets(data_dir: string): LocalSecrets {
-  return {
-    admin_token: keepOrMake(join(data_dir, 'admin-token'), () => randomBytes(24).toString('hex')),
-    master_key: keepOrMake(join(data_dir, 'master-key'), () => randomBytes(32).toString('base64')),
+/** The text of a secret file, null when there is none. Throws `StartRefused` when it is not ours alone. */
+export function readPrivateFile(path: string): string | null {
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new StartRefused(`${path} can't be read: ${(cause as Error).message}.`, { cause })
   }
+  try {
+    refuseForeign(path, file)
+    return readFileSync(file, 'utf8').trim()
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Who else could write it may have chosen the secret; who else could read it knows it. */
+function refuseForeign(path: string, file: number): void {
+  const { mode, uid } = fstatSync(file)
+  const ours = process.getuid?.()
+  if (ours !== undefined && uid !== ours) {
+    throw new StartRefused(
+      `${path} belongs to user ${uid}, not to ${ours}, who runs this. If it is yours: chown ${ours} ${path}`,
+    )
+  }
+  if (ours !== undefined && (mode & 0o077) !== 0) {
+    throw new StartRefused(`${path} is open to other users. If you believe its content: chmod 600 ${path}`)
+  }
+}
+
+/** The bearer token of the admin API in `admin-token` of a data folder, made at the first start. */
+export function openAdminToken(data_dir: string): string {
+  const path = join(data_dir, 'admin-token')
+  return readPrivateFile(path) || make(path, randomBytes(24).toString('hex'))
+}
+
+/** A new master key in `master-key` of a data folder: 32 bytes in base64. */
+export const makeMasterKey = (path: string): string => make(path, randomBytes(32).toString('base64'))
+
+function make(path: string, secret: string): string {
+  writePrivateFile(path, `${secret}\n`)
+  return secret
 }

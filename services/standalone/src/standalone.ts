@@ -12,7 +12,6 @@ import { startSweep } from '@tributary/event-writer/start-sweep'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openFxRates } from '@tributary/postgres/fx-rates'
-import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
 import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
@@ -24,7 +23,8 @@ import { systemStatus } from '@tributary/service-kit/system-status'
 import type { Config } from './config.ts'
 import { makeDemoCompany } from './demo.ts'
 import { openEngines } from './engines.ts'
-import { openLocalSecrets } from './local-secrets.ts'
+import { openLocalMasterKeys } from './local-master-keys.ts'
+import { openAdminToken } from './local-secrets.ts'
 
 /** Everything in one process on one port; resolves once it takes traffic. `say` shows a line to the person at the terminal. */
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
@@ -32,11 +32,10 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const data_dir = resolve(config.TRIBUTARY_DATA_DIR)
   const lock = lockDataDir(data_dir)
   onClose('data folder lock', async () => lock.release())
-  const secrets = openLocalSecrets(data_dir)
-  const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY ?? secrets.master_key)])
-  const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? secrets.admin_token
+  const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? openAdminToken(data_dir)
 
   const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, service)
+  const masterKeys = await openLocalMasterKeys(pool, data_dir, config.TRIBUTARY_MASTER_KEY)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 

@@ -71,8 +71,8 @@ it('tells its health with every binding, its metrics, and keeps its secrets priv
 })
 
 it('reports every wrong setting at once', async () => {
-  const env = { TRIBUTARY_PORT: 'x', TRIBUTARY_LOG_LEVEL: 'loud', TRIBUTARY_MASTER_KEY: 'short' }
+  const env = { TRIBUTARY_PORT: 'x', TRIBUTARY_LOG_LEVEL: 'loud', TRIBUTARY_MASTER_KEY: 'short', TRIBUTARY_PROT: '1' }
   await expect(startStandaloneProcess({ data_dir, env })).rejects.toThrow(
-    /(?=[\s\S]*TRIBUTARY_PORT)(?=[\s\S]*TRIBUTARY_MASTER_KEY)(?=[\s\S]*TRIBUTARY_LOG_LEVEL)/,
+    /(?=[\s\S]*TRIBUTARY_PORT)(?=[\s\S]*TRIBUTARY_MASTER_KEY)(?=[\s\S]*TRIBUTARY_LOG_LEVEL)(?=[\s\S]*did you mean TRIBUTARY_PORT\?)/,
   )
 })

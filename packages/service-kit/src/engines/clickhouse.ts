@@ -15,12 +15,17 @@ type ClickhouseConfig = Settings<(typeof clickhouseSettings)[number], 'TRIBUTARY
 /** More than the partitions that one process writes at a time, or questions that a server of 16 GB should answer at once. */
 const max_open_connections = 16
 
-/** A ClickHouse server as the settings say; one that is away is only logged. Throws `StartRefused` when it can't be used. */
+/**
+ * A ClickHouse server as the settings say; one that is away is only logged. Throws `StartRefused` when it can't be used.
+ * Whoever decides by its answers what to write asks for `complete_reads`.
+ */
 export async function openClickhouse(
   config: ClickhouseConfig,
   { logger, onClose, checks }: Service,
+  { complete_reads = false } = {},
 ): Promise<Clickhouse> {
   const clickhouse = await openClickhouseServer({
+    complete_reads,
     ...splitUrl(config.TRIBUTARY_CLICKHOUSE_URL),
     connect_timeout_ms: config.TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS,
     query_timeout_ms: config.TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS,

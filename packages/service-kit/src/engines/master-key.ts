@@ -1,0 +1,34 @@
+import { isMasterKeyRight } from '@tributary/postgres/master-key-check'
+import { type MasterKey, type MasterKeys, openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
+import type { Pool } from 'pg'
+import { StartRefused } from '../run-service.ts'
+import { EngineRefused, toRefusal } from './engine-refused.ts'
+
+/**
+ * The master key for use. Throws `StartRefused` when the secrets in PostgreSQL need another one: with it each signed
+ * request would be answered 503 for ever. `source` is the setting or file that the key is from.
+ */
+export async function requireMasterKey(
+  pool: Pool,
+  base64: string,
+  source = 'TRIBUTARY_MASTER_KEY',
+): Promise<MasterKeys> {
+  const key = readKey(base64, source)
+  const masterKeys = openMasterKeys([key])
+  const right = await isMasterKeyRight(pool, masterKeys).catch((error: unknown) => {
+    throw toRefusal('PostgreSQL', 'TRIBUTARY_POSTGRES_URL', error)
+  })
+  if (right) return masterKeys
+  throw new EngineRefused(
+    `The secrets in PostgreSQL were not made with the master key of ${source} (id ${key.id}).`,
+    'Put the right one there from your copy.',
+  )
+}
+
+function readKey(base64: string, source: string): MasterKey {
+  try {
+    return readMasterKey(base64)
+  } catch (cause) {
+    throw new StartRefused(`${source} holds no master key, 32 bytes in base64. Put it there from your copy.`, { cause })
+  }
+}

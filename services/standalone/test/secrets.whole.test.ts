@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
+import { expect, it, onTestFinished } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+async function sendSigned({ url, demo }: StandaloneProcess): Promise<number> {
+  const { COMPANY_KEY, APP_KEY, SIGNING_SECRET } = demo()
+  const body = JSON.stringify({ events: [{ event_id: '1', event_name: 'level_up', install_uuid: randomUUID() }] })
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-company-key': COMPANY_KEY!,
+    'x-service-app-key': APP_KEY!,
+    'x-service-signature': createHmac('sha256', SIGNING_SECRET!).update(body).digest('hex'),
+  }
+  return (await fetch(`${url}/event`, { method: 'POST', headers, body })).status
+}
+
+it('a data folder without its master key, or with another, does not start; with the right one it goes on, and so it does once the lost one is forgotten', async () => {
+  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-secrets-'))
+  onTestFinished(() => rmSync(data_dir, { recursive: true, force: true }))
+  const file = join(data_dir, 'master-key')
+  const first = await startStandaloneProcess({ data_dir })
+  expect(await sendSigned(first)).toBe(200)
+  await first.stop('SIGTERM')
+
+  renameSync(file, `${file}.copy`)
+  await expect(startStandaloneProcess({ data_dir })).rejects.toThrow(
+    /ended with 1 before it was ready:\n\S+\/master-key is missing, [^\n]+\n/,
+  )
+  writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+  await expect(startStandaloneProcess({ data_dir })).rejects.toThrow(
+    /ended with 1 before it was ready:\nThe secrets in PostgreSQL were not made with [^\n]+\n/,
+  )
+  renameSync(`${file}.copy`, file)
+  const again = await startStandaloneProcess({ data_dir })
+  expect(await sendSigned(again)).toBe(200)
+  const { SERVER_KEY } = again.demo()
+  await again.stop('SIGTERM')
+
+  rmSync(file)
+  const forget = ['packages/cli/src/main.ts', 'master-key', 'forget', '--yes', '--json']
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir }
+  const said = execFileSync(process.execPath, forget, { cwd: root, env, encoding: 'utf8' })
+  expect(JSON.parse(said)).toEqual({ forgotten: expect.stringMatching(/^[0-9a-f]{8}$/) })
+  const last = await startStandaloneProcess({ data_dir })
+  expect(await sendSigned(last)).toBe(503)
+  const headers = { authorization: `Bearer ${SERVER_KEY}` }
+  expect((await fetch(`${last.url}/api/v1/reports/events`, { headers })).status).toBe(200)
+  await last.stop('SIGTERM')
+}, 120_000)
