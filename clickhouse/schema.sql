@@ -30,7 +30,7 @@ CREATE TABLE activity_per_day_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, install_uuid, day)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW event_installs_per_day_mv_v1 TO event_installs_per_day_v1
 (
@@ -59,7 +59,7 @@ CREATE TABLE event_installs_per_day_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, day, event_name)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8, merge_max_block_size = 8;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8, merge_max_block_size = 8, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW event_keys_mv_v1 TO event_keys_v1
 (
@@ -90,11 +90,11 @@ CREATE TABLE event_keys_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, key_day, event_key)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW events_per_day_mv_v1 TO events_per_day_v1
 (
-    `app_id` LowCardinality(String),
+    `app_id` String,
     `day` Date,
     `event_name` LowCardinality(String),
     `currency` LowCardinality(String),
@@ -102,18 +102,17 @@ CREATE MATERIALIZED VIEW events_per_day_mv_v1 TO events_per_day_v1
     `revenue_micros` Int128
 )
 AS SELECT
-    app_id,
-    day,
-    event_name,
-    currency,
+    if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
+    e.day AS day,
+    e.event_name AS event_name,
+    e.currency AS currency,
     count() AS events,
-    sum(if(revenue_counts = 1, toInt128(ifNull(revenue_micros, 0)), toInt128(0))) AS revenue_micros
-FROM events_raw_v1
+    sum(if(e.revenue_counts = 1, toInt128(ifNull(e.revenue_micros, 0)), toInt128(0))) AS revenue_micros
+FROM events_raw_v1 AS e
 GROUP BY
-    app_id,
-    day,
-    event_name,
-    currency;
+    GROUPING SETS (
+        (e.app_id, e.day, e.event_name, e.currency),
+        (e.topic, e.partition));
 
 CREATE TABLE events_per_day_v1
 (
@@ -126,7 +125,7 @@ CREATE TABLE events_per_day_v1
 )
 ENGINE = SummingMergeTree((events, revenue_micros))
 ORDER BY (app_id, day, event_name, currency)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE TABLE events_raw_v1
 (
@@ -165,22 +164,23 @@ CREATE TABLE events_raw_v1
 ENGINE = MergeTree
 PARTITION BY toYear(day)
 ORDER BY (app_id, day, install_uuid, ts_ms)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW events_received_per_day_mv_v1 TO events_received_per_day_v1
 (
-    `app_id` LowCardinality(String),
+    `app_id` String,
     `received_day` Date,
     `events` UInt64
 )
 AS SELECT
-    app_id,
-    toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC')) AS received_day,
+    if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
+    toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC')) AS received_day,
     count() AS events
-FROM events_raw_v1
+FROM events_raw_v1 AS e
 GROUP BY
-    app_id,
-    received_day;
+    GROUPING SETS (
+        (e.app_id, received_day),
+        (e.topic, e.partition));
 
 CREATE TABLE events_received_per_day_v1
 (
@@ -190,7 +190,7 @@ CREATE TABLE events_received_per_day_v1
 )
 ENGINE = SummingMergeTree(events)
 ORDER BY (app_id, received_day)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW identities_mv_v1 TO identities_v1
 (
@@ -220,7 +220,7 @@ CREATE TABLE identities_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, install_uuid, user_id)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE TABLE revenue_cancelled_v1
 (
@@ -240,7 +240,7 @@ CREATE TABLE revenue_cancelled_v1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, day, install_uuid, transaction_key, topic, partition, offset)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW revenue_raw_mv_v1 TO revenue_raw_v1
 (
@@ -293,7 +293,7 @@ CREATE TABLE revenue_raw_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE TABLE schema_migrations_v1
 (
@@ -342,4 +342,4 @@ CREATE TABLE transaction_keys_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, transaction_key)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
@@ -96,8 +97,8 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
           const { stream } = await client.exec({
             query: `INSERT INTO ${table} (${columns.join(', ')}) FORMAT JSONCompactEachRow`,
             values: Readable.from([body]),
-            // Names the insert for `isInserting`; the server refuses a second one of the same name while this one runs.
-            query_id: token,
+            // Names the insert for `isInserting`; two of the same name the server would not run at once.
+            query_id: `${token}/${randomUUID()}`,
             abort_signal,
             http_headers: headers,
             clickhouse_settings: { ...insertTexts, insert_deduplication_token: token },
@@ -107,13 +108,8 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
         Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1)),
       ),
     async isInserting(token_prefix) {
-      const running = await query(
-        'SELECT 1 FROM system.processes WHERE startsWith(query_id, {prefix:String}) LIMIT 1',
-        {
-          prefix: token_prefix,
-        },
-      )
-      return running.length > 0
+      const sql = 'SELECT 1 FROM system.processes WHERE startsWith(query_id, {prefix:String}) LIMIT 1'
+      return (await query(sql, { prefix: token_prefix })).length > 0
     },
     command: (sql) =>
       run(async (abort_signal) => {
