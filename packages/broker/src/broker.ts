@@ -65,7 +65,7 @@ export interface ConsumeOptions {
   bytes_min: number
   bytes_max: number
   /**
-   * Bytes of all partitions together that wait or are in hand; four chunks by default. Above it a partition is read only
+   * Bytes of all partitions together that wait or are in hand; eight chunks by default. Above it a partition is read only
    * when nothing of it is waiting or in hand. The embedded log reads nothing ahead: it holds a chunk of each partition.
    */
   bytes_total_max?: number

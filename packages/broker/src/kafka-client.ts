@@ -31,8 +31,8 @@ export const kafkaTimeouts = {
   health_ms_max: 3000,
   /**
    * After this silence a member counts as dead and its partitions go to others: the least that Kafka takes by default
-   * (`group.min.session.timeout.ms`). The event loop of a writer with twelve full partitions pauses for a second at most,
-   * when it inflates an answer. A member that a network kept silent for longer is fenced, which costs time, not events.
+   * (`group.min.session.timeout.ms`). The event loop of a consumer with twelve full partitions paused for up to
+   * 2.3 s on a machine with far too much to do. A member that was silent for longer is fenced: that costs time, no event.
    */
   session_ms: 6000,
   /** Five of them may get lost, or wait behind such a pause. */

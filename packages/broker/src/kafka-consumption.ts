@@ -213,11 +213,8 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   }
 }
 
-/**
- * Without a bound 12 partitions would hold two chunks each. Twelve full ones of a member make chunks of half their size
- * with 4 (350 MB of process instead of 750) as with 12 (490 MB); with up to 4 partitions they stay whole.
- */
-const chunks_held_default = 4
+/** Two for each of four partitions; docs/adr/0150-one-bound-for-all-partitions.md has what it was measured against. */
+const chunks_held_default = 8
 
 /**
  * The largest record batch that a topic takes by default (`max.message.bytes`). kafkajs asks for partitions always in

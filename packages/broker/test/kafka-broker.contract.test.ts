@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { brokerSuite } from '@tributary/testkit/broker-suite'
 import kafkajs from 'kafkajs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { describeWithEngine } from '../../../infra/engines/describe-with-engine.ts'
 import { fetchSizes, makeTopic, openTestBroker } from './kafka-under-test.ts'
 
@@ -72,6 +72,54 @@ await describeWithEngine('kafka', (kafka) => {
       await new Promise((resolve) => setImmediate(resolve)) // warnings are emitted on the next turn
       process.off('warning', listen)
       expect(warnings).toEqual([])
+    })
+
+    it('goes on at the earliest record that retention has left, and keeps what was committed before', async () => {
+      const admin = new kafkajs.Kafka({ brokers: [kafka.url], logLevel: kafkajs.logLevel.NOTHING }).admin()
+      await admin.connect()
+      const broker = await openTestBroker(kafka.url)
+      const topic = await makeTopic(broker)
+      const group = `group-of-${topic}`
+      const publish = (texts: string[]) =>
+        broker.publish(texts.map((text) => ({ topic, partition: 0, key: null, value: Buffer.from(text) })))
+      const dropBelow = (offset: number) =>
+        admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(offset) }] })
+      await publish(['a', 'b', 'c', 'd', '1234'])
+      await admin.fetchTopicOffsets(topic) // kafkajs deletes nothing of a topic that it has not seen
+      const before = Promise.withResolvers<void>()
+      const first = await broker.consume({
+        ...{ group, topic, ...fetchSizes },
+        onChunk: async (chunk) => before.resolve(chunk.commit(1, 'intent')),
+      })
+      await before.promise
+      await first.close()
+
+      await dropBelow(2)
+      const gate = Promise.withResolvers<void>()
+      const read: string[] = []
+      const found: unknown[] = []
+      let fetched = false
+      const second = await broker.consume({
+        ...{ group, topic, ...fetchSizes, bytes_max: 4 },
+        async onChunk(chunk) {
+          fetched = true
+          await gate.promise
+          read.push(...chunk.records.map(({ value }) => value.toString()))
+          found.push(await chunk.committed())
+        },
+      })
+      // What is published from now on stays in the log: enough waits for the handler.
+      await vi.waitFor(() => expect(fetched).toBe(true), { timeout: 20_000 })
+      await publish(['e', 'f'])
+      await dropBelow(6)
+      gate.resolve()
+      await vi.waitFor(() => expect(read.at(-1)).toBe('f'), { timeout: 20_000 })
+      await second.close()
+      expect(read).toEqual(['c', 'd', '1234', 'f'])
+      expect(new Set(found.map((one) => JSON.stringify(one)))).toEqual(new Set(['{"offset":1,"metadata":"intent"}']))
+      const [offsets] = await broker.groupOffsets(group, topic)
+      expect(offsets).toMatchObject({ committed: 1, earliest: 6, end: 7 })
+      await Promise.all([broker.close(), admin.disconnect()])
     })
 
     it('dates the oldest unread record within a sixteenth of its age', async () => {
