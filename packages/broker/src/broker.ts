@@ -138,6 +138,8 @@ export interface Broker {
   /** Partition count of an existing topic; rejects when the topic is unknown. */
   partitionCount(topic: string): Promise<number>
   groupOffsets(group: string, topic: string): Promise<PartitionOffsets[]>
+  /** Commits offsets of a group without metadata; durable when resolved. Rejects while the group has members. */
+  moveGroup(group: string, topic: string, offsets: readonly { partition: number; offset: number }[]): Promise<void>
   /** Offset of the first record that the log took later than `timestamp_ms`; the end of the partition without one. */
   firstOffsetAfter(topic: string, partition: number, timestamp_ms: number): Promise<number>
   /** Rejects when the log can't be used. */

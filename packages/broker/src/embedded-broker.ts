@@ -204,6 +204,15 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
         return { partition: log.partition, metadata, ...place, oldest_unread_ms: log.timestampAt(firstUnread(place)) }
       })
     },
+    async moveGroup(group, topic, moved) {
+      const refuseBusy = () => {
+        if (!getGroup(group, topic).isEmpty()) throw new Error(`the group ${group} has members`)
+      }
+      refuseBusy()
+      for (const { partition, offset } of moved) {
+        await store.queue.submit(offsets.write(group, topic, partition, { offset, metadata: '' }, refuseBusy))
+      }
+    },
     async firstOffsetAfter(topic, partition, timestamp_ms) {
       const log = getTopic(topic).logs[partition]
       if (log === undefined) throw new RangeError(`${topic} has no partition ${partition}`)

@@ -130,6 +130,11 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
       refuseClosed()
       return fetchGroupOffsets(admin, group, topic, Date.now())
     },
+    async moveGroup(group, topic, moved) {
+      refuseClosed()
+      const partitions = moved.map(({ partition, offset }) => ({ partition, offset: String(offset) }))
+      await within(kafkaTimeouts.move_group_ms_max, 'move', admin.setOffsets({ groupId: group, topic, partitions }))
+    },
     async firstOffsetAfter(topic, partition, timestamp_ms) {
       refuseClosed()
       return fetchFirstOffsetAfter(admin, topic, partition, timestamp_ms)

@@ -26,6 +26,8 @@ export const kafkaTimeouts = {
   acks_ms: 4000,
   /** A client of HTTP waits for this: short enough for its patience, long enough for a change of leader. */
   publish_ms_max: 5000,
+  /** kafkajs moves a group by joining it. */
+  move_group_ms_max: 30_000,
   /** How long a question about a group waits for its coordinator to be found. */
   coordinator_ms_max: 5000,
   health_ms_max: 3000,

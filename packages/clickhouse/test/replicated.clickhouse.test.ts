@@ -72,7 +72,9 @@ describe('the replicated form of the migrations', () => {
       expect(answer).toMatch(/\(TABLE_IS_READ_ONLY\)$/)
       expect(statement).toMatch(/ALTER TABLE \w+_v1 ON CLUSTER '\w+'\s+(ADD COLUMN|MODIFY SETTING)/)
     }
-    expect(refused).toHaveLength(migrations.filter(({ statement }) => /ADD COLUMN|MODIFY SETTING/.test(statement)).length)
+    expect(refused).toHaveLength(
+      migrations.filter(({ statement }) => /ADD COLUMN|MODIFY SETTING/.test(statement)).length,
+    )
     const expected = [...schema.matchAll(/^CREATE (?:TABLE|MATERIALIZED VIEW) (\w+)/gm)].map(([, name]) => name)
     expect(made.map((line) => JSON.parse(line).name)).toEqual(
       expected.filter((name) => name !== 'schema_migrations_v1').toSorted(),

@@ -3,7 +3,7 @@ import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
 import type { Logger } from 'pino'
 import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './consumer.ts'
 import { deadLetter } from './consumer-dead-letter.ts'
-import { doneNote, finish, intentNote, type Progress, type Take } from './consumer-intent.ts'
+import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './consumer-intent.ts'
 import type { ConsumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, retryForever } from './consumer-retry.ts'
 
@@ -45,7 +45,7 @@ export async function handleBatch<T>(
 ): Promise<void> {
   const { broker, consumer, crash } = context
   const retried = <R>(step: string, work: () => Promise<R>) => retryForever(attemptsOf(context, chunk, step), work)
-  const declareIntent = () => chunk.commit(take.from, intentNote(progress, take.to))
+  const declareIntent = () => chunk.commit(take.from, intentNote(progress))
 
   // 1. The records are here and decoded, in memory only. A crash now: they are read again, cut in any other way.
   await crash(1)
@@ -79,9 +79,6 @@ export async function handleBatch<T>(
   finish(progress, take, done)
   await crash(6)
 }
-
-const newestOf = (records: readonly { record: LogRecord }[]): number =>
-  records.reduce((newest, { record }) => Math.max(newest, record.timestamp_ms), 0)
 
 /** So long a batch may hold up what else this process does: look-ups of other partitions, heartbeats, health. */
 const slice_ms = 10

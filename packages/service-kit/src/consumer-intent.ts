@@ -6,6 +6,12 @@ export interface OffsetRange {
   to: number
 }
 
+/** A batch that was declared. */
+export interface Intent extends OffsetRange {
+  /** Newest time of its records, Unix epoch ms. */
+  to_ms: number
+}
+
 /** What every commit says besides its offset, as JSON in the offset metadata (docs/adr/0100). */
 export interface CommitNote {
   /** Identity of the log that the offset belongs to; a new one whenever log and offset do not fit together. */
@@ -16,6 +22,8 @@ export interface CommitNote {
   state?: unknown
   /** Declares a batch: whoever reads this finishes exactly the records from the offset up to here. */
   to?: number
+  /** Newest time of the records that are declared. */
+  to_ms?: number
 }
 
 const noteText = (note: CommitNote): string => JSON.stringify(note)
@@ -23,18 +31,18 @@ const noteText = (note: CommitNote): string => JSON.stringify(note)
 /** The note of a commit; null for text of others, an older version or a moved offset, which all know no log. */
 function readNote({ metadata }: Committed): CommitNote | null {
   try {
-    const { log, at_ms, state, to } = JSON.parse(metadata)
-    if (typeof log !== 'string' || !Number.isSafeInteger(at_ms)) return null
-    return { log, at_ms, ...(state !== undefined && { state }), ...(Number.isSafeInteger(to) && { to }) }
+    const note = JSON.parse(metadata)
+    return typeof note?.log === 'string' && Number.isSafeInteger(note.at_ms) ? note : null
   } catch {
     return null
   }
 }
 
 /** The batch that was declared and perhaps not finished; null when nothing is open. */
-export function openIntent(committed: Committed | null): OffsetRange | null {
-  const to = committed === null ? undefined : readNote(committed)?.to
-  return committed !== null && to !== undefined && to >= committed.offset ? { from: committed.offset, to } : null
+export function openIntent(committed: Committed | null): Intent | null {
+  const { to, to_ms } = (committed && readNote(committed)) ?? {}
+  if (committed === null || !Number.isSafeInteger(to) || to! < committed.offset) return null
+  return { from: committed.offset, to: to!, to_ms: to_ms ?? 0 }
 }
 
 /** What is to be handled as a whole. */
@@ -54,7 +62,7 @@ export interface Progress {
   noted: boolean
   at_ms: number
   state: unknown
-  intent: OffsetRange | null
+  intent: Intent | null
   /** Records of the intent, until its last one is there. */
   gathered: LogRecord[]
 }
@@ -95,9 +103,22 @@ export const wasReplaced = ({ next, at_ms }: Progress, chunk: { records: readonl
   chunk.end_offset < next ||
   (at_ms > 0 && chunk.records.some(({ offset, timestamp_ms }) => offset < next && timestamp_ms > at_ms))
 
-/** Text of the commit that declares a batch. */
-export const intentNote = ({ log, at_ms, state }: Progress, to: number): string =>
-  noteText({ log, at_ms, ...(state !== undefined && { state }), to })
+/**
+ * True when the log can't be the one that was committed to: other records stand where handled or declared ones stood.
+ * `firstAfter` finds the first record that the log took after a time.
+ */
+export async function isOtherLog(
+  { next, at_ms, intent }: Pick<Progress, 'next' | 'at_ms' | 'intent'>,
+  end: number,
+  firstAfter: (ms: number) => Promise<number>,
+): Promise<boolean> {
+  if (intent !== null && (intent.to >= end || (await firstAfter(intent.to_ms)) <= intent.to)) return true
+  return at_ms > 0 && (await firstAfter(at_ms)) < next
+}
+
+/** Text of the commit that declares the open intent. */
+export const intentNote = ({ log, at_ms, state, intent }: Progress): string =>
+  noteText({ log, at_ms, ...(state !== undefined && { state }), to: intent!.to, to_ms: intent!.to_ms })
 
 /** Text of the commit that ends a batch; `finish` takes the same over. */
 export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state: unknown }): string =>
@@ -107,9 +128,17 @@ export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state:
  * Remembers a batch before it is begun: if it is broken off, the records that come again may be cut otherwise, and
  * part of them may have been written under the token of this range.
  */
-export function declare(progress: Progress, { from, to }: OffsetRange): void {
-  progress.intent = { from, to }
+export function declare(
+  progress: Progress,
+  { from, to }: OffsetRange,
+  records: readonly { record: LogRecord }[],
+): void {
+  progress.intent = { from, to, to_ms: newestOf(records) }
 }
+
+/** Newest time of records; 0 without any. */
+export const newestOf = (records: readonly { record: LogRecord }[]): number =>
+  records.reduce((newest, { record }) => Math.max(newest, record.timestamp_ms), 0)
 
 /** Remembers that a batch is done and committed. */
 export function finish(progress: Progress, { to }: OffsetRange, done: { at_ms: number; state: unknown }): void {

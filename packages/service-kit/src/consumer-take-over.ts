@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Chunk } from '@tributary/broker/broker'
 import type { Misfit } from './consumer.ts'
 import { type BatchContext, sourceOf } from './consumer-batch.ts'
-import { doneNote, type Progress, startLog, startProgress } from './consumer-intent.ts'
+import { doneNote, isOtherLog, type Progress, startLog, startProgress } from './consumer-intent.ts'
 
 /** Sorts by the time at which it was made: of two logs the older one is behind. */
 export const mintLog = (): string => `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
@@ -18,15 +18,11 @@ export interface TakenOverPartition {
  * holds and what the consumer wrote must fit together. Whatever does not fit is made exact by a new identity of the
  * log: nothing that comes is then mistaken for the work of a batch of before, and what was written is found by its keys.
  */
-export async function takeOverPartition<T>(
-  context: BatchContext<T>,
-  chunk: Chunk,
-  reread: boolean,
-): Promise<TakenOverPartition> {
+export async function takeOverPartition<T>(context: BatchContext<T>, chunk: Chunk): Promise<TakenOverPartition> {
   const committed = await chunk.committed()
   const progress = startProgress(chunk.generation, committed, mintLog())
   if (committed === null) return { progress, rewound: false }
-  const misfit = reread ? { reason: 'reread', reread } : await findMisfit(context, chunk, progress)
+  const misfit = await findMisfit(context, chunk, progress)
   if (misfit === null) return { progress, rewound: false }
   const isBeyond = committed.offset > chunk.end_offset
   beginLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
@@ -59,14 +55,13 @@ export function beginLog<T>(
 async function findMisfit<T>(context: BatchContext<T>, chunk: Chunk, progress: Progress): Promise<Misfit | null> {
   const { broker, consumer } = context
   const { topic, partition, end_offset } = chunk
-  const { next, at_ms, state, intent } = progress
+  const { next, state, intent } = progress
   // Without a note the offset is of an older version, or somebody moved it.
   if (!progress.noted) return { reason: 'offset_moved', reread: false }
   // Beyond the end, reading began at the earliest record by itself.
   if (next > end_offset) return { reason: 'log_ends_before', reread: false }
-  if (at_ms > 0 && (await broker.firstOffsetAfter(topic, partition, at_ms)) < next) {
-    return { reason: 'log_replaced', reread: true }
-  }
+  const firstAfter = (ms: number) => broker.firstOffsetAfter(topic, partition, ms)
+  if (await isOtherLog(progress, end_offset, firstAfter)) return { reason: 'log_replaced', reread: true }
   const open = intent !== null
   return (await consumer.findMisfit?.({ source: sourceOf(topic, progress), partition, state, open })) ?? null
 }

@@ -78,12 +78,14 @@ async function handleBefore(chunk: Chunk, mark: LogRecord, onChunk: ConsumeOptio
   const last = records.at(-1)
   if (last !== undefined) await onChunk({ ...chunk, records, end_offset: mark.offset })
   const committed = await chunk.committed()
-  // A batch beyond the mark was declared by a version that knows no marks.
   const is_done = openIntent(committed) === null && (committed?.offset ?? 0) > (last?.offset ?? -1)
   if (!is_done) throw new Error(`${chunk.topic}/${chunk.partition} is not handled up to its mark at ${mark.offset}`)
 }
 
 const isMark = ({ headers, value }: LogRecord): boolean => headers[mark_header] !== undefined && value.length === 0
+
+/** The group is behind the mark of a partition: what it commits there is this label. */
+export const isHandedOver = (metadata: string | null): boolean => targetOf(metadata) !== null
 
 /** Where the records of a partition belong by what its group has committed; null before the mark. */
 function targetOf(metadata: string | null | undefined): string | null {
@@ -117,7 +119,7 @@ function consumeAfter(broker: Broker, after: ConsumerGroup, options: ConsumeOpti
   async function begin(): Promise<Consumption | null> {
     for (let tries = 0; !closed.signal.aborted; tries += 1) {
       try {
-        if (await isHandedOver(broker, after, options.topic)) return await broker.consume(options)
+        if (await isAtMarks(broker, after, options.topic)) return await broker.consume(options)
         if (tries === 0) logger.warn({ before: after.topic.name }, 'waiting until the topic before is at its marks')
       } catch (err) {
         logger.warn({ err, before: after.topic.name }, 'the topic before could not be asked for its marks')
@@ -135,7 +137,7 @@ function consumeAfter(broker: Broker, after: ConsumerGroup, options: ConsumeOpti
   }
 }
 
-async function isHandedOver(broker: Broker, { name, topic }: ConsumerGroup, to: string): Promise<boolean> {
+async function isAtMarks(broker: Broker, { name, topic }: ConsumerGroup, to: string): Promise<boolean> {
   const offsets = await broker.groupOffsets(name, topic.name)
   return offsets.length > 0 && offsets.every(({ metadata }) => targetOf(metadata) === to)
 }

@@ -14,6 +14,7 @@ import {
 import { declare, type Progress, type Take, takeFresh, wasReplaced } from './consumer-intent.ts'
 import { consumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, StoppedError } from './consumer-retry.ts'
+import { settleOffsets } from './consumer-settle.ts'
 import { beginLog, takeOverPartition } from './consumer-take-over.ts'
 import { takeTurns } from './consumer-turns.ts'
 import { withHandOver } from './hand-over.ts'
@@ -75,7 +76,7 @@ interface PartitionWork {
 export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<RunningConsumer> {
   const { consumer, registry, now } = options
   const broker = withHandOver(options.broker, consumer, options.logger)
-  const partitions = await broker.partitionCount(consumer.topic.name)
+  await broker.partitionCount(consumer.topic.name)
   await broker.partitionCount(deadLetterTopic(consumer.topic).name)
   const metrics = consumerMetrics(registry)
   const logger = options.logger.child({ consumer: consumer.name, topic: consumer.topic.name })
@@ -87,8 +88,6 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     pauses: options.pauses ?? pausesDefault,
     crash: options.crash ?? (() => {}),
   }
-  /** Partitions that are still to be read again from their beginning. */
-  const reread = new Set(options.reread === true ? Array.from({ length: partitions }, (_, n) => n) : [])
   const progressOf = new Map<number, Progress>()
   const inWork = new Map<number, PartitionWork>()
 
@@ -128,7 +127,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     const expected = progress.intent?.from ?? progress.next
     const take = await nextTake(progress, records)
     countLost(context, chunk.partition, expected, take.records[0]?.record.offset ?? take.to + 1)
-    declare(progress, take)
+    declare(progress, take, take.records)
     if (take.records.length === 0) {
       Object.assign(progress, { next: take.to + 1, intent: null })
       return 0
@@ -144,8 +143,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     const { partition, generation } = chunk
     const known = progressOf.get(partition)
     if (known?.generation === generation) return known
-    const { progress, rewound } = await takeOverPartition(context, chunk, reread.has(partition))
-    reread.delete(partition)
+    const { progress, rewound } = await takeOverPartition(context, chunk)
     progressOf.set(partition, progress)
     if (rewound) throw new RewoundError(`${chunk.topic}/${partition} is read again`)
     return progress
@@ -178,6 +176,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     }
   }
 
+  await settleOffsets(context, options.reread ?? false)
   const timer = setInterval(stillAlive, heartbeat_ms)
   timer.unref()
   const sizes = { ...fetchDefault, ...options.fetch }

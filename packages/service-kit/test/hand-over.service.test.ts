@@ -77,45 +77,6 @@ test('a record that the new topic does not take becomes a dead letter, and the r
   })
 })
 
-test('a batch that a version without marks declared beyond the mark is neither handled nor moved', async () => {
-  const broker = memoryBroker(1, Date.now)
-  const { publish } = await start({ name: 'other', topic }, broker)
-  await publish('a')
-  await publishMarks(broker, topic.name, to)
-  await publish('b')
-  const unaware = await broker.consume({
-    ...{ group: before.name, topic: topic.name, bytes_min: 1, bytes_max: 1000, wait_ms_max: 1 },
-    onChunk: (chunk) => chunk.commit(0, JSON.stringify({ log: 'unaware', at_ms: 0, to: 2 })),
-  })
-  while (broker.committed(before.name, topic.name, 0) === undefined) await pause(1)
-  await unaware.close()
-  let refused = 0
-  const logger = pino({ level: 'silent' })
-  const counting = {
-    ...broker,
-    consume: (options: Parameters<typeof broker.consume>[0]) =>
-      broker.consume({
-        ...options,
-        onChunk: (chunk) =>
-          options.onChunk(chunk).catch((error: Error) => {
-            if (error.message.includes('up to its mark')) refused += 1
-            throw error
-          }),
-      }),
-  }
-  const running = await runConsumer({
-    broker: counting,
-    consumer: defineConsumer<string>({ ...before, decode: String, handle: async () => {} }),
-    ...{ logger, registry: new Registry(), now: Date.now },
-  })
-  const deadline = Date.now() + 10_000
-  while (refused < 2 && Date.now() < deadline) await pause(1)
-  await running.close()
-  expect(refused).toBeGreaterThan(1)
-  expect(broker.records(to, 0)).toEqual([])
-  expect(broker.committed(before.name, topic.name, 0)?.offset).toBe(0)
-})
-
 test('a consumer that takes no part meets the mark as a record like any', async () => {
   const { broker, handled, publish, untilRead } = await start({ name: 'other', topic })
   await publishMarks(broker, topic.name, to)

@@ -366,6 +366,17 @@ export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>)
       expect(after).toMatchObject({ committed: before!.end, end: before!.end, oldest_unread_ms: null })
     })
 
+    it('moves a group that nobody is in, and refuses to move one with members', async () => {
+      await publishTexts(['a', 'b'], 0)
+      await broker.moveGroup(group, topic, [{ partition: 0, offset: 1 }])
+      const [offsets] = await broker.groupOffsets(group, topic)
+      expect(offsets).toMatchObject({ committed: 1, metadata: '' })
+      const reader = await consume(commitAll)
+      await vi.waitFor(() => expect(textsOf(reader.records())).toEqual(['b']), patience)
+      await expect(broker.moveGroup(group, topic, [{ partition: 0, offset: 0 }])).rejects.toThrow()
+      await reader.close()
+    })
+
     it('finds the first record that the log took after a time', async () => {
       const { records, close } = await consume()
       await vi.waitFor(async () => {

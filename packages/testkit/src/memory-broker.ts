@@ -21,7 +21,7 @@ export interface MemoryBroker extends Broker {
   /** Puts a commit there as somebody else would; null: as if there had been none. */
   setCommitted(group: string, topic: string, partition: number, committed: Committed | null): void
   committed(group: string, topic: string, partition: number): Committed | undefined
-  /** The group has committed all records of the partition, and no batch is open. */
+  /** The group has committed all records of the partition. */
   isDone(group: string, topic: string, partition: number): boolean
 }
 
@@ -116,8 +116,9 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     committed: (group, topic, partition) => commits.get(`${group}/${topic}/${partition}`),
     isDone(group, topic, partition) {
       const { first, records } = logOf(topic, partition)
-      const { offset = first, metadata = '' } = commits.get(`${group}/${topic}/${partition}`) ?? {}
-      return offset === first + records.length && !metadata.includes('"to":')
+      const committed = commits.get(`${group}/${topic}/${partition}`)?.offset ?? null
+      const unread = firstUnread({ committed, earliest: first, end: first + records.length })
+      return !records.some(({ offset }) => offset >= unread)
     },
     async publish(outgoing) {
       for (const { topic, partition, key, value, headers = {} } of outgoing.map(unpackRecord)) {
@@ -149,6 +150,9 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
         const oldest = records.find((record) => record.offset >= firstUnread(place))
         return { partition, metadata, ...place, oldest_unread_ms: oldest?.timestamp_ms ?? null }
       })
+    },
+    async moveGroup(group, topic, moved) {
+      for (const { partition, offset } of moved) commits.set(`${group}/${topic}/${partition}`, { offset, metadata: '' })
     },
     async firstOffsetAfter(topic, partition, timestamp_ms) {
       const { first, records } = logOf(topic, partition)
