@@ -11,7 +11,7 @@ const hashStart = '{"body_sha256":"'.length
  * `~` separates the two, so it is percent-encoded in ids.
  */
 export async function auditServerEvent(
-  audit: AuditStore,
+  audit: Pick<AuditStore, 'putOnce' | 'get'>,
   app_id: string,
   event_id: string,
   facts: RequestFacts,
@@ -31,7 +31,7 @@ export async function auditServerEvent(
 
 /** Stores one bulk request under `<app_id>/s2s/bulk/<date>/<uuid>.json` and gives its `audit_key`. */
 export async function auditServerBulk(
-  audit: AuditStore,
+  audit: Pick<AuditStore, 'putOnce' | 'get'>,
   app_id: string,
   uuid: string,
   facts: RequestFacts,
