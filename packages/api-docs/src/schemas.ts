@@ -10,9 +10,11 @@ import {
   FxLoaded,
   HealthReply,
   ReadyReply,
+  ReplayProgress,
   ServerKeyCreated,
   ServerKeyList,
   ServerKeyStatus,
+  StartReplay,
   SystemStatus,
 } from '@tributary/contracts/admin'
 import { ErasureAsked, ErasureReply } from '@tributary/contracts/erasure'
@@ -58,6 +60,8 @@ export const schemas = {
   ServerKeyList,
   ServerKeyStatus,
   FxLoaded,
+  StartReplay,
+  ReplayProgress,
   SystemStatus,
   HealthReply,
   ReadyReply,

@@ -48,6 +48,10 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('GET /audit-objects', 'unknown_audit_key', {
       path: `/audit-objects?app_id=${app_id}&key=s2s/2026-06-01/none.json`,
     }),
+    shot('POST /replays', 'ok', { body: { source: 'audit', app_id, dry_run: true } }),
+    shot('POST /replays', 'bad_json', { body: '[' }),
+    shot('POST /replays', 'invalid_field', { body: { source: 'tape' } }),
+    shot('POST /replays', 'unknown_app', { body: { source: 'log', app_id: 'none' } }),
     shot('GET /status', 'ok'),
   ]
 }

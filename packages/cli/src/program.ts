@@ -10,6 +10,7 @@ import { doctorCommand } from './commands/doctor.ts'
 import { fxCommands } from './commands/fx.ts'
 import { keyCommands } from './commands/key.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { replayCommand } from './commands/replay.ts'
 import { reportCommands } from './commands/reports.ts'
 import { sendCommand } from './commands/send.ts'
 import { statusCommand } from './commands/status.ts'
@@ -26,6 +27,7 @@ const groups = [
   reportCommands,
   fxCommands,
   auditCommands,
+  replayCommand,
   configCommand,
   topicsCommands,
   migrateCommand,

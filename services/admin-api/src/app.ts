@@ -1,4 +1,6 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SystemStatus } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -12,6 +14,7 @@ import { appRoutes } from './app-routes.ts'
 import { auditObjectRoute } from './audit-object-route.ts'
 import { companyRoutes } from './company-routes.ts'
 import { fxRoutes } from './fx-routes.ts'
+import { replayRoute } from './replay/replay-route.ts'
 import { requireAdmin } from './require-admin.ts'
 import { serverKeyRoutes } from './server-key-routes.ts'
 import { statusRoute } from './status-route.ts'
@@ -22,7 +25,10 @@ export interface AdminApiDeps {
   masterKeys: MasterKeys
   admin_token: string
   /** The audit objects of the gateways. */
-  audit: Pick<AuditStore, 'get'>
+  audit: Pick<AuditStore, 'get' | 'list'>
+  /** The log of accepted events, and the tables that the event-writer fills from it. */
+  broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
+  clickhouse: Clickhouse
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get'>
   status: () => Promise<SystemStatus>
@@ -66,6 +72,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       fxRoutes(app, deps)
       auditObjectRoute(app, deps)
       statusRoute(app, deps)
+      replayRoute(app, deps)
     }
     await outer.register(routes, { prefix: '/admin/api/v1' })
   }

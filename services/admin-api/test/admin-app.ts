@@ -1,6 +1,7 @@
 import { openMasterKeys } from '@tributary/postgres/master-keys'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryBroker } from '@tributary/testkit/memory-broker'
 import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
@@ -11,6 +12,11 @@ import { type AdminApiDeps, adminApi } from '../src/app.ts'
 export const admin_token = 'a-token-of-this-test'
 export const authorization = `Bearer ${admin_token}`
 
+const away = async (): Promise<never> => {
+  throw new Error('this test has no ClickHouse')
+}
+const noClickhouse = { query: away, insert: away, command: away, checkHealth: away, close: async () => {} }
+
 /** The admin API over this database and, unless told otherwise, stores in memory. */
 export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
   const deps: AdminApiDeps = {
@@ -18,6 +24,8 @@ export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): P
     masterKeys: openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }]),
     admin_token,
     audit: memoryAuditStore(),
+    broker: memoryBroker(4, Date.now),
+    clickhouse: noClickhouse,
     keyValue: memoryKeyValue(Date.now),
     status: async () => ({ ready: true, consumers: [], bindings: {} }),
     now: Date.now,
