@@ -43,7 +43,8 @@ export function replayRoute(app: FastifyInstance, deps: AdminApiDeps): void {
       const ended = run(work, tally, stop.signal, (err) => {
         logger.error({ err, ...asked, request_id: request.id }, 'replay failed')
       }).finally(end)
-      reply.header('cache-control', 'no-store')
+      // Left open, the connection would hold up the stop of the process, which may begin meanwhile.
+      reply.headers({ 'cache-control': 'no-store', connection: 'close' })
       return reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(progressLines(tally, ended)))
     } catch (error) {
       end()
