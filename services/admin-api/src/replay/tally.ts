@@ -1,7 +1,7 @@
 import type { ReplayProgress } from '@tributary/contracts/admin'
 
 /** What a source can't tell, or what can't be replayed; docs/operations.md "Replay" says each in words. */
-export type UnknownReason =
+type UnknownReason =
   | 'app_gone'
   | 'minted_id'
   | 'refused_now'
