@@ -5,6 +5,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-pos
 import { isExact, verifyEvents } from '@tributary/testkit/verify-events'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { requests, sendAll, start_ms } from './replay-requests.ts'
 import { loseEvents, openWorld, patience, type Tenant, tablesOf, type World } from './replay-world.ts'
 
 let clickhouse: TestClickhouse
@@ -23,76 +24,12 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 const sources = ['log', 'audit'] as const
-const day_ms = 24 * 3600 * 1000
-const start_ms = Date.UTC(2026, 5, 1, 20)
-
-/** An event out of pools so small that ids meet: in a request, between requests and surfaces, on neighbouring days. */
-const event = fc
-  .record({
-    event_id: fc.constantFrom('1', '2', '3', 'ä', '~%/ü'.slice(0, 3), '*'.repeat(128), undefined),
-    event_name: fc.constantFrom('level_up', 'purchase', 'app_install'),
-    install_uuid: fc.constantFrom('i-1', 'i-2', 'i_3', ''),
-    day: fc.integer({ min: -2, max: 2 }),
-    revenue: fc.constantFrom(undefined, 4.99, 1e10),
-    user_id: fc.constantFrom(undefined, 'u-1', '\ud800'),
-    props: fc.constantFrom(undefined, { n: 1 }, { identity_migration: true }),
-    extra: fc.jsonValue({ maxDepth: 2 }),
-  })
-  .map(({ day, ...fields }) => ({
-    ...fields,
-    ...(fields.revenue === undefined ? {} : { transaction_id: `t-${fields.install_uuid}` }),
-    event_ts_ms: start_ms + day * day_ms,
-  }))
-
-const requests = fc.array(
-  fc.record({
-    route: fc.constantFrom('sdk', 'gzip', 'single', 'bulk'),
-    tenant: fc.integer({ min: 0, max: 1 }),
-    pass_ms: fc.constantFrom(0, 1, 1000, 5 * 3600 * 1000),
-    events: fc.array(event, { minLength: 1, maxLength: 4 }),
-  }),
-  { minLength: 15, maxLength: 25 },
-)
-type Request = (typeof requests extends fc.Arbitrary<infer T> ? T : never)[number]
-
-async function send({ route, tenant, pass_ms, events }: Request): Promise<void> {
-  const of = tenants[tenant as 0 | 1]
-  world.clock.now_ms += pass_ms
-  const sent_at_ms = world.clock.now_ms - 500
-  if (route === 'single') await world.single(of, events[0]!)
-  else if (route === 'bulk') await world.bulk(of, events)
-  else await world.sdk(of, JSON.stringify({ events, sent_at_ms }), route === 'gzip')
-}
-
-async function sendAll(many: readonly Request[]): Promise<void> {
-  world.clock.now_ms = Math.max(world.clock.now_ms, start_ms)
-  for (const one of many) await send(one)
-  await world.untilWritten()
-}
 
 const done = { state: 'done' }
 
 describe.each(sources)('a replay from the %s', (source) => {
-  test('brings back exactly what was there, whatever part of it was lost', async () => {
-    const sets = fc.sample(requests, { numRuns: 4 })
-    for (const [index, many] of sets.entries()) {
-      await sendAll(many)
-      const before = await tablesOf(clickhouse)
-      // All of it once, else about a half, and never nothing.
-      const lost = await loseEvents(clickhouse, (row) => index > 0 && BigInt(row.event_key) % 2n === 0n)
-      const dry = await world.replay({ source, dry_run: true })
-      expect(dry).toMatchObject({ ...done, filled: lost })
-      expect(await world.replay({ source })).toMatchObject({ ...done, filled: lost })
-      await world.untilWritten()
-      expect(await tablesOf(clickhouse)).toEqual(before)
-      const { differing } = await verifyEvents(clickhouse, [], [])
-      expect(Object.entries(differing).filter(([, groups]) => groups > 0)).toEqual([])
-      expect(await world.replay({ source })).toMatchObject({ ...done, filled: 0 })
-    }
-  })
-
   test('that is killed half-way and repeated counts nothing twice', async () => {
-    await sendAll(fc.sample(requests, 1)[0]!)
+    await sendAll(world, tenants, fc.sample(requests, 1)[0]!)
     const before = await tablesOf(clickhouse)
     await loseEvents(clickhouse, () => false)
     const stop = new AbortController()
@@ -100,7 +37,7 @@ describe.each(sources)('a replay from the %s', (source) => {
     const stopped = Promise.withResolvers<void>()
     world.log.before = async () => {
       published += 1
-      if (published !== 4) return
+      if (published !== 1) return
       stop.abort()
       await stopped.promise
     }
@@ -112,13 +49,13 @@ describe.each(sources)('a replay from the %s', (source) => {
       expect(again).toMatchObject(done)
       return again
     }, patience)
-    expect(published).toBeGreaterThan(4)
+    expect(published).toBeGreaterThan(1)
     await world.untilWritten()
     expect([await tablesOf(clickhouse), end]).toEqual([before, expect.objectContaining(done)])
   })
 
   test('touches no other app than the one it is asked for', async () => {
-    await sendAll(fc.sample(requests, 1)[0]!)
+    await sendAll(world, tenants, fc.sample(requests, 1)[0]!)
     const [mine, other] = tenants
     const before = await tablesOf(clickhouse)
     await loseEvents(clickhouse, () => false)

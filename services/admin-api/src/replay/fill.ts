@@ -1,4 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
+import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { eventRecords } from '@tributary/service-kit/event-records'
@@ -7,7 +8,7 @@ import type { Tally } from './tally.ts'
 import { untilWritten } from './until-written.ts'
 
 export interface Fill {
-  /** Puts missing events into the log again, in this order, each in the partition of its install. */
+  /** Puts missing events into the log again, all at once, in this order, each in the partition of its install. */
   add(missing: readonly Missing[]): Promise<void>
   /** Resolves when the writer has written what was added. */
   finish(): Promise<void>
@@ -39,19 +40,22 @@ export async function openFill({ broker, dry_run, tally, signal }: FillDeps): Pr
 
   return {
     async add(missing) {
-      for (const { envelope, keys } of missing) {
-        signal.throwIfAborted()
+      signal.throwIfAborted()
+      const records = missing.flatMap(({ envelope }) => recordsOf(envelope, partitions))
+      if (!dry_run && records.length > 0) await broker.publish(records)
+      for (const { keys } of missing) {
         tally.filled += counted(keys)
-        if (dry_run) continue
-        const { install_uuid, audit_key, events, ...facts } = envelope
-        const ours = events.map((event) => ({ ...event, install_uuid }))
-        await broker.publish(eventRecords(facts, ours, audit_key, partitions))
-        unwritten += events.length
-        if (unwritten >= unwritten_events_max) await settle()
+        unwritten += keys.length
       }
+      if (unwritten >= unwritten_events_max) await settle()
     },
     finish: settle,
   }
+}
+
+function recordsOf({ install_uuid, audit_key, events, ...facts }: Envelope, partitions: number) {
+  const ours = events.map((event) => ({ ...event, install_uuid }))
+  return eventRecords(facts, ours, audit_key, partitions)
 }
 
 /** More than wait for the writer, so that only a dry run can count a key twice, which came again far behind. */

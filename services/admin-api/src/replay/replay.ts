@@ -42,7 +42,7 @@ export async function replay(
         { audit: deps.audit, apps, ...chosen },
         async (read) => staged.add(await findMissing(clickhouse, read, tally)),
         async () => {
-          for (const missing of staged.take()) await fill.add([missing])
+          for (const missing of staged.take()) await fill.add(missing)
         },
       )
     } finally {

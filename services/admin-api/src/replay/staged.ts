@@ -4,11 +4,13 @@ import type { Missing } from './missing-events.ts'
 /** Missing events of a day, to be taken in the order in which they were received. */
 export interface Staged {
   add(missing: readonly Missing[]): void
-  /** All that was added, oldest first, and forgets it. */
-  take(): Generator<Missing>
+  /** All that was added, oldest first and in groups of bounded size, and forgets it. */
+  take(): Generator<Missing[]>
   close(): void
 }
 
+/** One wait for the log is enough for these. */
+const group_chars = 1024 * 1024
 /** The rest lies in a file that SQLite removes by itself, also after a kill. */
 const cache_kib = 16 * 1024
 
@@ -24,7 +26,17 @@ export function openStaged(): Staged {
       for (const one of missing) insert.run(one.envelope.received_at_ms, JSON.stringify(one))
     },
     *take() {
-      for (const row of ordered.iterate()) yield JSON.parse(row.missing as string)
+      let group: Missing[] = []
+      let chars = 0
+      for (const { missing } of ordered.iterate()) {
+        group.push(JSON.parse(missing as string))
+        chars += (missing as string).length
+        if (chars < group_chars) continue
+        yield group
+        group = []
+        chars = 0
+      }
+      if (group.length > 0) yield group
       database.exec('DELETE FROM staged')
     },
     close: () => database.close(),

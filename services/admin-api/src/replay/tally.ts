@@ -1,13 +1,7 @@
 import type { ReplayProgress } from '@tributary/contracts/admin'
 
 /** What a source can't tell, or what can't be replayed; docs/operations.md "Replay" says each in words. */
-type UnknownReason =
-  | 'app_gone'
-  | 'minted_id'
-  | 'refused_now'
-  | 'unreadable_object'
-  | 'unreadable_record'
-  | 'without_id'
+type UnknownReason = 'app_gone' | 'minted_id' | 'refused_now' | 'unreadable_object' | 'unreadable_record' | 'without_id'
 
 /** The running counts of one replay. */
 export interface Tally extends ReplayProgress {
