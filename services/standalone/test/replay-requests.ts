@@ -26,7 +26,8 @@ export const requests = fc.array(
   fc.record({
     route: fc.constantFrom('sdk', 'gzip', 'single', 'bulk'),
     tenant: fc.integer({ min: 0, max: 1 }),
-    pass_ms: fc.constantFrom(0, 1, 1000, 5 * 3600 * 1000),
+    // Which of two requests of one millisecond was first, the audit store can't tell.
+    pass_ms: fc.constantFrom(1, 7, 1000, 5 * 3600 * 1000),
     events: fc.array(event, { minLength: 1, maxLength: 4 }),
   }),
   { minLength: 15, maxLength: 25 },
