@@ -35,7 +35,8 @@ CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memor
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
 GRANT SELECT ON tributary.* TO tributary_report_api;
 
--- admin-api: rebuilds quota counters from what came in.
+-- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
 GRANT SELECT ON tributary.events_received_per_day_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.event_keys_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_admin_api;

@@ -224,6 +224,20 @@ export const adminOperations: readonly Operation[] = [
     shown: { schema: {}, lines_type: 'application/x-ndjson', description: 'The object.' },
     errors: ['invalid_field', 'unknown_audit_key'],
   }),
+  change({
+    path: '/replays',
+    id: 'startReplay',
+    summary: 'Fill accepted events that the tables lack',
+    description:
+      'Reads events again from the log or the audit store and fills those that are missing, exactly once. The answer is one line of JSON a second; the last says how it ended. It runs as long as the request: who hangs up stops it. May be repeated.',
+    body: body('StartReplay', { source: 'log', dry_run: true }),
+    shown: {
+      schema: { type: 'string', contentSchema: { $ref: '#/components/schemas/ReplayProgress' } },
+      content_type: 'application/x-ndjson',
+      description: 'Lines of `ReplayProgress`.',
+    },
+    errors: ['bad_json', 'invalid_field', 'unknown_app', 'replay_running'],
+  }),
   read({
     path: '/dead-letters',
     id: 'listDeadLetters',

@@ -12,10 +12,12 @@ import {
   FxLoaded,
   HealthReply,
   ReadyReply,
+  ReplayProgress,
   RetryDeadLetters,
   ServerKeyCreated,
   ServerKeyList,
   ServerKeyStatus,
+  StartReplay,
   SystemStatus,
 } from '@tributary/contracts/admin'
 import { ErasureAsked, ErasureReply } from '@tributary/contracts/erasure'
@@ -64,6 +66,8 @@ export const schemas = {
   DeadLetters,
   RetryDeadLetters,
   DeadLettersRetried,
+  StartReplay,
+  ReplayProgress,
   SystemStatus,
   HealthReply,
   ReadyReply,

@@ -53,6 +53,10 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('POST /dead-letters/retry', 'ok', { body: {} }),
     shot('POST /dead-letters/retry', 'bad_json', { body: '[' }),
     shot('POST /dead-letters/retry', 'invalid_field', { body: { topic: 'none' } }),
+    shot('POST /replays', 'ok', { body: { source: 'audit', app_id, dry_run: true } }),
+    shot('POST /replays', 'bad_json', { body: '[' }),
+    shot('POST /replays', 'invalid_field', { body: { source: 'tape' } }),
+    shot('POST /replays', 'unknown_app', { body: { source: 'log', app_id: 'none' } }),
     shot('GET /status', 'ok'),
   ]
 }

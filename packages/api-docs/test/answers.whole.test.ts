@@ -49,6 +49,7 @@ it('answers every documented code, in the documented shape and with the document
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]
   for (const shot of shots) wrong.push(...(await fire(standalone.url, shot, seen)))
+  await replayAtOnce()
   wrong.push(...(await spendRate()))
   expect(wrong).toEqual([])
 
@@ -65,6 +66,14 @@ async function keepObject(): Promise<string> {
   const headers = bearer(companies.tenant.server_key)
   const sent = await fetch(`${standalone.url}/s2s/event`, { method: 'POST', headers, body: JSON.stringify(event()) })
   return ((await sent.json()) as { audit_key: string }).audit_key
+}
+
+/** Of several replays that are asked for together one runs. */
+async function replayAtOnce(): Promise<void> {
+  const headers = bearer(admin_token)
+  const body = JSON.stringify({ source: 'log', dry_run: true })
+  const shot = { route: 'POST /admin/api/v1/replays', code: 'replay_running', headers, body }
+  await Promise.all(Array.from({ length: 5 }, () => fire(standalone.url, shot, seen)))
 }
 
 /** Uses up all requests of a key, then asks each keyed route once more. */

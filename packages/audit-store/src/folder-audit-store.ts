@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, opendir, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { AuditStore } from './audit-store.ts'
+import type { AuditStore, Listed } from './audit-store.ts'
 import { createDirectories } from './directories.ts'
 import { hasCode } from './has-code.ts'
 import { type JournalLimits, openJournaledObjects } from './journaled-objects.ts'
-import { objectPath } from './object-path.ts'
+import { folderPath, objectPath, segmentOf } from './object-path.ts'
 
 export interface FolderAuditStoreOptions {
   dir: string
@@ -99,12 +99,11 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
     },
     async get(key) {
       assertOpen()
-      try {
-        return await readFile(join(root, objectPath(key)))
-      } catch (error) {
-        if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG')) return null
-        throw error
-      }
+      return readObject(join(root, objectPath(key)))
+    },
+    list(folder) {
+      assertOpen()
+      return listFolder(join(root, folderPath(folder)), folder)
     },
     async checkHealth() {
       assertOpen()
@@ -117,6 +116,29 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
       await Promise.all(putting.values())
       await journaled.close()
     },
+  }
+}
+
+async function readObject(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG')) return null
+    throw error
+  }
+}
+
+async function* listFolder(path: string, folder: string): AsyncGenerator<Listed> {
+  const directory = await opendir(path).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+    throw error
+  })
+  for await (const entry of directory ?? []) {
+    if (entry.name.startsWith('.')) continue // ours: keys never begin so
+    const segment = segmentOf(entry.name)
+    const key = segment === null ? null : folder + segment
+    if (entry.isFile()) yield { kind: 'object', key, read: () => readObject(join(path, entry.name)) }
+    else if (entry.isDirectory() && key !== null) yield { kind: 'folder', folder: `${key}/` }
   }
 }
 

@@ -24,3 +24,15 @@ function nameOf(segment: string): string {
 
 const escaped = (character: string) =>
   [...Buffer.from(character)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
+
+/** The path of a folder of keys, which is empty or ends with a slash. */
+export const folderPath = (folder: string): string => (folder === '' ? '' : `${objectPath(folder.slice(0, -1))}/`)
+
+const hashed = /^=h[0-9a-f]{64}$/
+
+/** The segment that a name of `objectPath` stands for; null for a hash. */
+export function segmentOf(name: string): string | null {
+  if (hashed.test(name)) return null
+  if (name === '=_') return ''
+  return name.replace(/(?:=[0-9A-F]{2})+/g, (escapes) => Buffer.from(escapes.replaceAll('=', ''), 'hex').toString())
+}

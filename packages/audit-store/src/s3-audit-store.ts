@@ -1,14 +1,15 @@
 import {
   GetObjectCommand,
   HeadBucketCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   type PutObjectCommandInput,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
-import type { AuditStore } from './audit-store.ts'
-import { objectPath } from './object-path.ts'
+import type { AuditStore, Listed } from './audit-store.ts'
+import { folderPath, objectPath, segmentOf } from './object-path.ts'
 import { createTurns } from './turns.ts'
 
 export interface S3AuditStoreOptions {
@@ -68,18 +69,42 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
 
   /** An answer that got lost makes the next try find the object of the first. */
   const isOurs = async (key: string, content: Buffer, abortSignal: AbortSignal) =>
-    (await get(key, abortSignal))?.equals(content) ?? false
+    (await get(objectPath(key), abortSignal))?.equals(content) ?? false
 
-  async function get(key: string, abortSignal: AbortSignal): Promise<Buffer | null> {
+  async function get(path: string, abortSignal: AbortSignal): Promise<Buffer | null> {
     try {
-      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: objectPath(key) }), {
-        abortSignal,
-      })
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: path }), { abortSignal })
       return Buffer.from((await Body?.transformToByteArray()) ?? [])
     } catch (error) {
       if (hasStatus(error, 404) && (error as S3ServiceException).name !== 'NoSuchBucket') return null
       throw error
     }
+  }
+
+  const getInTurn = (path: string) => call((signal) => inTurn(signal, () => get(path, signal)))
+
+  /** Pages of at most 1000 names, of which one is in memory. */
+  async function* list(folder: string): AsyncGenerator<Listed> {
+    const prefix = folderPath(folder)
+    const keyOf = (path: string) => {
+      const segment = segmentOf(path.slice(prefix.length).replace(/\/$/, ''))
+      return segment === null ? null : folder + segment
+    }
+    let token: string | undefined
+    do {
+      const input = { Bucket: bucket, Prefix: prefix, Delimiter: '/', ContinuationToken: token }
+      const page = await call((abortSignal) =>
+        inTurn(abortSignal, () => client.send(new ListObjectsV2Command(input), { abortSignal })),
+      )
+      for (const { Prefix = '' } of page.CommonPrefixes ?? []) {
+        const key = keyOf(Prefix)
+        if (key !== null) yield { kind: 'folder', folder: `${key}/` }
+      }
+      for (const { Key = '' } of page.Contents ?? []) {
+        yield { kind: 'object', key: keyOf(Key), read: () => getInTurn(Key) }
+      }
+      token = page.IsTruncated ? page.NextContinuationToken : undefined
+    } while (token !== undefined)
   }
 
   const checkHealth = () =>
@@ -96,7 +121,8 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   return {
     // The client counts a wait for a free socket as a failed connection, so calls wait here.
     putOnce: (key, content) => call((signal) => inTurn(signal, () => put(key, content, signal))),
-    get: (key) => call((signal) => inTurn(signal, () => get(key, signal))),
+    get: (key) => getInTurn(objectPath(key)),
+    list,
     checkHealth,
     async close() {
       closed = true

@@ -15,10 +15,13 @@ export async function admin<T extends z.ZodType>(path: string, shape: T, body?: 
   return read(answer, shape)
 }
 
-/** GET to `/admin/api/v1` for an answer of any size and kind. */
-export async function openAdmin(path: string): Promise<Response> {
+/** GET (without `body`) or POST to `/admin/api/v1` for an answer of any size and kind. */
+export async function openAdmin(path: string, body?: object): Promise<Response> {
   const config = readConfig()
-  return open(`${config.url}/admin/api/v1/${path}`, { authorization: `Bearer ${await findAdminToken(config)}` })
+  return open(`${config.url}/admin/api/v1/${path}`, {
+    headers: { authorization: `Bearer ${await findAdminToken(config)}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
 }
 
 /** The body of a 2xx answer in its shape; CliError with the code of any other. */

@@ -20,18 +20,20 @@ export async function request(url: string, question: Question = {}): Promise<Ans
   return ask(url, { ...question, headers, timeout_ms: asked.timeout_ms }).catch(throwCliError)
 }
 
-/** The answer to a GET as it comes, however large; CliError for any status but 2xx. */
-export async function open(url: string, headers: Record<string, string>): Promise<Response> {
+/** The answer as it comes, however large; CliError for any status but 2xx. */
+export async function open(url: string, { headers, ...question }: Question = {}): Promise<Response> {
   const opened: Response[] = []
   // What answers well is taken out before `ask` reads it into memory; the errors are left to it.
-  const take: typeof fetch = async (...question) => {
-    const response = await fetch(...question)
+  const take: typeof fetch = async (...sent) => {
+    const response = await fetch(...sent)
     if (!response.ok) return response
     opened.push(response)
     return new Response()
   }
   const sent = headersOf({ ...asked.headers, ...headers })
-  const answer = await ask(url, { headers: sent, timeout_ms: asked.timeout_ms, fetch: take }).catch(throwCliError)
+  const answer = await ask(url, { ...question, headers: sent, timeout_ms: asked.timeout_ms, fetch: take }).catch(
+    throwCliError,
+  )
   const [response] = opened
   if (response === undefined) throw refusal(answer)
   return response
@@ -70,6 +72,7 @@ const explained: Record<string, string> = {
   cap_exceeded: 'The monthly quota of the company is used up.',
   unknown_company: 'There is no such company.',
   unknown_app: 'There is no such app.',
+  replay_running: 'A replay is running already.',
   unknown_key: 'There is no such key.',
   unknown_audit_key: 'There is no such audit object, or it is of another app.',
 }

@@ -12,6 +12,7 @@ import { fxCommands } from './commands/fx.ts'
 import { keyCommands } from './commands/key.ts'
 import { masterKeyCommands } from './commands/master-key.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { replayCommand } from './commands/replay.ts'
 import { reportCommands } from './commands/reports.ts'
 import { sendCommand } from './commands/send.ts'
 import { statusCommand } from './commands/status.ts'
@@ -29,6 +30,7 @@ const groups = [
   fxCommands,
   auditCommands,
   deadCommands,
+  replayCommand,
   configCommand,
   topicsCommands,
   migrateCommand,

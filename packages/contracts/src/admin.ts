@@ -146,6 +146,34 @@ export const DeadLettersRetried = z.object({
 })
 export type DeadLettersRetried = z.infer<typeof DeadLettersRetried>
 
+export const StartReplay = z.strictObject({
+  source: z.enum(['log', 'audit']).describe('Where the events are read: the event log, or the audit objects.'),
+  since_ms: z
+    .number()
+    .int()
+    .min(0)
+    .max(Date.UTC(2100, 0, 1))
+    .optional()
+    .describe('Only what came at or after this time, Unix epoch ms.'),
+  app_id: z.string().optional().describe('Only this app.'),
+  dry_run: z.boolean().default(false).describe('Only count.'),
+})
+export type StartReplay = z.infer<typeof StartReplay>
+
+/** One line of the answer to `POST /replays`. */
+export const ReplayProgress = z.object({
+  state: z
+    .enum(['waiting', 'running', 'done', 'stopped', 'failed'])
+    .describe('`waiting`: the writer has events to write first. The last line is `done`, `stopped` or `failed`.'),
+  replayed: z.number().int().describe('Events that were read.'),
+  filled: z.number().int().describe('Events that were missing and were put into the log again (`dry_run`: would be).'),
+  unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
+  unknown_reasons: z.record(z.string(), z.number().int()).describe('What the source can not tell; docs/operations.md.'),
+  at: z.string().describe('How far it has come, in words.'),
+  error: z.string().optional().describe('Code of `failed`.'),
+})
+export type ReplayProgress = z.infer<typeof ReplayProgress>
+
 /** The things that a process depends on, such as `database` or `queues`. */
 const Bindings = z.record(z.string(), z.object({ status: z.enum(['ok', 'down']), latency_ms: z.number() }))
 

@@ -28,3 +28,6 @@ export const Envelope = z.object({
   events: z.array(z.record(z.string(), z.unknown())).min(1).describe('In the order of the request.'),
 })
 export type Envelope = z.infer<typeof Envelope>
+
+/** All of an envelope that the events of a request share, but for the audit key, which is known last. */
+export type EnvelopeFacts = Omit<Envelope, 'install_uuid' | 'events' | 'audit_key'>

@@ -44,6 +44,7 @@ export const errorCatalogue = [
   { code: 'unknown_app', status: 404, surfaces: ['admin'] },
   { code: 'unknown_key', status: 404, surfaces: ['admin'] },
   { code: 'unknown_audit_key', status: 404, surfaces: ['admin'] },
+  { code: 'replay_running', status: 409, surfaces: ['admin'] },
   { code: 'method_not_allowed', status: 405, surfaces: ['any'] },
   { code: 'not_found', status: 404, surfaces: ['any'] },
   { code: 'internal_error', status: 500, surfaces: ['any'] },

@@ -24,6 +24,15 @@ export function eventKey(event: { install_uuid: string; event_id: string; day: s
   return { event_key: first8Bytes(text), key_day: event.install ? installKeyDay : event.day }
 }
 
+const day_ms = 24 * 3600 * 1000
+
+/** The key days on which another event with the same key makes this one a duplicate: its own and both neighbours. */
+export function duplicateDays(key_day: string): string[] {
+  if (key_day === installKeyDay) return [key_day]
+  const at_ms = Date.parse(key_day)
+  return [at_ms - day_ms, at_ms, at_ms + day_ms].map((ms) => new Date(ms).toISOString().slice(0, 10))
+}
+
 /** No money, or money of no transaction. */
 export const noTransaction = '0'
 

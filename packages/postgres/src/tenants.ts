@@ -12,6 +12,7 @@ import {
   type ServerKeyCreated,
   type ServerKeyStatus,
 } from '@tributary/contracts/admin'
+import type { Platform } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import type { Pool } from 'pg'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
@@ -62,6 +63,17 @@ export async function getCompanyQuota(pool: Pool, company_id: string): Promise<n
 export async function listAppCompanies(pool: Pool): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ app_id: string; company_id: string }>('SELECT app_id, company_id FROM apps')
   return new Map(rows.map(({ app_id, company_id }) => [app_id, company_id]))
+}
+
+/** What envelopes say of an app. */
+export interface AppFacts {
+  company_id: string
+  platform: Platform
+}
+
+export async function listAppFacts(pool: Pool): Promise<Map<string, AppFacts>> {
+  const { rows } = await pool.query<AppFacts & { app_id: string }>('SELECT app_id, company_id, platform FROM apps')
+  return new Map(rows.map(({ app_id, ...facts }) => [app_id, facts]))
 }
 
 /** Suspends or reinstates; a company that already has the status stays as it is, and nothing is logged. */

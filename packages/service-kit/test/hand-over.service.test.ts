@@ -26,7 +26,7 @@ async function start(group: ConsumerGroup, broker = memoryBroker(1, Date.now)) {
         handled.push(...records.map(({ value }) => value))
       },
     }),
-    ...{ generation: '1', logger: pino({ level: 'silent' }), registry: new Registry(), now: Date.now },
+    ...{ logger: pino({ level: 'silent' }), registry: new Registry(), now: Date.now },
   })
   onTestFinished(() => running.close())
   const publish = (value: string) =>

@@ -94,6 +94,40 @@ export function auditStoreSuite(
       for (const key of keys) expect((await store.get(key))?.toString()).toBe(key)
     })
 
+    it('lists what lies directly below a folder, as soon as it is put and after it was closed', async () => {
+      const keys = clientNames.map((clientName) => `${prefix}/${clientName}`)
+      await Promise.all(keys.map((key) => store.putOnce(key, Buffer.from(key))))
+      await store.putOnce(`${prefix}/large.json`, Buffer.alloc(100_000, 'x'))
+      await store.putOnce(`${prefix}/below/a/b.json`, Buffer.from('b'))
+      const wanted = [...keys.filter((key) => key.length < 300), `${prefix}/large.json`, `folder ${prefix}/below/`]
+      for (let again = 0; again < 2; again += 1) {
+        const found = await Array.fromAsync(store.list(`${prefix}/`))
+        const names = found.map((one) => (one.kind === 'folder' ? `folder ${one.folder}` : one.key))
+        // Of names that are stored as their hash only the content tells the key.
+        expect(names.filter((name) => name !== null).sort()).toEqual(wanted.toSorted())
+        const contents = await Promise.all(found.map(async (one) => one.kind === 'object' && (await one.read())))
+        const texts = contents
+          .map((content) => (content ? content.toString() : ''))
+          .filter((text) => text.startsWith('app_'))
+        expect(texts.sort()).toEqual([...keys].sort())
+        const [folders, none] = await Promise.all(
+          [`${prefix.split('/')[0]}/`, `${prefix}/none/`].map((folder) => Array.fromAsync(store.list(folder))),
+        )
+        expect([folders, none]).toEqual([[{ kind: 'folder', folder: `${prefix.split('/')[0]}/s2s/` }], []])
+        await store.close()
+        store = await under.open()
+      }
+    })
+
+    it('lists a folder of more names than a page holds, each once', async () => {
+      const keys = Array.from({ length: 1100 }, (_, n) => `${prefix}/${n}.json`)
+      for (let at = 0; at < keys.length; at += 50) {
+        await Promise.all(keys.slice(at, at + 50).map((key) => store.putOnce(key, Buffer.from('{}'))))
+      }
+      const found = await Array.fromAsync(store.list(`${prefix}/`))
+      expect(found.map((one) => (one.kind === 'object' ? one.key : null)).sort()).toEqual(keys.sort())
+    })
+
     it('holds an object of 8 MiB', async () => {
       const content = randomBytes(8 * 1024 * 1024)
       await store.putOnce(`${prefix}/large.json`, content)

@@ -18,6 +18,15 @@ export function memoryAuditStore(): MemoryAuditStore {
       return 'created'
     },
     get: async (key) => store.objects.get(key) ?? null,
+    async *list(folder) {
+      const below = [...store.objects.keys()].filter((key) => key.startsWith(folder))
+      const names = new Set(below.map((key) => /^[^/]*\/?/.exec(key.slice(folder.length))![0]))
+      for (const name of names) {
+        const key = folder + name
+        if (name.endsWith('/')) yield { kind: 'folder', folder: key }
+        else yield { kind: 'object', key, read: () => store.get(key) }
+      }
+    },
     checkHealth: async () => {
       throw new Error('an audit store in memory is never ready: it is for tests')
     },

@@ -1,5 +1,6 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SystemStatus } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -14,6 +15,7 @@ import { auditObjectRoute } from './audit-object-route.ts'
 import { companyRoutes } from './company-routes.ts'
 import { deadLetterRoutes } from './dead-letter-routes.ts'
 import { fxRoutes } from './fx-routes.ts'
+import { replayRoute } from './replay/replay-route.ts'
 import { requireAdmin } from './require-admin.ts'
 import { serverKeyRoutes } from './server-key-routes.ts'
 import { statusRoute } from './status-route.ts'
@@ -24,11 +26,12 @@ export interface AdminApiDeps {
   masterKeys: MasterKeys
   admin_token: string
   /** The audit objects of the gateways. */
-  audit: Pick<AuditStore, 'get'>
+  audit: Pick<AuditStore, 'get' | 'list'>
+  /** The log of accepted events, and the tables that the event-writer fills from it. */
+  broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
+  clickhouse: Clickhouse
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get'>
-  /** For dead letters. */
-  broker: Pick<Broker, 'consume' | 'groupOffsets' | 'publish'>
   status: () => Promise<SystemStatus>
   now: () => number
   logger: Logger
@@ -71,6 +74,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       auditObjectRoute(app, deps)
       deadLetterRoutes(app, deps)
       statusRoute(app, deps)
+      replayRoute(app, deps)
     }
     await outer.register(routes, { prefix: '/admin/api/v1' })
   }

@@ -36,9 +36,8 @@ async function start(config: Config, service: Service) {
   onClose('reconcile-quota', () => reconciling.close())
   await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
+    const engines = { pool, broker, clickhouse, keyValue, audit }
     await app.register(apiDocs())
-    await app.register(
-      adminApi({ pool, masterKeys, admin_token, audit, keyValue, broker, status, now, logger, registry }),
-    )
+    await app.register(adminApi({ ...engines, masterKeys, admin_token, status, now, logger, registry }))
   })
 }

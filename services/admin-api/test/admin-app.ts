@@ -12,6 +12,18 @@ import { type AdminApiDeps, adminApi } from '../src/app.ts'
 export const admin_token = 'a-token-of-this-test'
 export const authorization = `Bearer ${admin_token}`
 
+const away = async (): Promise<never> => {
+  throw new Error('this test has no ClickHouse')
+}
+const noClickhouse = {
+  query: away,
+  isInserting: away,
+  insert: away,
+  command: away,
+  checkHealth: away,
+  close: async () => {},
+}
+
 /** The admin API over this database and, unless told otherwise, stores in memory. */
 export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
   const deps: AdminApiDeps = {
@@ -19,8 +31,9 @@ export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): P
     masterKeys: openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }]),
     admin_token,
     audit: memoryAuditStore(),
+    broker: memoryBroker(4, Date.now),
+    clickhouse: noClickhouse,
     keyValue: memoryKeyValue(Date.now),
-    broker: memoryBroker(1, Date.now),
     status: async () => ({ ready: true, consumers: [], bindings: {} }),
     now: Date.now,
     logger: pino({ level: 'silent' }),

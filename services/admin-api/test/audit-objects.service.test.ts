@@ -13,6 +13,7 @@ const reads = {
     if (audit.fault) throw audit.fault
     return audit.get(key)
   },
+  list: audit.list,
 }
 const { inject, query } = adminApiUnderTest({ audit: reads })
 

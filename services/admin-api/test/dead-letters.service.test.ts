@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Broker } from '@tributary/broker/broker'
 import { consumers } from '@tributary/contracts/consumers'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { defineConsumer } from '@tributary/service-kit/consumer'
@@ -9,6 +8,7 @@ import { memoryBroker } from '@tributary/testkit/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { AdminApiDeps } from '../src/app.ts'
 import { adminApiUnderTest } from './admin-api-under-test.ts'
 
 const topic = topics.eventsAccepted
@@ -19,9 +19,10 @@ const now = () => clock_ms
 let log = memoryBroker(partitions, now)
 /** Called before each publish of the admin API; rejecting is its death. */
 let beforePublish: (topic: string) => Promise<void> = async () => {}
-const broker: Pick<Broker, 'consume' | 'groupOffsets' | 'publish'> = {
+const broker: AdminApiDeps['broker'] = {
   consume: (options) => log.consume(options),
   groupOffsets: (group, name) => log.groupOffsets(group, name),
+  partitionCount: (name) => log.partitionCount(name),
   async publish(records) {
     await beforePublish(records[0]?.topic ?? '')
     await log.publish(records)

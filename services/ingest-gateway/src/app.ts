@@ -21,7 +21,7 @@ import { s2sEventRoute } from './s2s-event-route.ts'
 export interface GatewayDeps {
   credentials: Credentials
   /** Holds the objects of backend requests; those of SDK requests go through `groupCommit`. */
-  audit: AuditStore
+  audit: Pick<AuditStore, 'putOnce' | 'get'>
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish' | 'packs'>
   /** Counts requests of a key and events of a company. */

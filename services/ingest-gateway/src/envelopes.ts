@@ -1,14 +1,11 @@
 import type { OutgoingRecord } from '@tributary/broker/broker'
 import type { PackedValue } from '@tributary/broker/packed-value'
 import { installPartition } from '@tributary/broker/partition'
-import type { Envelope } from '@tributary/contracts/envelope'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import type { AcceptedEvent } from '@tributary/domain/accept-event'
-import { joinBounded } from './join-bounded.ts'
-
-/** All of an envelope that its events share, but for the audit key, which is known last. */
-export type EnvelopeFacts = Omit<Envelope, 'install_uuid' | 'events' | 'audit_key'>
+import { joinBounded } from '@tributary/service-kit/join-bounded'
 
 /** A record that lacks its audit key; see `closeRecords`. */
 export interface OpenRecord {

@@ -1,16 +1,10 @@
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import { acceptBatch } from '@tributary/domain/accept-batch'
 import { countOnce } from '@tributary/domain/count-once'
 import { findPlainEvents } from '@tributary/domain/plain-events'
 import { openPlainReply, openReply } from './batch-reply.ts'
-import {
-  type EnvelopeFacts,
-  events_bytes_max,
-  type OpenRecord,
-  openPackedRecord,
-  openRecord,
-  openRecords,
-} from './envelopes.ts'
+import { events_bytes_max, type OpenRecord, openPackedRecord, openRecord, openRecords } from './envelopes.ts'
 import { readBatch, splitBatch } from './read-batch.ts'
 
 /** What the body of an SDK batch comes to. */

@@ -67,7 +67,7 @@ function readInstall(body: unknown): string {
  * The object outlives the erasure, so it holds no address, no agent and nothing else of the request: the install alone.
  * An object that is there already is the same request.
  */
-async function auditErasure(audit: AuditStore, asked: AskedErasure): Promise<string> {
+async function auditErasure(audit: Pick<AuditStore, 'putOnce'>, asked: AskedErasure): Promise<string> {
   const { app_id, install_uuid, requested_at_ms } = asked
   const date = new Date(requested_at_ms).toISOString().slice(0, 10)
   const audit_key = `privacy/${date}/${install_uuid}~${requested_at_ms}.json`

@@ -1,12 +1,9 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { isJsonObject } from '@tributary/domain/accept-event'
+import { type SdkBatch, toSdkBatch } from '@tributary/domain/sdk-batch'
 import { parseJson } from '@tributary/service-kit/http'
 
-export interface SdkBatch {
-  events: unknown[]
-  /** Rounded to an integer; undefined when absent or no finite number. */
-  sent_at_ms: number | undefined
+interface ReadBatch extends SdkBatch {
   /** The client's own bytes of the `events` array, null when they could not be told for certain. */
   raw_events: Buffer | null
 }
@@ -15,8 +12,8 @@ export interface SdkBatch {
  * The batch in a body: 400 `bad_json`, then `bad_batch_shape` for anything but 1 to 500 events with a numeric
  * `sent_at_ms` or none.
  */
-export function readBatch(body: Buffer): SdkBatch {
-  const batch = readSplitBatch(body) ?? readAnyBatch(parseJson(body))
+export function readBatch(body: Buffer): ReadBatch {
+  const batch = readSplitBatch(body) ?? { ...toSdkBatch(parseJson(body)), raw_events: null }
   if (batch.events.length === 0 || batch.events.length > limits.sdk_batch_events_max) {
     throw new CodedError('bad_batch_shape', { field: 'events', message: 'A batch holds 1 to 500 events.' })
   }
@@ -55,24 +52,11 @@ export function splitBatch(body: Buffer): SplitBatch | null {
   }
 }
 
-function readSplitBatch(body: Buffer): SdkBatch | null {
+function readSplitBatch(body: Buffer): ReadBatch | null {
   const split = splitBatch(body)
   try {
     return split && { ...split, events: parseJson(split.raw_events) as unknown[] }
   } catch {
     return null // the general way decides
   }
-}
-
-function readAnyBatch(body: unknown): SdkBatch {
-  if (!isJsonObject(body) || !Array.isArray(body.events)) {
-    throw new CodedError('bad_batch_shape', {
-      field: 'events',
-      message: 'The body is an object with an array `events`.',
-    })
-  }
-  const sent = body.sent_at_ms ?? undefined
-  if (sent !== undefined && typeof sent !== 'number') throw new CodedError('bad_batch_shape', { field: 'sent_at_ms' })
-  const rounded = sent === undefined ? undefined : Math.round(sent)
-  return { events: body.events, sent_at_ms: Number.isSafeInteger(rounded) ? rounded : undefined, raw_events: null }
 }

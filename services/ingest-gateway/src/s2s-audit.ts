@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { serverEventAuditKeys } from '@tributary/domain/audit-name'
 import { auditHead, type RequestFacts } from './request-facts.ts'
 
 /** Every object of these begins with `{"body_sha256":"`, so that two can be compared without parsing either. */
@@ -8,10 +9,9 @@ const hashStart = '{"body_sha256":"'.length
 /**
  * Stores one single-event request under `<app_id>/s2s/<date>/<event_id>.json`, write-once, and gives the `audit_key` to
  * answer (the same without the app). A re-send with the same body finds its object; one with another body goes beside it.
- * `~` separates the two, so it is percent-encoded in ids.
  */
 export async function auditServerEvent(
-  audit: AuditStore,
+  audit: Pick<AuditStore, 'putOnce' | 'get'>,
   app_id: string,
   event_id: string,
   facts: RequestFacts,
@@ -19,9 +19,8 @@ export async function auditServerEvent(
 ): Promise<string> {
   const body_sha256 = hash('sha256', body)
   const content = auditObject(auditHead(facts, { body_sha256, event_id }), body)
-  const name = `s2s/${utcDate(facts.received_at_ms)}/${encodeURIComponent(event_id).replaceAll('~', '%7E')}`
-  for (const suffix of ['', `~${body_sha256.slice(0, 8)}`]) {
-    const audit_key = `${name}${suffix}.json`
+  const { received_at_ms } = facts
+  for (const audit_key of serverEventAuditKeys({ received_at_ms, event_id, body_sha256 })) {
     if ((await audit.putOnce(`${app_id}/${audit_key}`, content)) === 'created') return audit_key
     const stored = await audit.get(`${app_id}/${audit_key}`)
     if (stored?.toString('latin1', hashStart, hashStart + 64) === body_sha256) return audit_key
@@ -31,7 +30,7 @@ export async function auditServerEvent(
 
 /** Stores one bulk request under `<app_id>/s2s/bulk/<date>/<uuid>.json` and gives its `audit_key`. */
 export async function auditServerBulk(
-  audit: AuditStore,
+  audit: Pick<AuditStore, 'putOnce' | 'get'>,
   app_id: string,
   uuid: string,
   facts: RequestFacts,

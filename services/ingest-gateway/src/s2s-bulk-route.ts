@@ -3,6 +3,7 @@ import { limits } from '@tributary/contracts/limits'
 import { acceptBatch } from '@tributary/domain/accept-batch'
 import { countOnce } from '@tributary/domain/count-once'
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
+import { eventRecords } from '@tributary/service-kit/event-records'
 import type { FastifyInstance } from 'fastify'
 import type { RouteDeps } from './app.ts'
 import { closeReply, openReply } from './batch-reply.ts'
@@ -11,7 +12,6 @@ import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerBulk } from './s2s-audit.ts'
 import { mintEventId } from './s2s-event-id.ts'
-import { serverRecords } from './s2s-records.ts'
 import { requireKeyFits } from './s2s-rules.ts'
 import { requireServerKey } from './server-key-auth.ts'
 
@@ -40,7 +40,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
       const audit_key = await audited(auditServerBulk(audit, app_id, mint(), facts, minted, body))
       // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
       const shared = { v: 1 as const, company_id, app_id, platform, source: 'bulk' as const, ...facts }
-      const records = serverRecords(shared, accepted, audit_key, partitions)
+      const records = eventRecords(shared, accepted, audit_key, partitions)
       if (records.length > 0) await published(broker.publish(records))
       // 11. answer
       Object.assign(request.ingest, { accepted: accepted.length, rejected, audit_key })

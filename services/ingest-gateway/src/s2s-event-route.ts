@@ -3,6 +3,7 @@ import type { ServerEventReply } from '@tributary/contracts/event'
 import { limits } from '@tributary/contracts/limits'
 import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept-event'
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
+import { eventRecords } from '@tributary/service-kit/event-records'
 import type { FastifyInstance } from 'fastify'
 import type { RouteDeps } from './app.ts'
 import { audited, published } from './durable.ts'
@@ -10,7 +11,6 @@ import { readServerBody } from './read-server-body.ts'
 import { requestFacts } from './request-facts.ts'
 import { auditServerEvent } from './s2s-audit.ts'
 import { mintEventId } from './s2s-event-id.ts'
-import { serverRecords } from './s2s-records.ts'
 import { requireKeyFits } from './s2s-rules.ts'
 import { requireServerKey } from './server-key-auth.ts'
 
@@ -39,7 +39,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
       // 9. log: a crash after this leaves an event the client sends again, dropped as a duplicate by the writer
       const shared = { v: 1 as const, company_id, app_id, platform, source: 's2s' as const, ...facts }
       const event = { ...value, event_id } as AcceptedEvent
-      await published(broker.publish(serverRecords(shared, [event], audit_key, partitions)))
+      await published(broker.publish(eventRecords(shared, [event], audit_key, partitions)))
       // 10. answer
       Object.assign(request.ingest, { accepted: 1, audit_key })
       return { accepted: 1, event_id, audit_key }

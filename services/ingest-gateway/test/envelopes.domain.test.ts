@@ -1,10 +1,11 @@
 import { unpackRecord } from '@tributary/broker/packed-value'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { acceptBatch } from '@tributary/domain/accept-batch'
 import { sdkEvent } from '@tributary/testkit/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords, type EnvelopeFacts, openRecords } from '../src/envelopes.ts'
+import { closeRecords, openRecords } from '../src/envelopes.ts'
 import { readBatch } from '../src/read-batch.ts'
 
 const now_ms = Date.now()

@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import { unpackRecord } from '@tributary/broker/packed-value'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { sdkEvent } from '@tributary/testkit/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords, type EnvelopeFacts } from '../src/envelopes.ts'
+import { closeRecords } from '../src/envelopes.ts'
 import { judgeBatch } from '../src/judge-batch.ts'
 
 const now_ms = Date.now()

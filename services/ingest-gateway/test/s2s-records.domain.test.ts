@@ -1,12 +1,13 @@
 import { unpackRecord } from '@tributary/broker/packed-value'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import type { AcceptedEvent } from '@tributary/domain/accept-event'
+import { eventRecords } from '@tributary/service-kit/event-records'
 import { sdkEvent } from '@tributary/testkit/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords, type EnvelopeFacts, openRecords } from '../src/envelopes.ts'
+import { closeRecords, openRecords } from '../src/envelopes.ts'
 import { mintEventId } from '../src/s2s-event-id.ts'
-import { serverRecords } from '../src/s2s-records.ts'
 
 const facts: EnvelopeFacts = {
   ...{ v: 1, company_id: 'co_1', app_id: 'app_1', platform: 'ios', source: 'bulk' },
@@ -24,7 +25,7 @@ test('records of a backend are those of an SDK with the same events', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 12 }), fc.string(), (accepted, audit_key) => {
       const expected = closeRecords(openRecords(facts, accepted, null, 12), audit_key).map(unpackRecord)
-      const made = serverRecords(facts, accepted, audit_key, 12)
+      const made = eventRecords(facts, accepted, audit_key, 12)
       const texts = (records: typeof made) => records.map((record) => ({ ...record, value: record.value.toString() }))
       expect(texts(made)).toEqual(texts(expected))
     }),
@@ -35,7 +36,7 @@ test('records of a backend are those of an SDK with the same events', () => {
 test('a record of one install never exceeds what the log takes, and none of its events is lost', () => {
   const text = 'ü'.repeat(3000)
   const accepted = Array.from({ length: 400 }, () => sdkEvent({ install_uuid: 'a', props: { text } }) as AcceptedEvent)
-  const records = serverRecords(facts, accepted, 'k', 12)
+  const records = eventRecords(facts, accepted, 'k', 12)
   expect(records.length).toBeGreaterThan(1)
   for (const { value } of records) expect(value.length).toBeLessThanOrEqual(limits.record_bytes_max)
   expect(records.flatMap(({ value }) => JSON.parse(value.toString()).events)).toEqual(accepted)

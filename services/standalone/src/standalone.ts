@@ -72,10 +72,9 @@ export async function startStandalone(config: Config, service: Service, say: (li
     }
     await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight }))
     await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
+    const engines = { pool, broker, clickhouse, keyValue, audit }
     await app.register(apiDocs())
-    await app.register(
-      adminApi({ pool, masterKeys, admin_token, audit, keyValue, broker, status, now, logger, registry }),
-    )
+    await app.register(adminApi({ ...engines, masterKeys, admin_token, status, now, logger, registry }))
   })
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
   say(`Tributary is ready at ${url}`)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { adminApi } from '@tributary/admin-api/app'
+import { type AdminApiDeps, adminApi } from '@tributary/admin-api/app'
 import type { Broker } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -58,11 +58,16 @@ const requestOf = (install_uuid: string, partitions: number) => {
 }
 
 /** The admin API over the log. */
-async function openAdmin(pool: Pool, broker: Pick<Broker, 'consume' | 'groupOffsets' | 'publish'>) {
+async function openAdmin(pool: Pool, broker: AdminApiDeps['broker']) {
   const admin_token = 'a-token-of-this-test'
   const app = createHttpApp({ logger })
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
-  const stores = { audit: memoryAuditStore(), keyValue: memoryKeyValue(Date.now), masterKeys: {} as never }
+  const stores = {
+    audit: memoryAuditStore(),
+    clickhouse: {} as never,
+    keyValue: memoryKeyValue(Date.now),
+    masterKeys: {} as never,
+  }
   await app.register(
     adminApi({ ...stores, pool, broker, admin_token, status, now: Date.now, logger, registry: new Registry() }),
   )

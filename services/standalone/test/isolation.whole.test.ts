@@ -87,7 +87,9 @@ async function openWorld(apps_of: readonly number[]) {
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
   await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
-  await app.register(adminApi({ ...shared, pool, masterKeys, admin_token, audit, broker, status }))
+  await app.register(
+    adminApi({ pool, masterKeys, admin_token, audit, broker, clickhouse, keyValue, status, now, logger, registry }),
+  )
   return {
     ...{ audit, broker, pool, tenants: await makeTenants(apps_of) },
     async ask(method: 'GET' | 'POST', url: string, headers: Record<string, string>, payload?: string) {

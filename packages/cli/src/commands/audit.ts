@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { openAdmin } from '../admin.ts'
 import { CliError } from '../errors.ts'
+import { linesOf } from '../response-lines.ts'
 
 interface ShowOptions {
   app?: string
@@ -43,21 +44,6 @@ async function* requestsOf(response: Response): AsyncGenerator<string> {
   } catch (error) {
     throw new CliError('unavailable', `The answer broke off (${(error as Error).message}).`)
   }
-}
-
-/** By hand: readline would not tell that its input failed. */
-async function* linesOf(response: Response): AsyncGenerator<string> {
-  let open: string[] = []
-  for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
-    const [end = '', ...more] = text.split('\n')
-    open.push(end)
-    for (const begin of more) {
-      yield open.join('')
-      open = [begin]
-    }
-  }
-  const rest = open.join('')
-  if (rest !== '') yield rest
 }
 
 /** The same JSON without the control characters that it may hold unescaped: a terminal would obey them. */

@@ -1,7 +1,5 @@
-import type { AcceptedEvent } from '@tributary/domain/accept-event'
-
 /** The events in order as items of JSON arrays, each below the limit (one event always is, see `limits`). */
-export function joinBounded(events: readonly AcceptedEvent[], bytes_max: number): string[] {
+export function joinBounded(events: readonly object[], bytes_max: number): string[] {
   const [first] = events
   if (events.length === 1) return [JSON.stringify(first)]
   const joined: string[] = []

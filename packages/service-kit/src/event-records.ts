@@ -1,22 +1,20 @@
 import type { WholeRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import type { AcceptedEvent } from '@tributary/domain/accept-event'
-import type { EnvelopeFacts } from './envelopes.ts'
 import { joinBounded } from './join-bounded.ts'
 
 /** `"install_uuid":"..."` and what stands around it and the events; installs are of at most 64 characters. */
 const install_bytes_max = 128
 
 /**
- * The accepted events of a backend's request as envelopes, as `envelopes.ts` makes them, one per install and split where
- * a record would exceed `limits.record_bytes_max`. A backend sends for many installs at once, so what their envelopes
- * share is written once.
+ * The accepted events of a request as envelopes, one per install and split where a record would exceed
+ * `limits.record_bytes_max`. A backend sends for many installs at once, so what their envelopes share is written once.
  */
-export function serverRecords(
+export function eventRecords(
   facts: EnvelopeFacts,
-  accepted: readonly AcceptedEvent[],
+  accepted: readonly { install_uuid: string }[],
   audit_key: string,
   partitions: number,
 ): WholeRecord[] {

@@ -1,0 +1,14 @@
+/** The lines of an answer as they come. By hand: readline would not tell that its input failed. */
+export async function* linesOf(response: Response): AsyncGenerator<string> {
+  let open: string[] = []
+  for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
+    const [end = '', ...more] = text.split('\n')
+    open.push(end)
+    for (const begin of more) {
+      yield open.join('')
+      open = [begin]
+    }
+  }
+  const rest = open.join('')
+  if (rest !== '') yield rest
+}

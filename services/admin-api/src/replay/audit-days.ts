@@ -1,0 +1,64 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+
+type Lists = Pick<AuditStore, 'list'>
+
+/** The days (`YYYY-MM-DD`) from `first_day` on which the audit store has requests, by app. */
+export async function sdkDays(audit: Lists, first_day: string, app_id?: string): Promise<Map<string, string[]>> {
+  const days = new Map<string, string[]>()
+  for await (const year of folders(audit, 'audit/')) {
+    for await (const month of folders(audit, `audit/${year}/`)) {
+      for await (const date of folders(audit, `audit/${year}/${month}/`)) {
+        const day = `${year}-${month}-${date}`
+        if (day < first_day) continue
+        for (const app of await appsOf(audit, day)) {
+          if (app_id !== undefined && app !== app_id) continue
+          const known = days.get(app)
+          if (known === undefined) days.set(app, [day])
+          else known.push(day)
+        }
+      }
+    }
+  }
+  return days
+}
+
+async function appsOf(audit: Lists, day: string): Promise<string[]> {
+  const root = sdkRoot(day)
+  const apps: string[] = []
+  for await (const company of folders(audit, root))
+    apps.push(...(await Array.fromAsync(folders(audit, `${root}${company}/`))))
+  return apps
+}
+
+const sdkRoot = (day: string): string => `audit/${day.replaceAll('-', '/')}/`
+
+/** The days from `first_day` on which an app's backends sent something. */
+export async function serverDays(audit: Lists, first_day: string, app_id: string): Promise<string[]> {
+  const [singles, bulks] = await Promise.all(
+    [`${app_id}/s2s/`, `${app_id}/s2s/bulk/`].map((folder) => Array.fromAsync(folders(audit, folder))),
+  )
+  return [...new Set([...singles!, ...bulks!])].filter((day) => dayShape.test(day) && day >= first_day)
+}
+
+const dayShape = /^\d{4}-\d\d-\d\d$/
+
+/** Where the requests of a day lie, and how they came. */
+export const dayFolders = (app_id: string, company_id: string, day: string) =>
+  [
+    { source: 'sdk', folder: `${sdkRoot(day)}${company_id}/${app_id}/` },
+    { source: 's2s', folder: `${app_id}/s2s/${day}/` },
+    { source: 'bulk', folder: `${app_id}/s2s/bulk/${day}/` },
+  ] as const
+
+/** Apps that have folders of their own. */
+export async function serverApps(audit: Lists): Promise<string[]> {
+  const names = await Array.fromAsync(folders(audit, ''))
+  return names.filter((name) => name !== 'audit')
+}
+
+/** The names of the folders directly below one. */
+async function* folders(audit: Lists, folder: string): AsyncGenerator<string> {
+  for await (const one of audit.list(folder)) {
+    if (one.kind === 'folder') yield one.folder.slice(folder.length, -1)
+  }
+}

@@ -1,0 +1,98 @@
+import type { Envelope, EnvelopeFacts } from '@tributary/contracts/envelope'
+import { acceptBatch, type BatchVerdict } from '@tributary/domain/accept-batch'
+import { type AcceptedEvent, findEventFault, isJsonObject } from '@tributary/domain/accept-event'
+import { toSdkBatch } from '@tributary/domain/sdk-batch'
+import type { AppFacts } from '@tributary/postgres/tenants'
+import { z } from 'zod'
+import type { ReadEnvelope } from './missing-events.ts'
+import type { Tally } from './tally.ts'
+
+/** The head that the gateway writes before a body, and the body. */
+const AuditedRequest = z.object({
+  received_at_ms: z.number().int(),
+  ip: z.string(),
+  headers: z.object({ 'user-agent': z.string(), 'x-service-sdk': z.string(), 'x-service-platform': z.string() }),
+  body: z.record(z.string(), z.unknown()),
+  /** Of a single backend event; minted where the body has none. */
+  event_id: z.string().optional(),
+  body_sha256: z.string().optional(),
+  /** Of a bulk request: by the index of the event. */
+  minted_event_ids: z.record(z.string(), z.string()).optional(),
+})
+export type AuditedRequest = z.infer<typeof AuditedRequest>
+
+/** The request in a line or an object. Throws for anything else. */
+export const readRequest = (json: Buffer): AuditedRequest => AuditedRequest.parse(JSON.parse(json.toString('utf8')))
+
+export interface RequestOrigin extends AppFacts {
+  app_id: string
+  source: Envelope['source']
+  audit_key: string
+}
+
+/**
+ * The envelopes that the gateway made of a request: the same rules at the original time, so that what was rejected
+ * then is rejected now. Platform rule, allow-list and quota refuse whole requests before they are audited.
+ */
+export function toEnvelopes(request: AuditedRequest, origin: RequestOrigin, tally: Tally): ReadEnvelope[] {
+  const { received_at_ms, ip, headers } = request
+  const { app_id, company_id, platform, source, audit_key } = origin
+  const facts: EnvelopeFacts = {
+    ...{ v: 1, company_id, app_id, platform, source, received_at_ms, ip },
+    user_agent: headers['user-agent'],
+    sdk: headers['x-service-sdk'],
+    sdk_platform: headers['x-service-platform'],
+  }
+  const accepted = acceptedBy[source](request, tally)
+  const installs = Map.groupBy(accepted.events, ({ install_uuid }) => install_uuid)
+  return [...installs].map(([install_uuid, events]) => ({
+    envelope: { ...facts, ...accepted.sent, install_uuid, audit_key, events },
+    minted: accepted.minted,
+  }))
+}
+
+interface Accepted {
+  events: AcceptedEvent[]
+  sent?: { sent_at_ms: number }
+  minted: ReadonlySet<string>
+}
+
+const none: ReadonlySet<string> = new Set()
+
+const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Tally) => Accepted> = {
+  sdk({ body, received_at_ms }, tally) {
+    const { events, sent_at_ms } = toSdkBatch(body)
+    const verdict = acceptBatch(events, 'sdk', received_at_ms, noId)
+    return {
+      events: withIds(verdict, tally),
+      ...(sent_at_ms === undefined ? {} : { sent: { sent_at_ms } }),
+      minted: none,
+    }
+  },
+  bulk({ body, received_at_ms, minted_event_ids = {} }, tally) {
+    const events = Array.isArray(body.events) ? body.events : []
+    const withMinted = events.map((event: unknown, index) => {
+      const event_id = minted_event_ids[index]
+      return event_id !== undefined && isJsonObject(event) ? { ...event, event_id } : event
+    })
+    const verdict = acceptBatch(withMinted, 'bulk', received_at_ms, noId)
+    return { events: withIds(verdict, tally), minted: new Set(Object.values(minted_event_ids)) }
+  },
+  s2s({ body, received_at_ms, event_id }, tally) {
+    const own = typeof body.event_id === 'string'
+    const event = own ? body : { ...body, event_id }
+    if (event_id === undefined && !own) tally.doubt('without_id')
+    else if (findEventFault(event, 's2s', received_at_ms) !== null) tally.doubt('refused_now')
+    else return { events: [event as AcceptedEvent], minted: own ? none : new Set([event_id!]) }
+    return { events: [], minted: none }
+  },
+}
+
+/** Stands for the id of an event that nobody knows any more. */
+const noId = () => ''
+
+function withIds({ accepted }: BatchVerdict, tally: Tally): AcceptedEvent[] {
+  const known = accepted.filter(({ event_id }) => event_id !== '')
+  tally.doubt('without_id', accepted.length - known.length)
+  return known
+}

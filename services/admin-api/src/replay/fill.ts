@@ -1,0 +1,81 @@
+import type { Broker } from '@tributary/broker/broker'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { topics } from '@tributary/contracts/topics'
+import { duplicateDays } from '@tributary/domain/event-key'
+import { eventRecords } from '@tributary/service-kit/event-records'
+import type { EventKey, Missing } from './missing-events.ts'
+import type { Tally } from './tally.ts'
+import { untilWritten } from './until-written.ts'
+
+export interface Fill {
+  /** Puts missing events into the log again, all at once, in this order, each in the partition of its install. */
+  add(missing: readonly Missing[]): Promise<void>
+  /** Resolves when the writer has written what was added. */
+  finish(): Promise<void>
+}
+
+interface FillDeps {
+  broker: Pick<Broker, 'publish' | 'partitionCount' | 'groupOffsets'>
+  dry_run: boolean
+  tally: Tally
+  signal: AbortSignal
+}
+
+/**
+ * Events that may wait for the writer: more are added when it has written all that is in the log, live traffic
+ * included. So a replay goes as fast as the writer has time for it, and adds about a second to its lag.
+ */
+const unwritten_events_max = 20_000
+
+export async function openFill({ broker, dry_run, tally, signal }: FillDeps): Promise<Fill> {
+  const partitions = await broker.partitionCount(topics.eventsAccepted.name)
+  const counted = countKeys()
+  let unwritten = 0
+
+  async function settle() {
+    if (dry_run || unwritten === 0) return
+    await untilWritten(broker, signal)
+    unwritten = 0
+  }
+
+  return {
+    async add(missing) {
+      signal.throwIfAborted()
+      const records = missing.flatMap(({ envelope }) => recordsOf(envelope, partitions))
+      if (!dry_run && records.length > 0) await broker.publish(records)
+      for (const { keys } of missing) {
+        tally.filled += counted(keys)
+        unwritten += keys.length
+      }
+      if (unwritten >= unwritten_events_max) await settle()
+    },
+    finish: settle,
+  }
+}
+
+function recordsOf({ install_uuid, audit_key, events, ...facts }: Envelope, partitions: number) {
+  const ours = events.map((event) => ({ ...event, install_uuid }))
+  return eventRecords(facts, ours, audit_key, partitions)
+}
+
+/** More than wait for the writer, so that only a dry run can count a key twice, which came again far behind. */
+const remembered_keys_max = 100_000
+
+/** How many of these keys count: of those that came before in this replay, the writer drops the later ones. */
+function countKeys(): (keys: readonly EventKey[]) => number {
+  let recent = new Set<string>()
+  let older = new Set<string>()
+  const has = (identity: string) => recent.has(identity) || older.has(identity)
+  return (keys) => {
+    let count = 0
+    for (const { app_id, event_key, key_day } of keys) {
+      if (duplicateDays(key_day).some((day) => has(`${app_id}/${day}/${event_key}`))) continue
+      recent.add(`${app_id}/${key_day}/${event_key}`)
+      count += 1
+      if (recent.size < remembered_keys_max / 2) continue
+      older = recent
+      recent = new Set()
+    }
+    return count
+  }
+}

@@ -1,0 +1,71 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { findEventKeys } from '@tributary/clickhouse/event-keys'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { duplicateDays } from '@tributary/domain/event-key'
+import { toEventRow } from '@tributary/domain/event-row'
+import type { Tally } from './tally.ts'
+
+/** An envelope as the gateway made it. */
+export interface ReadEnvelope {
+  envelope: Envelope
+  /** The events whose `event_id` the gateway minted. */
+  minted?: ReadonlySet<string>
+}
+
+export interface EventKey {
+  app_id: string
+  event_key: string
+  key_day: string
+}
+
+/** An envelope that holds only events that ClickHouse lacks, and the key of each. */
+export interface Missing {
+  envelope: Envelope
+  keys: EventKey[]
+}
+
+type Event = Envelope['events'][number]
+
+/** Decides nothing here: a key does not depend on where in the log an event lies. */
+const nowhere = { topic: '', partition: 0, offset: 0 }
+
+/**
+ * What ClickHouse lacks, in the order of `read`. An event is there when its key is stored on its day or a neighbour of
+ * it: the rule by which the writer drops duplicates. The same key several times in `read` is left to the writer.
+ */
+export async function findMissing(
+  clickhouse: Clickhouse,
+  read: readonly ReadEnvelope[],
+  tally: Tally,
+): Promise<Missing[]> {
+  const keyed = read.map((one) => ({
+    ...one,
+    events: one.envelope.events.flatMap((event) => keyOf(one, event, tally)),
+  }))
+  const asks = keyed.flatMap(({ events }) => events.map(({ ask }) => ask))
+  if (asks.length === 0) return []
+  const stored = new Set((await findEventKeys(clickhouse, asks)).map((key) => identity(key, key.key_day)))
+  return keyed.flatMap(({ envelope, minted, events }) => {
+    const missing = events.filter(({ key, ask }) => !ask.key_days.some((day) => stored.has(identity(key, day))))
+    if (missing.length === 0) return []
+    tally.doubt('minted_id', missing.filter(({ event }) => minted?.has(event.event_id as string)).length)
+    return [
+      { envelope: { ...envelope, events: missing.map(({ event }) => event) }, keys: missing.map(({ key }) => key) },
+    ]
+  })
+}
+
+function keyOf({ envelope }: ReadEnvelope, event: Event, tally: Tally) {
+  tally.replayed += 1
+  try {
+    const { app_id, event_key, key_day } = toEventRow(envelope, event, nowhere)
+    const ask = { app_id, event_key, key_days: duplicateDays(key_day) }
+    return [{ event, key: { app_id, event_key, key_day }, ask }]
+  } catch {
+    tally.doubt('refused_now') // no row can be made of it: the writer would put it into the dead-letter topic
+    return []
+  }
+}
+
+const identity = ({ app_id, event_key }: Pick<EventKey, 'app_id' | 'event_key'>, key_day: string): string =>
+  `${app_id}/${key_day}/${event_key}`

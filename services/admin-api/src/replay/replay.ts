@@ -1,0 +1,53 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { StartReplay } from '@tributary/contracts/admin'
+import type { AppFacts } from '@tributary/postgres/tenants'
+import { openFill } from './fill.ts'
+import { findMissing } from './missing-events.ts'
+import { readAudit } from './read-audit.ts'
+import { readLog } from './read-log.ts'
+import { openStaged } from './staged.ts'
+import type { Tally } from './tally.ts'
+import { untilWritten } from './until-written.ts'
+
+export interface ReplayDeps {
+  broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
+  clickhouse: Clickhouse
+  audit: Pick<AuditStore, 'get' | 'list'>
+}
+
+/**
+ * Reads accepted events again and puts those that ClickHouse lacks into the log, as they were: the writer drops by its
+ * key what came meanwhile. So a replay may be stopped anywhere, repeated, and run beside live traffic and other
+ * replays. Resolves when what it filled is written.
+ */
+export async function replay(
+  deps: ReplayDeps,
+  { source, since_ms = 0, app_id, dry_run }: StartReplay,
+  { apps, tally, signal }: { apps: ReadonlyMap<string, AppFacts>; tally: Tally; signal: AbortSignal },
+): Promise<void> {
+  const { broker, clickhouse } = deps
+  // What the writer still has before it is not missing.
+  await untilWritten(broker, signal)
+  tally.state = 'running'
+  const fill = await openFill({ broker, dry_run, tally, signal })
+  const chosen = { since_ms, app_id, tally, signal }
+  if (source === 'log') {
+    await readLog({ broker, ...chosen }, async (read) => fill.add(await findMissing(clickhouse, read, tally)))
+  } else {
+    const staged = openStaged()
+    try {
+      await readAudit(
+        { audit: deps.audit, apps, ...chosen },
+        async (read) => staged.add(await findMissing(clickhouse, read, tally)),
+        async () => {
+          for (const missing of staged.take()) await fill.add(missing)
+        },
+      )
+    } finally {
+      staged.close()
+    }
+  }
+  await fill.finish()
+}

@@ -1,0 +1,26 @@
+import type { ReplayProgress } from '@tributary/contracts/admin'
+
+/** What a source can't tell, or what can't be replayed; docs/operations.md "Replay" says each in words. */
+type UnknownReason = 'app_gone' | 'minted_id' | 'refused_now' | 'unreadable_object' | 'unreadable_record' | 'without_id'
+
+/** The running counts of one replay. */
+export interface Tally extends ReplayProgress {
+  doubt(reason: UnknownReason, count?: number): void
+}
+
+export function createTally(): Tally {
+  const tally: Tally = {
+    state: 'waiting',
+    replayed: 0,
+    filled: 0,
+    unknown: 0,
+    unknown_reasons: {},
+    at: '',
+    doubt(reason, count = 1) {
+      if (count === 0) return
+      tally.unknown += count
+      tally.unknown_reasons[reason] = (tally.unknown_reasons[reason] ?? 0) + count
+    },
+  }
+  return tally
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { topics } from '@tributary/contracts/topics'
+import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { memoryBroker } from '@tributary/testkit/memory-broker'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { adminApiUnderTest } from './admin-api-under-test.ts'
+
+const audit = memoryAuditStore()
+const log = { broker: memoryBroker(2, Date.now) }
+/** Every call goes to the log of the present test. */
+const broker = {
+  publish: (...given: Parameters<typeof log.broker.publish>) => log.broker.publish(...given),
+  consume: (...given: Parameters<typeof log.broker.consume>) => log.broker.consume(...given),
+  groupOffsets: (...given: Parameters<typeof log.broker.groupOffsets>) => log.broker.groupOffsets(...given),
+  partitionCount: (...given: Parameters<typeof log.broker.partitionCount>) => log.broker.partitionCount(...given),
+}
+const analytics = { fault: null as Error | null }
+const clickhouse = {
+  async query<Row>(): Promise<Row[]> {
+    if (analytics.fault) throw analytics.fault
+    return []
+  },
+  isInserting: async () => false,
+  ...{ insert: async () => {}, command: async () => {}, checkHealth: async () => {}, close: async () => {} },
+}
+const { inject, ask, newApp, auditOf } = adminApiUnderTest({ audit, broker, clickhouse })
+beforeEach(() => {
+  log.broker = memoryBroker(2, Date.now)
+  analytics.fault = null
+})
+
+/** The last line of the answer. */
+async function replay(asked: object) {
+  const answer = await inject('/replays', { method: 'POST', payload: JSON.stringify(asked) })
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
+  return JSON.parse(answer.body.trim().split('\n').at(-1)!)
+}
+
+const topic = topics.eventsAccepted.name
+const received_at_ms = Date.UTC(2026, 5, 1, 12)
+const event = (event_id: string) => ({ event_id, event_name: 'e', install_uuid: 'i', event_ts_ms: received_at_ms })
+const head = { received_at_ms, ip: '', headers: { 'user-agent': '', 'x-service-sdk': '', 'x-service-platform': '' } }
+const line = (...ids: string[]) => `${JSON.stringify({ ...head, body: { events: ids.map(event) } })}\n`
+
+/** Records behind the writer: what it has before it, it writes itself, and a replay waits for that. */
+async function logged(app_id: string, values: Buffer[]) {
+  await log.broker.publish(values.map((value) => ({ topic, partition: 0, key: `${app_id}/i`, value })))
+  const written = Promise.withResolvers<void>()
+  const writer = await log.broker.consume({
+    ...{ group: 'event-writer', topic, bytes_min: 1, bytes_max: 1e6, wait_ms_max: 1 },
+    async onChunk({ records, commit }) {
+      await commit(records.at(-1)!.offset + 1)
+      written.resolve()
+    },
+  })
+  await written.promise
+  await writer.close()
+}
+
+function envelopeOf(app_id: string, company_id: string): Envelope {
+  const facts = { received_at_ms, ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: 'k' }
+  return { v: 1, company_id, app_id, platform: 'ios', source: 'sdk', install_uuid: 'i', ...facts, events: [event('1')] }
+}
+
+test('each start is in the audit log of the admin API', async () => {
+  const { app_id } = await newApp()
+  await replay({ source: 'audit', app_id, dry_run: true })
+  expect(await auditOf(app_id)).toMatchObject([
+    { action: 'app.create' },
+    { action: 'replay.start', detail: { source: 'audit', app_id, dry_run: true } },
+  ])
+})
+
+describe('refuses', () => {
+  test.each([
+    [{}, 'source'],
+    [{ source: 'tape' }, 'source'],
+    [{ source: 'log', since_ms: -1 }, 'since_ms'],
+    [{ source: 'log', since_ms: 8.64e15 + 1 }, 'since_ms'],
+    [{ source: 'log', until_ms: 1 }, 'until_ms'],
+  ])('%j', async (asked, field) => {
+    expect((await ask('POST', '/replays', asked)).body).toMatchObject({ error: 'invalid_field', field })
+  })
+
+  test('an app that nobody has', async () => {
+    const { status, body } = await ask('POST', '/replays', { source: 'log', app_id: `app_${randomUUID()}` })
+    expect([status, body.error]).toEqual([404, 'unknown_app'])
+  })
+})
+
+test('a replay that fails says so on its last line, and does not keep the next one out', async () => {
+  const { app_id, company_id } = await newApp()
+  await logged(app_id, [Buffer.from(JSON.stringify(envelopeOf(app_id, company_id)))])
+  analytics.fault = new Error('away, at http://user:secret@host')
+  const failed = await replay({ source: 'log', app_id, dry_run: true })
+  expect(failed).toMatchObject({ state: 'failed', error: 'unavailable' })
+  expect(JSON.stringify(failed)).not.toContain('secret')
+  analytics.fault = null
+  expect(await replay({ source: 'log', app_id, dry_run: true })).toMatchObject({ state: 'done', filled: 1 })
+})
+
+test('a record that is no envelope is counted, and those around it are read', async () => {
+  const { app_id, company_id } = await newApp()
+  const good = Buffer.from(JSON.stringify(envelopeOf(app_id, company_id)))
+  await logged(app_id, [good, Buffer.from('{'), good])
+  expect(await replay({ source: 'log', app_id, dry_run: true })).toMatchObject({
+    ...{ state: 'done', replayed: 2, filled: 1 },
+    unknown_reasons: { unreadable_record: 1 },
+  })
+})
+
+test('what is whole of a damaged object is taken', async () => {
+  const { app_id, company_id } = await newApp()
+  const put = (n: number, content: Buffer) =>
+    audit.putOnce(`audit/2026/06/01/${company_id}/${app_id}/${received_at_ms}-a-${n}.jsonl.gz`, content)
+  await put(1, Buffer.concat([gzipSync(line('1', '2')), gzipSync(line('3')).subarray(0, 20)]))
+  await put(2, gzipSync(line('4') + line('5').slice(0, 30)))
+  await put(3, gzipSync(`{"body":"${'x'.repeat(9 * 1024 * 1024)}"}\n`))
+  await put(4, gzipSync(line('6')))
+  expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({
+    ...{ state: 'done', replayed: 4, filled: 4 },
+    unknown_reasons: { unreadable_object: 3 },
+  })
+})
+
+test('an audit store that is away ends the replay: nothing is taken for missing', async () => {
+  const { app_id } = await newApp()
+  await audit.putOnce(`${app_id}/s2s/2026-06-01/a.json`, Buffer.from(JSON.stringify({ ...head, body: event('a') })))
+  const { get } = audit
+  audit.get = async () => Promise.reject(new Error('away'))
+  expect(await replay({ source: 'audit', app_id })).toMatchObject({ state: 'failed', error: 'unavailable', unknown: 0 })
+  audit.get = get
+})
