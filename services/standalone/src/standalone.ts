@@ -9,7 +9,7 @@ import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { startSweep } from '@tributary/event-writer/start-sweep'
-import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { ingest_needs, ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openFxRates } from '@tributary/postgres/fx-rates'
 import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
@@ -17,6 +17,7 @@ import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
 import { every } from '@tributary/service-kit/every'
+import { gatedConsumer } from '@tributary/service-kit/gated-consumer'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import type { Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -25,6 +26,7 @@ import type { Config } from './config.ts'
 import { makeDemoCompany } from './demo.ts'
 import { openEngines } from './engines.ts'
 import { openLocalSecrets } from './local-secrets.ts'
+import { watchDisk } from './watch-disk.ts'
 
 /** Everything in one process on one port; resolves once it takes traffic. `say` shows a line to the person at the terminal. */
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
@@ -36,13 +38,15 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const masterKeys = openMasterKeys([readMasterKey(config.TRIBUTARY_MASTER_KEY ?? secrets.master_key)])
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? secrets.admin_token
 
-  const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, service)
+  const disk = await watchDisk(config, data_dir, service)
+  const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, disk, service)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
   for (const consumer of definitions) {
-    const running = await runConsumer({ broker, consumer, generation: '1', logger, registry, now })
+    const gated = gatedConsumer(consumer, disk)
+    const running = await runConsumer({ broker, consumer: gated, generation: '1', logger, registry, now })
     onClose(consumer.name, () => running.close())
   }
   startSweep(clickhouse, service)
@@ -65,17 +69,24 @@ export async function startStandalone(config: Config, service: Service, say: (li
 
   const partitions = await broker.partitionCount(topics.eventsAccepted.name)
   const shared = { credentials, keyValue, now, registry, logger }
-  const { url } = await serve(config, service, async (app, health) => {
-    const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
-    const in_flight = {
-      requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
-      body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
-    }
-    await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight }))
-    await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
-    await app.register(apiDocs())
-    await app.register(adminApi({ pool, masterKeys, admin_token, audit, keyValue, status, now, logger, registry }))
-  })
+  const { url } = await serve(
+    config,
+    service,
+    async (app, health) => {
+      const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
+      const in_flight = {
+        requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
+        body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
+      }
+      await app.register(
+        ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight, disk }),
+      )
+      await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
+      await app.register(apiDocs())
+      await app.register(adminApi({ pool, masterKeys, admin_token, audit, keyValue, status, now, logger, registry }))
+    },
+    ingest_needs,
+  )
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
   say(`Tributary is ready at ${url}`)
 }
