@@ -27,6 +27,7 @@ import { makeDemoCompany } from './demo.ts'
 import { openEngines } from './engines.ts'
 import { openLocalSecrets } from './local-secrets.ts'
 import { watchDisk } from './watch-disk.ts'
+import { keepTablesWhole } from './whole-tables.ts'
 
 /** Everything in one process on one port; resolves once it takes traffic. `say` shows a line to the person at the terminal. */
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
@@ -43,12 +44,16 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 
+  const embedded = config.TRIBUTARY_CLICKHOUSE_URL === undefined
+  const tables = embedded ? await keepTablesWhole(clickhouse, broker, data_dir, service) : null
+  const reread = tables?.reread === true && { reread: true }
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
   for (const consumer of definitions) {
     const gated = gatedConsumer(consumer, disk)
-    const running = await runConsumer({ broker, consumer: gated, generation: '1', logger, registry, now })
+    const running = await runConsumer({ broker, consumer: gated, generation: '1', logger, registry, now, ...reread })
     onClose(consumer.name, () => running.close())
   }
+  await tables?.settle()
   startSweep(clickhouse, service)
 
   const gateway_id = randomBytes(4).toString('hex')
