@@ -45,7 +45,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
   onClose('credentials', () => credentials.close())
 
   const embedded = config.TRIBUTARY_CLICKHOUSE_URL === undefined
-  const tables = embedded ? await keepTablesWhole(clickhouse, broker, data_dir, service) : null
+  const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk }, service) : null
   const reread = tables?.reread === true && { reread: true }
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
   for (const consumer of definitions) {

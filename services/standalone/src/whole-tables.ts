@@ -5,6 +5,7 @@ import { type CutPart, createPartCheck, reloadTable } from '@tributary/clickhous
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type Repair, repairTables } from '@tributary/clickhouse/repair-tables'
 import { consumers } from '@tributary/contracts/consumers'
+import type { Gate } from '@tributary/service-kit/disk-watch'
 import { every } from '@tributary/service-kit/every'
 import type { Trouble } from '@tributary/service-kit/health'
 import type { Service } from '@tributary/service-kit/run-service'
@@ -30,7 +31,7 @@ const part_check_pause_ms = 60_000
 export async function keepTablesWhole(
   clickhouse: Clickhouse,
   broker: Broker,
-  data_dir: string,
+  { data_dir, disk }: { data_dir: string; disk: Gate },
   service: Service,
 ): Promise<WholeTables> {
   const { logger, registry, troubles } = service
@@ -39,9 +40,11 @@ export async function keepTablesWhole(
     clickhouse,
     goesOn: await findOpenPlaces(broker),
     logger,
-    // Tables that were filled again no longer differ, so a process that dies now could not tell by them.
-    beforeRefill: async () =>
-      writePrivateFile(marker, 'Tables were filled again. Deleted once the log is read again.\n'),
+    beforeRefill: async () => {
+      await disk.opened(new AbortController().signal)
+      // Tables that were filled again no longer differ, so a process that dies now could not tell by them.
+      writePrivateFile(marker, 'Tables were filled again. Deleted once the log is read again.\n')
+    },
   })
   const broken = brokenParts(registry)
   for (const { table } of repair.broken) broken.inc({ table })
