@@ -27,7 +27,7 @@ async function runOn(kind: DiskKind, bytes: number, rounds: number, signal: Node
   const disk = await mountSmallDisk(bytes, kind)
   if (disk === null) throw new Error(`no ${kind} could be mounted: it takes root`)
   try {
-    const result = await runFullDisk({ disk, rounds, clients: 8, batches: 300, signal, random: Math.random })
+    const result = await runFullDisk({ disk, rounds, clients: 8, batches: 150, signal, random: Math.random })
     const { acknowledged, in_events_raw, lost, doubled, half, broken } = result
     const differing = Object.values(result.differing).reduce((sum, n) => sum + n, 0)
     return { kind, signal, rounds, acknowledged, in_events_raw, lost, doubled, half, differing, broken }

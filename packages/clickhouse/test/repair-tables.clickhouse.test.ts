@@ -88,6 +88,20 @@ test('a cut part that was merged from nothing is found as well, and known to be 
   expect(await findCutParts()).toMatchObject([{ name: part!.name, restorable: false }])
 })
 
+test('parts with a file for each column, of altered and of mutated tables are whole', async () => {
+  const findCutParts = createPartCheck(clickhouse)
+  const settings = 'min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0'
+  await clickhouse.command(`CREATE TABLE wide (a UInt8, b String) ENGINE = MergeTree ORDER BY a SETTINGS ${settings}`)
+  await clickhouse.command(`INSERT INTO wide SELECT number, '' FROM numbers(1000)`)
+  await clickhouse.command('ALTER TABLE wide ADD COLUMN c UInt8 DEFAULT 7')
+  await clickhouse.command('ALTER TABLE wide UPDATE b = toString(a) WHERE a > 9 SETTINGS mutations_sync = 2')
+  await clickhouse.command('DELETE FROM wide WHERE a = 3 SETTINGS lightweight_deletes_sync = 2')
+  expect(await findCutParts()).toEqual([])
+  const [part] = await activeParts('wide')
+  await truncate(join(part!.path, 'b.bin'), 1)
+  expect(await createPartCheck(clickhouse)()).toMatchObject([{ table: 'wide' }])
+})
+
 describe('at the start', () => {
   test('tables that lack nothing are left alone', async () => {
     expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0, noted: false })

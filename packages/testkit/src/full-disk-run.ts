@@ -24,7 +24,7 @@ export interface FullDiskRunResult extends Verdict {
   broken: number
 }
 
-const wait_ms_max = 60_000
+const wait_ms_max = 120_000
 const left_bytes_max = 4 * 1024 * 1024
 
 /**

@@ -21,7 +21,14 @@ export interface WholeTables {
 }
 
 /** Far less than the eight minutes for which the engine keeps the parts that it has merged. */
-const part_check_pause_ms = 60_000
+const part_check_pause_default_ms = 60_000
+
+export interface WholeTablesOptions {
+  data_dir: string
+  /** Tables are filled again only while there is space. */
+  disk: Gate
+  part_check_pause_ms?: number
+}
 
 /**
  * Finds broken parts of the embedded engine and tables that lack events, and fills those again that others can fill;
@@ -31,7 +38,7 @@ const part_check_pause_ms = 60_000
 export async function keepTablesWhole(
   clickhouse: Clickhouse,
   broker: Broker,
-  { data_dir, disk }: { data_dir: string; disk: Gate },
+  { data_dir, disk, part_check_pause_ms = part_check_pause_default_ms }: WholeTablesOptions,
   service: Service,
 ): Promise<WholeTables> {
   const { logger, registry, troubles } = service
@@ -51,7 +58,7 @@ export async function keepTablesWhole(
   const found = startTroubles(repair)
   troubles.push(() => found)
   for (const { message } of found) logger.error(message)
-  watchParts(clickhouse, service, broken)
+  watchParts(clickhouse, service, broken, part_check_pause_ms)
   return {
     reread: existsSync(marker),
     async settle() {
@@ -77,40 +84,35 @@ function startTroubles({ beyond, lost_events }: Repair): Trouble[] {
 }
 
 /** Takes parts that were cut off out of use, as long as those that they were merged from are there. */
-function watchParts(
-  clickhouse: Clickhouse,
-  { logger, registry, onClose, troubles }: Service,
-  broken: BrokenParts,
-): void {
+function watchParts(clickhouse: Clickhouse, service: Service, broken: BrokenParts, pause_ms: number): void {
+  const { logger, registry, onClose, troubles } = service
   const findCutParts = createPartCheck(clickhouse)
   const told = new Set<string>()
   const away = new Set<string>()
   let hopeless: CutPart[] = []
   troubles.push(() => hopeless.map(cutTrouble))
 
-  async function restore(table: string) {
-    away.add(table)
-    await reloadTable(clickhouse, table)
-    away.delete(table)
-  }
   async function work() {
-    // A table whose loading failed is not there at all, nor are its parts.
-    for (const table of away) await restore(table)
     const cut = await findCutParts()
-    for (const { table, name, restorable } of cut.filter((part) => !told.has(part.name))) {
-      told.add(name)
+    hopeless = cut.filter(({ restorable }) => !restorable)
+    for (const { table, name, restorable } of cut.filter((part) => !told.has(nameOf(part)))) {
+      told.add(nameOf({ table, name }))
       broken.inc({ table })
       logger.error({ table, part: name, restorable }, 'part of a table was cut off, by a full disk most likely')
+      // Loading takes every cut part of the table away, so one that nothing replaces must wait for the next start.
+      if (!hopeless.some((part) => part.table === table)) away.add(table)
     }
-    hopeless = cut.filter(({ restorable }) => !restorable)
-    for (const table of new Set(cut.filter(({ restorable }) => restorable).map((part) => part.table))) {
-      // Loading takes the cut parts of the table away, so one without a replacement must wait for the next start.
-      if (!hopeless.some((part) => part.table === table)) await restore(table)
+    // A table whose loading fails is not there at all, until a later run has loaded it.
+    for (const table of away) {
+      await reloadTable(clickhouse, table)
+      away.delete(table)
     }
   }
-  const checking = every({ name: 'part_check', pause_ms: part_check_pause_ms, logger, registry, work })
+  const checking = every({ name: 'part_check', pause_ms, logger, registry, work })
   onClose('part check', () => checking.close())
 }
+
+const nameOf = ({ table, name }: Pick<CutPart, 'table' | 'name'>) => `${table}/${name}`
 
 const cutTrouble = ({ table, name }: CutPart): Trouble => ({
   code: 'part_broken',

@@ -17,7 +17,7 @@ it.skipIf(disk === null && !required)(
       disk: disk!,
       rounds: 2,
       clients: 6,
-      batches: 150,
+      batches: 60,
       signal: 'SIGTERM',
       random: Math.random,
     })
