@@ -71,7 +71,7 @@ export async function keepTablesWhole(
 async function findOpenPlaces(broker: Broker) {
   const { name, topic } = consumers.eventWriter
   const offsets = await broker.groupOffsets(name, topic.name)
-  return offsets.flatMap(({ partition, committed }) => (committed === null ? [] : [{ partition, offset: committed }]))
+  return offsets.map(({ partition, committed, earliest }) => ({ partition, offset: committed ?? earliest }))
 }
 
 function startTroubles({ beyond, lost_events }: Repair): Trouble[] {
