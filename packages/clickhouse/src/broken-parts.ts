@@ -74,7 +74,7 @@ const unsummed = new Set([
 
 /**
  * Compares the files of new parts with what the engine knows of them. On a disk that fills up engine 26.7 takes parts
- * into use whose files were cut off, and deletes the parts that they were merged from eight minutes later.
+ * into use whose files were cut off. The parts that they were merged from are kept for some minutes (embedded-engine.xml).
  */
 export function createPartCheck(clickhouse: Clickhouse) {
   const whole = new Set<string>()

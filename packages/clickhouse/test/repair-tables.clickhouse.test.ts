@@ -102,6 +102,13 @@ test('parts with a file for each column, of altered and of mutated tables are wh
   expect(await createPartCheck(clickhouse)()).toMatchObject([{ table: 'wide' }])
 })
 
+test('parts that were merged are kept for longer than the check of the merged one may take', async () => {
+  const [kept] = await clickhouse.query(
+    `SELECT toUInt32(value) AS seconds FROM system.merge_tree_settings WHERE name = 'old_parts_lifetime'`,
+  )
+  expect(kept).toEqual({ seconds: 300 })
+})
+
 describe('at the start', () => {
   test('tables that lack nothing are left alone', async () => {
     expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0, noted: false })

@@ -20,7 +20,7 @@ export interface WholeTables {
   settle(): Promise<void>
 }
 
-/** Far less than the eight minutes for which the engine keeps the parts that it has merged. */
+/** Far less than the five minutes for which the engine keeps the parts that it has merged. */
 const part_check_pause_default_ms = 60_000
 
 export interface WholeTablesOptions {
