@@ -29,6 +29,8 @@ export interface EmbeddedBrokerOptions {
   registry?: Registry
   /** Partitions of every topic, whatever its definition says; fixed for the life of `dir`. */
   partitions?: number
+  /** While false, `publish` rejects with `unavailable`. */
+  hasSpace?: () => boolean
 }
 
 export interface EmbeddedBroker extends Broker {
@@ -51,7 +53,7 @@ const namePattern = /^[A-Za-z0-9._-]{1,249}$/
 export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<EmbeddedBroker> {
   const { dir, now, logger } = options
   const metrics = createLogMetrics(options.registry)
-  const store = openLogStore(dir, now, metrics.committed)
+  const store = openLogStore(dir, now, metrics.committed, options.hasSpace)
   await syncDirectory(dir)
   const offsets = openCommittedOffsets(store)
   const topics = new Map<string, OpenTopic>()

@@ -1,3 +1,4 @@
+import { CodedError } from '@tributary/contracts/errors'
 import { type Database, open } from 'lmdb'
 import { recordBytes } from './block.ts'
 import type { Committed, OutgoingRecord } from './broker.ts'
@@ -39,11 +40,15 @@ const commit_bytes_max = 16 * 1024 * 1024
 /** After a failed commit a small write may still find a freed page: only one of this size shows that records fit again. */
 const probe_bytes_after_failure = 1024 * 1024
 
-/** Opens or creates the log in `dir`. One process at a time: the caller holds the lock of the data folder. */
+/**
+ * Opens or creates the log in `dir`. One process at a time: the caller holds the lock of the data folder. Without space
+ * no record is appended.
+ */
 export function openLogStore(
   dir: string,
   now: () => number,
   onCommit: (records: number, seconds: number) => void,
+  hasSpace: () => boolean = () => true,
 ): LogStore {
   // Without overlapping syncs a resolved commit is on the disk, data and meta page: that is what `publish` promises.
   // Event turn batching wraps each batch in one of its own, whose failure nobody could catch.
@@ -60,6 +65,8 @@ export function openLogStore(
     let records_staged = 0
     const staging: Staging = {
       append(log, record) {
+        // Offsets are still committed: they replace what is there, and the consumers need them to get ahead.
+        if (!hasSpace()) throw new CodedError('unavailable', { message: 'The disk of the event log is full.' })
         const staged = appended.get(log)
         if (staged === undefined) appended.set(log, [record])
         else staged.push(record)

@@ -31,3 +31,31 @@ it('a block holds no memory any more once it is durable, and is read as it was w
   await store.close()
   await rm(dir, { recursive: true })
 })
+
+it('without space nothing is appended, offsets are still committed, and the log goes on where it was', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'tributary-log-'))
+  let has_space = true
+  const store = openLogStore(
+    dir,
+    Date.now,
+    () => {},
+    () => has_space,
+  )
+  const log = openPartitionLog(store, 'events.accepted.v1', 0)
+  const append = () =>
+    store.queue.submit({
+      stage: (staging) => staging.append(log, { topic: log.topic, partition: 0, key: null, value: randomBytes(10) }),
+    })
+  await append()
+  has_space = false
+  await expect(append()).rejects.toMatchObject({ code: 'unavailable' })
+  const committed = { offset: 1, metadata: '' }
+  const commit = () => store.offsets.put(['group', log.topic, 0], committed)
+  await store.queue.submit({ stage: (staging) => staging.change(commit) })
+  expect(store.offsets.get(['group', log.topic, 0])).toEqual(committed)
+  has_space = true
+  await append()
+  expect(log.end().offset).toBe(2)
+  await store.close()
+  await rm(dir, { recursive: true })
+})

@@ -12,6 +12,7 @@ export async function withService<T>(work: (service: Service) => Promise<T>): Pr
     now: Date.now,
     onClose: (_what, close) => closes.push(close),
     checks: {},
+    troubles: [],
   }
   try {
     return await work(service)

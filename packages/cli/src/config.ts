@@ -9,6 +9,7 @@ export interface CliConfig {
   url: string
   data_dir: string
   admin_token: string | undefined
+  disk_free_bytes_min: number
   /** Which engines are servers; the others are in the data folder. */
   servers: Record<'log' | 'clickhouse' | 'postgres' | 'counters' | 'audit', boolean>
 }
@@ -19,6 +20,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
     'TRIBUTARY_URL',
     'TRIBUTARY_DATA_DIR',
     'TRIBUTARY_ADMIN_TOKEN',
+    'TRIBUTARY_DISK_FREE_MIN_BYTES',
     'TRIBUTARY_KAFKA_BROKERS',
     'TRIBUTARY_CLICKHOUSE_URL',
     'TRIBUTARY_POSTGRES_URL',
@@ -29,6 +31,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
     url: read.TRIBUTARY_URL.replace(/\/+$/, ''),
     data_dir: read.TRIBUTARY_DATA_DIR,
     admin_token: read.TRIBUTARY_ADMIN_TOKEN,
+    disk_free_bytes_min: read.TRIBUTARY_DISK_FREE_MIN_BYTES,
     servers: {
       log: read.TRIBUTARY_KAFKA_BROKERS !== undefined,
       clickhouse: read.TRIBUTARY_CLICKHOUSE_URL !== undefined,

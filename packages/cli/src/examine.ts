@@ -1,12 +1,13 @@
 import { constants } from 'node:fs'
-import { access, stat, statfs } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import type { HealthReply } from '@tributary/contracts/admin'
+import { diskLevel, readDiskSpace } from '@tributary/service-kit/disk-watch'
 import { type Check, check_ms_max, failed, passed } from './check.ts'
 import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
 import { type Answer, request } from './http.ts'
 
-const free_bytes_min = 2 * 1024 ** 3
 /** The Date header has whole seconds; a client's clock matters in the corrections of `sent_at_ms`. */
 const clock_skew_ms_max = 5000
 
@@ -15,11 +16,11 @@ const clock_skew_ms_max = 5000
  * data folder counts only when something is embedded.
  */
 export async function examine(): Promise<Check[]> {
-  const { data_dir, servers, url } = readConfig()
+  const { data_dir, disk_free_bytes_min, servers, url } = readConfig()
   const folder = resolve(data_dir)
   const embedded = Object.values(servers).includes(false)
   const [onFolder, onServers, onService] = await Promise.all([
-    embedded ? [await folderCheck(folder), await diskCheck(folder)] : [],
+    embedded ? [await folderCheck(folder), await diskCheck(folder, disk_free_bytes_min)] : [],
     examineServers(servers),
     examineService(url),
   ])
@@ -75,19 +76,22 @@ async function tokenCheck(folder: string): Promise<Check> {
   )
 }
 
-async function diskCheck(folder: string): Promise<Check> {
+async function diskCheck(folder: string, free_bytes_min: number): Promise<Check> {
   const there = (await stat(folder).catch(() => null)) === null ? dirname(folder) : folder
-  const disk = await statfs(there).catch(() => null)
-  if (disk === null)
+  const space = await readDiskSpace(there).catch(() => null)
+  if (space === null)
     return failed('disk', `${there} can't be looked at`, 'Set TRIBUTARY_DATA_DIR to an existing folder.')
-  const free = disk.bavail * disk.bsize
-  const found = `${(free / 1024 ** 3).toFixed(1)} GiB free at ${there}`
-  if (free >= free_bytes_min) return passed('disk', found)
-  return failed('disk', found, 'Keep at least 2 GiB free, or move TRIBUTARY_DATA_DIR to a larger disk.')
+  const level = diskLevel(space, free_bytes_min, 'ok')
+  const found = `${gib(space.free_bytes)} of ${gib(space.size_bytes)} GiB free at ${there}`
+  if (level === 'ok') return passed('disk', found)
+  const mend = `Keep ${gib(free_bytes_min)} GiB and a tenth of the disk free, or move TRIBUTARY_DATA_DIR to a larger one.`
+  return failed('disk', level === 'full' ? `${found}: new events are refused` : found, mend)
 }
 
+const gib = (bytes: number) => (bytes / 1024 ** 3).toFixed(1)
+
 function serviceChecks(url: string, { status, body }: Answer): Check[] {
-  const bindings = (body as { bindings?: Record<string, { status?: string }> } | undefined)?.bindings
+  const { bindings, troubles = [] } = (body ?? {}) as Partial<HealthReply>
   if (status !== 200 || typeof bindings !== 'object' || bindings === null) {
     return [failed('service', `${url}/health answers ${status}, not as Tributary does`, startIt(url))]
   }
@@ -95,8 +99,11 @@ function serviceChecks(url: string, { status, body }: Answer): Check[] {
     if (binding?.status === 'ok') return passed(`service: ${name}`, 'ok')
     return failed(`service: ${name}`, 'down', 'The log of the service says why; it goes on by itself once it is back.')
   })
-  return [passed('service', url), ...checks]
+  const found = troubles.map(({ code, message }) => failed(`service: ${code}`, message, troubleMend))
+  return [passed('service', url), ...checks, ...found]
 }
+
+const troubleMend = 'See "When something is wrong" in docs/operations.md.'
 
 function clockCheck({ headers }: Answer): Check {
   const theirs = Date.parse(headers.get('date') ?? '')

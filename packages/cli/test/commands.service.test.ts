@@ -340,7 +340,11 @@ describe('tributary doctor', () => {
       'GET /health': () => ({
         status: 200,
         headers: { date: new Date(0).toUTCString() },
-        body: { status: 'degraded', bindings: { queues: { status: 'down', latency_ms: 1 } } },
+        body: {
+          status: 'degraded',
+          bindings: { queues: { status: 'down', latency_ms: 1 } },
+          troubles: [{ code: 'disk_full', message: 'No MiB are free.' }],
+        },
       }),
     })
     const folder = await emptyFolder()
@@ -354,7 +358,7 @@ describe('tributary doctor', () => {
     }
     const failed = checks.filter((check) => !check.ok)
     expect({ code: run.code, ok }).toEqual({ code: 1, ok: false })
-    expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'clock'])
+    expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'service: disk_full', 'clock'])
     expect(failed.every(({ mend }) => mend.length > 0)).toBe(true)
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
   })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { createClient } from '@clickhouse/client'
 import { drainPending, Session, version } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
@@ -26,6 +27,8 @@ const engineArguments = [
   '--query_condition_cache_size=16777216',
   '--compiled_expression_cache_size=16777216',
   '--background_pool_size=2',
+  // Settings of tables are not taken as arguments.
+  `--config-file=${join(import.meta.dirname, 'embedded-engine.xml')}`,
 ]
 
 /** For every session. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. */

@@ -196,7 +196,15 @@ export const SystemStatus = z.object({
 export type SystemStatus = z.infer<typeof SystemStatus>
 
 /** 200 of `/health`: the process lives. */
-export const HealthReply = z.object({ status: z.enum(['ok', 'degraded']), bindings: Bindings })
+export const HealthReply = z.object({
+  status: z.enum(['ok', 'degraded']),
+  bindings: Bindings,
+  troubles: z
+    .array(z.object({ code: z.string(), message: z.string() }))
+    .optional()
+    .describe('What is wrong in the process itself, such as `disk_full`; absent when nothing is.'),
+})
+export type HealthReply = z.infer<typeof HealthReply>
 
 /** 200 and 503 of `/ready`. */
 export const ReadyReply = z.object({ ready: z.boolean() })

@@ -9,25 +9,40 @@ export interface HealthDeps {
   checks: Record<string, () => Promise<void>>
   now: () => number
   registry: Registry
+  /** Asked at every look; see `Trouble`. */
+  troubles?: readonly (() => readonly Trouble[])[]
+  /** Bindings without which every request of this process is refused. */
+  needs?: readonly string[]
+}
+
+/** Something wrong in this process itself, in words for an operator. */
+export interface Trouble {
+  code: string
+  message: string
+  /** Every request is refused meanwhile, so `/ready` answers 503. */
+  refuses: boolean
 }
 
 /** How long one check may take, and for how long its answer is good. */
 const check_timeout_ms = 2000
 const check_fresh_ms = 1000
+/** A needed binding must be down for this long before `/ready` says so: one slow check must not take a busy process out. */
+const unready_after_ms = 5000
 
 export interface Health {
   bindings(): Promise<Bindings>
-  /** `/ready` answers 200 from `started()` to `stopping()`. */
+  /** `/ready` answers 200 from `started()` to `stopping()`, unless every request would be refused. */
   started(): void
   stopping(): void
-  isReady(): boolean
+  isReady(): Promise<boolean>
   /** Adds `/health`, `/ready` and `/metrics`. */
   routes(app: FastifyInstance): void
 }
 
-/** Liveness, readiness and metrics of one process (decisions.md "Health"). */
-export function createHealth({ checks, now, registry }: HealthDeps): Health {
-  let ready = false
+/** Liveness, readiness and metrics of one process. */
+export function createHealth({ checks, now, registry, troubles = [], needs = [] }: HealthDeps): Health {
+  let serving = false
+  const downSince_ms = new Map<string, number>()
   let latest: { at_ms: number; bindings: Promise<Bindings> } | null = null
 
   const bindings = () => {
@@ -36,22 +51,43 @@ export function createHealth({ checks, now, registry }: HealthDeps): Health {
     }
     return latest.bindings
   }
+  const allTroubles = () => troubles.flatMap((look) => look())
+
+  async function hasNeeds(): Promise<boolean> {
+    if (needs.length === 0) return true
+    const found = await bindings()
+    for (const name of needs) {
+      if (found[name]?.status !== 'down') downSince_ms.delete(name)
+      else if (!downSince_ms.has(name)) downSince_ms.set(name, now())
+    }
+    return [...downSince_ms.values()].every((since_ms) => now() - since_ms < unready_after_ms)
+  }
+
+  async function isReady(): Promise<boolean> {
+    if (!serving || allTroubles().some(({ refuses }) => refuses)) return false
+    return (await hasNeeds()) && serving
+  }
+
   return {
     bindings,
     started: () => {
-      ready = true
+      serving = true
     },
     stopping: () => {
-      ready = false
+      serving = false
     },
-    isReady: () => ready,
+    isReady,
     routes(app) {
       app.get('/health', async () => {
         const found = await bindings()
-        const ok = Object.values(found).every(({ status }) => status === 'ok')
-        return { status: ok ? 'ok' : 'degraded', bindings: found }
+        const wrong = allTroubles().map(({ code, message }) => ({ code, message }))
+        const ok = wrong.length === 0 && Object.values(found).every(({ status }) => status === 'ok')
+        return { status: ok ? 'ok' : 'degraded', bindings: found, ...(wrong.length > 0 && { troubles: wrong }) }
       })
-      app.get('/ready', async (_request, reply) => reply.status(ready ? 200 : 503).send({ ready }))
+      app.get('/ready', async (_request, reply) => {
+        const ready = await isReady()
+        return reply.status(ready ? 200 : 503).send({ ready })
+      })
       app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()))
     },
   }

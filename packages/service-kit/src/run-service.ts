@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { Trouble } from './health.ts'
 import { createLogger } from './logger.ts'
 import { shedStartMemory } from './shed-start-memory.ts'
 
@@ -15,6 +16,8 @@ export interface Service {
   onClose: OnClose
   /** By binding of `/health`: `database`, `object_storage`, `key_value`, `queues`, `analytics`. */
   checks: Record<string, () => Promise<void>>
+  /** For `/health`, `/ready` and `tributary doctor`; whoever knows what may go wrong adds a look at it. */
+  troubles: (() => readonly Trouble[])[]
 }
 
 export interface ServiceOptions<Config> {
@@ -30,8 +33,10 @@ export interface ServiceOptions<Config> {
 }
 
 const stop_ms_max_default = 20_000
+/** Time for the last log lines to be written; whoever reads them may be stuck too, so nobody waits longer. */
+const flush_ms = 200
 
-/** Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, else 1. */
+/** Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, 1 after a failed one. A stop that misses its deadline is a kill. */
 export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>(
   options: ServiceOptions<Config>,
 ): Promise<void> {
@@ -50,7 +55,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>
     logger.info({ reason }, 'stopping')
     const deadline = setTimeout(() => {
       logger.error({ stop_ms_max }, 'did not stop in time, ending anyway')
-      process.exit(1)
+      killSoon()
     }, stop_ms_max)
     deadline.unref()
     for (const { what, close } of closes.reverse()) {
@@ -76,7 +81,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>
     stop('unhandled rejection', 1)
   })
   try {
-    await start(config, { name, logger, registry, now: Date.now, onClose, checks: {} })
+    await start(config, { name, logger, registry, now: Date.now, onClose, checks: {}, troubles: [] })
     shedStartMemory()
   } catch (err) {
     // A refusal to start is an answer to a person: its message first, without a stack where it was foreseen.
@@ -84,6 +89,14 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>
     else logger.fatal({ err }, 'start failed')
     await stop('start failed', 1)
   }
+}
+
+/**
+ * Ends the process whatever its exit hooks do: that of lmdb waits for its writer, which waits for the disk, so
+ * `process.exit` could hang as well.
+ */
+function killSoon(): void {
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), flush_ms)
 }
 
 function readConfigOrEnd<Config>(readConfig: () => Config): Config {

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import type { FastifyInstance } from 'fastify'
-import { createHealth, type Health } from './health.ts'
+import { createHealth, type Health, type HealthDeps } from './health.ts'
 import { createHttpApp } from './http.ts'
 import type { Settings } from './read-settings.ts'
 import { type Service, StartRefused } from './run-service.ts'
@@ -28,11 +28,12 @@ export interface Serving {
  */
 export async function serve(
   config: HttpConfig,
-  { logger, registry, now, onClose, checks }: Service,
+  { logger, registry, now, onClose, checks, troubles }: Service,
   register: (app: FastifyInstance, health: Health) => Promise<void>,
+  needs: HealthDeps['needs'] = [],
 ): Promise<Serving> {
   const app = createHttpApp({ logger, trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES })
-  const health = createHealth({ checks, now, registry })
+  const health = createHealth({ checks, now, registry, troubles, needs })
   health.routes(app)
   await register(app, health)
   const host = config.TRIBUTARY_HOST

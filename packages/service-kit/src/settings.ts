@@ -58,6 +58,11 @@ export const settings = {
     schema: text,
     default_text: './.tributary',
   }),
+  TRIBUTARY_DISK_FREE_MIN_BYTES: setting({
+    meaning: 'a disk with less free space, or with less than a tenth of it free, is a warning',
+    schema: whole(0, 2 ** 50),
+    default_text: '2147483648',
+  }),
   TRIBUTARY_ADMIN_TOKEN: setting({
     meaning: 'bearer token of the admin API; standalone makes one in the data folder',
     schema: z.string().min(8, 'needs at least 8 characters').optional(),

@@ -20,5 +20,5 @@ export async function systemStatus({ consumers, broker, health, now }: StatusDep
     const oldest_unwritten_ms = lag > 0 && oldest.length > 0 ? Math.max(0, now() - Math.min(...oldest)) : null
     return { name, topic: topic.name, lag, oldest_unwritten_ms }
   })
-  return { ready: health.isReady(), consumers: await Promise.all(states), bindings: await health.bindings() }
+  return { ready: await health.isReady(), consumers: await Promise.all(states), bindings: await health.bindings() }
 }

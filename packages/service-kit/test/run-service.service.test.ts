@@ -18,8 +18,8 @@ async function run(settings: Record<string, string>, signals: Record<string, Nod
     if (signals[line] !== undefined) child.kill(signals[line])
   })
   const logged = text(child.stderr)
-  const [code] = await once(child, 'close')
-  return { code, said, logged: await logged }
+  const [code, signal] = await once(child, 'close')
+  return { code: code ?? signal, said, logged: await logged }
 }
 const stop = { ready: 'SIGTERM' } as const
 
@@ -38,9 +38,9 @@ describe('a stop', () => {
     expect(logged.match(/"msg":"stopping"/g)).toHaveLength(1)
   })
 
-  test('that hangs is ended by the deadline, with 1', async () => {
-    const { code, said, logged } = await run({ STOP: 'hangs' }, stop)
-    expect({ code, said }).toEqual({ code: 1, said: ['ready'] })
+  test.each(['hangs', 'hangs for good'])('that %s is ended by the deadline, exit hooks and all', async (STOP) => {
+    const { code, said, logged } = await run({ STOP }, stop)
+    expect({ code, said }).toEqual({ code: 'SIGKILL', said: ['ready'] })
     expect(logged).toContain('did not stop in time')
   })
 

@@ -20,6 +20,7 @@ export function serviceUnderTest() {
     now: Date.now,
     onClose: (_what, close) => closes.push(close),
     checks: {},
+    troubles: [],
   }
   return {
     service,

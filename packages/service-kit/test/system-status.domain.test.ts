@@ -9,7 +9,7 @@ const statusOf = async (offsets: PartitionOffsets[]) => {
   const status = await systemStatus({
     consumers: [consumers.eventWriter],
     broker: { groupOffsets: async () => offsets },
-    health: { isReady: () => true, bindings: async () => ({}) },
+    health: { isReady: async () => true, bindings: async () => ({}) },
     now: () => now_ms,
   })
   return status.consumers[0]

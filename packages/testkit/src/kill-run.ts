@@ -29,7 +29,7 @@ export async function runKills(options: KillRunOptions): Promise<KillRunResult> 
   const { data_dir, kills, clients, alive_ms_max, random } = options
   const acknowledged = new Set<string>()
   const unanswered = new Set<string>()
-  const target: { standalone: StandaloneProcess | null; ended: boolean } = { standalone: null, ended: false }
+  const target: LoadTarget = { standalone: null, ended: false }
   target.standalone = await startStandaloneProcess({ data_dir })
   const demo = target.standalone.demo()
   const load = Array.from({ length: clients }, (_, n) => client(target, demo, n % 2 === 0, acknowledged, unanswered))
@@ -47,9 +47,14 @@ export async function runKills(options: KillRunOptions): Promise<KillRunResult> 
   return { kills, ...(await compare(data_dir, acknowledged, unanswered)) }
 }
 
+export interface LoadTarget {
+  standalone: StandaloneProcess | null
+  ended: boolean
+}
+
 /** Sends batches of one install each until the run ends; the batch id is the install, so that halves show. */
-async function client(
-  target: { standalone: StandaloneProcess | null; ended: boolean },
+export async function client(
+  target: LoadTarget,
   demo: Record<string, string>,
   sendsAgain: boolean,
   acknowledged: Set<string>,
@@ -89,6 +94,7 @@ async function post(
   try {
     const answer = await fetch(`${standalone.url}/event`, { method: 'POST', body, headers })
     const { accepted } = (await answer.json()) as { accepted?: number }
+    if (answer.status === 503) await new Promise((resolve) => setTimeout(resolve, 100))
     return answer.status === 200 && accepted === batch_events
   } catch {
     return false // the process died; whether the batch was taken is what the run is about
@@ -108,7 +114,7 @@ function makeBatch(install_uuid: string) {
   return { events, sent_at_ms: now }
 }
 
-async function compare(data_dir: string, acknowledged: Set<string>, unanswered: Set<string>): Promise<Verdict> {
+export async function compare(data_dir: string, acknowledged: Set<string>, unanswered: Set<string>): Promise<Verdict> {
   const clickhouse = await openEmbeddedClickhouse({
     data_dir: join(data_dir, 'clickhouse'),
     logger: pino({ level: 'silent' }),

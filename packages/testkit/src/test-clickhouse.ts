@@ -14,8 +14,8 @@ export interface TestClickhouse extends Clickhouse {
   insertEvents(rows: readonly EventRow[], token: string): Promise<void>
   /** Every table that events fill, read in a form that merges don't change. */
   readEventTables(): Promise<Record<string, unknown[]>>
-  /** Stops the engine and starts it on the same data. */
-  reopen(): Promise<void>
+  /** Stops the engine and starts it on the same data, which `change` may change meanwhile. */
+  reopen(change?: () => Promise<void>): Promise<void>
 }
 
 /** chdb holds one data folder a process, so close one before the next is opened. */
@@ -33,8 +33,9 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
     insertEvents: (rows, token) =>
       clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: eventLines(rows), token }),
     readEventTables: () => readEventTables(clickhouse),
-    async reopen() {
+    async reopen(change) {
       await clickhouse.close()
+      await change?.()
       clickhouse = await openEmbeddedClickhouse({ data_dir })
     },
     async close() {

@@ -5,6 +5,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials } from '@tributary/postgres/credentials'
 import { countersBreaker } from '@tributary/service-kit/counters-breaker'
+import type { Gate } from '@tributary/service-kit/disk-watch'
 import { createKeyRate, type KeyRate } from '@tributary/service-kit/key-rate'
 import { createQuota, type Quota } from '@tributary/service-kit/quota'
 import type { FastifyPluginAsync } from 'fastify'
@@ -15,6 +16,7 @@ import { eventRoute } from './event-route.ts'
 import { boundInFlight, type InFlightLimits } from './in-flight.ts'
 import { observeRequests } from './observe-requests.ts'
 import { privacyRoute } from './privacy-route.ts'
+import { refuseWhenFull } from './refuse-when-full.ts'
 import { s2sBulkRoute } from './s2s-bulk-route.ts'
 import { s2sEventRoute } from './s2s-event-route.ts'
 
@@ -34,6 +36,8 @@ export interface GatewayDeps {
   gateway_id: string
   /** `limits` when absent. */
   in_flight?: InFlightLimits
+  /** Closed while the disk is full; open when absent. */
+  disk?: Pick<Gate, 'open'>
 }
 
 /** What routes work with: the dependencies, and the limits over them. */
@@ -46,6 +50,9 @@ const defaultInFlight: InFlightLimits = {
   requests_max: limits.requests_in_flight_max,
   body_bytes_max: limits.body_bytes_in_flight_max,
 }
+
+/** Bindings of `/health` without which every request is refused; keys of tenants are remembered for a while. */
+export const ingest_needs = ['object_storage', 'queues'] as const
 
 /** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (interface.md "Endpoints") as a fastify plugin. */
 export const ingestGateway =
@@ -60,6 +67,7 @@ export const ingestGateway =
     })
     observeRequests(app, deps)
     corsHeaders(app)
+    if (gateway.disk) refuseWhenFull(app, gateway.disk)
     boundInFlight(app, gateway.in_flight ?? defaultInFlight, gateway.registry)
     eventRoute(app, deps)
     s2sEventRoute(app, deps)

@@ -112,7 +112,7 @@ export function boundInFlight(
 }
 
 /** What still comes of a refused body is read and dropped, so its end must be near. */
-function closeIfEndless({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): void {
+export function closeIfEndless({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): void {
   const announced = Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))
   if (!(announced <= (routeOptions.bodyLimit ?? 0))) reply.header('connection', 'close')
 }

@@ -10,7 +10,7 @@ import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
-import { ingestGateway } from './app.ts'
+import { ingest_needs, ingestGateway } from './app.ts'
 import { type Config, readConfig } from './config.ts'
 
 /** The door on Kafka, S3, PostgreSQL and Redis. */
@@ -57,5 +57,5 @@ async function start(config: Config, service: Service) {
       body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
     },
   })
-  await serve(config, service, async (app) => void (await app.register(gateway)))
+  await serve(config, service, async (app) => void (await app.register(gateway)), ingest_needs)
 }

@@ -6,9 +6,9 @@ import type { Broker } from '@tributary/broker/broker'
 import { openEmbeddedBroker } from '@tributary/broker/embedded'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { sdkEvent } from '@tributary/testkit/builders'
+import { hasSmallDisk, openSmallDisk, type SmallDisk } from '@tributary/testkit/small-disk'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { gist, openGatewayOver, patience } from './gateway-over.ts'
-import { hasSmallDisk, openSmallDisk, type SmallDisk } from './small-disk.ts'
 
 const taken = { status: 200, error: undefined, again: false }
 const three = <T>(one: T) => [one, one, one]

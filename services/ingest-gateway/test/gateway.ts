@@ -13,7 +13,7 @@ import { type GatewayDeps, ingestGateway } from '../src/app.ts'
 const partitions = 4
 
 /** A gateway over stores in memory, with what a test does to them: two tenants, a clock, a log that may fail. */
-export async function openGateway(options: Partial<Pick<GatewayDeps, 'groupCommit' | 'in_flight'>> = {}) {
+export async function openGateway(options: Partial<Pick<GatewayDeps, 'disk' | 'groupCommit' | 'in_flight'>> = {}) {
   const now_ms = Date.UTC(2026, 5, 1, 12)
   let passed_ms = 0
   const tenant = buildTenant('android')

@@ -25,6 +25,7 @@ await describeWithOwnEngine('redis', (redis) => {
       now: Date.now,
       onClose: (_what, close) => closes.push(close),
       checks,
+      troubles: [],
     }
     const keyValue: KeyValue = await openRedis(
       { TRIBUTARY_REDIS_URL: redis.url } as Parameters<typeof openRedis>[0],

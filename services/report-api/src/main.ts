@@ -22,5 +22,5 @@ async function start(config: Config, service: Service) {
   onClose('credentials', () => credentials.close())
   const fxRates = openFxRates({ pool, now })
   const reports = reportApi({ clickhouse, credentials, fxRates, keyValue, now, registry, logger })
-  await serve(config, service, async (app) => void (await app.register(reports)))
+  await serve(config, service, async (app) => void (await app.register(reports)), ['analytics'])
 }

@@ -3,16 +3,19 @@ import { join } from 'node:path'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { createMergeSwitch } from '@tributary/clickhouse/merge-switch'
 import { migrateClickhouse } from '@tributary/clickhouse/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
+import { type DiskWatch, disk_look_ms } from '@tributary/service-kit/disk-watch'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
 import { openKafka, requireTopics } from '@tributary/service-kit/engines/kafka'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
+import { every } from '@tributary/service-kit/every'
 import type { Service } from '@tributary/service-kit/run-service'
 import type { Pool } from 'pg'
 import type { Config } from './config.ts'
@@ -24,7 +27,7 @@ const embedded_partitions = 4
  * Opens the engines side by side: the server that a setting names, else the embedded one in the data folder, migrated
  * and with its topics. Servers are never migrated from here.
  */
-export async function openEngines(config: Config, data_dir: string, service: Service) {
+export async function openEngines(config: Config, data_dir: string, disk: DiskWatch, service: Service) {
   const dir = (name: string) => {
     const path = join(data_dir, name)
     mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -32,8 +35,8 @@ export async function openEngines(config: Config, data_dir: string, service: Ser
   }
   const opening = {
     pool: openDatabase(config, dir, service),
-    clickhouse: openAnalytics(config, dir, service),
-    broker: openLog(config, dir, service),
+    clickhouse: openAnalytics(config, dir, disk, service),
+    broker: openLog(config, dir, disk, service),
     keyValue: openCounters(config, dir, service),
     audit: openAudit(config, dir, service),
   }
@@ -77,22 +80,28 @@ async function openDatabase(config: Config, dir: Dir, service: Service): Promise
   return pool
 }
 
-async function openAnalytics(config: Config, dir: Dir, service: Service): Promise<Clickhouse> {
+async function openAnalytics(config: Config, dir: Dir, disk: DiskWatch, service: Service): Promise<Clickhouse> {
   if (has(config, 'TRIBUTARY_CLICKHOUSE_URL')) {
     const clickhouse = await openClickhouse(config, service, { complete_reads: true })
     await requireClickhouseSchema(clickhouse)
     return clickhouse
   }
   const { openEmbeddedClickhouse } = await import('@tributary/clickhouse/embedded')
-  const { logger, onClose, checks } = service
+  const { logger, registry, onClose, checks } = service
   const clickhouse = await openEmbeddedClickhouse({ data_dir: dir('clickhouse'), logger })
   onClose('clickhouse', () => clickhouse.close())
+  const merges = createMergeSwitch(clickhouse)
+  const switching = every({
+    ...{ name: 'merge_switch', pause_ms: disk_look_ms, logger, registry },
+    work: () => merges.set(disk.open()),
+  })
+  onClose('merge switch', () => switching.close())
   checks.analytics = () => clickhouse.checkHealth()
   await migrateClickhouse({ clickhouse })
   return clickhouse
 }
 
-async function openLog(config: Config, dir: Dir, service: Service): Promise<Broker> {
+async function openLog(config: Config, dir: Dir, disk: DiskWatch, service: Service): Promise<Broker> {
   const all = Object.values(topics)
   if (has(config, 'TRIBUTARY_KAFKA_BROKERS')) {
     const broker = await openKafka(config, service)
@@ -101,7 +110,10 @@ async function openLog(config: Config, dir: Dir, service: Service): Promise<Brok
   }
   const { openEmbeddedBroker } = await import('@tributary/broker/embedded')
   const { logger, registry, now, onClose, checks } = service
-  const broker = await openEmbeddedBroker({ dir: dir('log'), now, logger, registry, partitions: embedded_partitions })
+  const broker = await openEmbeddedBroker({
+    ...{ dir: dir('log'), now, logger, registry, partitions: embedded_partitions },
+    hasSpace: disk.open,
+  })
   onClose('log', () => broker.close())
   checks.queues = () => broker.checkHealth()
   await broker.applyTopics([...all, ...all.map(deadLetterTopic)])

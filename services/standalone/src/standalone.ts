@@ -9,13 +9,14 @@ import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { startSweep } from '@tributary/event-writer/start-sweep'
-import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { ingest_needs, ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openFxRates } from '@tributary/postgres/fx-rates'
 import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
 import { every } from '@tributary/service-kit/every'
+import { gatedConsumer } from '@tributary/service-kit/gated-consumer'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import type { Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -25,6 +26,8 @@ import { makeDemoCompany } from './demo.ts'
 import { openEngines } from './engines.ts'
 import { openLocalMasterKeys } from './local-master-keys.ts'
 import { openAdminToken } from './local-secrets.ts'
+import { watchDisk } from './watch-disk.ts'
+import { keepTablesWhole } from './whole-tables.ts'
 
 /** Everything in one process on one port; resolves once it takes traffic. `say` shows a line to the person at the terminal. */
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
@@ -34,16 +37,22 @@ export async function startStandalone(config: Config, service: Service, say: (li
   onClose('data folder lock', async () => lock.release())
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? openAdminToken(data_dir)
 
-  const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, service)
+  const disk = await watchDisk(config, data_dir, service)
+  const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, disk, service)
   const masterKeys = await openLocalMasterKeys(pool, data_dir, config.TRIBUTARY_MASTER_KEY)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 
+  const embedded = config.TRIBUTARY_CLICKHOUSE_URL === undefined
+  const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk }, service) : null
+  const reread = tables?.reread === true && { reread: true }
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
   for (const consumer of definitions) {
-    const running = await runConsumer({ broker, consumer, logger, registry, now })
+    const gated = gatedConsumer(consumer, disk)
+    const running = await runConsumer({ broker, consumer: gated, logger, registry, now, ...reread })
     onClose(consumer.name, () => running.close())
   }
+  await tables?.settle()
   startSweep(clickhouse, service)
 
   const gateway_id = randomBytes(4).toString('hex')
@@ -64,18 +73,25 @@ export async function startStandalone(config: Config, service: Service, say: (li
 
   const partitions = await broker.partitionCount(topics.eventsAccepted.name)
   const shared = { credentials, keyValue, now, registry, logger }
-  const { url } = await serve(config, service, async (app, health) => {
-    const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
-    const in_flight = {
-      requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
-      body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
-    }
-    await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight }))
-    await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
-    const engines = { pool, broker, clickhouse, keyValue, audit }
-    await app.register(apiDocs())
-    await app.register(adminApi({ ...engines, masterKeys, admin_token, status, now, logger, registry }))
-  })
+  const { url } = await serve(
+    config,
+    service,
+    async (app, health) => {
+      const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
+      const in_flight = {
+        requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
+        body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
+      }
+      await app.register(
+        ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight, disk }),
+      )
+      await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
+      await app.register(apiDocs())
+      const engines = { pool, broker, clickhouse, keyValue, audit }
+      await app.register(adminApi({ ...engines, masterKeys, admin_token, status, now, logger, registry }))
+    },
+    ingest_needs,
+  )
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
   say(`Tributary is ready at ${url}`)
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -24,19 +24,52 @@ export function hasSmallDisk(): boolean {
 
 /** A disk that a test can fill: one in memory for root, else a limit on the size of every file of this process. */
 export async function openSmallDisk(bytes: number): Promise<SmallDisk> {
+  const mounted = await mountSmallDisk(bytes, 'tmpfs')
+  if (mounted !== null) return mounted
   const dir = await mkdtemp(join(tmpdir(), 'tributary-small-disk-'))
-  const mounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir]).then(
+  const limited = limitedFiles()
+  return {
+    dir,
+    ...limited,
+    async close() {
+      await limited.free()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+export type DiskKind = 'tmpfs' | 'ext4'
+
+/** A file system of its own, in memory or in a file; null where none may be mounted: it takes root. */
+export async function mountSmallDisk(bytes: number, kind: DiskKind): Promise<SmallDisk | null> {
+  const dir = await mkdtemp(join(tmpdir(), 'tributary-small-disk-'))
+  const image = `${dir}.img`
+  const remove = async () => {
+    await rm(dir, { recursive: true, force: true })
+    await rm(image, { force: true })
+  }
+  const mount = async () => {
+    if (kind === 'tmpfs') return run('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir])
+    await run('truncate', ['-s', String(bytes), image])
+    await run('mkfs.ext4', ['-q', '-m', '0', image])
+    return run('mount', ['-o', 'loop', image, dir])
+  }
+  const mounted = await mount().then(
     () => true,
     () => false,
   )
-  const disk = mounted ? filledDisk(dir) : limitedFiles()
+  if (!mounted) {
+    await remove()
+    return null
+  }
+  const disk = filledDisk(dir)
   return {
     dir,
     ...disk,
     async close() {
       await disk.free()
-      if (mounted) await run('umount', ['-l', dir])
-      await rm(dir, { recursive: true, force: true })
+      await run('umount', ['-l', dir])
+      await remove()
     },
   }
 }
@@ -47,11 +80,8 @@ function filledDisk(dir: string): Pick<SmallDisk, 'fill' | 'free'> {
   return {
     async fill(left_bytes = 0) {
       const file = await open(filler, 'a')
-      const block = Buffer.alloc(4096)
       try {
-        for (;;) await file.appendFile(block)
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+        for (const block of [Buffer.alloc(1024 * 1024), Buffer.alloc(4096)]) await appendUntilFull(file, block)
         const { size } = await file.stat()
         await file.truncate(Math.max(0, size - left_bytes))
       } finally {
@@ -59,6 +89,14 @@ function filledDisk(dir: string): Pick<SmallDisk, 'fill' | 'free'> {
       }
     },
     free: () => rm(filler, { force: true }),
+  }
+}
+
+async function appendUntilFull(file: FileHandle, block: Buffer): Promise<void> {
+  try {
+    for (;;) await file.appendFile(block)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
   }
 }
 

@@ -1,0 +1,19 @@
+import { type DiskWatch, disk_look_ms, openDiskWatch } from '@tributary/service-kit/disk-watch'
+import { every } from '@tributary/service-kit/every'
+import type { Service } from '@tributary/service-kit/run-service'
+import type { Config } from './config.ts'
+
+/** Watches the disk of the data folder, which is that of every embedded engine, until the service closes. */
+export async function watchDisk(config: Config, data_dir: string, service: Service): Promise<DiskWatch> {
+  const { logger, registry, onClose, troubles } = service
+  const disk = await openDiskWatch({
+    folders: { data: data_dir },
+    free_bytes_min: config.TRIBUTARY_DISK_FREE_MIN_BYTES,
+    logger,
+    registry,
+  })
+  troubles.push(disk.troubles)
+  const looking = every({ name: 'disk_watch', pause_ms: disk_look_ms, logger, registry, work: disk.look })
+  onClose('disk watch', () => looking.close())
+  return disk
+}

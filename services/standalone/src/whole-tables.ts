@@ -1,0 +1,130 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Broker } from '@tributary/broker/broker'
+import { type CutPart, createPartCheck, reloadTable } from '@tributary/clickhouse/broken-parts'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { type Repair, repairTables } from '@tributary/clickhouse/repair-tables'
+import { consumers } from '@tributary/contracts/consumers'
+import type { Gate } from '@tributary/service-kit/disk-watch'
+import { every } from '@tributary/service-kit/every'
+import type { Trouble } from '@tributary/service-kit/health'
+import type { Service } from '@tributary/service-kit/run-service'
+import { sharedMetric } from '@tributary/service-kit/shared-metric'
+import { Counter, type Registry } from 'prom-client'
+import { writePrivateFile } from './local-secrets.ts'
+
+export interface WholeTables {
+  /** The log is to be read again from its earliest record: tables may lack events that it holds. */
+  reread: boolean
+  /** To be called once it is sure that the log is read again. */
+  settle(): Promise<void>
+}
+
+/** Far less than the five minutes for which the engine keeps the parts that it has merged. */
+const part_check_pause_default_ms = 60_000
+
+export interface WholeTablesOptions {
+  data_dir: string
+  /** Tables are filled again only while there is space. */
+  disk: Gate
+  part_check_pause_ms?: number
+}
+
+/**
+ * Finds broken parts of the embedded engine and tables that lack events, and fills those again that others can fill;
+ * nobody may write yet. From then on it looks at every new part. Everything found is in the log, in a metric and,
+ * as long as it is not repaired, in `/health`.
+ */
+export async function keepTablesWhole(
+  clickhouse: Clickhouse,
+  broker: Broker,
+  { data_dir, disk, part_check_pause_ms = part_check_pause_default_ms }: WholeTablesOptions,
+  service: Service,
+): Promise<WholeTables> {
+  const { logger, registry, troubles } = service
+  const marker = join(data_dir, 'read-log-again')
+  const repair = await repairTables({
+    clickhouse,
+    goesOn: await findOpenPlaces(broker),
+    logger,
+    beforeRefill: async () => {
+      await disk.opened(new AbortController().signal)
+      // Tables that were filled again no longer differ, so a process that dies now could not tell by them.
+      writePrivateFile(marker, 'Tables were filled again. Deleted once the log is read again.\n')
+    },
+  })
+  const broken = brokenParts(registry)
+  for (const { table } of repair.broken) broken.inc({ table })
+  const found = startTroubles(repair)
+  troubles.push(() => found)
+  for (const { message } of found) logger.error(message)
+  watchParts(clickhouse, service, broken, part_check_pause_ms)
+  return {
+    reread: existsSync(marker),
+    async settle() {
+      await repair.settle()
+      rmSync(marker, { force: true })
+    },
+  }
+}
+
+async function findOpenPlaces(broker: Broker) {
+  const { name, topic } = consumers.eventWriter
+  const offsets = await broker.groupOffsets(name, topic.name)
+  return offsets.map(({ partition, committed, earliest }) => ({ partition, offset: committed ?? earliest }))
+}
+
+function startTroubles({ beyond, lost_events }: Repair): Trouble[] {
+  const lost = `At least ${lost_events} rows of events_raw_v1 were lost. The log is read again and brings what it still holds; run "tributary replay --from-audit" for what is older.`
+  const other = `Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`
+  return [
+    ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, refuses: false }] : []),
+    ...(beyond.length > 0 ? [{ code: 'rows_lost', message: other, refuses: false }] : []),
+  ]
+}
+
+/** Takes parts that were cut off out of use, as long as those that they were merged from are there. */
+function watchParts(clickhouse: Clickhouse, service: Service, broken: BrokenParts, pause_ms: number): void {
+  const { logger, registry, onClose, troubles } = service
+  const findCutParts = createPartCheck(clickhouse)
+  const told = new Set<string>()
+  const away = new Set<string>()
+  let hopeless: CutPart[] = []
+  troubles.push(() => hopeless.map(cutTrouble))
+
+  async function work() {
+    const cut = await findCutParts()
+    hopeless = cut.filter(({ restorable }) => !restorable)
+    for (const { table, name, restorable } of cut.filter((part) => !told.has(nameOf(part)))) {
+      told.add(nameOf({ table, name }))
+      broken.inc({ table })
+      logger.error({ table, part: name, restorable }, 'part of a table was cut off, by a full disk most likely')
+      // Loading takes every cut part of the table away, so one that nothing replaces must wait for the next start.
+      if (!hopeless.some((part) => part.table === table)) away.add(table)
+    }
+    // A table whose loading fails is not there at all, until a later run has loaded it.
+    for (const table of away) {
+      await reloadTable(clickhouse, table)
+      away.delete(table)
+    }
+  }
+  const checking = every({ name: 'part_check', pause_ms, logger, registry, work })
+  onClose('part check', () => checking.close())
+}
+
+const nameOf = ({ table, name }: Pick<CutPart, 'table' | 'name'>) => `${table}/${name}`
+
+const cutTrouble = ({ table, name }: CutPart): Trouble => ({
+  code: 'part_broken',
+  message: `Part ${name} of ${table} was cut off on the disk. The next start repairs it: stop and start.`,
+  refuses: false,
+})
+
+type BrokenParts = Counter<'table'>
+
+const brokenParts = (registry: Registry): BrokenParts =>
+  sharedMetric(registry, Counter, {
+    name: 'tributary_broken_parts_total',
+    help: 'Parts of tables of the embedded engine that were found broken.',
+    labelNames: ['table'],
+  })
