@@ -13,7 +13,7 @@ export interface Intent extends OffsetRange {
 }
 
 /** What every commit says besides its offset, as JSON in the offset metadata (docs/adr/0100). */
-export interface CommitNote {
+interface CommitNote {
   /** Identity of the log that the offset belongs to; a new one whenever log and offset do not fit together. */
   log: string
   /** Newest record time of this log that has been handled, Unix epoch ms; 0 before the first. */

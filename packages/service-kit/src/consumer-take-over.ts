@@ -5,7 +5,7 @@ import { type BatchContext, sourceOf } from './consumer-batch.ts'
 import { doneNote, isOtherLog, type Progress, startLog, startProgress } from './consumer-intent.ts'
 
 /** Sorts by the time at which it was made: of two logs the older one is behind. */
-export const mintLog = (): string => `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
+const mintLog = (): string => `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
 
 export interface TakenOverPartition {
   progress: Progress

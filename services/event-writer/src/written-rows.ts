@@ -37,7 +37,7 @@ export async function countedRows(clickhouse: Clickhouse, table: string, at: Pic
 }
 
 /** A table lost rows that were committed: what it lacks of this batch can't be told. */
-export class TablesDifferError extends Error {
+class TablesDifferError extends Error {
   override name = 'TablesDifferError'
 }
 
