@@ -6,7 +6,7 @@ CREATE DATABASE IF NOT EXISTS tributary;
 -- `tributary migrate`. The views are made by this user and run with its rights (SQL SECURITY DEFINER is the default of
 -- materialized views), so that whoever inserts events needs no right on what the views fill.
 CREATE USER IF NOT EXISTS tributary_migrator IDENTIFIED WITH sha256_password BY {migrator_password:String};
-GRANT SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
+GRANT SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, TRUNCATE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
 -- It looks how many shards a cluster has.
 GRANT SELECT ON system.clusters TO tributary_migrator;
 

@@ -12,6 +12,7 @@ import { fxCommands } from './commands/fx.ts'
 import { keyCommands } from './commands/key.ts'
 import { masterKeyCommands } from './commands/master-key.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { rebuildCommand } from './commands/rebuild.ts'
 import { replayCommand } from './commands/replay.ts'
 import { reportCommands } from './commands/reports.ts'
 import { sendCommand } from './commands/send.ts'
@@ -31,6 +32,7 @@ const groups = [
   auditCommands,
   deadCommands,
   replayCommand,
+  rebuildCommand,
   configCommand,
   topicsCommands,
   migrateCommand,
