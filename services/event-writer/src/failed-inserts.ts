@@ -9,28 +9,28 @@ interface Failed {
 
 /** Remembers how the inserts of the batches in work failed. */
 export interface FailedInserts {
-  note(token: string, err: unknown): void
+  note(block: string, err: unknown): void
   /** The error of a block that the engine refused again and again in the same way; null else. */
-  stubborn(token: string): unknown
+  stubborn(block: string): unknown
   /** The batch is done. */
-  forget(batch_token: string): void
+  forget(batch: string): void
 }
 
 export function createFailedInserts(): FailedInserts {
   const failed = new Map<string, Failed>()
   return {
-    note(token, err) {
+    note(block, err) {
       const reason = reasonOf(err)
-      const known = failed.get(token)
-      if (reason === null) failed.delete(token)
-      else failed.set(token, { times: known?.reason === reason ? known.times + 1 : 1, reason, err })
+      const known = failed.get(block)
+      if (reason === null) failed.delete(block)
+      else failed.set(block, { times: known?.reason === reason ? known.times + 1 : 1, reason, err })
     },
-    stubborn(token) {
-      const found = failed.get(token)
+    stubborn(block) {
+      const found = failed.get(block)
       return found !== undefined && found.times >= same_failures_max ? found.err : null
     },
-    forget(batch_token) {
-      for (const token of failed.keys()) if (token.startsWith(`${batch_token}/`)) failed.delete(token)
+    forget(batch) {
+      for (const block of failed.keys()) if (block.startsWith(`${batch}/`)) failed.delete(block)
     },
   }
 }

@@ -143,10 +143,10 @@ await describeWithOwnEngine('kafka', (kafka) => {
     for (const mode of ['lose_answer', 'late'] as const) {
       proxy.mode = mode
       await publish(10)
-      await vi.waitFor(() => expect(proxy.met[mode]).toBeGreaterThan(partitions), patience)
-      await moreFailures(1)
-      proxy.mode = 'pass'
+      // Without another insert: the writer finds what the first one left.
+      await vi.waitFor(() => expect(proxy.met[mode]).toBeGreaterThan(0), patience)
       await untilWritten(broker, topic)
+      proxy.mode = 'pass'
     }
     proxy.concerns = () => true
     await expectExactly()

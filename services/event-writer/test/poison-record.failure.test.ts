@@ -113,7 +113,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
       ['row_refused', '2'],
       ['row_refused', '6'],
     ])
-    expect(await countsOf(clickhouse, app_id)).toEqual(exactly(16, 9))
+    expect(await countsOf(clickhouse, app_id)).toEqual(exactly(14, 7))
     await clickhouse.command('ALTER TABLE events_raw_v1 MODIFY COLUMN product_id String')
   })
 
