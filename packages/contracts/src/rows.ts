@@ -37,6 +37,7 @@ export interface EventRow {
   received_at_ms: number
   /** 0 when absent. */
   sent_at_ms: number
+  /** Log position: `<topic>@<log>`, the name of the topic and the identity of the log (docs/adr/0100). */
   topic: string
   partition: number
   offset: number

@@ -8,7 +8,7 @@ import type { ConsumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, retryForever } from './consumer-retry.ts'
 
 /** What a crash may follow, in order; see the numbered comments of `handleBatch`. */
-export type CrashStep = 1 | 2 | 3 | 4 | 5 | 6
+export type CrashStep = 1 | 2 | 3 | 4 | 5
 
 export interface BatchContext<T> {
   broker: Broker
@@ -74,10 +74,8 @@ export async function handleBatch<T>(
   await retried('commit', () => chunk.commit(take.to + 1, doneNote(progress, done)))
   count(context, take, tally)
   await crash(5)
-
-  // 6. Only now: whatever broke the batch off before has it come again as the same batch.
+  // Only now: whatever broke the batch off before has it come again as the same batch.
   finish(progress, take, done)
-  await crash(6)
 }
 
 /** So long a batch may hold up what else this process does: look-ups of other partitions, heartbeats, health. */

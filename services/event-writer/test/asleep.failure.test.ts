@@ -11,7 +11,7 @@ await describeWithFleet({ writers: 1 }, (fleet) => {
   it('changes nothing when a writer wakes up in mid-batch after its partitions were given away', async () => {
     const flow = startFlow(fleet.broker)
     // Between intent and insert: it wakes up with a block in hand that the other one has written meanwhile.
-    const env = { TEST_SIGNAL: 'SIGSTOP', TEST_STEP: '3', TEST_BATCH: '4' }
+    const env = { TEST_SIGNAL: 'SIGSTOP', TEST_STEP: '2', TEST_BATCH: '4' }
     const sleeper = await fleet.startWriter({ program, env })
     await vi.waitFor(() => expect(stateOf(sleeper.pid())).toMatch(/^T/), patience)
     await flow.stop()

@@ -4,7 +4,7 @@ import { start } from '../src/start.ts'
 
 /**
  * The event-writer that sends itself a signal after a step of one of its batches: `TEST_SIGNAL` (`SIGKILL` when absent),
- * `TEST_STEP` (1 to 6) and `TEST_BATCH` (1 is the first).
+ * `TEST_STEP` (1 to 5) and `TEST_BATCH` (1 is the first).
  */
 const signal = process.env.TEST_SIGNAL ?? 'SIGKILL'
 const at_step = Number(process.env.TEST_STEP)
