@@ -33,6 +33,12 @@ interface Tally {
   state: unknown
 }
 
+/** So long a declared intent is proof of ownership: far below the silence after which Kafka gives a partition away. */
+const fence_fresh_ms = 1000
+
+/** A process that slept shows in one of them: the first may stand still meanwhile, the second may be set. */
+const clocks = () => [performance.now(), Date.now()] as const
+
 /** How positions of a partition are told apart in tables; see `Batch.source`. */
 export const sourceOf = (topic: string, { log }: Pick<Progress, 'log'>): string => `${topic}@${log}`
 
@@ -45,7 +51,14 @@ export async function handleBatch<T>(
 ): Promise<void> {
   const { broker, consumer, crash } = context
   const retried = <R>(step: string, work: () => Promise<R>) => retryForever(attemptsOf(context, chunk, step), work)
-  const declareIntent = () => chunk.commit(take.from, intentNote(progress))
+  const declareIntent = async () => {
+    await chunk.commit(take.from, intentNote(progress))
+    declared = clocks()
+  }
+  let declared = clocks()
+  const fence = async () => {
+    if (clocks().some((now, n) => Math.abs(now - declared[n]!) > fence_fresh_ms)) await declareIntent()
+  }
 
   // 1. The records are here and decoded, in memory only. A crash now: they are read again, cut in any other way.
   await crash(1)
@@ -60,7 +73,7 @@ export async function handleBatch<T>(
   let tries = 0
   const tally = await retried('handle', () => {
     tries += 1
-    return callHandle(context, chunk, progress, take, tries, declareIntent)
+    return callHandle(context, chunk, progress, take, tries, fence)
   })
   await crash(3)
 

@@ -31,7 +31,7 @@ export interface Batch<T> {
   /** Has a small value (JSON, at most 2 KB) committed together with the end of this batch. */
   keep(state: unknown): void
   /**
-   * Declares the batch once more, and rejects when the partition was lost. To be called right before each effect that
+   * Declares the batch once more unless that was just done, and rejects when the partition was lost. To be called right before each effect that
    * the next owner could not tell from its own: a process that slept must not go on with what it had in hand.
    */
   fence(): Promise<void>

@@ -20,11 +20,10 @@ export const block_bytes_max = 32 * 1024 * 1024
  * has in a year stay together.
  */
 export function cutBlocks(rows: readonly EventLine[]): Block[] {
-  const byYear = Map.groupBy(rows, yearOf)
-  const years = [...byYear.keys()].toSorted()
-  return years.flatMap((year) =>
-    cutYear(byYear.get(year)!).map((block) => ({ rows: block, name: nameOf(year, block) })),
-  )
+  const byYear = splitByYear(rows)
+  return [...byYear.keys()]
+    .toSorted()
+    .flatMap((year) => cutYear(byYear.get(year)!).map((block) => ({ rows: block, name: nameOf(year, block) })))
 }
 
 /** Two blocks of whole records in the place of one; a single record is not divided. */
@@ -42,21 +41,39 @@ export function halveBlock({ rows, name }: Block): [Block, Block] | null {
 
 export const yearOf = ({ day }: EventLine): string => day.slice(0, 4)
 
-function cutYear(rows: readonly EventLine[]): EventLine[][] {
+/** Neighbours mostly have the same day: the text is cut once for them. */
+function splitByYear(rows: readonly EventLine[]): Map<string, EventLine[]> {
+  const byYear = new Map<string, EventLine[]>()
+  let day = ''
+  let list: EventLine[] = []
+  for (const row of rows) {
+    if (row.day !== day) {
+      day = row.day
+      list = byYear.get(yearOf(row)) ?? []
+      byYear.set(yearOf(row), list)
+    }
+    list.push(row)
+  }
+  return byYear
+}
+
+function cutYear(rows: EventLine[]): EventLine[][] {
   const blocks: EventLine[][] = []
-  let block: EventLine[] = []
+  let first = 0
   let bytes = 0
-  for (const group of Map.groupBy(rows, ({ record }) => record).values()) {
-    const group_bytes = group.reduce((sum, { from, to }) => sum + to - from, 0)
-    if (block.length > 0 && (block.length + group.length > block_rows_max || bytes + group_bytes > block_bytes_max)) {
-      blocks.push(block)
-      block = []
+  for (let at = 0, next = 0; at < rows.length; at = next) {
+    let record_bytes = 0
+    for (; next < rows.length && rows[next]!.record === rows[at]!.record; next += 1) {
+      record_bytes += rows[next]!.to - rows[next]!.from
+    }
+    if (at > first && (next - first > block_rows_max || bytes + record_bytes > block_bytes_max)) {
+      blocks.push(rows.slice(first, at))
+      first = at
       bytes = 0
     }
-    for (const row of group) block.push(row)
-    bytes += group_bytes
+    bytes += record_bytes
   }
-  if (block.length > 0) blocks.push(block)
+  blocks.push(first === 0 ? rows : rows.slice(first))
   return blocks
 }
 

@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import type { Batch } from '@tributary/service-kit/consumer'
 import type { Logger } from 'pino'
-import { cutBlocks } from './cut-blocks.ts'
+import { type Block, cutBlocks } from './cut-blocks.ts'
 import type { EventLine } from './decode-lines.ts'
 import type { KnownKey } from './drop-duplicates.ts'
 import type { FailedInserts } from './failed-inserts.ts'
@@ -36,9 +36,10 @@ export async function writeBatch(
   rows: readonly EventLine[],
   keys: readonly KnownKey[],
 ): Promise<RefusedRecord[]> {
-  const ordered = cutBlocks(rows).flatMap((block) => block.rows)
-  if (!batch.repeated) return insertAll(deps, batch, ordered)
+  const blocks = cutBlocks(rows)
+  if (!batch.repeated) return insertAll(deps, batch, blocks)
   const { clickhouse } = deps
+  const ordered = blocks.flatMap((block) => block.rows)
   if (await clickhouse.isInserting(`${batch.token}/`)) {
     throw new CodedError('unavailable', { message: 'an earlier insert of this batch is still at work' })
   }
@@ -48,15 +49,15 @@ export async function writeBatch(
     await completeLanded(ordered, { clickhouse, range: batch, rows_before, keys: own, fence: batch.fence }),
   )
   const missing = ordered.filter((row) => !landed.has(row))
-  const refused = await insertAll(deps, batch, missing)
+  const refused = await insertAll(deps, batch, cutBlocks(missing))
   await reportIgnored(deps, batch, missing, refused)
   return refused
 }
 
-async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, rows: readonly EventLine[]) {
+async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, blocks: readonly Block[]) {
   const { token, tries, fence } = batch
   const refused: RefusedRecord[] = []
-  for (const block of cutBlocks(rows)) {
+  for (const block of blocks) {
     refused.push(...(await insertBlock(block, { clickhouse, token, tries, failed, fence })))
   }
   return refused
