@@ -24,18 +24,26 @@ export interface FetchSizes {
   bytes_min: number
   bytes_max: number
   wait_ms_max: number
+  /** What a process holds of all partitions, as fetched. */
+  bytes_total_max?: number
 }
 
 /**
  * Batches large enough for ClickHouse, small enough to hold one of each partition in memory, fresh within a second.
  * 16 MiB (30 000 events) against 8 halves the merges of a backlog, 1 to 4 us of CPU an event; 24 saves nothing more.
  */
-const fetchDefault: FetchSizes = { bytes_min: 1024 * 1024, bytes_max: 16 * 1024 * 1024, wait_ms_max: 500 }
+const fetchDefault: FetchSizes = {
+  bytes_min: 1024 * 1024,
+  bytes_max: 16 * 1024 * 1024,
+  wait_ms_max: 500,
+  // With twelve partitions it costs hardly a chunk's size (docs/adr/0150), and keeps a writer under 600 MB.
+  bytes_total_max: 64 * 1024 * 1024,
+}
 /**
  * Batches of a process that are decoded at the same time, each as large as the consumer's bounds: what a record makes
- * can be thirty times its own bytes. Two are being inserted, one is looked up, one is decoded.
+ * can be thirty times its own bytes. Two are being inserted while one is decoded and looked up.
  */
-const batches_at_once = 4
+const batches_at_once = 3
 const pausesDefault: RetryPauses = { first_ms: 100, most_ms: 30_000 }
 const heartbeat_ms = 1000
 

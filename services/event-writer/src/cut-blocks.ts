@@ -8,11 +8,11 @@ export interface Block {
 }
 
 /**
- * Bounds of a block. ClickHouse holds a block and what its views make of it in memory: 32 MiB of lines cost it about 200 MB.
+ * Bounds of a block. ClickHouse holds a block and what its views make of it in memory: 24 MiB of lines cost it about 150 MB.
  * 50 000 rows are above what a usual chunk of the log brings, which so stays one insert.
  */
 export const block_rows_max = 50_000
-export const block_bytes_max = 32 * 1024 * 1024
+export const block_bytes_max = 24 * 1024 * 1024
 
 /**
  * Rows of a batch as blocks in a fixed order: by year, since the table is partitioned by it and a block of two years

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { CodedError } from '@tributary/contracts/errors'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { toEventRow } from '@tributary/domain/event-row'
@@ -64,7 +65,7 @@ function start(broker: MemoryBroker, overrides: Partial<Clickhouse> = {}, crash 
   return runConsumer({
     broker,
     consumer: eventWriter({ clickhouse: { ...clickhouse, ...overrides } }),
-    logger: pino({ level: process.env.LOG ?? 'silent' }),
+    logger: pino({ level: 'silent' }),
     registry: new Registry(),
     now,
     pauses: { first_ms: 1, most_ms: 2 },
@@ -176,7 +177,7 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
       await Promise.all([transactionSweep(clickhouse)(), transactionSweep(clickhouse)()])
       expect(await tablesOf(app_id)).toEqual(modelOf(broker))
     }),
-    { numRuns: Number(process.env.RUNS ?? 40), endOnFailure: process.env.RUNS !== undefined },
+    { numRuns: 40 },
   )
 })
 
@@ -261,6 +262,44 @@ test('a row that ClickHouse cannot read does not hold up the rest, however often
   expect(raw).toEqual(['1', '2', '4', '5'])
   const dead = broker.records(deadLetterTopic(topic).name, 0)
   expect(dead.map(({ headers }) => [headers.source_offset, headers.reason])).toEqual([['2', 'row_refused']])
+})
+
+test('a block that the engine has no memory for is divided until it fits, and blocks its partition no longer', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  await broker.publish(
+    Array.from({ length: 8 }, (_, n) => recordOf(envelopeOf(app_id, `i-${n}`, [event('1'), event('2')]), 0)),
+  )
+  const sizes: number[] = []
+  await runToEnd(broker, {
+    async insert(block) {
+      const rows = String(block.lines).trimEnd().split('\n').length
+      sizes.push(rows)
+      if (rows > 4) {
+        const cause = new Error('Code: 241. DB::Exception: memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)')
+        throw new CodedError('unavailable', { cause })
+      }
+      await clickhouse.insert(block)
+    },
+  })
+  expect(Math.max(...sizes)).toBe(16)
+  expect(await tablesOf(app_id)).toEqual(modelOf(broker))
+})
+
+test('a record that the engine refuses again and again becomes a dead letter, and all others are written', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  await broker.publish(['1', '2', '3'].map((id) => recordOf(envelopeOf(app_id, `i-${id}`, [event(id)]), 0)))
+  await runToEnd(broker, {
+    async insert(block) {
+      if (String(block.lines).includes('"i-2"')) throw new Error('Code: 49. DB::Exception: logical error')
+      await clickhouse.insert(block)
+    },
+  })
+  const raw = (await tablesOf(app_id)).raw?.map((line) => line.split(' ')[0])
+  expect(raw).toEqual(['i-1', 'i-3'])
+  const dead = broker.records(deadLetterTopic(topic).name, 0)
+  expect(dead.map(({ headers }) => [headers.source_offset, headers.reason])).toEqual([['1', 'row_refused']])
 })
 
 test('JSON of an event reaches the table byte for byte', async () => {
