@@ -10,6 +10,7 @@ processes at random with kill -9, starts them again, waits until all is written 
   --minutes N   how long the load and the kills are spread over (10)
   --events N    how many distinct events clients send in this time (2000000)
   --kills N     kill -9 of a gateway or a writer, chosen by chance (100)
+  --accidents   also lets a writer sleep for up to a minute, and puts the offsets of all writers back to the beginning
   --gateways N  (2)   --writers N  (3)
   --json        exactly one JSON document on stdout
 
@@ -38,6 +39,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '100' },
     gateways: { type: 'string', default: '2' },
     writers: { type: 'string', default: '3' },
+    accidents: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -55,6 +57,7 @@ async function main(): Promise<number> {
     kills: number('kills', 0),
     gateways: number('gateways', 1),
     writers: number('writers', 1),
+    accidents: values.accidents,
     random: Math.random,
     say: (line) => process.stderr.write(`${line}\n`),
   })

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { consumers } from '@tributary/contracts/consumers'
 import { countLoggedEvents } from '@tributary/testkit/logged-events'
 import { isExact, type Verdict, verifyEvents } from '@tributary/testkit/verify-events'
 import { type Fleet, openFleet } from './fleet.ts'
@@ -12,6 +13,8 @@ export interface SoakOptions {
   events: number
   gateways: number
   writers: number
+  /** In the midst of it a writer sleeps, and later the offsets of all writers are put back to the beginning. */
+  accidents: boolean
   random(): number
   /** Told now and then how far it is. */
   say(line: string): void
@@ -34,6 +37,8 @@ const away_ms_max = 1500
  */
 const idle_writer_part = 0.2
 const work_every_ms = 1000
+const sleep_ms_max = 60_000
+const group_empty_ms_max = 120_000
 /** After the load: a dead writer's partitions are free after its session timeout; then the backlog. */
 const written_ms_max = 300_000
 const say_every_ms = 15_000
@@ -98,6 +103,17 @@ async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number>
   const down = new Map<FleetProcess, Promise<void>>()
   const work = watchWork(fleet)
   for (let kill = 0; kill < kills; kill += 1) {
+    if (options.accidents && kill === Math.floor(kills * 0.3)) {
+      const sleeper = fleet.writers.find((writer) => !down.has(writer)) ?? fleet.writers[0]!
+      down.set(
+        sleeper,
+        suspend(sleeper, Math.min(sleep_ms_max, minutes * 15_000)).then(() => void down.delete(sleeper)),
+      )
+    }
+    if (options.accidents && kill === Math.floor(kills * 0.7)) {
+      await Promise.all(down.values())
+      await resetOffsets(fleet)
+    }
     await pause(Math.max(0, started + (kill + random()) * share_ms - performance.now()))
     while (down.size === processes.length) await Promise.race(down.values())
     const victim = choose(
@@ -131,6 +147,31 @@ function watchWork(fleet: Fleet) {
     committed = seen
   }, work_every_ms)
   return { goes_on: () => performance.now() - moved_ms < 2 * work_every_ms, end: () => clearInterval(timer) }
+}
+
+/** Longer than any session: its partitions are with others when it wakes up. */
+async function suspend(writer: FleetProcess, ms: number): Promise<void> {
+  process.kill(writer.pid(), 'SIGSTOP')
+  await pause(ms)
+  writer.resume()
+}
+
+/** As an operator would: writers off, `kafka-consumer-groups --reset-offsets --to-earliest`, writers on. */
+async function resetOffsets({ broker, writers }: Fleet): Promise<void> {
+  const { name, topic } = consumers.eventWriter
+  await Promise.all(writers.map((writer) => writer.kill()))
+  const offsets = await broker.groupOffsets(name, topic.name)
+  const earliest = offsets.map(({ partition, earliest: offset }) => ({ partition, offset }))
+  for (const deadline = performance.now() + group_empty_ms_max; ; await pause(500)) {
+    // Until the sessions of the writers are over, the group has members.
+    const moved = await broker.moveGroup(name, topic.name, earliest).then(
+      () => null,
+      (error: Error) => error,
+    )
+    if (moved === null) break
+    if (performance.now() > deadline) throw moved
+  }
+  await Promise.all(writers.map((writer) => writer.restart()))
 }
 
 /** The test server for S3 rewrites its list of a bucket with every object: each life of a gateway has its own bucket. */

@@ -5,7 +5,7 @@ import { describeWith } from '../engines/describe-with-engine.ts'
 import { openOwnEngine } from '../engines/open-engine.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const order = ['--minutes', '0.5', '--kills', '12', '--events', '30000', '--json']
+const order = ['--minutes', '0.5', '--kills', '12', '--events', '30000', '--accidents', '--json']
 
 /** Only to see whether the engines that are not from npm can be had here; the command starts its own. */
 const probe = async () => {

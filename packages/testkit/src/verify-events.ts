@@ -85,9 +85,11 @@ const checks: RollupCheck[] = [
             FROM events_raw_v1 WHERE ${hasMoney} GROUP BY key`,
   },
   {
-    // Of one install, and so of one partition: transactions across partitions are settled later, by the sweep.
+    // Of one install, less what was taken back: another log of its partition may have counted it, or another install.
     name: 'revenue_raw_v1.once',
-    rollup: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key, countIf(${hasMoney}) AS n
+    rollup: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key,
+               greatest(1, countIf(${hasMoney} AND (app_id, event_key, topic, partition, offset) NOT IN (
+                 SELECT app_id, event_key, topic, partition, offset FROM revenue_cancelled_v1))) AS n
              FROM events_raw_v1 WHERE transaction_id != '' AND revenue_micros IS NOT NULL GROUP BY key`,
     brute: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key, 1 AS n
             FROM events_raw_v1 WHERE transaction_id != '' AND revenue_micros IS NOT NULL GROUP BY key`,
