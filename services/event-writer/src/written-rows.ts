@@ -12,7 +12,7 @@ type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
  * How a table that a view of `events_raw_v1` fills tells which rows of a partition it has: by the positions in it, by the
  * number that it counted of each partition, or not at all, where taking a row in twice changes nothing.
  */
-const tables = {
+export const tables = {
   event_keys_v1: 'keys',
   events_per_day_v1: 'counted',
   events_received_per_day_v1: 'counted',
