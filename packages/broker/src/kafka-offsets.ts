@@ -57,7 +57,9 @@ export async function fetchGroupOffsets(
   topic: string,
   now_ms: number,
 ): Promise<PartitionOffsets[]> {
-  const [committed, ranges] = await Promise.all([fetchCommitted(admin, group, topic), fetchRanges(admin, topic)])
+  // In this order: an end that was asked for before could lie below what was committed since.
+  const committed = await fetchCommitted(admin, group, topic)
+  const ranges = await fetchRanges(admin, topic)
   const offsets = ranges
     .map((range) => ({
       ...range,

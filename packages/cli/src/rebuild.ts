@@ -3,6 +3,7 @@ import { refillTables } from '@tributary/clickhouse/refill-tables'
 import { consumers } from '@tributary/contracts/consumers'
 import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
+import { isHandedOver } from '@tributary/service-kit/hand-over'
 import { withService } from './brief-service.ts'
 import { readEngineSettings } from './config.ts'
 import { CliError } from './errors.ts'
@@ -22,6 +23,7 @@ export interface Rebuilt {
  * again when they start. They must be stopped: throws CliError `writers_running`. May be killed and repeated.
  */
 export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
+  refuseStandalone()
   const config = readEngineSettings(
     [...clickhouseSettings, ...kafkaSettings],
     ['TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_KAFKA_BROKERS'],
@@ -36,16 +38,35 @@ export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
     if (dryRun || differing.length === 0) return { differing, filled: [] }
     // First: it shows whether anybody writes, and a rebuild that is killed must have the log read again all the same.
     await readLogAgain(await openKafka(config, service))
+    // A rebuild that was killed may go on in the server.
+    if (await clickhouse.isInserting('refill/'))
+      throw new CliError('rebuild_running', 'An earlier rebuild is still at work.')
     const tables = differing.map(({ table }) => table)
-    return { differing, filled: await refillTables({ clickhouse, tables, logger: service.logger }) }
+    const filled = await refillTables({ clickhouse, tables, logger: service.logger })
+    const left = await findDifferences(clickhouse, [])
+    if (left.length > 0)
+      throw new CliError('tables_differ', `Tables still differ: ${JSON.stringify(left)}. Run it again.`)
+    return { differing, filled }
   })
+}
+
+function refuseStandalone(): void {
+  const { TRIBUTARY_CLICKHOUSE_URL: server } = readEngineSettings(clickhouseSettings, [])
+  if (server !== undefined) return
+  throw new CliError(
+    'not_a_fleet',
+    'TRIBUTARY_CLICKHOUSE_URL is not set. Standalone does this at each start: stop and start it.',
+  )
 }
 
 async function readLogAgain(broker: Awaited<ReturnType<typeof openKafka>>): Promise<void> {
   const { name, topic } = consumers.eventWriter
   const offsets = await broker.groupOffsets(name, topic.name)
-  const earliest = offsets.map(({ partition, earliest: offset }) => ({ partition, offset }))
+  const earliest = offsets
+    .filter(({ metadata }) => !isHandedOver(metadata))
+    .map(({ partition, earliest: offset }) => ({ partition, offset }))
   await broker.moveGroup(name, topic.name, earliest).catch((error: Error) => {
+    if (!/running instances|has members/.test(error.message)) throw error
     throw new CliError('writers_running', `Stop all event-writers first: ${error.message}`)
   })
 }

@@ -47,7 +47,9 @@ function isCovered(range: BlockRange, parts: readonly BlockRange[]): boolean {
 export async function settleBrokenPart({ path, lost }: BrokenPart, keep: boolean): Promise<void> {
   if (!lost || !keep) return rm(path, { recursive: true, force: true })
   const folder = path.replace(/\/$/, '')
-  await rename(folder, join(dirname(folder), basename(folder).replace(/^broken/, 'kept')))
+  // A table that was emptied uses the names of its parts again.
+  const kept = `${basename(folder).replace(/^broken/, 'kept')}_${Date.now().toString(36)}`
+  await rename(folder, join(dirname(folder), kept))
 }
 
 export interface CutPart {

@@ -23,8 +23,10 @@ export interface Clickhouse {
    * the engine: what it has not written yet is no reason to write it.
    */
   isInserting(token_prefix: string): Promise<boolean>
-  /** DDL and other statements without rows. */
-  command(sql: string): Promise<void>
+  /**
+   * DDL and other statements without rows. `name` is what `isInserting` finds it by; `tries` as of an insert.
+   */
+  command(sql: string, options?: { name?: string; tries?: number }): Promise<void>
   checkHealth(): Promise<void>
   close(): Promise<void>
 }

@@ -44,6 +44,7 @@ async function refill(clickhouse: Clickhouse, view: ViewSource, logger: RefillOp
     const part = `(SELECT * FROM ${source} WHERE day BETWEEN '${from}' AND '${to}')`
     await clickhouse.command(
       `INSERT INTO ${target} (${columns.join(', ')}) ${view.selectFrom(part)} SETTINGS ${settings}`,
+      { name: `refill/${target}` },
     )
     logger.info({ table: target, from, to, rows, slice: done + 1, slices: slices.length }, 'table is filled again')
   }

@@ -1,6 +1,6 @@
 import { type BrokenPart, findBrokenParts, settleBrokenPart } from './broken-parts.ts'
 import type { Clickhouse } from './clickhouse.ts'
-import { countable, findDifferences, type GoesOnAt } from './compare-tables.ts'
+import { findDifferences, type GoesOnAt } from './compare-tables.ts'
 import { refillTables } from './refill-tables.ts'
 import { readViewSources } from './view-sources.ts'
 
@@ -46,7 +46,7 @@ export async function repairTables({ clickhouse, goesOn, logger, beforeRefill }:
   const wanted = new Set(differences.map(({ table }) => table))
   for (const table of damaged) {
     const made = sweptFrom[table] ?? table
-    if (sources.has(made) && (made !== table || !countable.has(table))) wanted.add(made)
+    if (sources.has(made)) wanted.add(made)
   }
   const beyond = [...damaged].filter(
     (table) => table !== raw && table !== records && !sources.has(sweptFrom[table] ?? table),

@@ -111,10 +111,14 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
       const sql = 'SELECT 1 FROM system.processes WHERE startsWith(query_id, {prefix:String}) LIMIT 1'
       return (await query(sql, { prefix: token_prefix })).length > 0
     },
-    command: (sql) =>
-      run(async (abort_signal) => {
-        await client.command({ query: sql, abort_signal })
-      }),
+    command: (sql, { name, tries = 1 } = {}) =>
+      run(
+        async (abort_signal) => {
+          const named = name !== undefined && { query_id: `${name}/${randomUUID()}` }
+          await client.command({ query: sql, abort_signal, ...named })
+        },
+        Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1)),
+      ),
     async checkHealth() {
       await query('SELECT 1')
     },

@@ -6,6 +6,7 @@ import { deadLetter } from './consumer-dead-letter.ts'
 import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './consumer-intent.ts'
 import type { ConsumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, retryForever } from './consumer-retry.ts'
+import type { InTurn } from './consumer-turns.ts'
 
 /** What a crash may follow, in order; see the numbered comments of `handleBatch`. */
 export type CrashStep = 1 | 2 | 3 | 4 | 5
@@ -16,6 +17,8 @@ export interface BatchContext<T> {
   logger: Logger
   metrics: ConsumerMetrics
   pauses: RetryPauses
+  /** A batch that waits for its next try gives its turn to others. */
+  rest: InTurn
   crash(step: CrashStep): void | Promise<void>
 }
 
@@ -52,8 +55,10 @@ export async function handleBatch<T>(
   const { broker, consumer, crash } = context
   const retried = <R>(step: string, work: () => Promise<R>) => retryForever(attemptsOf(context, chunk, step), work)
   const declareIntent = async () => {
+    // Before the answer, which may have waited for us: the process may sleep in between.
+    const asked = clocks()
     await chunk.commit(take.from, intentNote(progress))
-    declared = clocks()
+    declared = asked
   }
   let declared = clocks()
   const fence = async () => {
@@ -162,7 +167,7 @@ async function callHandle<T>(
     ...{ topic, partition, from, to, signal, tries, state, fence },
     repeated: tries > 1 || reprocessed,
     source: sourceOf(topic, progress),
-    token: `${consumer.name}/${log}/${topic}/${partition}/${from}-${to}`,
+    token: `${consumer.name}/${topic}/${partition}/${log}/${from}-${to}`,
     records: good,
     keep: (kept) => {
       tally.state = kept
@@ -177,12 +182,13 @@ async function callHandle<T>(
   return tally
 }
 
-function attemptsOf<T>({ consumer, logger, metrics, pauses }: BatchContext<T>, chunk: Chunk, step: string) {
+function attemptsOf<T>({ consumer, logger, metrics, pauses, rest }: BatchContext<T>, chunk: Chunk, step: string) {
   return {
     step,
     signal: chunk.signal,
     logger: logger.child({ consumer: consumer.name, topic: chunk.topic, partition: chunk.partition }),
     pauses,
+    rest,
     onFailure: () => metrics.failures.inc({ consumer: consumer.name, step }),
   }
 }

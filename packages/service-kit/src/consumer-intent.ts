@@ -133,7 +133,7 @@ export function declare(
   { from, to }: OffsetRange,
   records: readonly { record: LogRecord }[],
 ): void {
-  progress.intent = { from, to, to_ms: newestOf(records) }
+  progress.intent = { from, to, to_ms: Math.max(progress.at_ms, newestOf(records)) }
 }
 
 /** Newest time of records; 0 without any. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { FencedError } from '@tributary/broker/broker'
 import type { Logger } from 'pino'
+import type { InTurn } from './consumer-turns.ts'
 
 export interface RetryPauses {
   first_ms: number
@@ -18,6 +19,8 @@ export interface Attempts {
   signal: AbortSignal
   logger: Logger
   pauses: RetryPauses
+  /** Others may go on while this one waits for its next try. */
+  rest: InTurn
   onFailure(): void
 }
 
@@ -33,7 +36,7 @@ export async function retryForever<T>(attempts: Attempts, work: () => Promise<T>
       if (err instanceof FencedError) throw err
       attempts.onFailure()
       attempts.logger.warn({ err, step: attempts.step, failures }, 'consumer step failed, will be tried again')
-      await pauseWithJitter(failures, attempts)
+      await attempts.rest(() => pauseWithJitter(failures, attempts))
     }
   }
 }

@@ -1,7 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { PartitionOffsets } from '@tributary/broker/broker'
 import { type BatchContext, sourceOf } from './consumer-batch.ts'
 import { isOtherLog, startProgress } from './consumer-intent.ts'
 import { isHandedOver } from './hand-over.ts'
+
+/** Above the session timeout of a member, and the time that a rebalance takes. */
+const session_over_ms = 30_000
 
 /**
  * Before a consumer reads: partitions of which nothing is unread show no chunk, so what does not fit there would never
@@ -10,17 +14,37 @@ import { isHandedOver } from './hand-over.ts'
  */
 export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<void> {
   const { broker, consumer, logger, metrics } = context
-  const moved: { partition: number; offset: number }[] = []
-  for (const offsets of await broker.groupOffsets(consumer.name, consumer.topic.name)) {
-    const { partition, committed, metadata, earliest } = offsets
-    if (committed === null || isHandedOver(metadata)) continue
-    const reason = reread ? 'reread' : await findReason(context, offsets)
-    if (reason === null) continue
-    moved.push({ partition, offset: earliest })
-    metrics.misfits.inc({ consumer: consumer.name, reason })
-    logger.error({ partition, reason, committed, earliest }, 'the log is read again from its earliest record')
+  const { name, topic } = consumer
+  const found = (await broker.groupOffsets(name, topic.name)).filter(
+    ({ committed, metadata }) => committed !== null && !isHandedOver(metadata),
+  )
+  const reasons = await Promise.all(found.map((offsets) => (reread ? 'reread' : findReason(context, offsets))))
+  const moved = found.flatMap((offsets, n) => (reasons[n] === null ? [] : [{ ...offsets, reason: reasons[n]! }]))
+  if (moved.length === 0) return
+  const earliest = moved.map(({ partition, earliest: offset }) => ({ partition, offset }))
+  try {
+    await moveIdleGroup(() => broker.moveGroup(name, topic.name, earliest), reread)
+  } catch (err) {
+    // Others of the group are at work, and look at each partition when a record of it comes.
+    if (reread) throw err
+    logger.warn({ err, moved: earliest.length }, 'the offsets could not be put back while the group has members')
+    return
   }
-  if (moved.length > 0) await broker.moveGroup(consumer.name, consumer.topic.name, moved)
+  for (const { partition, reason, committed, earliest: offset } of moved) {
+    metrics.misfits.inc({ consumer: name, reason })
+    logger.error({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
+  }
+}
+
+/** A process that was killed stays a member until its session is over: a second reading that was asked for waits. */
+async function moveIdleGroup(move: () => Promise<void>, patient: boolean): Promise<void> {
+  for (const deadline = performance.now() + session_over_ms; ; await pause(1000)) {
+    try {
+      return await move()
+    } catch (err) {
+      if (!patient || performance.now() > deadline) throw err
+    }
+  }
 }
 
 /** Null also when it can't be told now: it is looked at again when a record comes. */
@@ -35,7 +59,7 @@ async function findReason<T>(
   if (!progress.noted || next > end) return null
   try {
     if (await isOtherLog(progress, end, (ms) => broker.firstOffsetAfter(topic, partition, ms))) return 'log_replaced'
-    const at = { source: sourceOf(topic, progress), partition, state, open: intent !== null }
+    const at = { source: sourceOf(topic, progress), partition, state, open_to: intent?.to ?? null }
     const misfit = await consumer.findMisfit?.(at)
     return misfit?.reread === true ? misfit.reason : null
   } catch (err) {

@@ -28,9 +28,9 @@ export async function takeOverPartition<T>(context: BatchContext<T>, chunk: Chun
   beginLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
   if (!misfit.reread) return { progress, rewound: false }
   const earliest = await earliestOf(context, chunk)
-  // Durable first: a process that dies now must not go on where the tables are known to lack something.
-  await chunk.commit(earliest, doneNote(progress, { at_ms: 0, state: undefined }))
+  // Rewound first: until the commit is there, whoever takes the partition over finds the same misfit.
   await chunk.rewind(earliest)
+  await chunk.commit(earliest, doneNote(progress, { at_ms: 0, state: undefined }))
   progress.next = -1
   return { progress, rewound: true }
 }
@@ -46,7 +46,8 @@ export function beginLog<T>(
   const { log, next: expected } = progress
   startLog(progress, mintLog(), next)
   metrics.misfits.inc({ consumer: consumer.name, reason })
-  logger.error(
+  // Moved offsets are somebody's wish, or what was put back at the start and said then.
+  logger[reason === 'offset_moved' ? 'warn' : 'error'](
     { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },
     'log, committed offset and tables do not fit together: goes on under a new identity of the log, counts nothing twice',
   )
@@ -62,8 +63,8 @@ async function findMisfit<T>(context: BatchContext<T>, chunk: Chunk, progress: P
   if (next > end_offset) return { reason: 'log_ends_before', reread: false }
   const firstAfter = (ms: number) => broker.firstOffsetAfter(topic, partition, ms)
   if (await isOtherLog(progress, end_offset, firstAfter)) return { reason: 'log_replaced', reread: true }
-  const open = intent !== null
-  return (await consumer.findMisfit?.({ source: sourceOf(topic, progress), partition, state, open })) ?? null
+  const open_to = intent?.to ?? null
+  return (await consumer.findMisfit?.({ source: sourceOf(topic, progress), partition, state, open_to })) ?? null
 }
 
 async function earliestOf<T>({ broker, consumer }: BatchContext<T>, { topic, partition }: Chunk): Promise<number> {

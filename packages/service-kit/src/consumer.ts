@@ -19,7 +19,7 @@ export interface Batch<T> {
   /** First and last offset, both inclusive. */
   from: number
   to: number
-  /** `<consumer>/<log>/<topic>/<partition>/<from>-<to>`: same token, same records. */
+  /** `<consumer>/<topic>/<partition>/<log>/<from>-<to>`: same token, same records. */
   token: string
   records: readonly DecodedRecord<T>[]
   /** An earlier try, of this process or another, may have left some of its effects. */
@@ -57,8 +57,8 @@ export interface TakenOver {
   partition: number
   /** As the last batch kept it. */
   state: unknown
-  /** A batch was declared and perhaps not finished. */
-  open: boolean
+  /** Last offset of a batch that was declared and perhaps not finished; null without one. */
+  open_to: number | null
 }
 
 /** Why what a consumer wrote and what its group committed do not belong together. */

@@ -16,7 +16,7 @@ import { consumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, StoppedError } from './consumer-retry.ts'
 import { settleOffsets } from './consumer-settle.ts'
 import { beginLog, takeOverPartition } from './consumer-take-over.ts'
-import { takeTurns } from './consumer-turns.ts'
+import { createTurns, takeTurns } from './consumer-turns.ts'
 import { withHandOver } from './hand-over.ts'
 
 /** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
@@ -88,12 +88,14 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   await broker.partitionCount(deadLetterTopic(consumer.topic).name)
   const metrics = consumerMetrics(registry)
   const logger = options.logger.child({ consumer: consumer.name, topic: consumer.topic.name })
+  const turns = createTurns(batches_at_once)
   const context: BatchContext<T> = {
     broker,
     consumer,
     logger,
     metrics,
     pauses: options.pauses ?? pausesDefault,
+    rest: turns.rest,
     crash: options.crash ?? (() => {}),
   }
   const progressOf = new Map<number, Progress>()
@@ -112,7 +114,6 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     metrics.lag.set({ consumer: consumer.name, partition: chunk.partition }, Math.max(0, lag))
   }
 
-  const inTurn = takeTurns(batches_at_once)
   // One partition decodes at a time: then the first is with its consumer while the others are still decoding.
   const decodeInTurn = takeTurns(1)
 
@@ -153,6 +154,9 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     if (known?.generation === generation) return known
     const { progress, rewound } = await takeOverPartition(context, chunk)
     progressOf.set(partition, progress)
+    // Its new owner tells the lag from now on.
+    const forget = () => metrics.lag.remove({ consumer: consumer.name, partition })
+    chunk.signal.addEventListener('abort', forget, { once: true })
     if (rewound) throw new RewoundError(`${chunk.topic}/${partition} is read again`)
     return progress
   }
@@ -166,7 +170,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     inWork.set(partition, { chunk, oldest_ms: oldestOf(progress, chunk) })
     try {
       while (records.length > 0) {
-        const handled = await inTurn(() => handleNext(progress, chunk, records))
+        const handled = await turns.run(() => handleNext(progress, chunk, records))
         records = records.slice(handled)
         observeLag(progress, chunk)
       }

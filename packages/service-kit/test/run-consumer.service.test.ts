@@ -74,7 +74,7 @@ const allDone = (broker: MemoryBroker) => () => broker.isDone(group, topic.name,
 
 /** Without the identity of the log, which is new each time. */
 const named = (batches: Map<string, string[]>) =>
-  [...batches].map(([token, letters]) => [token.split('/').slice(2).join('/'), letters])
+  [...batches].map(([token, letters]) => [token.replace(/^[^/]+\/([^/]+\/\d+)\/[^/]+/, '$1'), letters])
 
 async function metric(registry: Registry, name: string): Promise<number> {
   const values = (await registry.getSingleMetric(name)?.get())?.values ?? []

@@ -27,7 +27,7 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
     query: (sql, params) => clickhouse.query(sql, params),
     insert: (insert) => clickhouse.insert(insert),
     isInserting: (prefix) => clickhouse.isInserting(prefix),
-    command: (sql) => clickhouse.command(sql),
+    command: (sql, options) => clickhouse.command(sql, options),
     checkHealth: () => clickhouse.checkHealth(),
     data_dir,
     insertEvents: (rows, token) =>

@@ -19,11 +19,13 @@ export const block_bytes_max = 24 * 1024 * 1024
  * would become two parts, of which a kill may leave one; within a year in the order of the log. The rows that a record
  * has in a year stay together.
  */
-export function cutBlocks(rows: readonly EventLine[]): Block[] {
+export function cutBlocks(rows: readonly EventLine[], rows_max = block_rows_max): Block[] {
   const byYear = splitByYear(rows)
   return [...byYear.keys()]
     .toSorted()
-    .flatMap((year) => cutYear(byYear.get(year)!).map((block) => ({ rows: block, name: nameOf(year, block) })))
+    .flatMap((year) =>
+      cutYear(byYear.get(year)!, rows_max).map((block) => ({ rows: block, name: nameOf(year, block) })),
+    )
 }
 
 /** Two blocks of whole records in the place of one; a single record is not divided. */
@@ -57,7 +59,7 @@ function splitByYear(rows: readonly EventLine[]): Map<string, EventLine[]> {
   return byYear
 }
 
-function cutYear(rows: EventLine[]): EventLine[][] {
+function cutYear(rows: EventLine[], rows_max: number): EventLine[][] {
   const blocks: EventLine[][] = []
   let first = 0
   let bytes = 0
@@ -66,7 +68,7 @@ function cutYear(rows: EventLine[]): EventLine[][] {
     for (; next < rows.length && rows[next]!.record === rows[at]!.record; next += 1) {
       record_bytes += rows[next]!.to - rows[next]!.from
     }
-    if (at > first && (next - first > block_rows_max || bytes + record_bytes > block_bytes_max)) {
+    if (at > first && (next - first > rows_max || bytes + record_bytes > block_bytes_max)) {
       blocks.push(rows.slice(first, at))
       first = at
       bytes = 0

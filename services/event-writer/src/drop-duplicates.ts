@@ -1,5 +1,5 @@
 import type { EventKeyAsk } from '@tributary/clickhouse/event-keys'
-import { installKeyDay } from '@tributary/domain/event-key'
+import { duplicateDays } from '@tributary/domain/event-key'
 
 /** What tells whether a row is a duplicate. */
 export interface RowKey {
@@ -17,12 +17,11 @@ export interface KnownKey extends RowKey {
 
 const day_ms = 24 * 3600 * 1000
 const dayNumber = (day: string): number => Date.parse(day) / day_ms
-const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
 
-/** Every key with the days that could make a row a duplicate: its own day and both neighbours. */
+/** Every key with the days that could make a row a duplicate. */
 export function keysToAsk(rows: readonly RowKey[]): EventKeyAsk[] {
-  const neighbours = memo((day) => (day === installKeyDay ? [day] : [-1, 0, 1].map((n) => dayText(dayNumber(day) + n))))
-  return rows.map(({ app_id, key_day, event_key }) => ({ app_id, event_key, key_days: neighbours(key_day) }))
+  const daysOf = memo(duplicateDays)
+  return rows.map(({ app_id, key_day, event_key }) => ({ app_id, event_key, key_days: daysOf(key_day) }))
 }
 
 /**

@@ -2,19 +2,20 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { findTransactionClaims } from '@tributary/clickhouse/transaction-keys'
 import { consumers } from '@tributary/contracts/consumers'
-import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer'
+import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer'
 import { takeTurns } from '@tributary/service-kit/consumer-turns'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
 import { cancelLaterClaims } from './cancel-later-claims.ts'
 import { cancelledTotal } from './cancelled-total.ts'
+import { completeOlderLogs } from './complete-older-logs.ts'
 import { countMoney, transactionsToAsk } from './count-money.ts'
 import { block_bytes_max, block_rows_max } from './cut-blocks.ts'
 import { decodeLines, type EventLine, withoutMoney } from './decode-lines.ts'
 import { dropDuplicates, keysToAsk } from './drop-duplicates.ts'
 import { createFailedInserts } from './failed-inserts.ts'
 import { findMisfit } from './find-misfit.ts'
-import { stateOf, writeBatch } from './write-batch.ts'
+import { refuseWhileInserting, stateOf, writeBatch } from './write-batch.ts'
 
 /**
  * Inserts of a process at once. ClickHouse reads and writes a block in one thread, about as fast as a writer makes
@@ -45,6 +46,7 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
     async handle(batch) {
       const rows = batch.records.flatMap(({ value }) => value)
       const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
+      if (batch.state === undefined) await beginLog(clickhouse, batch, logger)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToAsk(rows))
       const counted = dropDuplicates(rows, known, batch.repeated ? range : null)
@@ -76,6 +78,17 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
     },
     findMisfit: (at) => findMisfit(clickhouse, at),
   })
+}
+
+/** The first batch of a log: what an older log of the partition left at work is over, and what it left half-done is done. */
+async function beginLog(
+  clickhouse: Clickhouse,
+  { token, topic, source, partition }: Batch<EventLine[]>,
+  logger?: Logger,
+) {
+  const [consumer] = token.split('/')
+  await refuseWhileInserting(clickhouse, `${consumer}/${topic}/${partition}/`)
+  await completeOlderLogs(clickhouse, { topic, source, partition }, logger)
 }
 
 const measureLines = (lines: EventLine[]) => ({

@@ -42,8 +42,8 @@ export interface InsertOptions {
 export async function insertBlock(block: Block, options: InsertOptions): Promise<RefusedRecord[]> {
   const { clickhouse, tries, failed } = options
   const token = `${options.token}/${block.name}`
-  const stubborn = failed.stubborn(token)
-  if (stubborn !== null) return divide(block, stubborn, options)
+  const repeated = failed.findRepeated(token, halveBlock(block) === null)
+  if (repeated !== null) return divide(block, repeated, options)
   await options.fence()
   try {
     const lines = joinLines(block.rows)

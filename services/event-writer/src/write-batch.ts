@@ -40,18 +40,23 @@ export async function writeBatch(
   if (!batch.repeated) return insertAll(deps, batch, blocks)
   const { clickhouse } = deps
   const ordered = blocks.flatMap((block) => block.rows)
-  if (await clickhouse.isInserting(`${batch.token}/`)) {
-    throw new CodedError('unavailable', { message: 'an earlier insert of this batch is still at work' })
-  }
+  await refuseWhileInserting(clickhouse, `${batch.token}/`)
+  const { token, tries, fence } = batch
   const own = keys.filter((key) => key.topic === batch.source && key.partition === batch.partition)
   const rows_before = stateOf(batch.state).rows
   const landed = new Set(
-    await completeLanded(ordered, { clickhouse, range: batch, rows_before, keys: own, fence: batch.fence }),
+    await completeLanded(ordered, { ...{ clickhouse, rows_before, keys: own, range: batch }, token, tries, fence }),
   )
   const missing = ordered.filter((row) => !landed.has(row))
   const refused = await insertAll(deps, batch, cutBlocks(missing))
   await reportIgnored(deps, batch, missing, refused)
   return refused
+}
+
+/** Rejects while an insert or a fill whose token begins so is at work in the engine: what it lacks now may come yet. */
+export async function refuseWhileInserting(clickhouse: Clickhouse, token_prefix: string): Promise<void> {
+  if (!(await clickhouse.isInserting(token_prefix))) return
+  throw new CodedError('unavailable', { message: 'an earlier insert is still at work' })
 }
 
 async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, blocks: readonly Block[]) {

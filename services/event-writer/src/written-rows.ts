@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { readViewSources, type ViewSource } from '@tributary/clickhouse/view-sources'
 import type { Batch } from '@tributary/service-kit/consumer'
-import { yearOf } from './cut-blocks.ts'
+import { type Block, cutBlocks, yearOf } from './cut-blocks.ts'
 import type { EventLine } from './decode-lines.ts'
 import type { KnownKey } from './drop-duplicates.ts'
 
@@ -13,7 +13,6 @@ type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
  * number that it counted of each partition, or not at all, where taking a row in twice changes nothing.
  */
 export const tables = {
-  event_keys_v1: 'keys',
   events_per_day_v1: 'counted',
   events_received_per_day_v1: 'counted',
   event_installs_per_day_v1: 'set',
@@ -22,6 +21,8 @@ export const tables = {
   revenue_raw_v1: 'positions',
   // Fed by revenue_raw_v1: looked at after it.
   transaction_keys_v1: 'positions',
+  // Last, as the engine does it: rows whose keys are there are everywhere.
+  event_keys_v1: 'keys',
 } as const satisfies Record<string, 'keys' | 'counted' | 'positions' | 'set'>
 type Table = keyof typeof tables
 
@@ -48,8 +49,14 @@ export interface CompleteOptions {
   rows_before: number
   /** Keys of this batch that `event_keys_v1` holds. */
   keys: readonly KnownKey[]
+  /** Of the batch: what is filled is found by it while it is at work. */
+  token: string
+  tries: number
   fence(): Promise<void>
 }
+
+/** Of one statement: a table that failed for want of memory must not fail so again. */
+const fill_rows_max = 10_000
 
 /**
  * The rows of a batch that `events_raw_v1` holds already, in their order; every other table has them too when this
@@ -64,7 +71,7 @@ export async function completeLanded(rows: readonly EventLine[], options: Comple
     const lacking = await findLacking(table, landed, options)
     const view = views.get(table)
     if (view === undefined) throw new Error(`no view fills ${table}`)
-    for (const some of Map.groupBy(lacking, yearOf).values()) await fill(view, some, options)
+    for (const some of cutBlocks(lacking, fill_rows_max)) await fill(view, some, options)
   }
   return landed
 }
@@ -110,23 +117,33 @@ async function selectHeld(
 }
 
 /** The rows of one year into a table, by its view, as one block. */
-async function fill(view: ViewSource, rows: readonly EventLine[], { clickhouse, range, fence }: CompleteOptions) {
+async function fill(view: ViewSource, block: Block, { clickhouse, range, fence, token, tries }: CompleteOptions) {
+  const { rows, name } = block
   const offsets = [...new Set(rows.map(({ record }) => record.offset))]
   const relation = `(SELECT * FROM ${view.source} AS t WHERE ${within(rows, range)}
     AND toYear(t.day) = ${yearOf(rows[0]!)} AND t.offset IN CAST('[${offsets}]', 'Array(UInt64)'))`
-  const columns = view.columns.join(', ')
   await fence()
+  await fillTable(clickhouse, view, relation, `${token}/fill/${view.target}/${name}`, tries)
+}
+
+/**
+ * What the view makes of a relation into its table, as one block. The token guards against a sleeper that fills the same
+ * rows after its next owner did.
+ */
+export async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: string, token: string, tries = 1) {
+  const columns = view.columns.join(', ')
+  const settings = Object.entries({ ...insertSettings, insert_deduplication_token: token })
+    .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
+    .join(', ')
   await clickhouse.command(
-    `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(relation)})
-     SETTINGS ${Object.entries({ ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable' })
-       .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
-       .join(', ')}`,
+    `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(relation)}) SETTINGS ${settings}`,
+    { name: token, tries },
   )
 }
 
 const idShape = /^[A-Za-z0-9_-]{1,64}$/
 const dayShape = /^\d{4}-\d\d-\d\d$/
-const sourceShape = /^[A-Za-z0-9._@-]{1,300}$/
+export const sourceShape = /^[A-Za-z0-9._@-]{1,300}$/
 
 /** Bounds what is read by apps and days, which the tables are ordered by; ids are checked, since they stand as literals. */
 function within(rows: readonly EventLine[], { source, partition, from, to }: Range): string {
