@@ -58,18 +58,15 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>
       killSoon()
     }, stop_ms_max)
     deadline.unref()
-    let failed = false
     for (const { what, close } of closes.reverse()) {
       try {
         await close()
       } catch (err) {
         logger.error({ err, what }, 'close failed')
-        failed = true
+        exit_code = 1
       }
     }
     logger.info({ exit_code }, 'stopped')
-    // What could not be closed may hang in an exit hook.
-    if (failed) return killSoon()
     logger.flush(() => process.exit(exit_code))
   }
   process.on('SIGINT', () => stop('SIGINT', 0))
