@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -70,11 +71,16 @@ describe.skipIf(!hasSmallDisk())('with a full disk', () => {
     await reopened.close()
   })
 
-  it('answers 503 while the folder of the embedded log is full, holds all that it acknowledged, and goes on alone', async () => {
+  it('answers 503 while the folder of the embedded log has no room left, holds all that it acknowledged, and goes on alone', async () => {
     const refused = { status: 503, error: 'unavailable', again: true }
     const topic = topics.eventsAccepted
+    // As the disk watch does it: lmdb 3.5 damages the heap now and then when a write finds no space, which ends the process.
+    const hasSpace = () => {
+      const { bavail, bsize } = statfsSync(disk.dir)
+      return bavail * bsize > 1024 * 1024
+    }
     const openLog = async (): Promise<Broker> => {
-      const broker = await openEmbeddedBroker({ dir: disk.dir, now: Date.now, partitions: 2 })
+      const broker = await openEmbeddedBroker({ dir: disk.dir, now: Date.now, partitions: 2, hasSpace })
       await broker.applyTopics([topic, deadLetterTopic(topic)])
       return broker
     }
@@ -90,11 +96,11 @@ describe.skipIf(!hasSmallDisk())('with a full disk', () => {
       return answer.status === 200
     }
     for (let n = 0; n < 10; n += 1) expect(await send(10)).toBe(true)
-    await disk.fill(64 * 1024)
+    await disk.fill(2 * 1024 * 1024)
     let sent = 0
     while (await send(15_000)) sent += 1
     expect(sent).toBeLessThan(200)
-    await vi.waitFor(async () => expect(await gateway.health('queues')).toBe('down'), patience)
+    for (let n = 0; n < 10; n += 1) expect(await send(10)).toBe(false)
 
     await disk.free()
     await vi.waitFor(async () => expect(await send(15_000)).toBe(true), patience)
