@@ -36,8 +36,8 @@ const fetchDefault: FetchSizes = {
   bytes_min: 1024 * 1024,
   bytes_max: 16 * 1024 * 1024,
   wait_ms_max: 500,
-  // With twelve partitions it costs hardly a chunk's size (docs/adr/0150), and keeps a writer under 600 MB.
-  bytes_total_max: 64 * 1024 * 1024,
+  // With twelve partitions it costs little of a chunk (docs/adr/0150), and keeps a writer near 600 MB.
+  bytes_total_max: 48 * 1024 * 1024,
 }
 /**
  * Batches of a process that are decoded at the same time, each as large as the consumer's bounds: what a record makes
