@@ -47,6 +47,8 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       const rows = batch.records.flatMap(({ value }) => value)
       const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
       if (batch.state === undefined) await beginLog(clickhouse, batch, logger)
+      // Before the look-up: a key that lands after it would be put in once more.
+      if (batch.repeated) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToAsk(rows))
       const counted = dropDuplicates(rows, known, batch.repeated ? range : null)

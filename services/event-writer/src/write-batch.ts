@@ -26,9 +26,9 @@ export interface WriteDeps {
 /**
  * Puts the rows of a batch into every table, each once, and gives back the records that ClickHouse can't take.
  *
- * A first try inserts block after block. A repeated one trusts no token, which the engine may have forgotten: it waits
- * until no insert of the batch is at work any more, looks up what is there, completes that in every table, and inserts
- * the rest. Blocks go in one after the other, so what has landed is always the first part of the batch.
+ * A first try inserts block after block. A repeated one trusts no token, which the engine may have forgotten: it looks up
+ * what is there, completes that in every table, and inserts the rest. Blocks go in one after the other, so what has landed
+ * is always the first part of the batch. No insert of the batch was at work any more when `keys` were looked up.
  */
 export async function writeBatch(
   deps: WriteDeps,
@@ -40,7 +40,6 @@ export async function writeBatch(
   if (!batch.repeated) return insertAll(deps, batch, blocks)
   const { clickhouse } = deps
   const ordered = blocks.flatMap((block) => block.rows)
-  await refuseWhileInserting(clickhouse, `${batch.token}/`)
   const { token, tries, fence } = batch
   const own = keys.filter((key) => key.topic === batch.source && key.partition === batch.partition)
   const rows_before = stateOf(batch.state).rows

@@ -220,6 +220,32 @@ test('an insert that times out but lands is counted once', async () => {
   expect(await tablesOf(app_id)).toEqual(modelOf(broker))
 })
 
+test('an insert that lands while its batch is tried again is counted once, its keys too', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  await broker.publish([recordOf(envelopeOf(app_id, 'i', [event('0')]), 0)])
+  await runToEnd(broker)
+  await broker.publish([recordOf(envelopeOf(app_id, 'i', [event('1'), event('2')]), 0)])
+  let late: Parameters<Clickhouse['insert']>[0] | null = null
+  let tries = 0
+  await runToEnd(broker, {
+    async insert(block) {
+      tries += 1
+      if (tries > 1) return clickhouse.insert(block)
+      late = block
+      throw new Error('timeout')
+    },
+    async isInserting() {
+      // At work until now: it is over when this is answered.
+      if (late !== null) await clickhouse.insert(late)
+      late = null
+      return false
+    },
+  })
+  expect(tries).toBe(1)
+  expect(await tablesOf(app_id)).toEqual(modelOf(broker))
+})
+
 test('rows that no record should hold go to the dead letters with their reason, and all others are written', async () => {
   const app_id = newAppId()
   const broker = memoryBroker(partitions, now)
