@@ -170,6 +170,8 @@ export const ReplayProgress = z.object({
   unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
   unknown_reasons: z.record(z.string(), z.number().int()).describe('What the source can not tell; docs/operations.md.'),
   at: z.string().describe('How far it has come, in words.'),
+  percent: z.number().int().min(0).max(100).describe('How much of the source was read, rounded down.'),
+  seconds: z.number().int().min(0).describe('Since it started.'),
   error: z.string().optional().describe('Code of `failed`.'),
 })
 export type ReplayProgress = z.infer<typeof ReplayProgress>
@@ -200,7 +202,13 @@ export const HealthReply = z.object({
   status: z.enum(['ok', 'degraded']),
   bindings: Bindings,
   troubles: z
-    .array(z.object({ code: z.string(), message: z.string() }))
+    .array(
+      z.object({
+        code: z.string(),
+        message: z.string(),
+        mend: z.string().optional().describe('What to do about it, a command where there is one.'),
+      }),
+    )
     .optional()
     .describe('What is wrong in the process itself, such as `disk_full`; absent when nothing is.'),
 })

@@ -22,8 +22,25 @@ export async function findNeededMasterKey(pool: Pool): Promise<string | null> {
  */
 export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Promise<boolean> {
   const check = (await readCheck(pool)) ?? (await keepCheck(pool, masterKeys))
+  return canDecrypt(masterKeys, check)
+}
+
+/** Apps whose signing secret none of these keys decrypts, by the id of the key that they need. */
+export async function findUnreadableApps(pool: Pool, masterKeys: MasterKeys): Promise<Map<string, string[]>> {
+  // One app of each key tells for all: a key that is given decrypts what was made with it.
+  const { rows } = await pool.query<CheckRow & { app_ids: string[] }>(
+    `SELECT DISTINCT ON (signing_secret_key_id) app_id AS bound_to, signing_secret_key_id AS key_id,
+       signing_secret_iv AS iv, signing_secret_ciphertext AS ciphertext, signing_secret_tag AS tag,
+       array_agg(app_id) OVER (PARTITION BY signing_secret_key_id) AS app_ids
+     FROM apps ORDER BY signing_secret_key_id, app_id`,
+  )
+  const unreadable = rows.filter((row) => !canDecrypt(masterKeys, row))
+  return new Map(unreadable.map(({ key_id, app_ids }) => [key_id, app_ids.toSorted()]))
+}
+
+function canDecrypt(masterKeys: MasterKeys, secret: CheckRow): boolean {
   try {
-    masterKeys.decrypt(check, check.bound_to)
+    masterKeys.decrypt(secret, secret.bound_to)
     return true
   } catch {
     return false

@@ -13,7 +13,7 @@ const session_over_ms = 30_000
  * record, and so is each one with `reread`; what is written already is found there. Durable when this resolves.
  */
 export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<void> {
-  const { broker, consumer, logger, metrics } = context
+  const { broker, consumer, logger, metrics, misfits } = context
   const { name, topic } = consumer
   const found = (await broker.groupOffsets(name, topic.name)).filter(
     ({ committed, metadata }) => committed !== null && !isHandedOver(metadata),
@@ -30,8 +30,11 @@ export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean
     logger.warn({ err, moved: earliest.length }, 'the offsets could not be put back while the group has members')
     return
   }
-  for (const { partition, reason, committed, earliest: offset } of moved) {
+  for (const { partition, reason, committed, earliest: offset, end } of moved) {
     metrics.misfits.inc({ consumer: name, reason })
+    // Nothing is read of an empty partition, so nothing would end what is to be read.
+    if (offset < end || reason !== 'reread')
+      misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
     logger.error({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
   }
 }

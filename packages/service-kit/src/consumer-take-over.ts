@@ -37,15 +37,16 @@ export async function takeOverPartition<T>(context: BatchContext<T>, chunk: Chun
 
 /** Goes on under a new identity of the log, from `next` on. */
 export function beginLog<T>(
-  { consumer, logger, metrics }: BatchContext<T>,
+  { consumer, logger, metrics, misfits }: BatchContext<T>,
   progress: Progress,
-  { partition, end_offset, records }: Chunk,
+  { topic, partition, end_offset, records }: Chunk,
   reason: string,
   next: number,
 ): void {
   const { log, next: expected } = progress
   startLog(progress, mintLog(), next)
   metrics.misfits.inc({ consumer: consumer.name, reason })
+  misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
   // Moved offsets are somebody's wish, or what was put back at the start and said then.
   logger[reason === 'offset_moved' ? 'warn' : 'error'](
     { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },

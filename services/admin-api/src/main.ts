@@ -6,6 +6,7 @@ import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
+import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
 import { every } from '@tributary/service-kit/every'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -28,6 +29,7 @@ async function start(config: Config, service: Service) {
   ])
   await Promise.all([requirePostgresSchema(pool), requireClickhouseSchema(clickhouse)])
   const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
+  watchSecrets(pool, masterKeys, service)
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN
   const reconciling = every({
     ...{ name: 'quota_reconciliation', pause_ms: reconcile_pause_ms, logger, registry },

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { findNeededMasterKey } from '@tributary/postgres/master-key-check'
 import type { MasterKeys } from '@tributary/postgres/master-keys'
 import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
+import type { Trouble } from '@tributary/service-kit/health'
 import { StartRefused } from '@tributary/service-kit/run-service'
 import type { Pool } from 'pg'
 import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
@@ -22,4 +23,28 @@ export async function openLocalMasterKeys(pool: Pool, data_dir: string, setting?
     )
   }
   return requireMasterKey(pool, makeMasterKey(path), path)
+}
+
+/**
+ * Looks at `master-key` of a data folder while it is in use: without that file, as it was, the next start is refused and
+ * the signing secrets of all apps may be lost.
+ */
+export function masterKeyFileTroubles(data_dir: string): () => Trouble[] {
+  const path = join(data_dir, 'master-key')
+  const used = readPrivateFile(path)
+  return () => {
+    const message = findFault(path, used)
+    const mend = 'Put the key there from your copy (chmod 600) before the next start.'
+    return message === null ? [] : [{ code: 'master_key_file', message, mend, refuses: false }]
+  }
+}
+
+function findFault(path: string, used: string | null): string | null {
+  try {
+    const found = readPrivateFile(path)
+    if (found === null) return `${path} is missing.`
+    return found === used ? null : `${path} holds another key than the one in use.`
+  } catch (error) {
+    return (error as Error).message
+  }
 }

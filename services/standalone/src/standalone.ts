@@ -15,8 +15,10 @@ import { openFxRates } from '@tributary/postgres/fx-rates'
 import { reportApi } from '@tributary/report-api/app'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
+import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
 import { every } from '@tributary/service-kit/every'
 import { gatedConsumer } from '@tributary/service-kit/gated-consumer'
+import { createMisfitTroubles } from '@tributary/service-kit/misfit-troubles'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import type { Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -24,14 +26,14 @@ import { systemStatus } from '@tributary/service-kit/system-status'
 import type { Config } from './config.ts'
 import { makeDemoCompany } from './demo.ts'
 import { openEngines } from './engines.ts'
-import { openLocalMasterKeys } from './local-master-keys.ts'
+import { masterKeyFileTroubles, openLocalMasterKeys } from './local-master-keys.ts'
 import { openAdminToken } from './local-secrets.ts'
 import { watchDisk } from './watch-disk.ts'
 import { keepTablesWhole } from './whole-tables.ts'
 
 /** Everything in one process on one port; resolves once it takes traffic. `say` shows a line to the person at the terminal. */
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
-  const { logger, registry, now, onClose } = service
+  const { logger, registry, now, onClose, troubles } = service
   const data_dir = resolve(config.TRIBUTARY_DATA_DIR)
   const lock = lockDataDir(data_dir)
   onClose('data folder lock', async () => lock.release())
@@ -40,6 +42,8 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const disk = await watchDisk(config, data_dir, service)
   const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, disk, service)
   const masterKeys = await openLocalMasterKeys(pool, data_dir, config.TRIBUTARY_MASTER_KEY)
+  if (config.TRIBUTARY_MASTER_KEY === undefined) troubles.push(masterKeyFileTroubles(data_dir))
+  watchSecrets(pool, masterKeys, service)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 
@@ -47,9 +51,11 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk }, service) : null
   const reread = tables?.reread === true && { reread: true }
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
+  const misfits = createMisfitTroubles({ tables_on_server: !embedded })
+  troubles.push(misfits.troubles)
   for (const consumer of definitions) {
     const gated = gatedConsumer(consumer, disk)
-    const running = await runConsumer({ broker, consumer: gated, logger, registry, now, ...reread })
+    const running = await runConsumer({ broker, consumer: gated, logger, registry, now, misfits, ...reread })
     onClose(consumer.name, () => running.close())
   }
   await tables?.settle()
@@ -88,7 +94,11 @@ export async function startStandalone(config: Config, service: Service, say: (li
       await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
       await app.register(apiDocs())
       const engines = { pool, broker, clickhouse, keyValue, audit }
-      await app.register(adminApi({ ...engines, masterKeys, admin_token, status, now, logger, registry }))
+      const onFilled = () => {
+        misfits.filled()
+        tables?.filled()
+      }
+      await app.register(adminApi({ ...engines, masterKeys, admin_token, status, onFilled, now, logger, registry }))
     },
     ingest_needs,
   )
