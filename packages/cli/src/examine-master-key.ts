@@ -30,7 +30,7 @@ async function withoutKey(file: string, folder: string, on_server: boolean): Pro
 }
 
 const hasPostgres = async (folder: string): Promise<boolean> =>
-  (await stat(join(folder, 'postgres', 'PG_VERSION')).catch(() => null)) !== null
+  (await stat(join(folder, 'postgres', 'cluster')).catch(() => null)) !== null
 
 async function compare(text: string, source: string, folder: string, on_server: boolean): Promise<Check> {
   const { readMasterKey } = await import('@tributary/postgres/master-keys')

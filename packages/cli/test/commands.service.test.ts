@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -361,5 +362,50 @@ describe('tributary doctor', () => {
     expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'service: disk_full', 'clock'])
     expect(failed.every(({ mend }) => mend.length > 0)).toBe(true)
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
+  })
+
+  it('shows the command that goes on, for services that are named besides as well', async () => {
+    const trouble = { code: 'tables_lack_rows', message: 'Partition 3 lacks rows.', mend: 'npx tributary rebuild' }
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+    })
+    const writer = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'degraded', bindings: {}, troubles: [trouble] } }),
+    })
+    const folder = { TRIBUTARY_DATA_DIR: await emptyFolder() }
+    const run = await tributary(['doctor', '--service', `${writer.TRIBUTARY_URL}/`], { ...env, ...folder })
+    const name = `service ${writer.TRIBUTARY_URL}: tables_lack_rows`
+    expect(run.stdout).toContain(`FAIL  ${name}: Partition 3 lacks rows.\n      npx tributary rebuild\n`)
+    expect([run.code, run.stderr]).toEqual([1, `unhealthy: Failed: ${name}.\n`])
+    expect((await tributary(['doctor', '--service', 'writer'], { ...env, ...folder })).code).toBe(2)
+  })
+
+  it('says of the master key whether it is there, whole and closed to others', async () => {
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+    })
+    const folder = await emptyFolder()
+    const file = join(folder, 'master-key')
+    const find = async (more: Record<string, string> = {}) => {
+      const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: folder, ...more })
+      const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; found: string }[] }
+      const { ok, found } = checks.find(({ name }) => name === 'master key')!
+      return [ok, found]
+    }
+    expect(await find()).toEqual([true, expect.stringContaining('made by the first npm start')])
+    await writeFile(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+    expect(await find()).toEqual([true, expect.stringMatching(/master-key, id [0-9a-f]{8}; no secret needs it yet$/)])
+    await chmod(file, 0o644)
+    expect(await find()).toEqual([false, expect.stringContaining('open to others (mode 644)')])
+    await writeFile(file, 'half a key')
+    await chmod(file, 0o600)
+    expect(await find()).toEqual([false, expect.stringContaining('holds no master key, 32 bytes in base64')])
+    await rm(file)
+    await mkdir(join(folder, 'postgres', 'cluster'), { recursive: true })
+    expect(await find()).toEqual([false, expect.stringContaining('master-key is missing')])
+    expect(await find({ TRIBUTARY_MASTER_KEY: 'short' })).toEqual([
+      false,
+      expect.stringContaining('TRIBUTARY_MASTER_KEY'),
+    ])
   })
 })

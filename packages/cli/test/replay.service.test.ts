@@ -33,7 +33,11 @@ describe('tributary replay', () => {
     })
     const words = ['replay', '--from-audit', '--since', '2026-06-01', '--app', 'app_1', '--dry-run', '--json']
     const run = await tributary(words, env)
-    expect([run.code, run.stderr, JSON.parse(run.stdout)]).toEqual([0, '', { replayed: 7, filled: 3, unknown: 2, unknown_reasons: { minted_id: 2 } }])
+    expect([run.code, run.stderr, JSON.parse(run.stdout)]).toEqual([
+      0,
+      '',
+      { replayed: 7, filled: 3, unknown: 2, unknown_reasons: { minted_id: 2 } },
+    ])
     const body = { source: 'audit', since_ms: Date.UTC(2026, 5, 1), app_id: 'app_1', dry_run: true }
     expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin', body])
   })

@@ -375,6 +375,8 @@ test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows'
     misfits.found({ consumer: 'c', topic: 't', partition: 7, reason, committed: 5, next: -1, end: 4 })
     const [trouble] = misfits.troubles()
     expect(trouble).toMatchObject({ code: reason, mend: expect.stringContaining('npx tributary ') })
-    expect(trouble!.message).toMatch(/partition 7 of t: .*committed 5, the log ends at 4, reading goes on at its beginning/)
+    expect(trouble!.message).toMatch(
+      /partition 7 of t: .*committed 5, the log ends at 4, reading goes on at its beginning/,
+    )
   },
 )

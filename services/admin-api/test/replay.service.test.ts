@@ -90,7 +90,14 @@ test('its start and its end are lines of the log, the end with all counts and ho
   const lines = said.filter(({ msg }) => String(msg).startsWith('replay'))
   expect(lines).toMatchObject([
     { msg: 'replay started', source: 'log', app_id, dry_run: true },
-    { msg: 'replay ended', state: 'done', replayed: 1, filled: 1, unknown: 1, unknown_reasons: { unreadable_record: 1 } },
+    {
+      msg: 'replay ended',
+      state: 'done',
+      replayed: 1,
+      filled: 1,
+      unknown: 1,
+      unknown_reasons: { unreadable_record: 1 },
+    },
   ])
 })
 

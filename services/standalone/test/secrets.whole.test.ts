@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,6 +18,13 @@ async function sendSigned({ url, demo }: StandaloneProcess): Promise<number> {
     'x-service-signature': createHmac('sha256', SIGNING_SECRET!).update(body).digest('hex'),
   }
   return (await fetch(`${url}/event`, { method: 'POST', headers, body })).status
+}
+
+/** What doctor prints, whatever it finds. */
+function doctor(data_dir: string, url: string): string {
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, TRIBUTARY_URL: url }
+  return spawnSync(process.execPath, ['packages/cli/src/main.ts', 'doctor'], { cwd: root, env, encoding: 'utf8' })
+    .stdout
 }
 
 it('a data folder without its master key, or with another, does not start; with the right one it goes on, and so it does once the lost one is forgotten', async () => {
@@ -40,8 +47,18 @@ it('a data folder without its master key, or with another, does not start; with 
   const again = await startStandaloneProcess({ data_dir })
   expect(await sendSigned(again)).toBe(200)
   const { SERVER_KEY } = again.demo()
+  expect(doctor(data_dir, again.url)).toContain('ok    master key: ')
+  renameSync(file, `${file}.copy`)
+  expect(doctor(data_dir, again.url)).toMatch(/service: master_key_file: \S+ is missing\.\n/)
+  renameSync(`${file}.copy`, file)
   await again.stop('SIGTERM')
 
+  writeFileSync(`${file}.copy`, randomBytes(32).toString('base64'), { mode: 0o600 })
+  renameSync(file, `${file}.right`)
+  renameSync(`${file}.copy`, file)
+  expect(doctor(data_dir, again.url)).toMatch(
+    /master key: \S+\/master-key, id [0-9a-f]{8} is not the one that the secrets need: id [0-9a-f]{8}\n/,
+  )
   rmSync(file)
   const forget = ['packages/cli/src/main.ts', 'master-key', 'forget', '--yes', '--json']
   const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir }
@@ -49,6 +66,10 @@ it('a data folder without its master key, or with another, does not start; with 
   expect(JSON.parse(said)).toEqual({ forgotten: expect.stringMatching(/^[0-9a-f]{8}$/) })
   const last = await startStandaloneProcess({ data_dir })
   expect(await sendSigned(last)).toBe(503)
+  expect(last.output()).toMatch(/signing secrets of app_\w+, app_\w+ need master key [0-9a-f]{8}/)
+  expect(doctor(data_dir, last.url)).toMatch(
+    /secrets_unreadable: .* \/event answers 503 .*\n.*npx tributary app rotate-secret/,
+  )
   const headers = { authorization: `Bearer ${SERVER_KEY}` }
   expect((await fetch(`${last.url}/api/v1/reports/events`, { headers })).status).toBe(200)
   await last.stop('SIGTERM')
