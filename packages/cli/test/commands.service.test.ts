@@ -275,6 +275,10 @@ describe('tributary reports events', () => {
     expect(text.stdout).toBe(
       'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',
     )
+    expect(text.stderr).toBe('')
+    report.meta.limit = 1
+    const full = await tributary(words, env)
+    expect([full.stdout, full.stderr]).toEqual([text.stdout, 'There may be more: --offset 1\n'])
   })
 })
 

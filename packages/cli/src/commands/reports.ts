@@ -30,6 +30,7 @@ export function reportCommands(program: Command): void {
     .action(async ({ key, since, until, limit, offset, json }: ReportOptions) => {
       const report = await eventsReport(key, { since_ms: since, until_ms: until, limit, offset }).catch(throwCliError)
       print({ json }, report, describe(report))
+      hintMore(report)
     })
 }
 
@@ -39,8 +40,12 @@ async function eventsReport(server_key: string, params: ReportParams): Promise<E
   return createServerClient({ ...asked, url, server_key, retry: { attempts_max: 1 } }).report('events', params)
 }
 
-function describe({ rows, meta }: EventsReport): string {
+function describe({ rows }: EventsReport): string {
   const cells = rows.map((row) => [row.day, row.event_name, row.events, row.unique_installs, row.revenue_usd])
-  const more = rows.length === meta.limit ? `\nThere may be more: --offset ${meta.offset + meta.limit}` : ''
-  return table(['day', 'event_name', 'events', 'unique_installs', 'revenue_usd'], cells) + more
+  return table(['day', 'event_name', 'events', 'unique_installs', 'revenue_usd'], cells)
+}
+
+/** Beside the answer, which may be a file of tab-separated lines. */
+function hintMore({ rows, meta }: EventsReport): void {
+  if (rows.length === meta.limit) process.stderr.write(`There may be more: --offset ${meta.offset + meta.limit}\n`)
 }

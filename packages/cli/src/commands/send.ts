@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { seconds } from '../arguments.ts'
 import { readConfig } from '../config.ts'
 import { checkFileName } from '../ingest/events.ts'
+import { describeRejected, refuseAllRejected } from '../ingest/rejected-totals.ts'
 import { send } from '../ingest/send.ts'
 import { print } from '../output.ts'
 
@@ -32,7 +33,7 @@ export function sendCommand(program: Command): void {
     .action(async (path: string, options: SendCommandOptions) => {
       checkFileName(path, /\.jsonl(\.gz)?$/i, '.jsonl or .jsonl.gz')
       const started = performance.now()
-      const { rejected_path, ...total } = await send({
+      const { rejected_path, rejected_reasons, ...total } = await send({
         path,
         url: readConfig().url,
         app_key: options.appKey,
@@ -42,8 +43,8 @@ export function sendCommand(program: Command): void {
         show_progress: !options.json,
       })
       const answer = { ...total, seconds: Math.round(performance.now() - started) / 1000 }
-      const where = total.rejected === 0 ? '' : `\nRejected lines are in ${rejected_path}`
       const text = `${total.accepted} accepted, ${total.rejected} rejected, ${total.batches} batches, ${answer.seconds} s`
-      print(options, answer, text + where)
+      print(options, answer, [text, ...describeRejected(rejected_reasons, rejected_path)].join('\n'))
+      refuseAllRejected(total, rejected_reasons)
     })
 }
