@@ -188,7 +188,7 @@ function attemptsOf<T>({ consumer, logger, metrics, pauses, rest }: BatchContext
   return {
     step,
     signal: chunk.signal,
-    logger: logger.child({ consumer: consumer.name, topic: chunk.topic, partition: chunk.partition }),
+    logger: logger.child({ partition: chunk.partition }),
     pauses,
     rest,
     onFailure: () => metrics.failures.inc({ consumer: consumer.name, step }),

@@ -108,8 +108,10 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     month.running = false
   }
 
-  function say(company_id: string, month: Month, percent: 80 | 100, used: number, cap: number): void {
-    metrics.reached.inc({ percent })
+  function say(company_id: string, month: Month, reached: 80 | 100, used: number, cap: number): void {
+    metrics.reached.inc({ percent: reached })
+    // The last request need not fit: 950 of 1000 are 95 percent although no more is taken.
+    const percent = cap === 0 ? 100 : Math.floor((used * 100) / cap)
     logger.warn({ company_id, month: month.key.slice(-'yyyy-mm'.length), used, cap, percent }, 'monthly quota reached')
   }
 

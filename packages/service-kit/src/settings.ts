@@ -103,6 +103,11 @@ export const settings = {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     default_text: 'info',
   }),
+  TRIBUTARY_LOG_FORMAT: setting({
+    meaning: 'json, pretty (a coloured line an entry) or auto: pretty on a terminal, else json',
+    schema: z.enum(['auto', 'json', 'pretty']),
+    default_text: 'auto',
+  }),
 
   TRIBUTARY_KAFKA_BROKERS: setting({
     meaning: 'host:port of Kafka brokers, by comma; without it standalone keeps its own log',

@@ -219,11 +219,11 @@ it('says once that 80 and once that 100 percent are used', async () => {
   expect(lines[0]?.company_id).toBe(company_id)
 })
 
-it('says 100 percent at the first refusal when no request fits any more', async () => {
+it('says at the first refusal how much is used, rounded down, though no request fits any more', async () => {
   const quota = gateway()
   const company = { company_id, monthly_quota: 100 }
   await quota.reserve(company, 70, now_ms)
   await refusalOf(quota.reserve(company, 50, now_ms))
   await refusalOf(quota.reserve(company, 50, now_ms))
-  expect(lines.map(({ percent }) => percent)).toEqual([100])
+  expect(lines.map(({ percent, used }) => ({ percent, used }))).toEqual([{ percent: 70, used: 70 }])
 })

@@ -380,3 +380,21 @@ test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows'
     )
   },
 )
+
+test('each line of a consumer that stumbles names its consumer, topic and partition once', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish(['1', '!2'].map(letter))
+  const lines: string[] = []
+  const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line.trim()) })
+  let tries = 0
+  const consumer = reader(() => {
+    tries += 1
+    if (tries === 1) throw new Error('dependency away')
+  })
+  const running = await start(broker, { consumer, logger }).running
+  await until(allDone(broker), 'both letters')
+  await running.close()
+  const [first, ...rest] = lines.filter((line) => line.includes('will be tried again'))
+  expect([JSON.parse(first!), rest]).toMatchObject([{ consumer: group, topic: topic.name, partition: 0 }, []])
+  expect(lines.filter((line) => JSON.stringify(JSON.parse(line)) !== line)).toEqual([])
+})
