@@ -46,16 +46,21 @@ export async function makeDemoCompany({
     IOS_APP_KEY: ios.app_key,
     IOS_SIGNING_SECRET: ios.signing_secret,
     IOS_SERVER_KEY: iosKey.key,
+    TRIBUTARY_DATA_DIR: data_dir,
   }
   const file = join(data_dir, 'demo.env')
   writePrivateFile(
     file,
     Object.entries(env)
-      .map(([name, value]) => `export ${name}=${value}\n`)
+      .map(([name, value]) => `export ${name}=${quote(value)}\n`)
       .join(''),
   )
   return demoLines(env, file)
 }
+
+/** For a shell; a path may hold anything. */
+const quote = (value: string): string =>
+  /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 
 function demoLines(env: Record<string, string>, file: string): string[] {
   return [

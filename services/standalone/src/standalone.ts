@@ -30,6 +30,7 @@ import { masterKeyFileTroubles, openLocalMasterKeys } from './local-master-keys.
 import { openAdminToken } from './local-secrets.ts'
 import { watchDisk } from './watch-disk.ts'
 import { keepTablesWhole } from './whole-tables.ts'
+import { writeStart } from './write-start.ts'
 
 /** Everything in one process on one port; resolves once it takes traffic. `say` shows a line to the person at the terminal. */
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
@@ -103,5 +104,6 @@ export async function startStandalone(config: Config, service: Service, say: (li
     ingest_needs,
   )
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
+  writeStart({ url, data_dir }, logger)
   say(`Tributary is ready at ${url}`)
 }
