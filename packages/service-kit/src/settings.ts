@@ -92,7 +92,8 @@ export const settings = {
   }),
   TRIBUTARY_HOST: setting({ meaning: 'address to listen on', kind: text, default_text: '127.0.0.1' }),
   TRIBUTARY_URL: setting({
-    meaning: 'where the tributary command finds the service (distributed: admin-api)',
+    meaning:
+      'where the tributary command finds the service (distributed: admin-api); by default the last npm start in its directory',
     kind: address('http', 'https'),
     default_text: 'http://127.0.0.1:8080',
   }),
@@ -119,7 +120,7 @@ export const settings = {
     secret: 'whole',
   }),
   TRIBUTARY_TRUSTED_PROXIES: setting({
-    meaning: 'addresses or CIDR ranges, by comma, whose X-Forwarded-For is believed',
+    meaning: 'proxies whose X-Forwarded-For is believed',
     kind: networks,
     default_text: '',
   }),
@@ -139,12 +140,12 @@ export const settings = {
     default_text: String(limits.body_bytes_in_flight_max),
   }),
   TRIBUTARY_LOG_LEVEL: setting({
-    meaning: 'trace, debug, info, warn, error or silent',
+    meaning: 'the least level of log lines that are written',
     kind: choice('trace', 'debug', 'info', 'warn', 'error', 'silent'),
     default_text: 'info',
   }),
   TRIBUTARY_LOG_FORMAT: setting({
-    meaning: 'json, pretty (a coloured line an entry) or auto: pretty on a terminal, else json',
+    meaning: 'form of log lines: pretty is a coloured line an entry, auto is that on a terminal and json elsewhere',
     kind: choice('auto', 'json', 'pretty'),
     default_text: 'auto',
   }),
