@@ -26,19 +26,27 @@ no setting, stops the start, and the message names each at once. \`npx tributary
 function settingsPage(): string {
   const grouped = Map.groupBy(Object.entries(settings), ([name]) => groups.find(([prefix]) => name.startsWith(prefix))!)
   const sections = [groups.at(-1)!, ...groups.slice(0, -1)].map((group) => {
-    const rows = (grouped.get(group) ?? []).map(([name, setting]) => toRow(name, setting))
-    return `## ${group[1]}\n\n| Setting | Default | Must be | Meaning |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`
+    const rows = (grouped.get(group) ?? []).map(([name, setting]) => toCells(name, setting))
+    return `## ${group[1]}\n\n${toTable(rows)}\n`
   })
   return [introduction, ...sections].join('\n')
 }
 
-function toRow(name: string, { default_text, must, meaning, secret }: Setting<unknown>): string {
+const head = ['Setting', 'Default', 'Must be', 'Meaning']
+
+function toCells(name: string, { default_text, must, meaning, secret }: Setting<unknown>): string[] {
   const shown = default_text === null || default_text === '' ? 'none' : `\`${default_text}\``
   const kept = secret === 'whole' ? ' (secret)' : ''
-  return `| ${[`\`${name}\``, shown, must, meaning + kept].map(escapeCell).join(' | ')} |`
+  return [`\`${name}\``, shown, must, meaning + kept].map((text) => text.replaceAll('|', '\\|'))
 }
 
-const escapeCell = (text: string): string => text.replaceAll('|', '\\|')
+/** With columns of equal width, as the formatter wants them. */
+function toTable(rows: string[][]): string {
+  const widths = head.map((_, n) => Math.max(...[head, ...rows].map((row) => row[n]!.length)))
+  const line = (cells: readonly string[], fill: string) =>
+    `| ${cells.map((cell, n) => cell.padEnd(widths[n]!, fill)).join(' | ')} |`
+  return [line(head, ' '), line(['', '', '', ''], '-'), ...rows.map((row) => line(row, ' '))].join('\n')
+}
 
 /** Writes docs/settings.md; with `--check` it only says that it is out of date, and exits with 1. */
 async function main(): Promise<void> {
