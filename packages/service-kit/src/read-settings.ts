@@ -21,10 +21,10 @@ export function readSettings<Name extends SettingName, Required extends SettingN
   const problems = findUnknownSettings(env)
   const values: Record<string, unknown> = {}
   for (const name of new Set<SettingName>([...names, ...required])) {
-    const { meaning, schema, default_text, must, secret }: Setting<unknown> = settings[name]
+    const { meaning, schema, default_text, ...words }: Setting<unknown> = settings[name]
     const given = env[name] === '' ? undefined : env[name]
     const parsed = schema.safeParse(given ?? default_text ?? undefined)
-    if (!parsed.success) problems.push(`  ${name}: ${show(given ?? '', secret)} was given; it must be ${must}`)
+    if (!parsed.success) problems.push(`  ${name}: ${faultOf(given ?? '', words)}`)
     else if (parsed.data === undefined && (required as readonly SettingName[]).includes(name)) {
       problems.push(`  ${name} is needed: ${meaning}`)
     } else values[name] = parsed.data
@@ -32,6 +32,11 @@ export function readSettings<Name extends SettingName, Required extends SettingN
   if (problems.length > 0) throw new StartRefused(`These settings are wrong:\n${problems.join('\n')}`)
   return values as Settings<Name, Required>
 }
+
+type Words = Pick<Setting<unknown>, 'must' | 'fault' | 'secret'>
+
+const faultOf = (given: string, { must, fault, secret }: Words): string =>
+  fault?.(given) ?? `${show(given, secret)} was given; it must be ${must}`
 
 const shown_chars_max = 100
 

@@ -7,6 +7,8 @@ export interface Setting<T> {
   schema: z.ZodType<T>
   /** What a value must be, after "it must be". */
   must: string
+  /** What is wrong with a text that is refused, where `must` alone would not find it. */
+  fault?: (text: string) => string
   /** Text of the default, as one would write it in the environment; null: there is none. */
   default_text: string | null
   /** `whole`: never shown; `password`: an address, shown without the password in it. */
@@ -17,9 +19,10 @@ export interface Setting<T> {
 interface Kind<T> {
   schema: z.ZodType<T>
   must: string
+  fault?: (text: string) => string
 }
 
-const setting = <T>({ kind, ...rest }: Omit<Setting<T>, 'schema' | 'must'> & { kind: Kind<T> }): Setting<T> => ({
+const setting = <T>({ kind, ...rest }: Omit<Setting<T>, keyof Kind<T>> & { kind: Kind<T> }): Setting<T> => ({
   ...rest,
   ...kind,
 })
@@ -66,6 +69,10 @@ const addresses = (...schemes: string[]): Kind<string> => ({
 })
 const networks: Kind<string[]> = {
   schema: list.refine((items) => items.every(isNetwork)),
+  fault: (given) => {
+    const wrong = list.parse(given).filter((item) => !isNetwork(item))
+    return `${wrong.map((item) => JSON.stringify(item)).join(', ')} is no address or CIDR range such as 10.0.0.7, 10.0.0.0/8 or fd00::/8`
+  },
   must: 'addresses or CIDR ranges such as 10.0.0.7, 10.0.0.0/8 or fd00::/8, by comma',
 }
 const brokers: Kind<string[]> = {

@@ -80,7 +80,7 @@ test.each(readers)('$path says of each wrong setting in plain words what it was 
   const problems = problemsOf(read)
   expect(problems.length).toBeGreaterThan(10)
   for (const line of problems) {
-    expect(line).toMatch(/^ {2}TRIBUTARY_\w+: ("\\u0007"|a text of 1 characters) was given; it must be [^.]/)
+    expect(line).toMatch(/^ {2}TRIBUTARY_\w+: ("\\u0007"|a text of 1 characters) (was given; it must be|is no) [^.]/)
     expect(line).not.toMatch(/invalid|expected|received|pattern|regex|input/i)
   }
 })
