@@ -28,11 +28,13 @@ export interface FairPool {
 }
 
 interface Key {
+  id: string
   running: number
   /** Starts each report that waits, the oldest first. */
   waiting: Set<() => void>
 }
 interface Company {
+  id: string
   running: number
   /** The key that started a report last stands last. */
   keys: Map<string, Key>
@@ -53,38 +55,40 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
 
   function startNext(): void {
     while (running < limits.running_max) {
-      const [company_id, company] = fewestRunning(companies, hasTurn) ?? []
-      const [key_id, key] = (company && fewestRunning(company.keys, mayStart)) ?? []
-      if (company_id === undefined || company === undefined || key_id === undefined || key === undefined) return
-      const start = key.waiting.values().next().value!
+      const company = fewestRunning(companies, hasTurn)
+      const key = company && fewestRunning(company.keys, mayStart)
+      const start = key?.waiting.values().next().value
+      if (company === undefined || key === undefined || start === undefined) return
       key.waiting.delete(start)
-      for (const counted of [company, key]) counted.running += 1
-      running += 1
-      moveLast(companies, company_id)
-      moveLast(company.keys, key_id)
+      count(company, key, 1)
+      moveLast(companies, company)
+      moveLast(company.keys, key)
       start()
     }
   }
 
-  function forgetIdle({ company_id, key_id }: Owner): void {
-    const company = companies.get(company_id)
-    const key = company?.keys.get(key_id)
-    if (key?.running === 0 && key.waiting.size === 0) company!.keys.delete(key_id)
-    if (company?.keys.size === 0) companies.delete(company_id)
+  function count(company: Company, key: Key, change: 1 | -1): void {
+    running += change
+    company.running += change
+    key.running += change
   }
 
-  function release(owner: Owner, company: Company, key: Key): void {
-    for (const counted of [company, key]) counted.running -= 1
-    running -= 1
-    forgetIdle(owner)
+  function forgetIdle(company: Company, key: Key): void {
+    if (key.running === 0 && key.waiting.size === 0) company.keys.delete(key.id)
+    if (company.keys.size === 0) companies.delete(company.id)
+  }
+
+  function release(company: Company, key: Key): void {
+    count(company, key, -1)
+    forgetIdle(company, key)
     startNext()
   }
 
   /** Resolves with the slot taken; what it gives back releases the slot. */
-  async function takeSlot(owner: Owner, signal: AbortSignal): Promise<() => void> {
+  async function takeSlot({ company_id, key_id }: Owner, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw refused('client_left')
-    const company = entryOf(companies, owner.company_id, { running: 0, keys: new Map() })
-    const key = entryOf(company.keys, owner.key_id, { running: 0, waiting: new Set() })
+    const company = entryOf(companies, { id: company_id, running: 0, keys: new Map() })
+    const key = entryOf(company.keys, { id: key_id, running: 0, waiting: new Set() })
     const slot = Promise.withResolvers<() => void>()
     const stopWaiting = () => {
       clearTimeout(timer)
@@ -92,12 +96,12 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     }
     const start = () => {
       stopWaiting()
-      slot.resolve(() => release(owner, company, key))
+      slot.resolve(() => release(company, key))
     }
     const giveUp = (refusal: Refusal) => {
       stopWaiting()
       key.waiting.delete(start)
-      forgetIdle(owner)
+      forgetIdle(company, key)
       slot.reject(refused(refusal))
     }
     const leave = () => giveUp('client_left')
@@ -105,7 +109,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     signal.addEventListener('abort', leave)
     key.waiting.add(start)
     startNext()
-    // Slots of the key that only the other companies' reports keep from it: the line of a key is as long as without them.
+    // Slots that only the bound of all companies keeps from the key: its line is longer by as many.
     const withheld = Math.min(limits.key_running_max - key.running, limits.company_running_max - company.running)
     if (key.waiting.has(start) && key.waiting.size > limits.key_waiting_max + withheld) giveUp('line_full')
     return slot.promise
@@ -146,26 +150,25 @@ const messages = {
 }
 const retryAfter = (seconds: number) => ({ 'retry-after': String(seconds) })
 
-/** The entry of an id; `fresh` becomes it where there is none. */
-function entryOf<Entry>(entries: Map<string, Entry>, id: string, fresh: Entry): Entry {
-  const entry = entries.get(id) ?? fresh
-  entries.set(id, entry)
+/** The known entry of the same id; `fresh` becomes it where there is none. */
+function entryOf<Entry extends { id: string }>(entries: Map<string, Entry>, fresh: Entry): Entry {
+  const entry = entries.get(fresh.id) ?? fresh
+  entries.set(entry.id, entry)
   return entry
 }
 
 function fewestRunning<Entry extends { running: number }>(
   entries: ReadonlyMap<string, Entry>,
   mayStart: (entry: Entry) => boolean,
-): [string, Entry] | undefined {
-  let best: [string, Entry] | undefined
-  for (const entry of entries) {
-    if (mayStart(entry[1]) && (best === undefined || entry[1].running < best[1].running)) best = entry
+): Entry | undefined {
+  let best: Entry | undefined
+  for (const entry of entries.values()) {
+    if (mayStart(entry) && (best === undefined || entry.running < best.running)) best = entry
   }
   return best
 }
 
-function moveLast<Entry>(entries: Map<string, Entry>, id: string): void {
-  const entry = entries.get(id)!
-  entries.delete(id)
-  entries.set(id, entry)
+function moveLast<Entry extends { id: string }>(entries: Map<string, Entry>, entry: Entry): void {
+  entries.delete(entry.id)
+  entries.set(entry.id, entry)
 }

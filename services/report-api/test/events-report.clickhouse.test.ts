@@ -186,7 +186,7 @@ test('a statement of a report runs under its own limits', async () => {
   const limited = limitStatements(clickhouse, 123_456_789)
   const sql = `SELECT getSetting('max_memory_usage') AS memory, getSetting('max_threads') AS threads,
     getSetting('max_execution_time') AS seconds, {n:UInt8} AS n`
-  const settings = { memory: 123_456_789, threads: limits.report_threads_max, n: 7 }
+  const settings = { memory: 123_456_789, threads: limits.report_threads_max, seconds: 30, n: 7 }
   expect(await limited.query(sql, { n: 7 })).toMatchObject([settings])
   const heavy = 'SELECT count() FROM (SELECT DISTINCT number FROM numbers({n:UInt64}))'
   const tooLarge = limitStatements(clickhouse, 1_000_000).query(heavy, { n: 5_000_000 })

@@ -16,9 +16,9 @@ let statements: { app_id: string; sql: string; end: (rows?: unknown[]) => void }
 let app: ReturnType<typeof createHttpApp>
 let registry: Registry
 
-async function open(embedded: boolean): Promise<void> {
+async function open(embedded: boolean, patience = {}): Promise<void> {
   const logger = pino({ level: 'silent' })
-  app = createHttpApp({ logger })
+  app = createHttpApp({ logger, patience })
   registry = new Registry()
   const clickhouse = {
     query: <Row>(sql: string, params: Record<string, unknown> = {}) =>
@@ -108,6 +108,18 @@ test('a report whose client left while it waited is not run', async () => {
   for (const { statusCode } of await drain(running)) expect(statusCode).toBe(200)
   expect(statements.filter(({ app_id }) => app_id === quiet.app.app_id)).toEqual([])
   expect(await registry.metrics()).toContain('tributary_report_refused_total{reason="client_left"} 1')
+})
+
+test('the connection of a report outlives the silence that ends others', async () => {
+  await open(true, { silence_ms_max: 50 })
+  app.get('/silent', () => new Promise(() => {}))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const answer = fetch(`http://127.0.0.1:${port}/api/v1/reports/events`, { headers: headersOf(quiet) })
+  await statementsAre(1)
+  await expect(fetch(`http://127.0.0.1:${port}/silent`)).rejects.toThrow('fetch failed')
+  const [{ status }] = (await drain([answer])) as [Response]
+  expect(status).toBe(200)
 })
 
 test('look-ups of installs take their turns with the reports', async () => {
