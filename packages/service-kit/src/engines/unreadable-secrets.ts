@@ -34,7 +34,7 @@ function toTrouble([key_id, app_ids]: [string, string[]]): Trouble {
   return {
     code: 'secrets_unreadable',
     message: `The signing secrets of ${named}${more} need master key ${key_id}, which is not given: /event answers 503 for them.`,
-    mend: 'Start with that key from your copy. Without it give each app a new secret: npx tributary app rotate-secret APP_ID --overlap-hours 0',
+    mend: 'Start with that key from your copy. Without it give each app a new secret: npx tributary app rotate-secret APP_ID',
     refuses: false,
   }
 }
