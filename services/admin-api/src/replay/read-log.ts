@@ -45,6 +45,8 @@ export async function readLog(deps: ReadLogDeps, onRead: (read: ReadEnvelope[]) 
     tally.reached(read, total, `${read} of ${total} records`)
   }
 
+  tellProgress()
+
   async function take({ partition, records }: Chunk): Promise<void> {
     const range = ranges.get(partition)
     if (range === undefined || range.next >= range.end || signal.aborted) return
