@@ -7,7 +7,13 @@ import type { SchemaName } from './schemas.ts'
 const since_ms = Date.UTC(2026, 5, 1)
 const until_ms = Date.UTC(2026, 6, 1)
 
-const keyErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_or_revoked_key', 'company_suspended', 'rate_limited']
+const keyErrors: ErrorCode[] = [
+  'missing_bearer_token',
+  'invalid_or_revoked_key',
+  'company_suspended',
+  'scope_missing',
+  'rate_limited',
+]
 
 const window: Parameter[] = [
   {

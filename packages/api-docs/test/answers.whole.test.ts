@@ -29,6 +29,8 @@ beforeAll(async () => {
     suspended: await admin.createTenant(),
     poor: await admin.createTenant({ monthly_quota: 0 }),
     narrow: await admin.createTenant({ allowed_events: ['purchase'] }),
+    analyst: await admin.createTenant({ scopes: ['reports:read'] }),
+    sender: await admin.createTenant({ scopes: ['events:write'] }),
   }
   await admin.suspend(companies.suspended.company_id)
 })

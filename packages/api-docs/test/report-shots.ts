@@ -2,7 +2,7 @@ import { operations } from './document.ts'
 import { bearer, type Companies, type Shot } from './shot.ts'
 
 /** Every code of the routes that read, `rate_limited` aside. */
-export function reportShots({ tenant, suspended }: Companies): Shot[] {
+export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
   const keyed = (route: string, code: string, path: string): Shot => ({
     ...{ route, code, path, headers: bearer(tenant.server_key) },
   })
@@ -10,6 +10,7 @@ export function reportShots({ tenant, suspended }: Companies): Shot[] {
     { route, code: 'missing_bearer_token', path },
     { route, code: 'invalid_or_revoked_key', path, headers: bearer('srv_0') },
     { route, code: 'company_suspended', path, headers: bearer(suspended.server_key) },
+    { route, code: 'scope_missing', path, headers: bearer(sender.server_key) },
   ]
   const install = 'GET /api/v1/installs/{install_uuid}'
   const reports = operations.filter(({ route }) => route.startsWith('GET /api/v1/reports/'))

@@ -83,4 +83,8 @@ export const limits = {
   audit_group_bytes_max: 4 * 1024 * 1024,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
+  /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
+  secret_overlap_hours_max: 365 * 24,
+  /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
+  old_secrets_max: 3,
 } as const

@@ -14,7 +14,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
   const options = { bodyLimit: limits.sdk_body_bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
   app.post('/event', options, async (request, reply) => {
     const received_at_ms = now()
-    const { wire, company, app: sender } = takeSigned(request) // 3. empty body, 4. keys and signature
+    const { wire, company, app: sender } = takeSigned(request, received_at_ms) // 3. empty body, 4. keys and signature
     const { app_id, company_id, platform } = sender
     const facts = {
       ...{ v: 1 as const, company_id, app_id, platform, source: 'sdk' as const },

@@ -28,7 +28,7 @@ type AskedErasure = Omit<ErasureRequest, 'audit_key'>
 
 /** The checks of `/event` in their order (decisions.md "/privacy/delete"). */
 async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps): Promise<AskedErasure> {
-  const { wire, app } = takeSigned(request) // 3. and 4.
+  const { wire, app } = takeSigned(request, now()) // 3. and 4.
   const { app_id, company_id } = app
   const body = { wire, encoding: request.headers['content-encoding'] }
   const { install_uuid } = await bodies.judge('privacy', body, { facts: { app_id } }, (bytes) => request.hold(bytes)) // 5. to 7.

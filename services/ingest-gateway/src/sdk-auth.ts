@@ -51,21 +51,31 @@ async function findSender(credentials: Credentials, headers: IncomingHttpHeaders
 
 /**
  * The body and who signed it. Throws `empty_body`, then what is wrong with the keys, then `bad_signature`: the signature
- * is lower-case hex HMAC-SHA256 over the exact wire bytes, compared in constant time.
+ * is lower-case hex HMAC-SHA256 over the exact wire bytes, compared in constant time. Each secret that is valid at
+ * `now_ms` signs.
  */
-export function takeSigned(request: FastifyRequest): SdkSender & { wire: Buffer } {
+export function takeSigned(request: FastifyRequest, now_ms: number): SdkSender & { wire: Buffer } {
   const { sender, body, headers, ingest } = request
   if (ingest.bytes === 0) throw new CodedError('empty_body')
   if (sender === null || sender instanceof Error) throw sender ?? new Error('the keys were not looked up')
   const wire = body as Buffer
-  if (!isSignedBy(sender.app.signing_secret, wire, headers['x-service-signature'] as string)) {
+  if (!isSigned(sender.app, wire, headers['x-service-signature'] as string, now_ms)) {
     throw new CodedError('bad_signature')
   }
   return { ...sender, wire }
 }
 
-function isSignedBy(signing_secret: string, wire: Buffer, signature: string): boolean {
-  const expected = Buffer.from(createHmac('sha256', signing_secret).update(wire).digest('hex'), 'latin1')
+/** Tries every valid secret, also after one that fits: the time does not tell which one it was. */
+function isSigned(app: AppCredential, wire: Buffer, signature: string, now_ms: number): boolean {
   const given = Buffer.from(signature, 'latin1')
+  let signed = isSignedBy(app.signing_secret, wire, given)
+  for (const { signing_secret, ends_at_ms } of app.old_secrets) {
+    if (now_ms < ends_at_ms) signed = isSignedBy(signing_secret, wire, given) || signed
+  }
+  return signed
+}
+
+function isSignedBy(signing_secret: string, wire: Buffer, given: Buffer): boolean {
+  const expected = Buffer.from(createHmac('sha256', signing_secret).update(wire).digest('hex'), 'latin1')
   return given.length === expected.length && timingSafeEqual(given, expected)
 }

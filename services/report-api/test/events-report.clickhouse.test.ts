@@ -40,6 +40,7 @@ beforeAll(async () => {
     company_id: 'co',
     platform: 'ios' as const,
     allowed_events: [],
+    scopes: ['reports:read' as const],
     company_status: 'active' as const,
     monthly_quota: null,
   })

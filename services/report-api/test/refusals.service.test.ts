@@ -16,6 +16,7 @@ const credential: ServerKeyCredential = {
   company_id: 'co_1',
   platform: 'ios',
   allowed_events: [],
+  scopes: ['reports:read'],
   company_status: 'active',
   monthly_quota: null,
 }
@@ -129,6 +130,16 @@ describe('keys', () => {
   test('a key of a suspended company is refused with company_suspended', async () => {
     findServerKey = async () => ({ ...credential, company_status: 'suspended' })
     expect(await refusal({ path: '/events?since_ms=x' })).toEqual([401, 'company_suspended'])
+  })
+
+  test('a key that may only send is refused with scope_missing on reports and installs, and uses up no request', async () => {
+    findServerKey = async () => ({ ...credential, scopes: ['events:write'] })
+    const answer = await ask({ path: '/events?since_ms=x' })
+    expect([answer.status, answer.body.error]).toEqual([403, 'scope_missing'])
+    const headers = { authorization: `Bearer ${key}` }
+    expect((await app.inject({ url: '/api/v1/installs/i-1', headers })).json().error).toBe('scope_missing')
+    findServerKey = async () => credential
+    expect((await ask({})).headers['ratelimit-remaining']).toBe('999')
   })
 
   test('credentials that are away answer unavailable', async () => {
