@@ -25,11 +25,13 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
         ...guards(route, path),
         keyed(route, 'ok', path),
         keyed(route, 'unknown_report', '/api/v1/reports/nothing'),
+        keyed(route, 'unknown_parameter', `${path}?since=2026-11-01`),
         keyed(route, 'invalid_since_until', `${path}?since_ms=x`),
         keyed(route, 'since_ms_must_be_less_than_until_ms', `${path}?since_ms=2&until_ms=1`),
         keyed(route, 'window_too_large', `${path}?since_ms=0`),
         keyed(route, 'invalid_limit', `${path}?limit=0`),
         keyed(route, 'invalid_offset', `${path}?offset=-1`),
+        keyed(route, 'invalid_field', `${path}?event_name=`),
       ]
     }),
   ]

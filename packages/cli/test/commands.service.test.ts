@@ -308,6 +308,37 @@ describe('tributary reports events', () => {
     expect(text.stdout).toBe(
       'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',
     )
+    expect(text.stderr).toBe('')
+  })
+
+  it('filters by event name, and warns beside its output of money without a rate and of more rows', async () => {
+    const row = { day: '2013-01-01', event_name: 'a b', events: 3, unique_installs: 2, revenue_usd: 0 }
+    const meta = { since_ms: 1, until_ms: 2, limit: 1, offset: 4, elapsed_ms: 3, missing_rates: ['EUR', 'GBP'] }
+    const env = await service({
+      'GET /api/v1/reports/events?limit=1&event_name=a+b&event_name=c': () => ({
+        status: 200,
+        body: { rows: [row], meta },
+      }),
+    })
+    const words = ['reports', 'events', '--key', 'srv_1', '--limit', '1', '--event-name', 'a b', '--event-name', 'c']
+    for (const more of [[], ['--json']]) {
+      const run = await tributary([...words, ...more], env)
+      expect(run.code).toBe(0)
+      expect(run.stdout.trim().split('\n')).toHaveLength(more.length === 0 ? 2 : 1)
+      expect(run.stderr).toMatch(/^Warning: .* EUR, GBP: .*fx load/)
+      expect(run.stderr.includes('--offset 5')).toBe(more.length === 0)
+    }
+  })
+
+  it('shows which parameter the service does not know', async () => {
+    const message = 'Parameters of this report: since_ms.'
+    const body = { error: 'unknown_parameter', field: 'event_name', message }
+    const env = await service({
+      'GET /api/v1/reports/events?event_name=x': () => ({ status: 400, body }),
+    })
+    const run = await tributary(['reports', 'events', '--key', 'k', '--event-name', 'x', '--json'], env)
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(run.stderr)).toEqual({ error: 'unknown_parameter', message: `${message} (event_name)` })
   })
 })
 
