@@ -17,6 +17,8 @@ function restore() {
 
 function build() {
   const tsc = here('../../node_modules/typescript/bin/tsc')
+  if (!existsSync(tsc))
+    throw new Error('The compiler is not installed yet: run npm start once in the root of the clone.')
   execFileSync(process.execPath, [tsc, '-p', here('tsconfig.pack.json')], { stdio: ['ignore', 2, 2] })
   // The compiler rewrites the imports of programs, and leaves those of declarations.
   for (const name of readdirSync(here('dist')).filter((file) => file.endsWith('.d.ts'))) {

@@ -51,6 +51,7 @@ const program = `
   const refused = await createServerClient({ ...gateway.server, server_key: 'srv_0' }).send(event).catch((error) => error)
   console.log(JSON.stringify({ pending, accepted, bulk: bulk.accepted, code: refused.code, known: refused instanceof TributaryError }))
 `
+const name = '@tributary/client'
 const parts = [
   ['createSdkClient', 'sdk-client'],
   ['createServerClient', 'server-client'],
@@ -58,8 +59,8 @@ const parts = [
   ['TributaryError', 'tributary-error'],
 ]
 const sources = {
-  import: parts.map(([name, path]) => `import { ${name} } from '@tributary/client/${path}'`),
-  require: parts.map(([name, path]) => `const { ${name} } = require('@tributary/client/${path}')`),
+  import: parts.map(([made, path]) => `import { ${made} } from '${name}/${path}'`),
+  require: parts.map(([made, path]) => `const { ${made} } = require('${name}/${path}')`),
 }
 
 describe('the package that npm pack makes, in an empty project', () => {

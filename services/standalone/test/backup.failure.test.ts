@@ -24,6 +24,17 @@ async function backUp(data_dir: string, folder: string) {
   return { code, stdout, stderr }
 }
 
+/** A backup that dies as soon as it has begun. */
+async function killOne(data_dir: string, folder: string): Promise<void> {
+  const env = { ...process.env, TRIBUTARY_DATA_DIR: data_dir }
+  const child = spawn(process.execPath, [command, 'backup', folder], { env, stdio: 'ignore' })
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  await vi.waitFor(() => expect(existsSync(`${folder}.partial`)).toBe(true), { timeout: 20_000, interval: 1 })
+  child.kill('SIGKILL')
+  await ended
+  expect(existsSync(folder)).toBe(false)
+}
+
 /** Four clients that send at the same time; what was acknowledged and what was not, by batch. */
 function startLoad(target: LoadTarget, demo: Record<string, string>) {
   const [acknowledged, unanswered] = [new Set<string>(), new Set<string>()]
@@ -38,42 +49,36 @@ function startLoad(target: LoadTarget, demo: Record<string, string>) {
 }
 
 it('a backup of a standalone that takes events restores all that was acknowledged before it, once', async () => {
-  const data_dir = join(scratch, 'data')
+  const [data_dir, folder] = [join(scratch, 'data'), join(scratch, 'backup')]
   const standalone = await startStandaloneProcess({ data_dir })
   const load = startLoad({ standalone, ended: false }, standalone.demo())
-  const backups = []
-  for (const n of [1, 2]) {
-    await load.reaches(n * 100)
-    const folder = join(scratch, `backup-${n}`)
-    const before = new Set(load.acknowledged)
-    const { code, stdout, stderr } = await backUp(data_dir, folder)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(JSON.parse(stdout)).toEqual({ folder, files: expect.any(Number), bytes: expect.any(Number) })
-    backups.push({ folder, before })
-  }
-  await load.reaches(load.acknowledged.size + 20)
+  await load.reaches(50)
+  await killOne(data_dir, join(scratch, 'killed'))
+  const before = new Set(load.acknowledged)
+  const { code, stdout, stderr } = await backUp(data_dir, folder)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(JSON.parse(stdout)).toEqual({ folder, files: expect.any(Number), bytes: expect.any(Number) })
+  await load.reaches(load.acknowledged.size)
   await load.end()
   await waitUntilWritten(standalone.url, data_dir)
   expect(await standalone.stop('SIGTERM')).toBe(0)
   expect(readdirSync(data_dir)).not.toContain('.backup-links')
-  const whole = await compare(data_dir, load.acknowledged, load.unanswered)
-  expect(whole, JSON.stringify(whole)).toSatisfy(isExact)
+  const original = await compare(data_dir, load.acknowledged, load.unanswered)
+  expect(original, JSON.stringify(original)).toSatisfy(isExact)
 
-  for (const { folder, before } of backups) {
-    const later = new Set([...load.acknowledged, ...load.unanswered].filter((batch) => !before.has(batch)))
-    const restored = await startStandaloneProcess({ data_dir: folder })
-    // The keys, the secrets and the log of the copy work: it takes what comes next.
-    const next = startLoad({ standalone: restored, ended: false }, restored.demo())
-    await next.reaches(30)
-    await next.end()
-    await waitUntilWritten(restored.url, folder)
-    expect(await restored.stop('SIGTERM')).toBe(0)
-    for (const note of ['fill-tables-again', 'read-log-again']) expect(existsSync(join(folder, note))).toBe(false)
-    const all = new Set([...before, ...next.acknowledged])
-    const verdict = await compare(folder, all, new Set([...later, ...next.unanswered]))
-    expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
-    expect(verdict.in_events_raw).toBeGreaterThanOrEqual(all.size * 20)
-  }
+  const restored = await startStandaloneProcess({ data_dir: folder })
+  // The keys, the secrets and the log of the copy work: it takes what comes next.
+  const next = startLoad({ standalone: restored, ended: false }, restored.demo())
+  await next.reaches(20)
+  await next.end()
+  await waitUntilWritten(restored.url, folder)
+  expect(await restored.stop('SIGTERM')).toBe(0)
+  for (const note of ['fill-tables-again', 'read-log-again']) expect(existsSync(join(folder, note))).toBe(false)
+  const later = [...load.acknowledged, ...load.unanswered].filter((batch) => !before.has(batch))
+  const all = new Set([...before, ...next.acknowledged])
+  const verdict = await compare(folder, all, new Set([...later, ...next.unanswered]))
+  expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+  expect(verdict.in_events_raw).toBeGreaterThanOrEqual(all.size * 20)
 })
 
 it('a backup is refused where it could not be whole, and says what to do', async () => {

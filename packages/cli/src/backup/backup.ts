@@ -54,9 +54,9 @@ export async function backUp(target: string): Promise<Backup> {
       const { isTableData } = await import('@tributary/clickhouse/link-tables')
       await copy('clickhouse', { skip: isTableData })
       await copy('clickhouse', {}, links)
+      const note = 'A backup: the first start fills every table from events_raw_v1, and reads the log again.\n'
+      await writeFile(join(partial, 'fill-tables-again'), note, { mode: 0o600 })
     }
-    const note = 'A backup: the first start fills every table from events_raw_v1, and reads the log again.\n'
-    await writeFile(join(partial, 'fill-tables-again'), note, { mode: 0o600 })
     // 6. Durable, and only then under its name.
     await flush(partial)
     await rename(partial, folder)
