@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { readConfig } from '../config.ts'
+import type { CopyFolder } from '@tributary/postgres/copy-cluster'
+import { type CliConfig, readConfig } from '../config.ts'
 import { takeFolder } from '../data-folder.ts'
 import { CliError } from '../errors.ts'
 import { type Copied, type CopyTreeOptions, copyTree } from './copy-tree.ts'
@@ -13,7 +14,7 @@ export interface Backup extends Copied {
 
 /**
  * Copies the data folder of a running standalone so that a start on the copy loses nothing that was acknowledged before and
- * counts nothing twice. The order of the steps makes it exact: each holds at least what those before it need.
+ * counts nothing twice. Throws CliError.
  */
 export async function backUp(target: string): Promise<Backup> {
   const { data_dir: given, servers } = readConfig()
@@ -22,52 +23,67 @@ export async function backUp(target: string): Promise<Backup> {
   await refuse(data_dir, folder)
   const partial = `${folder}.partial`
   const links = join(data_dir, '.backup-links')
-  const copied: Copied = { files: 0, bytes: 0 }
-  const copy = async (name: string, options?: CopyTreeOptions, from = data_dir) => {
-    const { files, bytes } = await copyTree(join(from, name), join(partial, name), options)
-    copied.files += files
-    copied.bytes += bytes
-  }
   await mkdir(links, { recursive: true, mode: 0o700 })
   const lock = takeLinks(links)
   try {
     await rm(join(links, 'clickhouse'), { recursive: true, force: true })
     await mkdir(partial, { mode: 0o700 }).catch(refuseLeftover)
-    // 1. The tables. What a batch adds from now on is in the log still, which the copy reads again from its beginning.
-    if (!servers.clickhouse) await linkClickhouse(data_dir, links)
-    // 2. The log, with all that was acknowledged before this command.
-    const { copyLmdb } = await import('@tributary/broker/copy-lmdb')
-    if (!servers.log) await copyLmdb(join(data_dir, 'log'), join(partial, 'log'))
-    if (!servers.counters) await copyLmdb(join(data_dir, 'key-value'), join(partial, 'key-value'))
-    // 3. Companies, apps and keys: at least those of the events in the log.
-    if (!servers.postgres) await copyPostgres(data_dir, partial, copied)
-    // 4. The audit objects: at least those of the events in the log. Younger ones may be half-written. The journal
-    //    comes last: it holds whatever is not safe in a file yet.
-    const hasJournal = { skip: (path: string) => path === '.tmp' || path === '.journal', before_ms: Date.now() }
-    if (!servers.audit) {
-      await copy('audit', hasJournal)
-      await copy('audit/.journal')
-    }
-    // 5. What never changes: secrets and demo keys, and the parts that step 1 linked.
-    await copy('', { skip: (path) => !kept_files.includes(path) })
-    if (!servers.clickhouse) {
-      const { isTableData } = await import('@tributary/clickhouse/link-tables')
-      await copy('clickhouse', { skip: isTableData })
-      await copy('clickhouse', {}, links)
-      const note = 'A backup: the first start fills every table from events_raw_v1, and reads the log again.\n'
-      await writeFile(join(partial, 'fill-tables-again'), note, { mode: 0o600 })
-    }
-    // 6. Durable, and only then under its name.
+    const copied = await copyParts({ data_dir, partial, links, servers })
+    // Durable, and only then under its name.
     await flush(partial)
     await rename(partial, folder)
     await flush(folder)
+    return { folder, ...copied }
   } finally {
     await rm(links, { recursive: true, force: true })
     lock.release()
   }
-  return { folder, ...copied }
 }
 
+interface Places extends Pick<CliConfig, 'servers'> {
+  data_dir: string
+  partial: string
+  links: string
+}
+
+/** The order makes the whole exact: each part holds at least what those before it need (docs/adr/0187). */
+async function copyParts({ data_dir, partial, links, servers }: Places): Promise<Copied> {
+  const total: Copied = { files: 0, bytes: 0 }
+  const copy = async (from: string, to: string, options?: CopyTreeOptions) => {
+    const { files, bytes } = await copyTree(from, to, options)
+    total.files += files
+    total.bytes += bytes
+  }
+  const copyPart = (name: string, options?: CopyTreeOptions) => copy(join(data_dir, name), join(partial, name), options)
+  const { copyLmdb } = await import('@tributary/broker/copy-lmdb')
+  const { isTableData, linkTables } = await import('@tributary/clickhouse/link-tables')
+  const { copyCluster } = await import('@tributary/postgres/copy-cluster')
+
+  // 1. The tables. What is written from now on is in the log still, which the copy reads again from its beginning.
+  if (!servers.clickhouse) await linkTables(join(data_dir, 'clickhouse'), join(links, 'clickhouse'))
+  // 2. The log, with all that was acknowledged before this command.
+  if (!servers.log) await copyLmdb(join(data_dir, 'log'), join(partial, 'log'))
+  if (!servers.counters) await copyLmdb(join(data_dir, 'key-value'), join(partial, 'key-value'))
+  // 3. Companies, apps and keys: at least those of the events in the log.
+  const copyChanging: CopyFolder = (from, to, skip) => copy(from, to, { skip })
+  if (!servers.postgres) await copyCluster(join(data_dir, 'postgres'), join(partial, 'postgres'), copyChanging)
+  // 4. The audit objects: at least those of the events in the log. Younger ones may be half-written. The journal comes
+  //    last: it holds whatever is not safe in a file yet.
+  if (!servers.audit) {
+    await copyPart('audit', { skip: (path) => path === '.tmp' || path === '.journal', before_ms: Date.now() })
+    await copyPart('audit/.journal')
+  }
+  // 5. What never changes: secrets and demo keys, and the parts that step 1 linked.
+  await copyPart('', { skip: (path) => !kept_files.includes(path) })
+  if (!servers.clickhouse) {
+    await copyPart('clickhouse', { skip: isTableData })
+    await copy(join(links, 'clickhouse'), join(partial, 'clickhouse'))
+    await writeFile(join(partial, 'fill-tables-again'), note, { mode: 0o600 })
+  }
+  return total
+}
+
+const note = 'A backup: the first start fills every table from events_raw_v1, and reads the log again.\n'
 const kept_files = ['master-key', 'admin-token', 'demo.env']
 
 /** Writes a file system to its disk; only Linux can name one. */
@@ -108,18 +124,4 @@ function takeLinks(links: string) {
 function refuseLeftover(error: NodeJS.ErrnoException): never {
   if (error.code !== 'EEXIST') throw error
   throw new CliError('folder_exists', `${error.path} is what a backup left that was broken off: delete it.`)
-}
-
-async function linkClickhouse(data_dir: string, links: string): Promise<void> {
-  const { linkTables } = await import('@tributary/clickhouse/link-tables')
-  await linkTables(join(data_dir, 'clickhouse'), join(links, 'clickhouse'))
-}
-
-async function copyPostgres(data_dir: string, partial: string, copied: Copied): Promise<void> {
-  const { copyCluster } = await import('@tributary/postgres/copy-cluster')
-  await copyCluster(join(data_dir, 'postgres'), join(partial, 'postgres'), async (from, to, skip) => {
-    const { files, bytes } = await copyTree(from, to, { skip })
-    copied.files += files
-    copied.bytes += bytes
-  })
 }
