@@ -11,6 +11,7 @@ const checks: [what: string, command: string, ...args: string[]][] = [
   ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
   ['docs/settings.md', 'node', 'packages/service-kit/src/dump-settings.ts', '--check'],
   ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],
+  ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
 ]
 
 interface Outcome {

@@ -203,9 +203,9 @@ const erasure: Operation = {
   path: '/privacy/delete',
   id: 'askForErasure',
   tag: 'Privacy',
-  summary: 'Erase what is known of an install',
+  summary: 'Ask that an install be erased (nothing is erased yet)',
   description:
-    'Signed like `/event`, with the same limits of the body. Asks that all of the install that was received until now be erased; may be repeated. Requests are kept; this version does not erase yet.',
+    'Signed like `/event`, with the same limits of the body. Records the request that all of the install that was received until now be erased; may be repeated. This version keeps requests and erases nothing.',
   auth: 'sdk',
   parameters: sdkHeaders,
   body: { schema: 'ErasureAsked', description: 'JSON, gzipped or not.', examples: { 'an install': { install_uuid } } },

@@ -8,6 +8,10 @@ import { defaultPolicy, deliver, type RetryPolicy } from './retry.ts'
 import { takeBatch, utf8Bytes } from './take-batch.ts'
 import { TributaryError } from './tributary-error.ts'
 
+export type { ServerEvent, ServerEventReply } from './events.ts'
+export type { Report, ReportName, ReportParams } from './reports.ts'
+export type { RetryPolicy } from './retry.ts'
+
 export interface ServerClientOptions extends Omit<ServerPostOptions, 'timeout_ms'> {
   /** How often and how long a request is tried again; see `defaultPolicy`. */
   retry?: Partial<RetryPolicy> | undefined

@@ -7,6 +7,7 @@ export const errorCatalogue = [
   { code: 'empty_body', status: 400, surfaces: ['sdk'] },
   { code: 'bad_json', status: 400, surfaces: ['sdk', 's2s', 'admin'] },
   { code: 'bad_batch_shape', status: 400, surfaces: ['sdk'] },
+  { code: 'request_timeout', status: 408, surfaces: ['sdk', 's2s'] },
   { code: 'bad_gzip', status: 400, surfaces: ['sdk', 's2s'] },
   { code: 'unknown_app_key', status: 401, surfaces: ['sdk'] },
   { code: 'unknown_company_key', status: 401, surfaces: ['sdk'] },

@@ -36,9 +36,23 @@ export const limits = {
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
   /** Ingest requests of one process that are worked on at the same time; more are 503. Chosen by the bench `overload`: all are done in a second. */
-  requests_in_flight_max: 128,
-  /** All their bodies, on the wire and inflated. */
+  requests_in_flight_max: 256,
+  /** All their bodies, on the wire and inflated. Of this and of the requests an app or address has as much as it leaves free. */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
+  /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
+  body_bytes_per_s_min: 16 * 1024,
+  /** For the round trips of a phone on a bad network. */
+  slow_body_grace_ms: 5000,
+  slow_body_check_ms: 1000,
+  /** A body of this size is inflated, and judged if it is as SDKs send them, between other requests; larger ones in a thread of their own. */
+  inline_inflated_bytes_max: 512 * 1024,
+  /** So with JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
+  inline_json_bytes_max: 128 * 1024,
+  /** Of the event loop, for the JSON of one app; beyond, the thread. */
+  inline_judge_ms_per_s: 100,
+  /** The worst 8 MiB of JSON take 230 MB. */
+  judge_thread_heap_mb_max: 320,
+  judge_thread_idle_ms: 10_000,
   /** Connections of one process; more are closed at once. */
   connections_max: 10_000,
   /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */

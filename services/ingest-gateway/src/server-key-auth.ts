@@ -3,6 +3,7 @@ import type { Credentials, ServerKeyCredential } from '@tributary/postgres/crede
 import { bearerToken } from '@tributary/service-kit/http'
 import type { KeyRate } from '@tributary/service-kit/key-rate'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { WireBody } from './judge/read-body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -31,4 +32,9 @@ export function requireServerKey(app: FastifyInstance, credentials: Credentials,
     }
     reply.headers(await keyRate.spend(key.key_id))
   }
+}
+
+/** The body of an S2S request as it came. */
+export function serverBody({ body, headers }: FastifyRequest): WireBody {
+  return { wire: (body as Buffer | undefined) ?? Buffer.alloc(0), encoding: headers['content-encoding'] }
 }
