@@ -1,92 +1,132 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { readViewSources } from '@tributary/clickhouse/view-sources'
+import { findEventKeys } from '@tributary/clickhouse/event-keys'
+import type { Batch } from '@tributary/service-kit/consumer'
 import type { Logger } from 'pino'
-import { countedRows, countedTables, fillTable, sourceShape, tables } from './written-rows.ts'
+import { block_rows_max } from './cut-blocks.ts'
+import { keysToAsk, type RowKey } from './drop-duplicates.ts'
+import { completeRows, countedTables } from './written-rows.ts'
 
-export interface OlderLogs {
-  /** Name of the topic, and the source that is begun now. */
-  topic: string
+type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'tries' | 'fence'>
+
+/** The rows of a year that an older log of a partition has in `events_raw_v1`. */
+interface OlderRows {
   source: string
-  partition: number
+  year: number
+  rows: number
+  /** Behind it are as many rows as a block may have: what is half-done is among them. */
+  from: number
+  to: number
+}
+
+/** How many rows of a year a table has not counted. */
+type Missing = Map<OlderRows, number>
+
+/**
+ * Completes what older logs of a partition left half-done, before the first batch of a new one: their open batch is not
+ * known any more, and events without keys would not be found as duplicates. Only the last block of a log can be
+ * half-done. Blocks of a year are in the order of the log, and counters count by year, so that the tables alone tell what
+ * each lacks, whatever has failed (docs/adr/0103). Nothing of an older log may be at work any more.
+ */
+export async function completeOlderLogs(clickhouse: Clickhouse, at: NewLog, logger?: Logger): Promise<void> {
+  const older = await findOlderRows(clickhouse, at)
+  if (older.length === 0) return
+  logger?.warn(
+    { partition: at.partition, source: at.source, older: new Set(older.map(({ source }) => source)).size },
+    'a new log is begun beside tables of older ones: what these held unwritten is in the audit store alone, see `tributary replay --from-audit --dry-run`',
+  )
+  const missing = new Map<string, Missing>()
+  for (const table of countedTables) missing.set(table, await findMissing(clickhouse, table, older, at, logger))
+  for (const one of older) await completeTail(clickhouse, one, missing, at, logger)
+}
+
+/** The years of each older log, that of the last row first. */
+function findOlderRows(clickhouse: Clickhouse, { topic, source, partition }: NewLog): Promise<OlderRows[]> {
+  return clickhouse.query<OlderRows>(
+    `SELECT toString(topic) AS source, toYear(day) AS year, count() AS rows, max(offset) AS to,
+       toUInt64(-arrayElement(groupArraySorted(${block_rows_max})(-toInt64(offset)), -1)) AS from
+     FROM events_raw_v1
+     WHERE partition = {partition:UInt32} AND startsWith(topic, {prefix:String}) AND topic != {source:String}
+     GROUP BY topic, year ORDER BY topic, to DESC, year DESC`,
+    { partition, prefix: `${topic}@`, source },
+  )
 }
 
 /**
- * Completes what an older log of a partition left half-done, before the first batch of a new one: its open batch is not
- * known any more, and events without keys would not be found as duplicates. Only the last block of a log can be
- * half-done, and its keys are written last: rows without keys are that block. Nothing of it may be at work any more.
+ * What a table has not counted of each older log: of one year, since a block is of one. Counters of a version that did not
+ * tell years stand for rows of any: the year that has the last row is the one that lacks some.
  */
-export async function completeOlderLogs(clickhouse: Clickhouse, at: OlderLogs, logger?: Logger): Promise<void> {
-  const rows = await rowsByLog(clickhouse, 'events_raw_v1', at)
-  if (rows.size === 0) return
-  logger?.warn(
-    { partition: at.partition, source: at.source, older: rows.size },
-    'a new log is begun beside tables of older ones: what these held unwritten is in the audit store alone, see `tributary replay --from-audit --dry-run`',
-  )
-  const keys = await rowsByLog(clickhouse, 'event_keys_v1', at)
-  const counted = await Promise.all(countedTables.map((table) => countedByLog(clickhouse, table, at)))
-  for (const [source, count] of rows) {
-    if ([keys, ...counted].every((held) => held.get(source) === count)) continue
-    if (!sourceShape.test(source)) throw new TypeError('source of rows has another shape')
-    await completeLog(clickhouse, { source, partition: at.partition }, count, logger)
+async function findMissing(
+  clickhouse: Clickhouse,
+  table: string,
+  older: readonly OlderRows[],
+  at: NewLog,
+  logger?: Logger,
+): Promise<Missing> {
+  const missing: Missing = new Map()
+  for (const [source, years] of Map.groupBy(older, (one) => one.source)) {
+    const counted = await countByYear(clickhouse, table, `/${source}/${at.partition}`)
+    const total = (numbers: Iterable<number>) => [...numbers].reduce((sum, one) => sum + one, 0)
+    const rows = total(years.map((one) => one.rows)) - total(counted.values())
+    if (rows === 0) continue
+    const lacking = years.find((one) => rows > 0 && one.rows - (counted.get(one.year) ?? 0) >= rows)
+    if (lacking !== undefined) missing.set(lacking, rows)
+    else logDiffering(table, { source, partition: at.partition, missing: rows }, logger)
   }
+  return missing
 }
 
-/** Rows of the older logs of a partition, by source. */
-async function rowsByLog(clickhouse: Clickhouse, table: string, { topic, source, partition }: OlderLogs) {
-  const rows = await clickhouse.query<{ source: string; rows: number }>(
-    `SELECT toString(topic) AS source, count() AS rows FROM ${table}
-     WHERE partition = {partition:UInt32} AND startsWith(topic, {prefix:String}) AND topic != {source:String} GROUP BY topic`,
-    { partition, prefix: `${topic}@`, source },
+async function countByYear(clickhouse: Clickhouse, table: string, counter: string): Promise<Map<number, number>> {
+  const day = table === 'events_received_per_day_v1' ? 'received_day' : 'day'
+  const found = await clickhouse.query<{ year: number; rows: number }>(
+    `SELECT toYear(${day}) AS year, sum(events) AS rows FROM ${table} WHERE app_id = {counter:String} GROUP BY year`,
+    { counter },
   )
-  return new Map(rows.map((row) => [row.source, row.rows]))
+  return new Map(found.map(({ year, rows }) => [year, rows]))
 }
 
-async function countedByLog(clickhouse: Clickhouse, table: string, { topic, partition }: OlderLogs) {
-  const rows = await clickhouse.query<{ counter: string; rows: number }>(
-    `SELECT toString(app_id) AS counter, sum(events) AS rows FROM ${table}
-     WHERE startsWith(app_id, {prefix:String}) AND endsWith(app_id, {suffix:String}) GROUP BY app_id`,
-    { prefix: `/${topic}@`, suffix: `/${partition}` },
-  )
-  return new Map(rows.map(({ counter, rows: count }) => [counter.slice(1, counter.lastIndexOf('/')), count]))
+/** Each table has the last rows of a year when this resolves. */
+async function completeTail(
+  clickhouse: Clickhouse,
+  tail: OlderRows,
+  missing: ReadonlyMap<string, Missing>,
+  { partition, token, tries, fence }: NewLog,
+  logger?: Logger,
+): Promise<void> {
+  const { source, year } = tail
+  const rows = await readTail(clickhouse, tail, partition)
+  const known = await findEventKeys(clickhouse, keysToAsk(rows))
+  await completeRows(rows, {
+    ...{ clickhouse, tries, fence },
+    range: { ...tail, partition },
+    token: `${token}/older/${source}/${year}`,
+    keys: known.filter((key) => key.topic === source && key.partition === partition),
+    async countHeld(table) {
+      const lacking = missing.get(table)?.get(tail) ?? 0
+      if (lacking <= rows.length) return rows.length - lacking
+      logDiffering(table, { source, partition, missing: lacking }, logger)
+      return rows.length
+    },
+  })
 }
 
-type Log = Pick<OlderLogs, 'source' | 'partition'>
+/** A block is never larger than this: parts of the table were lost. */
+function logDiffering(table: string, fields: object, logger?: Logger): void {
+  logger?.error({ table, ...fields }, 'a table lacks rows of older blocks: run `tributary rebuild`')
+}
 
-async function completeLog(clickhouse: Clickhouse, log: Log, rows: number, logger?: Logger): Promise<void> {
-  const ofLog = `topic = '${log.source}' AND partition = ${log.partition}`
-  const keyed = `(SELECT offset, event_key, key_day FROM event_keys_v1 WHERE ${ofLog})`
-  const lacking = `${ofLog} AND (offset, event_key, key_day) NOT IN ${keyed}`
-  const [without] = await clickhouse.query<{ rows: number; first: number; last: number }>(
-    `SELECT count() AS rows, min(offset) AS first, max(offset) AS last FROM events_raw_v1 WHERE ${lacking}`,
+async function readTail(clickhouse: Clickhouse, { source, year, from, to }: OlderRows, partition: number) {
+  const found = await clickhouse.query<RowKey & { day: string; offset: number }>(
+    `SELECT app_id, toString(t.day) AS day, toString(t.key_day) AS key_day, toString(t.event_key) AS event_key, offset
+     FROM events_raw_v1 AS t
+     WHERE topic = {source:String} AND partition = {partition:UInt32} AND toYear(t.day) = {year:UInt16}
+       AND offset BETWEEN {from:UInt64} AND {to:UInt64}
+     ORDER BY offset`,
+    { source, partition, year, from, to },
   )
-  if (without === undefined) return
-  if (without.rows > 0) logger?.warn({ ...log, ...without }, 'an older log left a block half-done, it is completed')
-  const views = await readViewSources(clickhouse)
-  for (const [table, how] of Object.entries(tables)) {
-    const view = views.get(table)
-    if (view === undefined) throw new Error(`no view fills ${table}`)
-    if (how === 'counted') {
-      const missing = rows - (await countedRows(clickhouse, table, log))
-      if (missing === 0) continue
-      if (missing !== without.rows) {
-        logger?.error(
-          { ...log, table, missing, ...without },
-          'a table lacks rows of older blocks: run `tributary rebuild`',
-        )
-        continue
-      }
-    }
-    if (without.rows === 0) continue
-    const held = how === 'positions' ? `AND offset NOT IN (SELECT offset FROM ${table} WHERE ${ofLog})` : ''
-    // The money of a block is in its own table by position, whose rows its keys table reads.
-    const which =
-      view.source === 'events_raw_v1' ? lacking : `${ofLog} AND offset BETWEEN ${without.first} AND ${without.last}`
-    const relation = `(SELECT * FROM ${view.source} WHERE ${which} ${held})`
-    await fillTable(
-      clickhouse,
-      view,
-      relation,
-      `event-writer/${log.source}/${log.partition}/${table}/${without.first}-${without.last}.${without.rows}`,
-    )
-  }
+  const records = new Map<number, { offset: number }>()
+  return found.map(({ offset, ...row }) => {
+    const record = records.get(offset) ?? { offset }
+    records.set(offset, record)
+    return { ...row, record, from: 0, to: 0 }
+  })
 }

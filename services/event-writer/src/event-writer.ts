@@ -83,14 +83,10 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
 }
 
 /** The first batch of a log: what an older log of the partition left at work is over, and what it left half-done is done. */
-async function beginLog(
-  clickhouse: Clickhouse,
-  { token, topic, source, partition }: Batch<EventLine[]>,
-  logger?: Logger,
-) {
-  const [consumer] = token.split('/')
-  await refuseWhileInserting(clickhouse, `${consumer}/${topic}/${partition}/`)
-  await completeOlderLogs(clickhouse, { topic, source, partition }, logger)
+async function beginLog(clickhouse: Clickhouse, batch: Batch<EventLine[]>, logger?: Logger) {
+  const [consumer] = batch.token.split('/')
+  await refuseWhileInserting(clickhouse, `${consumer}/${batch.topic}/${batch.partition}/`)
+  await completeOlderLogs(clickhouse, batch, logger)
 }
 
 const measureLines = (lines: EventLine[]) => ({
