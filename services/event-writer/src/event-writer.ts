@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
 import { cancelLaterClaims } from './cancel-later-claims.ts'
 import { cancelledTotal } from './cancelled-total.ts'
-import { completeOlderLogs } from './complete-older-logs.ts'
+import { completeOlderLog } from './complete-older-log.ts'
 import { countMoney, transactionsToAsk } from './count-money.ts'
 import { block_bytes_max, block_rows_max } from './cut-blocks.ts'
 import { decodeLines, type EventLine, withoutMoney } from './decode-lines.ts'
@@ -86,7 +86,7 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
 async function beginLog(clickhouse: Clickhouse, batch: Batch<EventLine[]>, logger?: Logger) {
   const [consumer] = batch.token.split('/')
   await refuseWhileInserting(clickhouse, `${consumer}/${batch.topic}/${batch.partition}/`)
-  await completeOlderLogs(clickhouse, batch, logger)
+  await completeOlderLog(clickhouse, batch, logger)
 }
 
 const measureLines = (lines: EventLine[]) => ({

@@ -37,6 +37,21 @@ export async function countedRows(clickhouse: Clickhouse, table: string, at: Pic
   return row?.events ?? 0
 }
 
+/** Whether a table has counted rows of a log of the partition that was begun later; names of logs sort by time. */
+export async function hasNewerLog(clickhouse: Clickhouse, table: string, at: Pick<Range, 'source' | 'partition'>) {
+  const { source, partition } = at
+  const newer = await clickhouse.query(
+    `SELECT 1 FROM ${table}
+     WHERE startsWith(app_id, {prefix:String}) AND endsWith(app_id, {suffix:String}) AND app_id > {own:String} LIMIT 1`,
+    {
+      prefix: `/${source.slice(0, source.lastIndexOf('@') + 1)}`,
+      suffix: `/${partition}`,
+      own: `/${source}/${partition}`,
+    },
+  )
+  return newer.length > 0
+}
+
 export interface CompleteOptions {
   clickhouse: Clickhouse
   range: Range

@@ -123,6 +123,10 @@ const accidents: Record<string, () => Partial<RunConsumerOptions<never>>> = {
     broker.setCommitted(group, topic.name, 0, null)
     return {}
   },
+  'retention removed some of its records': () => {
+    broker.dropBelow(topic.name, 0, broker.records(topic.name, 0).length - 1)
+    return {}
+  },
   'retention removed its records': () => {
     broker.dropBelow(topic.name, 0, broker.records(topic.name, 0).length)
     return {}
@@ -182,6 +186,30 @@ test('a process that dies while it completes an older log leaves nothing doubled
   }
   await live(isDone)
   await expectExact(2 + 12)
+})
+
+test('a log whose counters tell no year, as of an older version, is completed too', async () => {
+  await publish(2025, 2026)
+  await publish(2025)
+  await live(isDone)
+  for (const [table, day] of Object.entries({ events_per_day_v1: 'day', events_received_per_day_v1: 'received_day' })) {
+    const ofLog = `startsWith(app_id, '/${topic.name}@')`
+    const [counter] = await clickhouse.query<{ app_id: string; events: number }>(
+      `SELECT app_id, sum(events) AS events FROM ${table} WHERE ${ofLog} GROUP BY app_id`,
+    )
+    await clickhouse.command(`ALTER TABLE ${table} DELETE WHERE ${ofLog} SETTINGS mutations_sync = 2`)
+    await clickhouse.command(
+      `INSERT INTO ${table} (app_id, ${day}, events) VALUES ('${counter!.app_id}', '1970-01-01', ${counter!.events})`,
+    )
+  }
+  await publish(2026)
+  await publish(2026, 2026)
+  await publish(2025)
+  await dieInInsert(2, derived)
+  accidents['the offsets were reset']!()
+  await live(isDone)
+  const { held, recomputed } = await derivedTables(clickhouse, app_id, 'no counters')
+  expect(held).toEqual(recomputed)
 })
 
 test('each view has the name of its table', async () => {

@@ -22,16 +22,17 @@ interface OlderRows {
 type Missing = Map<OlderRows, number>
 
 /**
- * Completes what older logs of a partition left half-done, before the first batch of a new one: their open batch is not
- * known any more, and events without keys would not be found as duplicates. Only the last block of a log can be
- * half-done. Blocks of a year are in the order of the log, and counters count by year, so that the tables alone tell what
+ * Completes what the log before left half-done in a partition, before the first batch of a new one: its open batch is not
+ * known any more, and events without keys would not be found as duplicates. The logs before that one were completed when
+ * it was begun. Only the last block of a log can be half-done. Blocks of a year are in the order of the log, and counters count by year, so that the tables alone tell what
  * each lacks, whatever has failed (docs/adr/0103). Nothing of an older log may be at work any more.
  */
-export async function completeOlderLogs(clickhouse: Clickhouse, at: NewLog, logger?: Logger): Promise<void> {
-  const older = await findOlderRows(clickhouse, at)
+export async function completeOlderLog(clickhouse: Clickhouse, at: NewLog, logger?: Logger): Promise<void> {
+  const found = await findOlderRows(clickhouse, at)
+  const older = found.filter(({ source }) => source === found[0]?.source)
   if (older.length === 0) return
   logger?.warn(
-    { partition: at.partition, source: at.source, older: new Set(older.map(({ source }) => source)).size },
+    { partition: at.partition, source: at.source, older: older[0]?.source },
     'a new log is begun beside tables of older ones: what these held unwritten is in the audit store alone, see `tributary replay --from-audit --dry-run`',
   )
   const missing = new Map<string, Missing>()
@@ -39,40 +40,38 @@ export async function completeOlderLogs(clickhouse: Clickhouse, at: NewLog, logg
   for (const one of older) await completeTail(clickhouse, one, missing, at, logger)
 }
 
-/** The years of each older log, that of the last row first. */
+/** The years of each older log, the newest log first and of it the year of the last row. */
 function findOlderRows(clickhouse: Clickhouse, { topic, source, partition }: NewLog): Promise<OlderRows[]> {
   return clickhouse.query<OlderRows>(
     `SELECT toString(topic) AS source, toYear(day) AS year, count() AS rows, max(offset) AS to,
        toUInt64(-arrayElement(groupArraySorted(${block_rows_max})(-toInt64(offset)), -1)) AS from
      FROM events_raw_v1
      WHERE partition = {partition:UInt32} AND startsWith(topic, {prefix:String}) AND topic != {source:String}
-     GROUP BY topic, year ORDER BY topic, to DESC, year DESC`,
+     GROUP BY topic, year ORDER BY source DESC, to DESC, year DESC`,
     { partition, prefix: `${topic}@`, source },
   )
 }
 
 /**
- * What a table has not counted of each older log: of one year, since a block is of one. Counters of a version that did not
- * tell years stand for rows of any: the year that has the last row is the one that lacks some.
+ * What a table has not counted of a log, whose years these are: of one year, since a block is of one. Counters of a
+ * version that did not tell years stand for rows of any: the year that has the last row is the one that lacks some.
  */
 async function findMissing(
   clickhouse: Clickhouse,
   table: string,
-  older: readonly OlderRows[],
-  at: NewLog,
+  years: readonly OlderRows[],
+  { partition }: NewLog,
   logger?: Logger,
 ): Promise<Missing> {
-  const missing: Missing = new Map()
-  for (const [source, years] of Map.groupBy(older, (one) => one.source)) {
-    const counted = await countByYear(clickhouse, table, `/${source}/${at.partition}`)
-    const total = (numbers: Iterable<number>) => [...numbers].reduce((sum, one) => sum + one, 0)
-    const rows = total(years.map((one) => one.rows)) - total(counted.values())
-    if (rows === 0) continue
-    const lacking = years.find((one) => rows > 0 && one.rows - (counted.get(one.year) ?? 0) >= rows)
-    if (lacking !== undefined) missing.set(lacking, rows)
-    else logDiffering(table, { source, partition: at.partition, missing: rows }, logger)
-  }
-  return missing
+  const { source } = years[0]!
+  const counted = await countByYear(clickhouse, table, `/${source}/${partition}`)
+  const total = (numbers: Iterable<number>) => [...numbers].reduce((sum, one) => sum + one, 0)
+  const missing = total(years.map(({ rows }) => rows)) - total(counted.values())
+  if (missing === 0) return new Map()
+  const lacking = years.find(({ year, rows }) => missing > 0 && rows - (counted.get(year) ?? 0) >= missing)
+  if (lacking !== undefined) return new Map([[lacking, missing]])
+  logDiffering(table, { source, partition, missing }, logger)
+  return new Map()
 }
 
 async function countByYear(clickhouse: Clickhouse, table: string, counter: string): Promise<Map<number, number>> {
