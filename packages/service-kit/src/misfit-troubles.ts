@@ -46,6 +46,11 @@ const reasons: Record<string, { what: string; mend: string; lasts: 'until_read' 
     mend: `The audit store holds what the old log had: ${replay}`,
     lasts: 'until_filled',
   },
+  records_lost: {
+    what: 'retention removed records of a batch that was begun and not finished',
+    mend: `The audit store holds them: ${replay}`,
+    lasts: 'until_filled',
+  },
   tables_lack_rows: {
     what: 'the tables lack rows that were committed',
     mend: `For what is older than the log: ${replay}`,

@@ -11,11 +11,11 @@ import {
   handleBatch,
   sourceOf,
 } from './consumer-batch.ts'
-import { declare, type Progress, type Take, takeFresh, wasReplaced } from './consumer-intent.ts'
+import { declare, lacksDeclared, type Progress, type Take, takeFresh, wasReplaced } from './consumer-intent.ts'
 import { consumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, StoppedError } from './consumer-retry.ts'
 import { settleOffsets } from './consumer-settle.ts'
-import { beginLog, takeOverPartition } from './consumer-take-over.ts'
+import { beginLog, leaveIntent, takeOverPartition } from './consumer-take-over.ts'
 import { createTurns, takeTurns } from './consumer-turns.ts'
 import { withHandOver } from './hand-over.ts'
 import type { MisfitTroubles } from './misfit-troubles.ts'
@@ -157,7 +157,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     const { partition, generation } = chunk
     const known = progressOf.get(partition)
     if (known?.generation === generation) return known
-    const { progress, rewound } = await takeOverPartition(context, chunk)
+    const { progress, rewound } = await takeOverPartition(context, chunk, putBack)
     progressOf.set(partition, progress)
     // Its new owner tells the lag from now on.
     const forget = () => metrics.lag.remove({ consumer: consumer.name, partition })
@@ -170,6 +170,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     const { partition } = chunk
     const progress = await progressFor(chunk)
     if (wasReplaced(progress, chunk)) beginLog(context, progress, chunk, 'log_replaced', chunk.records[0]!.offset)
+    else if (lacksDeclared(progress, chunk)) leaveIntent(context, progress, chunk)
     let records: readonly LogRecord[] = takeFresh(progress, chunk.records)
     observeLag(progress, chunk)
     inWork.set(partition, { chunk, oldest_ms: oldestOf(progress, chunk) })
@@ -193,7 +194,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     }
   }
 
-  await settleOffsets(context, options.reread ?? false)
+  const putBack = await settleOffsets(context, options.reread ?? false)
   const timer = setInterval(stillAlive, heartbeat_ms)
   timer.unref()
   const sizes = { ...fetchDefault, ...options.fetch }

@@ -82,6 +82,11 @@ async function metric(registry: Registry, name: string): Promise<number> {
   return values.reduce((sum, { value }) => sum + value, 0)
 }
 
+async function misfitsOf(registry: Registry): Promise<Record<string, number>> {
+  const values = (await registry.getSingleMetric('tributary_consumer_misfits_total')?.get())?.values ?? []
+  return Object.fromEntries(values.map(({ labels, value }) => [labels.reason, value]))
+}
+
 class Crash extends Error {}
 
 test('every record counts once, whatever crashes after whichever step and however chunks are cut', async () => {
@@ -155,7 +160,7 @@ test('an intent longer than one fetch is gathered and handled as the same batch'
   expect(await metric(second.registry, 'tributary_consumer_reprocessed_total')).toBe(5)
 })
 
-test('an intent that was lost in part to retention is finished with what is left, and counted as lost', async () => {
+test('an intent that was lost in part to retention is left for a new log that has the rest, and counted as lost', async () => {
   const broker = memoryBroker(1, now)
   const table = sink()
   await broker.publish(['a', 'b', 'c', 'd'].map(letter))
@@ -171,8 +176,58 @@ test('an intent that was lost in part to retention is finished with what is left
   const second = start(broker, { consumer: reader(table.write) })
   await until(allDone(broker), 'the rest')
   await (await second.running).close()
-  expect(named(table.batches)).toEqual([[`${topic.name}/0/0-3`, ['c', 'd']]])
+  expect(named(table.batches)).toEqual([[`${topic.name}/0/2-3`, ['c', 'd']]])
   expect(await metric(second.registry, 'tributary_consumer_lost_total')).toBe(2)
+  expect(await misfitsOf(second.registry)).toEqual({ records_lost: 1 })
+})
+
+test('records that were gathered for an intent are handled though the log dropped them and more meanwhile', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  await broker.publish(['a', 'b', 'c', 'd', 'e'].map(letter))
+  const first = start(broker, {
+    consumer: reader(() => {}),
+    crash: (step) => {
+      if (step >= 2) throw new Crash()
+    },
+  })
+  await until(() => committedAt(broker)?.metadata.includes('"to":4') === true, 'the intent')
+  await (await first.running).close()
+  broker.chunk_records_max = 2
+  const gathering: MemoryBroker = {
+    ...broker,
+    consume: (options) =>
+      broker.consume({
+        ...options,
+        async onChunk(chunk) {
+          await options.onChunk(chunk)
+          if (chunk.records[0]!.offset === 0) broker.dropBelow(topic.name, 0, 3)
+        },
+      }),
+  }
+  const second = start(gathering, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the rest')
+  await (await second.running).close()
+  expect(table.letters()).toEqual(['a', 'b', 'd', 'e'])
+  expect(await misfitsOf(second.registry)).toEqual({ records_lost: 1 })
+})
+
+test('a log that is read again is reported once', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish(['a', 'b'].map(letter))
+  const first = start(broker, { consumer: reader(() => {}) })
+  await until(allDone(broker), 'all records')
+  await (await first.running).close()
+  const table = sink()
+  const second = start(broker, { consumer: reader(table.write), reread: true })
+  await until(() => table.letters().length === 2 && allDone(broker)(), 'the second reading')
+  await (await second.running).close()
+  expect(await misfitsOf(second.registry)).toEqual({ reread: 1 })
+  broker.setCommitted(group, topic.name, 0, { offset: 0, metadata: '' })
+  const third = start(broker, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the third reading')
+  await (await third.running).close()
+  expect(await misfitsOf(third.registry), 'moved by somebody else').toEqual({ offset_moved: 1 })
 })
 
 test('a commit that is lost has the batch handled again under the same token', async () => {
