@@ -13,7 +13,7 @@ import { freePorts } from '../engines/ports.ts'
 import { startReaper } from '../fleet/fleet-process.ts'
 import { type ComposeService, parseEnv, readCompose } from './compose-file.ts'
 import { buildImage, readDockerfile } from './image.ts'
-import { haproxyCommand, installHaproxy, writeConfig } from './load-balancer.ts'
+import { installHaproxy, spawnLoadBalancer } from './load-balancer.ts'
 
 /** A container as a local process. */
 export interface Running {
@@ -28,8 +28,9 @@ export interface Running {
 
 /** docker-compose.yml as local processes: the same commands and environment, on other addresses. */
 export interface ComposeRun {
-  /** Of the load balancer. */
+  /** Of the load balancer: for everybody, and for operators. */
   url: string
+  operators_url: string
   services: Record<string, ComposeService>
   running: Running[]
   /** Where the image was built. */
@@ -137,9 +138,9 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
         await Promise.all(running.filter((one) => one.service === name).map(untilHealthy))
       }
     }
-    const url = await startLoadBalancer(dir, running, (child) => reaper.add(child.pid ?? 0))
+    const urls = await startLoadBalancer(dir, running, (child) => reaper.add(child.pid ?? 0))
     const clickhouse_url = new Map(addresses).get(engineOf.clickhouse) ?? ''
-    return { url, services, running, image_dir, checkHealth, stop, query: (sql) => ask(clickhouse_url, sql) }
+    return { ...urls, services, running, image_dir, checkHealth, stop, query: (sql) => ask(clickhouse_url, sql) }
   } catch (error) {
     await stop()
     throw error
@@ -224,29 +225,21 @@ function asRunning(service: string, url: string, child: ChildProcess): Running {
 }
 
 async function startLoadBalancer(dir: string, running: readonly Running[], started: (child: ChildProcess) => void) {
-  const [fleet = 0, inside = 0] = await freePorts(2)
   const addressesOf = (name: string) =>
     running.filter(({ service }) => service === name).map(({ url }) => new URL(url).host)
   const names = ['ingest-gateway', 'report-api', 'admin-api']
   const replicas = Object.fromEntries(names.map((name) => [name, addressesOf(name)]))
-  const file = await writeConfig(dir, { fleet, inside }, replicas)
-  const { program, env } = await haproxyCommand()
-  const child = spawn(program, ['-db', '-f', file], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
+  const { child, ...urls } = await spawnLoadBalancer(dir, replicas)
   started(child)
   const said = asRunning('load-balancer', '', child)
-  const url = `http://127.0.0.1:${fleet}`
   for (const deadline = Date.now() + healthy_ms_max; ; await pause(50)) {
-    const ready = ['/ready', '/admin/', '/api/v1/'].map((path) =>
-      fetch(url + path).then(
+    const ready = ['/ready', '/admin/', '/api/v1/reports/none'].map((path) =>
+      fetch(urls.operators_url + path).then(
         ({ status }) => status,
         () => 503,
       ),
     )
-    if ((await Promise.all(ready)).every((status) => status < 500)) return url
+    if ((await Promise.all(ready)).every((status) => status < 500)) return urls
     if (!said.lives() || Date.now() > deadline) throw new Error(`the load balancer finds no service: ${said.log()}`)
   }
 }

@@ -3,7 +3,7 @@ import type { Operation, Parameter } from './operation.ts'
 import type { SchemaName } from './schemas.ts'
 
 const prefix = '/admin/api/v1'
-const tokenErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_admin_token']
+const tokenErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_admin_token', 'rate_limited']
 
 const pathId = (what: string, example: string): Parameter => ({
   name: 'id',

@@ -14,7 +14,7 @@ async function service(answer: (request: IncomingMessage, response: ServerRespon
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin' }
+  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin-of-this-test' }
 }
 
 const key = 'audit/2026/06/01/co_1/app_1/1780000000000-1a2b3c4d-7.jsonl.gz'

@@ -169,7 +169,7 @@ describe('tributary company, app, key', () => {
     expect(unknown).toMatchObject({ code: 1, stdout: '' })
     expect(JSON.parse(unknown.stderr)).toEqual({ error: 'unknown_company', message: 'There is no such company.' })
 
-    const wrong = await tributary(['company', 'list', '--json'], { ...env, TRIBUTARY_ADMIN_TOKEN: 'x'.repeat(20) })
+    const wrong = await tributary(['company', 'list', '--json'], { ...env, TRIBUTARY_ADMIN_TOKEN: 'x'.repeat(40) })
     expect(JSON.parse(wrong.stderr)).toMatchObject({ error: 'invalid_admin_token' })
     const none = await tributary(['company', 'list', '--json'], { TRIBUTARY_DATA_DIR: await emptyFolder() })
     expect(JSON.parse(none.stderr)).toMatchObject({ error: 'no_admin_token' })

@@ -13,7 +13,7 @@ async function service(answer: (request: IncomingMessage, response: ServerRespon
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin' }
+  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin-of-this-test' }
 }
 
 const progress = (state: string, more: object = {}) =>

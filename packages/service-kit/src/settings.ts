@@ -34,6 +34,10 @@ const networks = list.superRefine((items, context) => {
     context.addIssue({ code: 'custom', message })
   }
 })
+const hostNames = list.refine(
+  (items) => items.every((item) => URL.canParse(`http://${item}`) && new URL(`http://${item}`).host === item),
+  'needs names such as tributary.example.com, in lower case, without a port',
+)
 const address = (...schemes: string[]) => neededAddress(...schemes).optional()
 const brokers = list.refine(
   (items) => items.length > 0 && items.every((item) => /^.+:\d{1,5}$/.test(item)),
@@ -65,9 +69,25 @@ export const settings = {
   }),
   TRIBUTARY_ADMIN_TOKEN: setting({
     meaning: 'bearer token of the admin API; standalone makes one in the data folder',
-    schema: z.string().min(8, 'needs at least 8 characters').optional(),
+    schema: z
+      .string()
+      .min(
+        limits.admin_token_chars_min,
+        `needs at least ${limits.admin_token_chars_min} characters: openssl rand -hex 32`,
+      )
+      .optional(),
     default_text: null,
     secret: 'whole',
+  }),
+  TRIBUTARY_ADMIN_NETWORKS: setting({
+    meaning: 'standalone: addresses or CIDR ranges, by comma, of the clients that reach /admin and /metrics',
+    schema: networks,
+    default_text: '127.0.0.0/8,::1',
+  }),
+  TRIBUTARY_ADMIN_HOSTS: setting({
+    meaning: 'standalone: further names, by comma, that /admin and /metrics may be called by (tributary.example.com)',
+    schema: hostNames,
+    default_text: '',
   }),
   TRIBUTARY_MASTER_KEY: setting({
     meaning: '32 bytes in base64 that encrypt signing secrets; standalone makes one in the data folder',
@@ -238,6 +258,7 @@ export const settings = {
 /** Names that begin with `TRIBUTARY_` and are read by docker-compose.yml and by tests alone. */
 export const foreignSettings = [
   'TRIBUTARY_LISTEN',
+  'TRIBUTARY_ADMIN_LISTEN',
   'TRIBUTARY_SUBNET',
   'TRIBUTARY_REQUIRE_ENGINES',
   ...['KAFKA', 'REDIS', 'S3', 'CLICKHOUSE', 'POSTGRES'].map((engine) => `TRIBUTARY_TEST_${engine}_URL`),

@@ -24,7 +24,7 @@ test('a start without what is required is refused, and says all that is wrong at
   )
   expect(problems).toEqual([
     expect.stringMatching(/^ {2}TRIBUTARY_PORT: \S/),
-    '  TRIBUTARY_ADMIN_TOKEN: needs at least 8 characters',
+    '  TRIBUTARY_ADMIN_TOKEN: needs at least 32 characters: openssl rand -hex 32',
     expect.stringMatching(/^ {2}TRIBUTARY_MASTER_KEY is needed: 32 bytes in base64 /),
   ])
 })

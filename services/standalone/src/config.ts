@@ -20,6 +20,8 @@ export const readConfig = () =>
     'TRIBUTARY_DATA_DIR',
     'TRIBUTARY_DISK_FREE_MIN_BYTES',
     'TRIBUTARY_ADMIN_TOKEN',
+    'TRIBUTARY_ADMIN_NETWORKS',
+    'TRIBUTARY_ADMIN_HOSTS',
     'TRIBUTARY_MASTER_KEY',
   ])
 export type Config = ReturnType<typeof readConfig>

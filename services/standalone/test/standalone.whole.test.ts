@@ -76,3 +76,21 @@ it('reports every wrong setting at once', async () => {
     /(?=[\s\S]*TRIBUTARY_PORT)(?=[\s\S]*TRIBUTARY_MASTER_KEY)(?=[\s\S]*TRIBUTARY_LOG_LEVEL)(?=[\s\S]*did you mean TRIBUTARY_PORT\?)/,
   )
 })
+
+it('shows metrics and the admin API to the networks of its operator alone, however a path is spelled', async () => {
+  const env = { TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1', TRIBUTARY_ADMIN_NETWORKS: '192.0.2.0/24' }
+  const { url, stop } = await startStandaloneProcess({ data_dir, env })
+  const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+  const ask = async (path: string, ip: string) => {
+    const headers = { 'x-forwarded-for': ip, authorization: `Bearer ${token}` }
+    const answer = await fetch(url + path, { headers })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  for (const path of ['/metrics', '/%6detrics', '/admin/api/v1/companies', '/%61dmin/api/v1/companies']) {
+    expect(await ask(path, '192.0.2.1')).toBe(200)
+    expect(await ask(path, '198.51.100.1')).toBe(404)
+  }
+  expect(await ask('/health', '198.51.100.1')).toBe(200)
+  await stop('SIGTERM')
+})
