@@ -284,6 +284,18 @@ export const adminOperations: readonly Operation[] = [
     },
     errors: ['bad_json', 'invalid_field'],
   }),
+  change({
+    path: '/master-key/rotate',
+    id: 'rotateMasterKey',
+    summary: 'Encrypt every secret with the present master key',
+    description:
+      'For a service that has the new key in `TRIBUTARY_MASTER_KEY` and the one before in `TRIBUTARY_MASTER_KEY_OLD`. May be repeated, also after a failure; `/event` takes events meanwhile.',
+    shown: {
+      schema: 'MasterKeyRotated',
+      description: 'How it ended.',
+      example: { key_id: '1a2b3c4d', rotated: 12, unreadable: 0 },
+    },
+  }),
   read({
     path: '/status',
     id: 'getStatus',

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Received, type Reply, startService } from './fake-service.ts'
 import { fileWith, tributary } from './run-tributary.ts'
 
-const token = 'a-token-of-the-admin'
+const token = 'a-token-of-the-admin-of-this-test'
 const company = {
   company_id: 'co_1',
   company_key: 'co_live_1',
@@ -65,6 +65,7 @@ describe('tributary company, app, key', () => {
       'POST /admin/api/v1/keys': take(key),
       'GET /admin/api/v1/keys?app_id=app_1': () => ({ status: 200, body: { keys: [listed] } }),
       'POST /admin/api/v1/keys/key_1/revoke': take({ key_id: 'key_1', status: 'revoked' }),
+      'POST /admin/api/v1/master-key/rotate': take({ key_id: '1a2b3c4d', rotated: 2, unreadable: 0 }),
     })
     const answers: unknown[] = []
     for (const words of [
@@ -76,6 +77,7 @@ describe('tributary company, app, key', () => {
       'key create --app app_1 --label billing --allow purchase,refund',
       'key list --app app_1',
       'key revoke key_1',
+      'key rotate-master',
     ]) {
       const run = await tributary([...words.split(' '), '--json'], env)
       expect(run).toMatchObject({ code: 0, stderr: '' })
@@ -90,6 +92,7 @@ describe('tributary company, app, key', () => {
       key,
       { keys: [listed] },
       { key_id: 'key_1', status: 'revoked' },
+      { key_id: '1a2b3c4d', rotated: 2, unreadable: 0 },
     ])
     expect(asked.filter((body) => Object.keys(body as object).length > 0)).toEqual([
       { name: 'Air', plan: 'growth', monthly_quota: 5 },
@@ -210,7 +213,17 @@ describe('every command', () => {
 
   it('has --help', async () => {
     const commands = ['', 'company create', 'company list', 'company suspend', 'company reinstate', 'app create']
-    const more = ['key create', 'key list', 'key revoke', 'status', 'send', 'backfill', 'reports events', 'config']
+    const more = [
+      'key create',
+      'key list',
+      'key revoke',
+      'key rotate-master',
+      'status',
+      'send',
+      'backfill',
+      'reports events',
+      'config',
+    ]
     const asked = [...commands, ...more, 'topics apply', 'migrate', 'master-key forget', 'doctor'].map(
       async (words) => {
         const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])

@@ -36,7 +36,7 @@ interface ServerKeyRow {
 }
 
 /** The three questions that gateways ask PostgreSQL, each for many keys at once, and how their rows become answers. */
-export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
+export function credentialsQueries(pool: Pool, masterKeys?: MasterKeys) {
   const byKey = <Row extends QueryResultRow & { lookup_key: string }>(name: string, text: string) => {
     return async (keys: readonly string[]): Promise<Map<string, Row>> => {
       const { rows } = await pool.query<Row>({ name, text, values: [keys] })
@@ -70,8 +70,10 @@ export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
         ciphertext: row.signing_secret_ciphertext,
         tag: row.signing_secret_tag,
       }
-      const signing_secret = masterKeys.decrypt(encrypted, row.app_id)
-      return { app_id: row.app_id, company_id: row.company_id, platform: row.platform, signing_secret }
+      const { app_id, company_id, platform } = row
+      if (masterKeys === undefined) throw new Error('This service has no master key: it can use no signing secret.')
+      const signing_secret = masterKeys.decrypt(encrypted, { purpose: 'signing_secret', company_id, app_id })
+      return { app_id, company_id, platform, signing_secret }
     },
     toCompany({ lookup_key, monthly_quota, ...row }: CompanyRow): CompanyCredential {
       return { ...row, monthly_quota: toNumber(monthly_quota) }

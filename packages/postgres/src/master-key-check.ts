@@ -1,6 +1,6 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
-import type { MasterKeys } from './master-keys.ts'
+import { type MasterKeys, masterKeyId, type SecretPlace } from './master-keys.ts'
 import { inTransaction } from './transaction.ts'
 
 interface CheckRow {
@@ -13,7 +13,8 @@ interface CheckRow {
 
 /** Id of the master key that the secrets in PostgreSQL need; null while none was ever used. */
 export async function findNeededMasterKey(pool: Pool): Promise<string | null> {
-  return (await readCheck(pool))?.key_id ?? null
+  const check = await readCheck(pool)
+  return check === undefined ? null : masterKeyId(check.key_id)
 }
 
 /**
@@ -23,7 +24,7 @@ export async function findNeededMasterKey(pool: Pool): Promise<string | null> {
 export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Promise<boolean> {
   const check = (await readCheck(pool)) ?? (await keepCheck(pool, masterKeys))
   try {
-    masterKeys.decrypt(check, check.bound_to)
+    masterKeys.decrypt(check, placeOf(check))
     return true
   } catch {
     return false
@@ -34,7 +35,7 @@ export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Prom
 export function forgetMasterKey(pool: Pool, request: AdminRequest): Promise<string | null> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ key_id: string }>('DELETE FROM master_key_check RETURNING key_id')
-    const key_id = rows[0]?.key_id ?? null
+    const key_id = rows[0] === undefined ? null : masterKeyId(rows[0].key_id)
     if (key_id !== null) {
       await recordAdminAction(client, request, { action: 'master_key.forget', subject: key_id, detail: {} })
     }
@@ -42,15 +43,30 @@ export function forgetMasterKey(pool: Pool, request: AdminRequest): Promise<stri
   })
 }
 
-async function readCheck(pool: Pool): Promise<CheckRow | undefined> {
-  const { rows } = await pool.query<CheckRow>('SELECT bound_to, key_id, iv, ciphertext, tag FROM master_key_check')
+/** From now on the first key is the right one; whoever has none but the key before it refuses to start. */
+export async function renewMasterKeyCheck(client: PoolClient, masterKeys: MasterKeys): Promise<void> {
+  const check = await readCheck(client)
+  if (check === undefined || check.key_id === masterKeys.current_key_id) return
+  const place = placeOf(check)
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(masterKeys.decrypt(check, place), place)
+  await client.query('UPDATE master_key_check SET key_id = $1, iv = $2, ciphertext = $3, tag = $4', [
+    ...[key_id, iv, ciphertext, tag],
+  ])
+}
+
+const placeOf = ({ bound_to }: Pick<CheckRow, 'bound_to'>): SecretPlace => ({
+  ...{ purpose: 'master_key_check', company_id: '', app_id: bound_to },
+})
+
+async function readCheck(client: Pick<Pool, 'query'>): Promise<CheckRow | undefined> {
+  const { rows } = await client.query<CheckRow>('SELECT bound_to, key_id, iv, ciphertext, tag FROM master_key_check')
   return rows[0]
 }
 
 /** Two may be here at the same time: the row that was first is the answer for both. */
 async function keepCheck(pool: Pool, masterKeys: MasterKeys): Promise<CheckRow> {
   const bound_to = 'master_key_check'
-  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('right', bound_to)
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('right', placeOf({ bound_to }))
   await pool.query(
     `INSERT INTO master_key_check (bound_to, key_id, iv, ciphertext, tag) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT DO NOTHING`,

@@ -8,10 +8,11 @@ import { findNeededMasterKey, forgetMasterKey, isMasterKeyRight } from '../src/m
 import { openMasterKeys, readMasterKey } from '../src/master-keys.ts'
 import { migratePostgres } from '../src/migrate.ts'
 import { createApp, createCompany } from '../src/tenants.ts'
+import { firstFormatKeys } from './first-format.ts'
 
 const makeKey = () => {
   const key = readMasterKey(randomBytes(32).toString('base64'))
-  return { id: key.id, keys: openMasterKeys([key]) }
+  return { id: key.id, keys: openMasterKeys([key]), firstFormat: firstFormatKeys(key) }
 }
 
 async function database(options?: { migrated: boolean }) {
@@ -64,9 +65,9 @@ test('with secrets of an older version the key that made the newest one is right
   const [first, second] = [makeKey(), makeKey()]
   const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
   const { company_id } = await createCompany(pool, { name: 'Acme', plan: 'free' }, request)
-  for (const [step, { keys }] of [first, second].entries()) {
+  for (const [step, { firstFormat }] of [first, second].entries()) {
     const at = { ...request, now_ms: request.now_ms + step }
-    await createApp(pool, keys, { company_id, name: 'Game', platform: 'ios' }, at)
+    await createApp(pool, firstFormat, { company_id, name: 'Game', platform: 'ios' }, at)
   }
   await migratePostgres({ pool })
   expect(await isMasterKeyRight(pool, first.keys)).toBe(false)

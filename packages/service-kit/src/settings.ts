@@ -34,6 +34,10 @@ const networks = list.superRefine((items, context) => {
     context.addIssue({ code: 'custom', message })
   }
 })
+const masterKey = z
+  .string()
+  .refine((value) => Buffer.from(value, 'base64').length === 32, 'needs 32 bytes in base64')
+  .optional()
 const hostNames = list.refine(
   (items) => items.every((item) => URL.canParse(`http://${item}`) && new URL(`http://${item}`).host === item),
   'needs names such as tributary.example.com, in lower case, without a port',
@@ -91,10 +95,13 @@ export const settings = {
   }),
   TRIBUTARY_MASTER_KEY: setting({
     meaning: '32 bytes in base64 that encrypt signing secrets; standalone makes one in the data folder',
-    schema: z
-      .string()
-      .refine((value) => Buffer.from(value, 'base64').length === 32, 'needs 32 bytes in base64')
-      .optional(),
+    schema: masterKey,
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_MASTER_KEY_OLD: setting({
+    meaning: 'the master key before it: decrypts what `tributary key rotate-master` has not encrypted again yet',
+    schema: masterKey,
     default_text: null,
     secret: 'whole',
   }),

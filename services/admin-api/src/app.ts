@@ -16,6 +16,7 @@ import { auditObjectRoute } from './audit-object-route.ts'
 import { companyRoutes } from './company-routes.ts'
 import { deadLetterRoutes } from './dead-letter-routes.ts'
 import { fxRoutes } from './fx-routes.ts'
+import { masterKeyRoute } from './master-key-route.ts'
 import { replayRoute } from './replay/replay-route.ts'
 import { requireAdmin } from './require-admin.ts'
 import { serverKeyRoutes } from './server-key-routes.ts'
@@ -80,6 +81,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       deadLetterRoutes(app, deps)
       statusRoute(app, deps)
       replayRoute(app, deps)
+      masterKeyRoute(app, deps)
     }
     await outer.register(routes, { prefix: '/admin/api/v1' })
   }

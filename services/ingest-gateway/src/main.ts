@@ -28,7 +28,7 @@ async function start(config: Config, service: Service) {
     requireTopics(broker, [topics.eventsAccepted, topics.erasuresRequested]),
     requirePostgresSchema(pool),
   ])
-  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await requireMasterKey(pool, config)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
   const gateway_id = randomBytes(4).toString('hex')

@@ -1,5 +1,6 @@
 import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
+import { masterKeySettings } from '@tributary/service-kit/engines/master-key'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
 import { redisSettings } from '@tributary/service-kit/engines/redis'
 import { s3Settings } from '@tributary/service-kit/engines/s3'
@@ -22,6 +23,6 @@ export const readConfig = () =>
     'TRIBUTARY_ADMIN_TOKEN',
     'TRIBUTARY_ADMIN_NETWORKS',
     'TRIBUTARY_ADMIN_HOSTS',
-    'TRIBUTARY_MASTER_KEY',
+    ...masterKeySettings,
   ])
 export type Config = ReturnType<typeof readConfig>

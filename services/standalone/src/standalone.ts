@@ -40,7 +40,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
 
   const disk = await watchDisk(config, data_dir, service)
   const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, disk, service)
-  const masterKeys = await openLocalMasterKeys(pool, data_dir, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await openLocalMasterKeys(pool, data_dir, config)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 

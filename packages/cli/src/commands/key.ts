@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { admin } from '../admin.ts'
 import { lines, print, table } from '../output.ts'
+import { rotateMasterCommand } from './rotate-master.ts'
 
 const KeyList = z.object({ keys: z.array(ServerKey) })
 
@@ -19,9 +20,9 @@ const byComma = (text: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== '')
 
-/** `key create|list|revoke`. */
+/** `key create|list|revoke|rotate-master`. */
 export function keyCommands(program: Command): void {
-  const key = program.command('key').description('server keys of an app: create, list, revoke')
+  const key = program.command('key').description('server keys of an app: create, list, revoke; the master key: rotate')
   key
     .command('create')
     .description('create a server key; it is shown once')
@@ -58,6 +59,7 @@ export function keyCommands(program: Command): void {
       const answer = await admin(`keys/${encodeURIComponent(key_id)}/revoke`, ServerKeyStatus, {})
       print(options, answer, `${answer.key_id} is ${answer.status}`)
     })
+  rotateMasterCommand(key)
 }
 
 const eventsOf = ({ allowed_events }: { allowed_events: string[] }): string => allowed_events.join(',') || 'all'
