@@ -8,7 +8,9 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openPostgres } from '@tributary/postgres/postgres'
 import type { EngineName, OwnEngine } from '../engines/engine.ts'
+import { kafkaWith } from '../engines/kafka.ts'
 import { openOwnEngine } from '../engines/open-engine.ts'
+import { startOwnEngine } from '../engines/own-engine.ts'
 import { freePorts } from '../engines/ports.ts'
 import { startReaper } from '../fleet/fleet-process.ts'
 import { type ComposeService, parseEnv, readCompose } from './compose-file.ts'
@@ -68,6 +70,7 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
     const image_dir = join(dir, 'image')
     const names = Object.keys(engineOf) as EngineName[]
     const opened = names.map(async (name) => {
+      if (name === 'kafka') return [engineOf.kafka, await openKafka(services.kafka?.environment, engines)] as const
       engines.push(await openOwnEngine(name))
       return [engineOf[name], engines.at(-1)?.url ?? ''] as const
     })
@@ -131,7 +134,7 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
 
     for (const name of inOrder(services)) {
       const service = services[name]!
-      if (name === 'clickhouse-roles') continue // the engine that stands for ClickHouse knows no users
+      if (['clickhouse-roles', 's3-users'].includes(name)) continue // the engines that stand for these know no users
       if (service.restart === 'no') await runJob(name)
       else if (service.image === 'tributary') {
         await Promise.all(Array.from({ length: service.deploy?.replicas ?? 1 }, () => startService(name)))
@@ -145,6 +148,22 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
     await stop()
     throw error
   }
+}
+
+/** Kafka that asks for the login that the file says. Resolves with the address of that listener. */
+async function openKafka(environment: Record<string, string> = {}, engines: OwnEngine[]): Promise<string> {
+  const [port = 0] = await freePorts(1)
+  const address = `127.0.0.1:${port}`
+  const asProperty = (name: string) => name.replace('KAFKA_', '').toLowerCase().replaceAll('_', '.')
+  const login = Object.entries(environment).filter(([name]) =>
+    /_SASL_(?!MECHANISM_INTER)|^KAFKA_SASL_ENABLED/.test(name),
+  )
+  const properties = {
+    ...Object.fromEntries(login.map(([name, value]) => [asProperty(name), value])),
+    'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,${environment.KAFKA_LISTENER_SECURITY_PROTOCOL_MAP}`,
+  }
+  engines.push(await startOwnEngine(kafkaWith({ listeners: { CLIENTS: address }, properties })))
+  return address
 }
 
 /** All, or the first failure once none is under way any more: nothing may start after the clean-up. */

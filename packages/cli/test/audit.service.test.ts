@@ -36,7 +36,7 @@ describe('tributary audit show', () => {
     const run = await tributary(['audit', 'show', key], env)
     expect(run).toEqual({ code: 0, stderr: '', stdout: `${lines[0]}\n${lines[1]!.replace('\u009b', '\\u009b')}\n` })
     const query = new URLSearchParams({ key })
-    expect(asked).toEqual([`/admin/api/v1/audit-objects?${query}`, 'Bearer a-token-of-the-admin'])
+    expect(asked).toEqual([`/admin/api/v1/audit-objects?${query}`, 'Bearer a-token-of-the-admin-of-this-test'])
   })
 
   it('prints with --json one document of the requests', async () => {

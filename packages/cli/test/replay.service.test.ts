@@ -35,7 +35,7 @@ describe('tributary replay', () => {
     const run = await tributary(words, env)
     expect([run.code, run.stderr, JSON.parse(run.stdout)]).toEqual([0, '', { replayed: 7, filled: 3, unknown: 2 }])
     const body = { source: 'audit', since_ms: Date.UTC(2026, 5, 1), app_id: 'app_1', dry_run: true }
-    expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin', body])
+    expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin-of-this-test', body])
   })
 
   it('names what the source could not tell', async () => {

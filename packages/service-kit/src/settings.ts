@@ -1,4 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
+import { type PostgresService, serviceRoles } from '@tributary/postgres/service-roles'
 import { z } from 'zod'
 import { isNetwork } from './client-address.ts'
 
@@ -37,6 +38,17 @@ const networks = list.superRefine((items, context) => {
 const masterKey = z
   .string()
   .refine((value) => Buffer.from(value, 'base64').length === 32, 'needs 32 bytes in base64')
+  .optional()
+const rolePasswords = list
+  .refine(
+    (items) =>
+      items.every((item) => /^[^=]+=[!-~]{16,}$/.test(item) && Object.hasOwn(serviceRoles, item.split('=')[0]!)),
+    `needs service=password, by comma; services are ${Object.keys(serviceRoles).join(', ')}, passwords have 16 visible ASCII characters at least`,
+  )
+  .transform(
+    (items): Partial<Record<PostgresService, string>> =>
+      Object.fromEntries(items.map((item) => [item.slice(0, item.indexOf('=')), item.slice(item.indexOf('=') + 1)])),
+  )
   .optional()
 const hostNames = list.refine(
   (items) => items.every((item) => URL.canParse(`http://${item}`) && new URL(`http://${item}`).host === item),
@@ -213,6 +225,13 @@ export const settings = {
     schema: address('postgres', 'postgresql'),
     default_text: null,
     secret: 'password',
+  }),
+  TRIBUTARY_POSTGRES_ROLE_PASSWORDS: setting({
+    meaning:
+      'service=password, by comma (ingest-gateway, report-api, admin-api): `tributary migrate` makes a role for each, tributary_report_api and so on',
+    schema: rolePasswords,
+    default_text: null,
+    secret: 'whole',
   }),
   TRIBUTARY_POSTGRES_POOL_MAX: setting({
     meaning: 'most connections of one process to PostgreSQL',
