@@ -283,6 +283,16 @@ describe('tributary reports events', () => {
     const words = 'reports events --key srv_1 --since 2013-01-01 --until 1359676800000 --limit 10'.split(' ')
     const json = await tributary([...words, '--json'], env)
     expect(JSON.parse(json.stdout)).toEqual(report)
+    const hidden = words.filter((word) => word !== '--key' && word !== 'srv_1')
+    const file = await fileWith('key', 'srv_1\n')
+    const ways = [
+      tributary([...hidden, '--key-file', file, '--json'], env),
+      tributary([...hidden, '--key', '-', '--json'], env, 'srv_1\n'),
+      tributary([...hidden, '--json'], { ...env, TRIBUTARY_SERVER_KEY: 'srv_1' }),
+    ]
+    for (const { stdout } of await Promise.all(ways)) expect(JSON.parse(stdout)).toEqual(report)
+    const none = await tributary([...hidden, '--json'], env)
+    expect([none.code, JSON.parse(none.stderr).error]).toEqual([2, 'usage'])
     const text = await tributary(words, env)
     expect(text.stdout).toBe(
       'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',

@@ -105,6 +105,18 @@ export const settings = {
     schema: hostNames,
     default_text: '',
   }),
+  TRIBUTARY_SERVER_KEY: setting({
+    meaning: 'server key that the tributary command uses where --key is not given',
+    schema: text.optional(),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_SIGNING_SECRET: setting({
+    meaning: 'signing secret that `tributary send` uses where --secret is not given',
+    schema: text.optional(),
+    default_text: null,
+    secret: 'whole',
+  }),
   TRIBUTARY_MASTER_KEY: setting({
     meaning: '32 bytes in base64 that encrypt signing secrets; standalone makes one in the data folder',
     schema: masterKey,

@@ -5,9 +5,11 @@ import { backfill } from '../ingest/backfill.ts'
 import { parseMapping } from '../ingest/csv.ts'
 import { checkFileName } from '../ingest/events.ts'
 import { print } from '../output.ts'
+import { readSecret, secretOption } from '../secret-option.ts'
 
 interface BackfillCommandOptions {
-  key: string
+  key?: string
+  keyFile?: string
   map?: string[]
   set?: string[]
   absent?: string[]
@@ -32,10 +34,9 @@ after they may have been sent before: by a killed run that was resumed, or in a 
 
 /** `backfill`. */
 export function backfillCommand(program: Command): void {
-  program
+  const command = program
     .command('backfill')
     .description('load a file of past events through /s2s/events/bulk')
-    .requiredOption('--key <key>', 'server key (srv_...)')
     .option('--map <column=field>', 'CSV: fill another field; an empty field leaves the column out', several)
     .option('--set <field=value>', 'CSV: the same value on every line', several)
     .option('--absent <text>', 'CSV: a text that means no value, such as NA', several)
@@ -46,11 +47,12 @@ export function backfillCommand(program: Command): void {
     .action(async (path: string, options: BackfillCommandOptions) => {
       checkFileName(path, /\.(jsonl|csv)(\.gz)?$/i, '.jsonl, .csv, .jsonl.gz or .csv.gz')
       const mapping = parseMapping(options.map ?? [], options.set ?? [], options.absent ?? [])
+      const key = await readSecret('key', { given: options.key, file: options.keyFile }, 'TRIBUTARY_SERVER_KEY')
       const started = performance.now()
       const { rejected_path, ...total } = await backfill({
         path,
         url: readConfig().url,
-        key: options.key,
+        key,
         mapping,
         resume: options.resume === true,
         give_up_after_ms: options.retryFor * 1000,
@@ -61,4 +63,5 @@ export function backfillCommand(program: Command): void {
       const text = `${total.accepted} accepted, ${total.rejected} rejected, ${answer.seconds} s`
       print(options, answer, text + where)
     })
+  secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }
