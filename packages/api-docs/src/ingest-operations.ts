@@ -48,6 +48,7 @@ const serverErrors: ErrorCode[] = [
   'missing_bearer_token',
   'unknown_or_revoked_key',
   'company_suspended',
+  'scope_missing',
   'rate_limited',
   'body_too_large',
   'unsupported_encoding',

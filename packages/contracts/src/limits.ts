@@ -74,8 +74,33 @@ export const limits = {
   report_limit_max: 1000,
   report_limit_default: 100,
   report_window_default_ms: 30 * 24 * 3600 * 1000,
+  /** Values of one filter of a report. */
+  report_filter_values_max: 100,
+  /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
+  key_reports_running_max: 4,
+  /** Further reports of one server key that wait for their turn; the next one is 429. */
+  key_reports_waiting_max: 32,
+  company_reports_running_max: 8,
+  /** Reports of all companies that one process runs at the same time on a ClickHouse server. */
+  reports_running_max: 16,
+  /** The same on the embedded engine. It runs one statement at a time: the second report converts its money meanwhile. */
+  embedded_reports_running_max: 2,
+  /** A report that waits longer for its turn is 503. */
+  report_wait_ms_max: 10_000,
+  /** A report that runs longer is 503. */
+  report_run_ms_max: 30_000,
+  /** Memory of one statement of a report on a ClickHouse server of 16 GB. */
+  report_memory_bytes_max: 4_000_000_000,
+  /** The same on the embedded engine, which may use 1.1 GB in all. */
+  embedded_report_memory_bytes_max: 600_000_000,
+  /** Threads of one statement of a report. */
+  report_threads_max: 2,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
+  /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
+  secret_overlap_hours_max: 365 * 24,
+  /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
+  old_secrets_max: 3,
 } as const

@@ -8,6 +8,7 @@ import { inTransaction } from './transaction.ts'
 /** The tables that hold secrets of an app: their key, and what stands before the names of the encrypted columns. */
 export const secretTables = [
   { table: 'apps', id: 'app_id', prefix: 'signing_secret_', purpose: 'signing_secret' },
+  { table: 'old_signing_secrets', id: 'id', prefix: '', purpose: 'signing_secret' },
 ] as const
 type SecretTable = (typeof secretTables)[number]
 

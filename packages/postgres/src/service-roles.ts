@@ -1,7 +1,7 @@
 /** What a service may do with a table; `select` names the columns, `*` is all of them. */
 export interface Rights {
   select: readonly string[] | '*'
-  also?: readonly ('INSERT' | 'UPDATE')[]
+  also?: readonly ('INSERT' | 'UPDATE' | 'DELETE')[]
 }
 
 /**
@@ -13,6 +13,7 @@ export const serviceRoles = {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
     apps: { select: '*' },
+    old_signing_secrets: { select: '*' },
     server_keys: { select: '*' },
     master_key_check: { select: '*', also: ['INSERT'] },
   },
@@ -27,6 +28,7 @@ export const serviceRoles = {
     schema_migrations: { select: '*' },
     companies: { select: '*', also: ['INSERT', 'UPDATE'] },
     apps: { select: '*', also: ['INSERT', 'UPDATE'] },
+    old_signing_secrets: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     server_keys: { select: '*', also: ['INSERT', 'UPDATE'] },
     fx_rates: { select: '*', also: ['INSERT', 'UPDATE'] },
     master_key_check: { select: '*', also: ['INSERT', 'UPDATE'] },

@@ -3,6 +3,7 @@ import { openTestPostgres } from '@tributary/testkit/test-postgres'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
+import { rotateSigningSecret } from '../src/apps.ts'
 import { openCredentials } from '../src/credentials-cache.ts'
 import { isMasterKeyRight } from '../src/master-key-check.ts'
 import { type MasterKey, openMasterKeys, readMasterKey } from '../src/master-keys.ts'
@@ -85,6 +86,18 @@ test('two rotations at once, and an app made meanwhile with the key before, leav
   expect(await readable(next)).toBe(21)
 })
 
+test('old secrets in their overlap are rotated with the present ones', async () => {
+  const { pool, before, next, apps, rotate } = await world({ apps: 1 })
+  const [{ app_id, app_key, signing_secret }] = apps as [(typeof apps)[number]]
+  await rotateSigningSecret(pool, keysOf(before), app_id, 1, { ...request, now_ms: Date.now() })
+  expect(await rotate()).toMatchObject({ rotated: 2, unreadable: 0 })
+  const options = { pool, masterKeys: keysOf(next), now: Date.now, logger: pino({ level: 'silent' }) }
+  const credentials = await openCredentials(options)
+  onTestFinished(() => credentials.close())
+  const found = await credentials.findApp(app_key)
+  expect(found?.old_secrets.map((old) => old.signing_secret)).toEqual([signing_secret])
+})
+
 test('a secret of a key that is lost for good is left as it is, and counted', async () => {
   const { make, rotate, readable, next, apps } = await world()
   const lost = makeKey()
@@ -108,7 +121,8 @@ test('every table that holds something encrypted is rotated', async () => {
   const { pool } = await world({ apps: 0 })
   const { rows } = await pool.query<{ place: string }>(
     `SELECT table_name || '.' || column_name AS place FROM information_schema.columns
-     WHERE table_schema = 'public' AND column_name LIKE '%ciphertext' AND table_name <> 'master_key_check'`,
+     WHERE table_schema = 'public' AND column_name LIKE '%ciphertext' AND table_name <> 'master_key_check'
+     ORDER BY table_name`,
   )
   expect(rows.map(({ place }) => place)).toEqual(
     secretTables.map(({ table, prefix }) => `${table}.${prefix}ciphertext`),

@@ -4,6 +4,7 @@ import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { applyServiceRoles } from '../src/apply-service-roles.ts'
+import { rotateSigningSecret } from '../src/apps.ts'
 import { openCredentials } from '../src/credentials-cache.ts'
 import { loadFxRates } from '../src/fx-rates.ts'
 import { isMasterKeyRight } from '../src/master-key-check.ts'
@@ -55,7 +56,9 @@ describe('what a service needs it may do', () => {
   test('admin-api makes, changes and rotates', async () => {
     const pool = poolOf('admin-api')
     expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
-    const { company, key } = await tenant(pool)
+    const { company, app, key } = await tenant(pool)
+    await rotateSigningSecret(pool, masterKeys, app.app_id, 24, request)
+    await rotateSigningSecret(pool, masterKeys, app.app_id, 0, request)
     await setCompanyStatus(pool, company.company_id, 'suspended', request)
     await revokeServerKey(pool, key.key_id, request)
     await loadFxRates(pool, [{ day: '2026-06-01', currency: 'USD', units: '1.08' }], request)

@@ -70,7 +70,10 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
         requests.inc({ route, status: reply.statusCode })
         if (!request.is_admin) return // a line each would let anybody fill the log
         const { id: request_id, client_ip: ip } = request
-        logger.info({ request_id, route, ip, status: reply.statusCode, elapsed_ms: reply.elapsedTime }, 'admin request')
+        logger.info(
+          { request_id, route, ip, status: reply.statusCode, elapsed_ms: Math.round(reply.elapsedTime) },
+          'admin request',
+        )
       })
       companyRoutes(app, deps)
       usageRoute(app, deps)

@@ -69,7 +69,7 @@ async function takeBatch(
   if (!wire || wire.length === 0) throw new CodedError('empty_body') // 3.
   request.ingest.bytes = wire.length
   const received_at_ms = now()
-  const sender = await authenticateSdk(credentials, request.headers, wire) // 4.
+  const sender = await authenticateSdk(credentials, request.headers, wire, received_at_ms) // 4.
   const { app_id, company_id } = sender.app
   Object.assign(request.ingest, { app_id, company_id })
   const options = {

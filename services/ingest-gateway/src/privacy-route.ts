@@ -35,7 +35,7 @@ async function takeRequest(request: FastifyRequest, { credentials, now }: RouteD
   const wire = request.body as Buffer | undefined
   if (!wire || wire.length === 0) throw new CodedError('empty_body') // 3.
   request.ingest.bytes = wire.length
-  const { app } = await authenticateSdk(credentials, request.headers, wire) // 4.
+  const { app } = await authenticateSdk(credentials, request.headers, wire, now()) // 4.
   const { app_id, company_id } = app
   Object.assign(request.ingest, { app_id, company_id })
   const body = await readBody(wire, {

@@ -20,11 +20,13 @@ export interface SdkSender {
 /**
  * The app that signed the body, and its company: company key, app key, suspension, pair, signature, in this order (decisions.md "Check
  * order on /event"). The signature is lower-case hex HMAC-SHA256 over the exact wire bytes, compared in constant time.
+ * Each secret that is valid at `now_ms` signs.
  */
 export async function authenticateSdk(
   credentials: Credentials,
   headers: IncomingHttpHeaders,
   wire: Buffer,
+  now_ms: number,
 ): Promise<SdkSender> {
   const company = await credentials.findCompany(headers['x-service-company-key'] as string)
   if (!company) throw new CodedError('unknown_company_key')
@@ -32,14 +34,23 @@ export async function authenticateSdk(
   if (!app) throw new CodedError('unknown_app_key')
   if (company.status === 'suspended') throw new CodedError('company_suspended')
   if (app.company_id !== company.company_id) throw new CodedError('app_company_mismatch')
-  if (!isSignedBy(app.signing_secret, wire, headers['x-service-signature'] as string)) {
+  if (!isSigned(app, wire, headers['x-service-signature'] as string, now_ms)) {
     throw new CodedError('bad_signature')
   }
   return { app, company }
 }
 
-function isSignedBy(signing_secret: string, wire: Buffer, signature: string): boolean {
-  const expected = Buffer.from(createHmac('sha256', signing_secret).update(wire).digest('hex'), 'latin1')
+/** Tries every valid secret, also after one that fits: the time does not tell which one it was. */
+function isSigned(app: AppCredential, wire: Buffer, signature: string, now_ms: number): boolean {
   const given = Buffer.from(signature, 'latin1')
+  let signed = isSignedBy(app.signing_secret, wire, given)
+  for (const { signing_secret, ends_at_ms } of app.old_secrets) {
+    if (now_ms < ends_at_ms) signed = isSignedBy(signing_secret, wire, given) || signed
+  }
+  return signed
+}
+
+function isSignedBy(signing_secret: string, wire: Buffer, given: Buffer): boolean {
+  const expected = Buffer.from(createHmac('sha256', signing_secret).update(wire).digest('hex'), 'latin1')
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
