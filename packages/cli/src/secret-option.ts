@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { readSettings } from '@tributary/service-kit/read-settings'
 import type { Command } from 'commander'
+import { readEngineSettings } from './config.ts'
 import { CliError, usageError } from './errors.ts'
 
 type SecretSetting = 'TRIBUTARY_SERVER_KEY' | 'TRIBUTARY_SIGNING_SECRET'
@@ -20,7 +20,7 @@ export async function readSecret(
   setting: SecretSetting,
 ): Promise<string> {
   if (given !== undefined && file !== undefined) throw usageError(`Give --${name} or --${name}-file, not both.`)
-  const secret = (await readGiven(name, given, file)) ?? readSettings(process.env, [setting])[setting] ?? ''
+  const secret = (await readGiven(name, given, file)) ?? readEngineSettings([setting], [])[setting] ?? ''
   if (secret !== '') return secret
   throw usageError(`No ${name}: give --${name}-file FILE, --${name} - with it on standard input, or set ${setting}.`)
 }

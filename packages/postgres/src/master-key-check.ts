@@ -46,7 +46,8 @@ export function forgetMasterKey(pool: Pool, request: AdminRequest): Promise<stri
 /** From now on the first key is the right one; whoever has none but the key before it refuses to start. */
 export async function renewMasterKeyCheck(client: PoolClient, masterKeys: MasterKeys): Promise<void> {
   const check = await readCheck(client)
-  if (check === undefined || check.key_id === masterKeys.current_key_id) return
+  const { key_id: current_id } = masterKeys
+  if (check === undefined || check.key_id === current_id) return
   const place = placeOf(check)
   const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(masterKeys.decrypt(check, place), place)
   await client.query('UPDATE master_key_check SET key_id = $1, iv = $2, ciphertext = $3, tag = $4', [

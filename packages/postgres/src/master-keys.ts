@@ -30,7 +30,7 @@ export interface MasterKeys {
   /** Id of the key that encrypts. */
   current_id: string
   /** What `key_id` is of texts that need no new encryption. */
-  current_key_id: string
+  key_id: string
 }
 
 const algorithm = 'aes-256-gcm'
@@ -60,7 +60,7 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
   const key_id = present + current.id
   return {
     current_id: current.id,
-    current_key_id: key_id,
+    key_id,
     encrypt(text, place) {
       const iv = randomBytes(12)
       const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(additionalData(key_id, place))

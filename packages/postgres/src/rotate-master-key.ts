@@ -54,7 +54,7 @@ async function rotateTable(
   const sql = statements(table)
   for (let after = ''; ; ) {
     const rows = await inTransaction(pool, async (client) => {
-      const found = await client.query<SecretRow>(sql.select, [after, masterKeys.current_key_id, rows_max])
+      const found = await client.query<SecretRow>(sql.select, [after, masterKeys.key_id, rows_max])
       for (const row of found.rows) {
         const again = encryptAgain(masterKeys, table, row)
         if (again === null) pass.unreadable += 1

@@ -113,7 +113,7 @@ test('a secret of the first format is brought to the present one, under the same
   const keys = keysOf(before)
   expect(await rotateMasterKey(pool, keys, request)).toMatchObject({ rotated: 1, unreadable: 0 })
   const { rows } = await pool.query('SELECT signing_secret_key_id FROM apps')
-  expect(rows).toEqual([{ signing_secret_key_id: keys.current_key_id }])
+  expect(rows).toEqual([{ signing_secret_key_id: keys.key_id }])
   expect(await readable(before)).toBe(1)
 })
 
