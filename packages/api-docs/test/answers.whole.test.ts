@@ -52,7 +52,7 @@ it('answers every documented code, in the documented shape and with the document
   ]
   for (const shot of shots) wrong.push(...(await fire(standalone.url, shot, seen)))
   await replayAtOnce()
-  wrong.push(...(await spendRate()))
+  wrong.push(...(await spendRate()), ...(await guessTooOften()))
   expect(wrong).toEqual([])
 
   const documented = operations.flatMap(({ route, responses }) =>
@@ -93,5 +93,19 @@ async function spendRate(): Promise<string[]> {
     const shot = { route, code: 'rate_limited', path: path.replace('{install_uuid}', 'i-1'), headers }
     return fire(standalone.url, method === 'POST' ? { ...shot, body: '{}' } : shot, seen)
   })
+  return (await Promise.all(faults)).flat()
+}
+
+/** Uses up the wrong admin tokens of an address, then asks each route of the admin API with one more. */
+async function guessTooOften(): Promise<string[]> {
+  const headers = bearer('guess')
+  const ask = () => fetch(`${standalone.url}/admin/api/v1/status`, { headers }).then((answer) => answer.arrayBuffer())
+  for (let left = limits.admin_guesses_of_address_max; left > 0; left -= 1) await ask()
+  const faults = operations
+    .filter(({ tags }) => tags[0] === 'Admin')
+    .map(({ route }) => {
+      const path = (route.split(' ')[1] ?? '').replace('{id}', 'none')
+      return fire(standalone.url, { route, code: 'rate_limited', path, headers }, seen)
+    })
   return (await Promise.all(faults)).flat()
 }

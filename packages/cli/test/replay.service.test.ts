@@ -13,7 +13,7 @@ async function service(answer: (request: IncomingMessage, response: ServerRespon
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin' }
+  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin-of-this-test' }
 }
 
 const progress = (state: string, more: object = {}) =>
@@ -39,7 +39,7 @@ describe('tributary replay', () => {
       { replayed: 7, filled: 3, unknown: 2, unknown_reasons: { minted_id: 2 } },
     ])
     const body = { source: 'audit', since_ms: Date.UTC(2026, 5, 1), app_id: 'app_1', dry_run: true }
-    expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin', body])
+    expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin-of-this-test', body])
   })
 
   it('names what the source could not tell', async () => {

@@ -157,6 +157,14 @@ export const ServerKeyList = z.object({ keys: z.array(ServerKey) })
 export const ServerKeyStatus = ServerKey.pick({ key_id: true, status: true })
 export type ServerKeyStatus = z.infer<typeof ServerKeyStatus>
 
+/** How a rotation of the master key ended. */
+export const MasterKeyRotated = z.object({
+  key_id: z.string().describe('id of the master key that encrypts from now on: the start of its SHA-256'),
+  rotated: z.number().int().describe('secrets that were encrypted again'),
+  unreadable: z.number().int().describe('secrets that none of the given keys decrypts; they are left as they are'),
+})
+export type MasterKeyRotated = z.infer<typeof MasterKeyRotated>
+
 /** What a file of exchange rates held: `from` and `to` are its first and last day. */
 export const FxLoaded = z.object({
   days: z.number().int(),

@@ -1,4 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
+import { type PostgresService, serviceRoles } from '@tributary/postgres/service-roles'
 import { z } from 'zod'
 import { isNetwork } from './client-address.ts'
 
@@ -79,16 +80,31 @@ const brokers: Kind<string[]> = {
   schema: list.refine((items) => items.length > 0 && items.every((item) => /^.+:\d{1,5}$/.test(item))),
   must: 'host:port, or several of them by comma',
 }
-const token_chars_min = 8
 const token: Kind<string> = {
-  schema: lineOfText.min(token_chars_min),
-  must: `a line of at least ${token_chars_min} characters`,
+  schema: lineOfText.min(limits.admin_token_chars_min),
+  must: `a line of at least ${limits.admin_token_chars_min} characters, as of: openssl rand -hex 32`,
 }
 const masterKey: Kind<string> = {
   schema: z.string().refine((value) => Buffer.from(value, 'base64').length === 32),
   must: '32 bytes in base64, as of: openssl rand -base64 32',
 }
 const word: Kind<string> = { schema: z.string().regex(/^\w{1,256}$/), must: 'letters, digits and _ only' }
+const rolePasswords: Kind<Partial<Record<PostgresService, string>>> = {
+  schema: list
+    .refine((items) =>
+      items.every((item) => /^[^=]+=[!-~]{16,}$/.test(item) && Object.hasOwn(serviceRoles, item.split('=')[0]!)),
+    )
+    .transform((items) =>
+      Object.fromEntries(items.map((item) => [item.slice(0, item.indexOf('=')), item.slice(item.indexOf('=') + 1)])),
+    ),
+  must: `service=password, by comma; services are ${Object.keys(serviceRoles).join(', ')}, passwords have 16 visible ASCII characters at least`,
+}
+const hostNames: Kind<string[]> = {
+  schema: list.refine((items) =>
+    items.every((item) => URL.canParse(`http://${item}`) && new URL(`http://${item}`).host === item),
+  ),
+  must: 'names such as tributary.example.com, by comma, in lower case, without a port',
+}
 
 /** Every setting of the product; `tributary config` prints this list (commands.md "Settings"). */
 export const settings = {
@@ -120,8 +136,36 @@ export const settings = {
     default_text: null,
     secret: 'whole',
   }),
+  TRIBUTARY_ADMIN_NETWORKS: setting({
+    meaning: 'standalone: addresses or CIDR ranges, by comma, of the clients that reach /admin and /metrics',
+    kind: networks,
+    default_text: '127.0.0.0/8,::1',
+  }),
+  TRIBUTARY_ADMIN_HOSTS: setting({
+    meaning: 'standalone: further names, by comma, that /admin and /metrics may be called by (tributary.example.com)',
+    kind: hostNames,
+    default_text: '',
+  }),
+  TRIBUTARY_SERVER_KEY: setting({
+    meaning: 'server key that the tributary command uses where --key is not given',
+    kind: optional(text),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_SIGNING_SECRET: setting({
+    meaning: 'signing secret that `tributary send` uses where --secret is not given',
+    kind: optional(text),
+    default_text: null,
+    secret: 'whole',
+  }),
   TRIBUTARY_MASTER_KEY: setting({
     meaning: '32 bytes in base64 that encrypt signing secrets; standalone makes one in the data folder',
+    kind: optional(masterKey),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_MASTER_KEY_OLD: setting({
+    meaning: 'the master key before it: decrypts what `tributary key rotate-master` has not encrypted again yet',
     kind: optional(masterKey),
     default_text: null,
     secret: 'whole',
@@ -242,6 +286,13 @@ export const settings = {
     default_text: null,
     secret: 'password',
   }),
+  TRIBUTARY_POSTGRES_ROLE_PASSWORDS: setting({
+    meaning:
+      'service=password, by comma (ingest-gateway, report-api, admin-api): `tributary migrate` makes a role for each, tributary_report_api and so on',
+    kind: optional(rolePasswords),
+    default_text: null,
+    secret: 'whole',
+  }),
   TRIBUTARY_POSTGRES_POOL_MAX: setting({
     meaning: 'most connections of one process to PostgreSQL',
     kind: whole(2, 200),
@@ -288,6 +339,7 @@ export const settings = {
 /** Names that begin with `TRIBUTARY_` and are read by docker-compose.yml and by tests alone. */
 export const foreignSettings = [
   'TRIBUTARY_LISTEN',
+  'TRIBUTARY_ADMIN_LISTEN',
   'TRIBUTARY_SUBNET',
   'TRIBUTARY_REQUIRE_ENGINES',
   ...['KAFKA', 'REDIS', 'S3', 'CLICKHOUSE', 'POSTGRES'].map((engine) => `TRIBUTARY_TEST_${engine}_URL`),

@@ -28,7 +28,7 @@ async function start(config: Config, service: Service) {
     openS3(config, service),
   ])
   await Promise.all([requirePostgresSchema(pool), requireClickhouseSchema(clickhouse)])
-  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await requireMasterKey(pool, config)
   watchSecrets(pool, masterKeys, service)
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN
   const reconciling = every({

@@ -29,7 +29,7 @@ async function start(config: Config, service: Service) {
     requireTopics(broker, [topics.eventsAccepted, topics.erasuresRequested]),
     requirePostgresSchema(pool),
   ])
-  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await requireMasterKey(pool, config)
   watchSecrets(pool, masterKeys, service)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { findNeededMasterKey } from '@tributary/postgres/master-key-check'
 import type { MasterKeys } from '@tributary/postgres/master-keys'
-import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
+import { type MasterKeyConfig, requireMasterKey } from '@tributary/service-kit/engines/master-key'
 import type { Trouble } from '@tributary/service-kit/health'
 import { StartRefused } from '@tributary/service-kit/run-service'
 import type { Pool } from 'pg'
@@ -11,18 +11,24 @@ import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
  * The master key of the setting, else of `master-key` in the data folder. Only a folder without any secret gets a new one:
  * a key that is missing beside secrets, or is another one, throws `StartRefused`.
  */
-export async function openLocalMasterKeys(pool: Pool, data_dir: string, setting?: string): Promise<MasterKeys> {
-  if (setting !== undefined) return requireMasterKey(pool, setting)
+export async function openLocalMasterKeys(
+  pool: Pool,
+  data_dir: string,
+  config: Partial<MasterKeyConfig>,
+): Promise<MasterKeys> {
+  const require = (key: string, source?: string) =>
+    requireMasterKey(pool, { ...config, TRIBUTARY_MASTER_KEY: key }, source)
+  if (config.TRIBUTARY_MASTER_KEY !== undefined) return require(config.TRIBUTARY_MASTER_KEY)
   const path = join(data_dir, 'master-key')
   const found = readPrivateFile(path)
-  if (found !== null) return requireMasterKey(pool, found, path)
+  if (found !== null) return require(found, path)
   const needed = await findNeededMasterKey(pool)
   if (needed !== null) {
     throw new StartRefused(
       `${path} is missing, and the secrets in PostgreSQL need it (id ${needed}). Put it there from your copy, or set TRIBUTARY_MASTER_KEY.`,
     )
   }
-  return requireMasterKey(pool, makeMasterKey(path), path)
+  return require(makeMasterKey(path), path)
 }
 
 /**

@@ -13,6 +13,7 @@ import { ingest_needs, ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openFxRates } from '@tributary/postgres/fx-rates'
 import { reportApi } from '@tributary/report-api/app'
+import { fenceAdmin } from '@tributary/service-kit/admin-fence'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
 import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
@@ -42,7 +43,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
 
   const disk = await watchDisk(config, data_dir, service)
   const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, disk, service)
-  const masterKeys = await openLocalMasterKeys(pool, data_dir, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await openLocalMasterKeys(pool, data_dir, config)
   if (config.TRIBUTARY_MASTER_KEY === undefined) troubles.push(masterKeyFileTroubles(data_dir))
   watchSecrets(pool, masterKeys, service)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
@@ -84,6 +85,12 @@ export async function startStandalone(config: Config, service: Service, say: (li
     config,
     service,
     async (app, health) => {
+      fenceAdmin(app, {
+        networks: config.TRIBUTARY_ADMIN_NETWORKS,
+        hosts: config.TRIBUTARY_ADMIN_HOSTS,
+        trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES,
+        logger,
+      })
       const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
       const in_flight = {
         requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,

@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
 import { expect, it, onTestFinished } from 'vitest'
 
@@ -80,4 +81,29 @@ it('a data folder without its master key, or with another, does not start; with 
   const headers = { authorization: `Bearer ${SERVER_KEY}` }
   expect((await fetch(`${last.url}/api/v1/reports/events`, { headers })).status).toBe(200)
   await last.stop('SIGTERM')
+}, 120_000)
+
+it('the master key is rotated while events come in: the old key may go afterwards, and is refused', async () => {
+  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-secrets-'))
+  onTestFinished(() => rmSync(data_dir, { recursive: true, force: true }))
+  const file = join(data_dir, 'master-key')
+  await (await startStandaloneProcess({ data_dir })).stop('SIGTERM')
+
+  const old = readFileSync(file, 'utf8').trim()
+  writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+  const both = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_MASTER_KEY_OLD: old } })
+  expect(await sendSigned(both)).toBe(200)
+  const rotate = ['packages/cli/src/main.ts', 'key', 'rotate-master', '--json']
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, TRIBUTARY_URL: both.url }
+  const { stdout } = await promisify(execFile)(process.execPath, rotate, { cwd: root, env })
+  expect(JSON.parse(stdout)).toEqual({ key_id: expect.any(String), rotated: 2, unreadable: 0 })
+  expect(await sendSigned(both)).toBe(200)
+  await both.stop('SIGTERM')
+
+  await expect(startStandaloneProcess({ data_dir, env: { TRIBUTARY_MASTER_KEY: old } })).rejects.toThrow(
+    /The secrets in PostgreSQL were not made with/,
+  )
+  const alone = await startStandaloneProcess({ data_dir })
+  expect(await sendSigned(alone)).toBe(200)
+  await alone.stop('SIGTERM')
 }, 120_000)

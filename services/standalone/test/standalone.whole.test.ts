@@ -114,3 +114,21 @@ it('the tributary command just works in the directory of a start, whatever its p
   expect(tributary('status').stderr).toContain('"no_admin_token"')
   await standalone.stop('SIGTERM')
 })
+
+it('shows metrics and the admin API to the networks of its operator alone, however a path is spelled', async () => {
+  const env = { TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1', TRIBUTARY_ADMIN_NETWORKS: '192.0.2.0/24' }
+  const { url, stop } = await startStandaloneProcess({ data_dir, env })
+  const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+  const ask = async (path: string, ip: string) => {
+    const headers = { 'x-forwarded-for': ip, authorization: `Bearer ${token}` }
+    const answer = await fetch(url + path, { headers })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  for (const path of ['/metrics', '/%6detrics', '/admin/api/v1/companies', '/%61dmin/api/v1/companies']) {
+    expect(await ask(path, '192.0.2.1')).toBe(200)
+    expect(await ask(path, '198.51.100.1')).toBe(404)
+  }
+  expect(await ask('/health', '198.51.100.1')).toBe(200)
+  await stop('SIGTERM')
+})

@@ -7,9 +7,11 @@ import { parseMapping } from '../ingest/csv.ts'
 import { checkFileName } from '../ingest/events.ts'
 import { describeRejected, refuseAllRejected } from '../ingest/rejected-totals.ts'
 import { print } from '../output.ts'
+import { readSecret, secretOption } from '../secret-option.ts'
 
 interface BackfillCommandOptions {
-  key: string
+  key?: string
+  keyFile?: string
   map?: string[]
   set?: string[]
   absent?: string[]
@@ -35,10 +37,9 @@ A file of which no line was accepted ends with all_rejected, exit 1, and the cou
 
 /** `backfill`. */
 export function backfillCommand(program: Command): void {
-  program
+  const command = program
     .command('backfill')
     .description('load a file of past events through /s2s/events/bulk')
-    .requiredOption('--key <key>', 'server key (srv_...)')
     .option('--map <column=field>', 'CSV: fill another field; an empty field leaves the column out', several)
     .option('--set <field=value>', 'CSV: the same value on every line', several)
     .option('--absent <text>', 'CSV: a text that means no value, such as NA', several)
@@ -49,12 +50,13 @@ export function backfillCommand(program: Command): void {
     .action(async (path: string, options: BackfillCommandOptions) => {
       checkFileName(path, /\.(jsonl|csv)(\.gz)?$/i, '.jsonl, .csv, .jsonl.gz or .csv.gz')
       const mapping = parseMapping(options.map ?? [], options.set ?? [], options.absent ?? [])
+      const key = await readSecret('key', { given: options.key, file: options.keyFile }, 'TRIBUTARY_SERVER_KEY')
       const started = performance.now()
       const interrupt = onInterrupt()
       const { rejected_path, rejected_reasons, ...total } = await backfill({
         path,
         url: readConfig().url,
-        key: options.key,
+        key,
         mapping,
         resume: options.resume === true,
         give_up_after_ms: options.retryFor * 1000,
@@ -66,6 +68,7 @@ export function backfillCommand(program: Command): void {
       print(options, answer, [text, ...describeRejected(rejected_reasons, rejected_path)].join('\n'))
       refuseAllRejected(total, rejected_reasons)
     })
+  secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }
 
 const resume = 'The same command with --resume goes on.'
