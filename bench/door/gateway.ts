@@ -13,18 +13,29 @@ import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { type GatewayDeps, ingestGateway } from '@tributary/ingest-gateway/app'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import { openRedisKeyValue } from '@tributary/key-value/redis'
+import type { Credentials } from '@tributary/postgres/credentials'
+import { openCredentials } from '@tributary/postgres/credentials-cache'
+import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
+import { openPostgres } from '@tributary/postgres/postgres'
 import { createHttpApp } from '@tributary/service-kit/http'
 import { memoryCredentials, type Tenant } from '@tributary/testkit/builders'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { countLogged } from './count-logged.ts'
+import type { EngineName } from '../../infra/engines/engine.ts'
+import { startCount } from './count-logged.ts'
 
-/** What the gateway is told first. Without `kafka` (host:port) the log is the embedded one, without `s3` audit is a folder. */
+/**
+ * What the gateway is told first. `engines` are addresses: without Kafka the log is the embedded one, without S3 audit is
+ * a folder, without Redis counters are embedded, and without PostgreSQL the keys of `tenants` are in memory.
+ */
 export interface GatewayOrder {
   data_dir: string
-  tenants: Tenant[]
-  kafka?: string | undefined
-  s3?: string | undefined
+  engines?: Partial<Record<EngineName, string>>
+  tenants?: Tenant[]
+  /** With which PostgreSQL holds its secrets. */
+  master_key?: string
   in_flight?: GatewayDeps['in_flight']
 }
 
@@ -42,7 +53,7 @@ const registry = new Registry()
 const say = (report: GatewayReport) => process.send?.(report)
 const told = async () => ((await once(process, 'message')) as [unknown])[0]
 
-async function openLog({ data_dir, kafka }: GatewayOrder): Promise<Broker> {
+async function openLog({ data_dir, engines: { kafka } = {} }: GatewayOrder): Promise<Broker> {
   const log =
     kafka === undefined
       ? await openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions: topic.partitions })
@@ -54,7 +65,7 @@ async function openLog({ data_dir, kafka }: GatewayOrder): Promise<Broker> {
   return log
 }
 
-const openAudit = ({ data_dir, s3 }: GatewayOrder): Promise<AuditStore> =>
+const openAudit = ({ data_dir, engines: { s3 } = {} }: GatewayOrder): Promise<AuditStore> =>
   s3 === undefined
     ? openFolderAuditStore({ dir: join(data_dir, 'audit') })
     : openS3AuditStore({
@@ -62,7 +73,31 @@ const openAudit = ({ data_dir, s3 }: GatewayOrder): Promise<AuditStore> =>
         credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
       })
 
-async function serve({ data_dir, tenants, in_flight }: GatewayOrder, broker: Broker, audit: AuditStore) {
+const openKeyValue = ({ data_dir, engines: { redis } = {} }: GatewayOrder): Promise<KeyValue> =>
+  redis === undefined
+    ? openEmbeddedKeyValue({ dir: join(data_dir, 'key-value'), now: Date.now })
+    : openRedisKeyValue({ url: redis, logger })
+
+async function openKeys({
+  tenants = [],
+  master_key = '',
+  engines: { postgres } = {},
+}: GatewayOrder): Promise<Credentials> {
+  if (postgres !== undefined) {
+    const pool = openPostgres({ url: postgres, pool_max: 2, statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 })
+    const masterKeys = openMasterKeys([readMasterKey(master_key)])
+    const credentials = await openCredentials({ pool, masterKeys, now: Date.now, logger, registry })
+    return { ...credentials, close: () => credentials.close().then(() => pool.end()) }
+  }
+  // As the product looks keys up: those of the tests go through all tenants.
+  const keys = new Map(tenants.map(({ server_key, key }) => [hash('sha256', server_key), key]))
+  return {
+    ...memoryCredentials(tenants),
+    findServerKey: async (server_key: string) => keys.get(hash('sha256', server_key)) ?? null,
+  }
+}
+
+async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
   const groupCommit = createGroupCommit({
     store: audit,
     now: Date.now,
@@ -71,13 +106,9 @@ async function serve({ data_dir, tenants, in_flight }: GatewayOrder, broker: Bro
     gateway: 'bench',
   })
   const app = createHttpApp({ logger })
-  // As the product looks keys up: those of the tests go through all tenants.
-  const keys = new Map(tenants.map(({ server_key, key }) => [hash('sha256', server_key), key]))
-  const credentials = {
-    ...memoryCredentials(tenants),
-    findServerKey: async (server_key: string) => keys.get(hash('sha256', server_key)) ?? null,
-  }
-  const keyValue = await openEmbeddedKeyValue({ dir: join(data_dir, 'key-value'), now: Date.now })
+  const credentials = await openKeys(order)
+  const keyValue = await openKeyValue(order)
+  const { in_flight } = order
   const { partitions } = topic
   await app.register(
     ingestGateway({
@@ -92,7 +123,7 @@ async function serve({ data_dir, tenants, in_flight }: GatewayOrder, broker: Bro
   return async () => {
     await app.close()
     await groupCommit.close()
-    await keyValue.close()
+    await Promise.all([keyValue.close(), credentials.close()])
   }
 }
 
@@ -101,6 +132,7 @@ process.once('disconnect', () => process.exit())
 const order = (await told()) as GatewayOrder
 const broker = await openLog(order)
 const audit = await openAudit(order)
+const countSince = await startCount(broker, topic.name)
 const close = await serve(order, broker, audit)
 await told() // warm
 const before = process.cpuUsage()
@@ -108,7 +140,7 @@ await told() // the load is over
 const { user, system } = process.cpuUsage(before)
 say({ cpu_seconds: (user + system) / 1e6, rss_mb: Math.round(process.resourceUsage().maxRSS / 1024) })
 await told() // everything was sent
-say({ logged: await countLogged(broker, topic.name, new Set(order.tenants.map(({ app }) => app.app_id))) })
+say({ logged: await countSince() })
 await told()
 await close()
 await broker.close()

@@ -44,8 +44,9 @@ export async function sendPacedLoad(
   requests: readonly DoorRequest[],
   events_per_second: number,
   seconds: number,
+  connections = paced_connections,
 ): Promise<LoadReport> {
-  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: paced_connections, pipelining: 1 })
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
   const pause_ms = (events_per_batch / events_per_second) * 1000
   const ack_ms: number[] = []
   const answers: Promise<void>[] = []
