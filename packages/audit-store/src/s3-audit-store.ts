@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   GetObjectCommand,
   HeadBucketCommand,
@@ -10,6 +11,7 @@ import {
 import { NodeHttpHandler } from '@smithy/node-http-handler'
 import type { AuditStore, Listed } from './audit-store.ts'
 import { folderPath, objectPath, segmentOf } from './object-path.ts'
+import { openQuickPut, type QuickPut } from './s3-quick-put.ts'
 import { createTurns } from './turns.ts'
 
 export interface S3AuditStoreOptions {
@@ -28,8 +30,10 @@ const connect_ms_max = 1000
 const silence_ms_max = 4000
 /** Everything that one call may take, tries and turn included; the gateway answers 503 then. */
 const call_ms_max = 8000
-/** First try included; pauses between them are the SDK's (exponential, with jitter). */
-const tries = 3
+/** Of the SDK, after the quick one; pauses between them are the SDK's (exponential, with jitter). */
+const tries = 2
+/** Before the first of them, when the server is in trouble; the most that the SDK waits after a first try. */
+const pause_ms_max = 100
 const requests_max_default = 64
 
 const hasStatus = (error: unknown, ...codes: number[]) =>
@@ -42,6 +46,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   const inTurn = createTurns(requests_max)
   const calls = new Set<Promise<unknown>>()
   let closed = false
+  let quickPut: QuickPut | null = null
 
   /** At most `call_ms_max` for the whole call, and none is cut off by `close`. */
   async function call<T>(work: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
@@ -51,8 +56,20 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     return done.finally(() => calls.delete(done))
   }
 
+  /** The first try is the quick one. Whatever it does not decide is the SDK's, with its retries, pauses and errors. */
   async function put(key: string, content: Buffer, abortSignal: AbortSignal): Promise<'created' | 'exists'> {
-    const input: PutObjectCommandInput = { Bucket: bucket, Key: objectPath(key), Body: content, IfNoneMatch: '*' }
+    const path = objectPath(key)
+    const status = quickPut === null ? undefined : await quickPut(path, content, abortSignal)
+    if (status === 200) return 'created'
+    if (status === 412) return 'exists'
+    // Without an answer, or with a fault of the server, it may have been stored nevertheless.
+    const mayBeOurs = status === null || (status !== undefined && status >= 500)
+    if (mayBeOurs) await pause(Math.random() * pause_ms_max, null, { signal: abortSignal })
+    return putBySdk(path, content, abortSignal, mayBeOurs)
+  }
+
+  async function putBySdk(path: string, content: Buffer, abortSignal: AbortSignal, mayBeOurs: boolean) {
+    const input: PutObjectCommandInput = { Bucket: bucket, Key: path, Body: content, IfNoneMatch: '*' }
     for (let again = tries - 1; ; again -= 1) {
       try {
         await client.send(new PutObjectCommand(input), { abortSignal })
@@ -62,14 +79,14 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
         if (hasStatus(error, 409) && again > 0) continue
         if (!hasStatus(error, 412)) throw error
         const { attempts = 1 } = (error as S3ServiceException).$metadata
-        return attempts > 1 && (await isOurs(key, content, abortSignal)) ? 'created' : 'exists'
+        return (mayBeOurs || attempts > 1) && (await isOurs(path, content, abortSignal)) ? 'created' : 'exists'
       }
     }
   }
 
   /** An answer that got lost makes the next try find the object of the first. */
-  const isOurs = async (key: string, content: Buffer, abortSignal: AbortSignal) =>
-    (await get(objectPath(key), abortSignal))?.equals(content) ?? false
+  const isOurs = async (path: string, content: Buffer, abortSignal: AbortSignal) =>
+    (await get(path, abortSignal))?.equals(content) ?? false
 
   async function get(path: string, abortSignal: AbortSignal): Promise<Buffer | null> {
     try {
@@ -111,7 +128,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     call(async (abortSignal) => void (await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })))
 
   try {
-    await checkHealth()
+    quickPut = await call((abortSignal) => openQuickPut(client, bucket, abortSignal))
   } catch (cause) {
     client.destroy()
     throw new Error(`the bucket ${bucket} can't be used: does it exist, and may this service read and write it?`, {

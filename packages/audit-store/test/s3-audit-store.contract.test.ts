@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
+import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
@@ -44,6 +44,90 @@ async function loseFirstAnswers(url: string) {
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, lost: () => lost, close: () => server.close() }
 }
+
+interface SeenPut {
+  path: string
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+/** Answers puts with the given statuses, then with 200, and remembers them; knows every bucket, and no object. */
+async function scriptedS3(statuses: number[]) {
+  const puts: SeenPut[] = []
+  const server = createServer(async (incoming, answer) => {
+    const { method, headers, url: path = '' } = incoming
+    const body = Buffer.concat(await incoming.toArray())
+    if (method === 'PUT') puts.push({ path, headers, body })
+    answer.writeHead(method === 'PUT' ? (statuses.shift() ?? 200) : method === 'HEAD' ? 200 : 404).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, puts, close: () => server.close() }
+}
+
+/** The signature that AWS Signature Version 4 gives the headers which the request says are signed. */
+function signatureOf({ path, headers }: SeenPut, secret: string): string {
+  const [, scope = '', names = ''] = /Credential=[^/]+\/([^,]+), ?SignedHeaders=([^,]+)/.exec(headers.authorization!)!
+  const signed = names.split(';').map((name) => `${name}:${headers[name]}\n`)
+  const canonical = [
+    'PUT',
+    path.split('?')[0],
+    path.split('?')[1] ?? '',
+    signed.join(''),
+    names,
+    headers['x-amz-content-sha256'],
+  ]
+  const sha256 = createHash('sha256').update(canonical.join('\n')).digest('hex')
+  const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
+  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`)
+  return hmac(key, ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha256].join('\n')).toString('hex')
+}
+
+it('signs and checks a put as the SDK does, with the credentials of a session too', async () => {
+  const s3 = await scriptedS3([403])
+  const credentials = { accessKeyId: 'AKID', secretAccessKey: 'secret', sessionToken: 'session+token/==' }
+  const store = await openS3AuditStore({ region: 'eu-west-3', credentials, endpoint: s3.url, bucket: 'plain.bucket-1' })
+  const content = randomBytes(5000)
+  expect(await store.putOnce("audit/2026/a b+c=d@e'(f)*g%2F~,ü.json", content)).toBe('created')
+  const [quick, sdk] = s3.puts as [SeenPut, SeenPut]
+  expect(s3.puts).toHaveLength(2)
+  for (const put of [quick, sdk]) {
+    expect(put.headers.authorization).toContain(`Signature=${signatureOf(put, 'secret')}`)
+    expect(put.headers.authorization).toContain('/eu-west-3/s3/aws4_request')
+    expect(put.body.equals(content)).toBe(true)
+  }
+  expect(quick.path).toBe(sdk.path.split('?')[0])
+  const checked = ['host', 'content-length', 'content-type', 'if-none-match', 'x-amz-security-token'] as const
+  for (const name of [...checked, 'x-amz-checksum-crc32', 'x-amz-content-sha256']) {
+    expect([name, quick.headers[name]]).toEqual([name, sdk.headers[name]])
+  }
+  await store.close()
+  s3.close()
+})
+
+it.each([
+  ['an object of another', [412], 'exists', 1],
+  ['another put under way', [409, 409], 'created', 3],
+  ['a server in trouble', [503, 500], 'created', 3],
+  ['another put that won meanwhile', [409, 412], 'exists', 2],
+  ['a refused try before an object of another', [503, 412], 'exists', 2],
+])('answers a put that met %s', async (_what, statuses, outcome, puts) => {
+  const s3 = await scriptedS3([...statuses])
+  const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket: 'audit' })
+  expect(await store.putOnce('a', Buffer.from('a'))).toBe(outcome)
+  expect(s3.puts).toHaveLength(puts)
+  await store.close()
+  s3.close()
+})
+
+it('gives up on a server that stays in trouble after the tries it promises', async () => {
+  const s3 = await scriptedS3(Array.from({ length: 9 }, () => 503))
+  const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket: 'audit' })
+  await expect(store.putOnce('a', Buffer.from('a'))).rejects.toThrow()
+  expect(s3.puts).toHaveLength(3)
+  await store.close()
+  s3.close()
+})
 
 await describeWithEngine('s3', (s3) => {
   const start = async () => {
