@@ -11,6 +11,8 @@ export type Listed =
 
 /** Write-once objects: S3, or its embedded twin, a folder. */
 export interface AuditStore {
+  /** What group-commit leaves at least between two objects of a busy app, ms: longer where an object is dearer. */
+  readonly group_rest_ms?: number
   /** Resolves once the object is durable under exactly this key; `exists` leaves the old content untouched. */
   putOnce(key: string, content: Buffer): Promise<'created' | 'exists'>
   /** The object, or null. */

@@ -1,7 +1,7 @@
 import type { AuditStore } from './audit-store.ts'
 
 export interface GroupCommitOptions {
-  store: Pick<AuditStore, 'putOnce'>
+  store: Pick<AuditStore, 'putOnce' | 'group_rest_ms'>
   now: () => number
   /** The longest that a request waits for others before its object is written. */
   linger_ms: number
@@ -43,8 +43,8 @@ interface Lane {
   last_start_ms: number
 }
 
-/** Part of `linger_ms` that an app rests between two objects: each object costs a file and two syncs, or an S3 request. */
-const rest_part = 0.2
+/** How long an app rests between two objects when the store declares nothing: each costs a file and two syncs. */
+const rest_ms_default = 10
 
 const setTimerDefault = (fire: () => void, ms: number) => {
   const timer = setTimeout(fire, ms)
@@ -57,6 +57,7 @@ const setTimerDefault = (fire: () => void, ms: number) => {
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { store, now, linger_ms, bytes_max, gateway, setTimer = setTimerDefault } = options
+  const { group_rest_ms = rest_ms_default } = store
   const lanes = new Map<string, Lane>()
   const writes = new Set<Promise<void>>()
   let objects = 0
@@ -74,7 +75,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   /** Due when the lane has rested, at the latest `linger_ms` after opening; behind a write under way only the latter. */
   function schedule(lane: Lane, group: Group) {
     const left_ms = group.opened_ms + linger_ms - now()
-    const rest_ms = lane.last_start_ms + linger_ms * rest_part - now()
+    const rest_ms = lane.last_start_ms + group_rest_ms - now()
     const wait_ms = lane.writing > 0 ? left_ms : Math.min(rest_ms, left_ms)
     group.cancelTimer()
     // Bounded both ways, since the clock may be set.

@@ -4,13 +4,14 @@ import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { describe, expect, it } from 'vitest'
 
 /** A store whose writes end when told to, and a clock with timers that move when told to. */
-function fixture({ bytes_max = 1000 } = {}) {
+function fixture({ bytes_max = 1000, rest = {} }: { bytes_max?: number; rest?: { group_rest_ms?: number } } = {}) {
   const objects = new Map<string, Buffer>()
   const underWay: { key: string; end: (failure?: Error) => Promise<void> }[] = []
   let now_ms = Date.UTC(2026, 0, 31, 12)
   const timers = new Set<{ at_ms: number; fire: () => void }>()
   const groups = createGroupCommit({
     store: {
+      ...rest,
       putOnce: (key, content) =>
         new Promise((resolve, reject) => {
           const end = async (failure?: Error) => {
@@ -87,6 +88,22 @@ describe('audit groups', () => {
     expect(underWay).toHaveLength(0)
     append('third')
     pass(1)
+    expect(underWay).toHaveLength(1)
+  })
+
+  it('rest as long as the store declares, and write an idle app at once', async () => {
+    const { append, pass, underWay } = fixture({ rest: { group_rest_ms: 20 } })
+    append('first')
+    pass(0)
+    await underWay[0]!.end()
+    append('second')
+    pass(19)
+    expect(underWay).toHaveLength(0)
+    pass(1)
+    await underWay[0]!.end()
+    pass(20)
+    append('third')
+    pass(0)
     expect(underWay).toHaveLength(1)
   })
 
