@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import kafkajs, { type Kafka, type logLevel as Level, type RetryOptions, type SASLOptions } from 'kafkajs'
 import type { Logger } from 'pino'
+import { sumFaster } from './kafka-crc32c.ts'
 import { encodeByReference } from './kafka-encoder.ts'
 import { keepCommitted } from './kafka-keep-committed.ts'
 import { calmRequestQueue } from './kafka-request-queue.ts'
@@ -71,6 +72,7 @@ export const kafkaRetry: RetryOptions = {
 export function createKafka(address: KafkaAddress, logger: Logger): Kafka {
   calmRequestQueue()
   encodeByReference()
+  sumFaster()
   keepCommitted()
   const { CompressionCodecs, CompressionTypes } = kafkajs
   const zstd = createZstd()
