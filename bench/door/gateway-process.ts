@@ -22,7 +22,7 @@ export async function startGateway(order: GatewayOrder, execArgv: string[]) {
   return {
     port,
     startWatch: () => child.send('start'),
-    /** CPU since `startWatch`, and the peak of memory. */
+    /** CPU and the peak of memory since `startWatch`. */
     async stopWatch() {
       child.send('stop')
       const { cpu_seconds = 0, rss_mb = 0 } = await said()

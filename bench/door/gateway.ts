@@ -3,23 +3,15 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
-import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
-import { openS3AuditStore } from '@tributary/audit-store/s3'
 import type { Broker } from '@tributary/broker/broker'
-import { openEmbeddedBroker } from '@tributary/broker/embedded'
-import { openKafkaBroker } from '@tributary/broker/kafka'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { type GatewayDeps, ingestGateway } from '@tributary/ingest-gateway/app'
-import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { openRedisKeyValue } from '@tributary/key-value/redis'
 import type { Credentials } from '@tributary/postgres/credentials'
-import { openCredentials } from '@tributary/postgres/credentials-cache'
-import { openMasterKeys, readMasterKey } from '@tributary/postgres/master-keys'
-import { openPostgres } from '@tributary/postgres/postgres'
 import { createHttpApp } from '@tributary/service-kit/http'
+import { shedStartMemory } from '@tributary/service-kit/shed-start-memory'
 import { memoryCredentials, type Tenant } from '@tributary/testkit/builders'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -53,42 +45,57 @@ const registry = new Registry()
 const say = (report: GatewayReport) => process.send?.(report)
 const told = async () => ((await once(process, 'message')) as [unknown])[0]
 
-async function openLog({ data_dir, engines: { kafka } = {} }: GatewayOrder): Promise<Broker> {
-  const log =
-    kafka === undefined
-      ? await openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions: topic.partitions })
-      : await openKafkaBroker({
-          ...{ brokers: [kafka], client_id: 'bench', logger, registry },
-          ...{ linger_ms: 5, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 }, // the settings' defaults
-        })
+// Each engine is loaded when it is used, as in a service: what is loaded is memory.
+const openLog = async (order: GatewayOrder): Promise<Broker> => {
+  const log = await (order.engines?.kafka === undefined ? embeddedLog(order.data_dir) : kafkaLog(order.engines.kafka))
   await log.applyTopics([topic])
   return log
 }
 
-const openAudit = ({ data_dir, engines: { s3 } = {} }: GatewayOrder): Promise<AuditStore> =>
-  s3 === undefined
-    ? openFolderAuditStore({ dir: join(data_dir, 'audit') })
-    : openS3AuditStore({
-        ...{ bucket: 'tributary', region: 'us-east-1', endpoint: s3 },
-        credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
-      })
+async function embeddedLog(data_dir: string): Promise<Broker> {
+  const { openEmbeddedBroker } = await import('@tributary/broker/embedded')
+  return openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions: topic.partitions })
+}
 
-const openKeyValue = ({ data_dir, engines: { redis } = {} }: GatewayOrder): Promise<KeyValue> =>
-  redis === undefined
-    ? openEmbeddedKeyValue({ dir: join(data_dir, 'key-value'), now: Date.now })
-    : openRedisKeyValue({ url: redis, logger })
+async function kafkaLog(kafka: string): Promise<Broker> {
+  const { openKafkaBroker } = await import('@tributary/broker/kafka')
+  return openKafkaBroker({
+    ...{ brokers: [kafka], client_id: 'bench', logger, registry },
+    ...{ linger_ms: 5, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 }, // the settings' defaults
+  })
+}
 
-async function openKeys({
-  tenants = [],
-  master_key = '',
-  engines: { postgres } = {},
-}: GatewayOrder): Promise<Credentials> {
-  if (postgres !== undefined) {
-    const pool = openPostgres({ url: postgres, pool_max: 2, statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 })
-    const masterKeys = openMasterKeys([readMasterKey(master_key)])
-    const credentials = await openCredentials({ pool, masterKeys, now: Date.now, logger, registry })
-    return { ...credentials, close: () => credentials.close().then(() => pool.end()) }
+async function openAudit({ data_dir, engines: { s3 } = {} }: GatewayOrder): Promise<AuditStore> {
+  if (s3 === undefined) {
+    const { openFolderAuditStore } = await import('@tributary/audit-store/folder')
+    return openFolderAuditStore({ dir: join(data_dir, 'audit') })
   }
+  const { openS3AuditStore } = await import('@tributary/audit-store/s3')
+  const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
+  return openS3AuditStore({ bucket: 'tributary', region: 'us-east-1', endpoint: s3, credentials })
+}
+
+async function openKeyValue({ data_dir, engines: { redis } = {} }: GatewayOrder): Promise<KeyValue> {
+  if (redis === undefined) {
+    const { openEmbeddedKeyValue } = await import('@tributary/key-value/embedded')
+    return openEmbeddedKeyValue({ dir: join(data_dir, 'key-value'), now: Date.now })
+  }
+  const { openRedisKeyValue } = await import('@tributary/key-value/redis')
+  return openRedisKeyValue({ url: redis, logger })
+}
+
+async function storedKeys(url: string, master_key: string): Promise<Credentials> {
+  const { openPostgres } = await import('@tributary/postgres/postgres')
+  const { openCredentials } = await import('@tributary/postgres/credentials-cache')
+  const { openMasterKeys, readMasterKey } = await import('@tributary/postgres/master-keys')
+  const pool = openPostgres({ url, pool_max: 2, statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 })
+  const masterKeys = openMasterKeys([readMasterKey(master_key)])
+  const credentials = await openCredentials({ pool, masterKeys, now: Date.now, logger, registry })
+  return { ...credentials, close: () => credentials.close().then(() => pool.end()) }
+}
+
+async function openKeys({ tenants = [], master_key = '', engines = {} }: GatewayOrder): Promise<Credentials> {
+  if (engines.postgres !== undefined) return storedKeys(engines.postgres, master_key)
   // As the product looks keys up: those of the tests go through all tenants.
   const keys = new Map(tenants.map(({ server_key, key }) => [hash('sha256', server_key), key]))
   return {
@@ -127,6 +134,22 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
   }
 }
 
+/** Under load; that of the start is given back before it, as every service does. */
+function watchMemory() {
+  let peak = 0
+  const look = () => {
+    peak = Math.max(peak, process.memoryUsage.rss())
+  }
+  const timer = setInterval(look, 100)
+  return {
+    peakMegabytes() {
+      clearInterval(timer)
+      look()
+      return Math.round(peak / 1024 / 1024)
+    },
+  }
+}
+
 // Without its parent the bench is over, whatever the state.
 process.once('disconnect', () => process.exit())
 const order = (await told()) as GatewayOrder
@@ -134,11 +157,13 @@ const broker = await openLog(order)
 const audit = await openAudit(order)
 const countSince = await startCount(broker, topic.name)
 const close = await serve(order, broker, audit)
+shedStartMemory()
 await told() // warm
 const before = process.cpuUsage()
+const memory = watchMemory()
 await told() // the load is over
 const { user, system } = process.cpuUsage(before)
-say({ cpu_seconds: (user + system) / 1e6, rss_mb: Math.round(process.resourceUsage().maxRSS / 1024) })
+say({ cpu_seconds: (user + system) / 1e6, rss_mb: memory.peakMegabytes() })
 await told() // everything was sent
 say({ logged: await countSince() })
 await told()
