@@ -53,7 +53,7 @@ export const limits = {
   /** The worst 8 MiB of JSON take 230 MB. */
   judge_thread_heap_mb_max: 320,
   judge_thread_idle_ms: 10_000,
-  /** Connections of one process; more are closed at once. */
+  /** Connections of one process; one address has as many as it leaves free. More are closed at once. */
   connections_max: 10_000,
   /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */
   connections_waiting_max: 4096,
