@@ -1,0 +1,26 @@
+import { limits } from '@tributary/contracts/limits'
+import type { Attack } from './attack.ts'
+import { inParallel } from './send.ts'
+import { eventHead, sendPart } from './send-part.ts'
+
+const connections = 100
+
+/** The attacker keeps connections busy for as long as the service lets it. */
+export const slowBodies: Attack = {
+  name: 'slow-bodies',
+  what: `${connections} connections send one byte of their bodies a second`,
+  refused: ['408 request_timeout'],
+  allowed: [],
+  seconds_min: limits.slow_body_grace_ms / 1000 + 3,
+  async run(target) {
+    const { company_key, app_key } = target.attacker
+    const keys = { 'x-service-company-key': company_key, 'x-service-app-key': app_key }
+    const head = Buffer.from(eventHead(10_000, { ...keys, 'x-service-signature': '0'.repeat(64) }))
+    await inParallel(target, connections, () =>
+      sendPart(target, head, (socket) => {
+        const dripping = setInterval(() => socket.write(' '), 1000)
+        socket.once('close', () => clearInterval(dripping))
+      }),
+    )
+  },
+}
