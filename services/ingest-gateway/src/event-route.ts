@@ -20,10 +20,10 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
   const options = { bodyLimit: limits.sdk_body_bytes_max, onRequest: requireAuthHeaders }
   app.post('/event', options, async (request, reply) => {
     const taken = await takeBatch(request, deps, withBody) // 3. to 7.
-    const { company, app_id, received_at_ms, counted, accepted, open, line, answer } = taken
+    const { company, app_id, received_at_ms, counted, accepted, events_rejected, open, line, answer } = taken
     const { company_id } = company
-    // 8. quota of the accepted events; a crash after this leaves it used up until it is reconciled
-    const spent = await quota.reserve(company, counted, received_at_ms)
+    // 8. quota; a crash after this leaves it used up until it is settled
+    const spent = await quota.reserve(company, counted, received_at_ms, events_rejected)
     reply.headers(spent.headers)
     try {
       // 9. audit durable: a crash after this leaves a line whose events the client sends again
@@ -50,6 +50,7 @@ interface TakenBatch {
   /** Events that count toward the quota. */
   counted: number
   accepted: number
+  events_rejected: number
   /** Gzip member of the audit object. */
   line: Buffer
   /** See `closeReply`. */
@@ -102,6 +103,7 @@ function judgeBody(
   const envelope = { v: 1 as const, company_id, app_id, platform, source: 'sdk' as const, ...facts, sent_at_ms }
   return {
     ...{ company, app_id, received_at_ms, ...judged },
+    events_rejected: [...rejected.values()].reduce((sum, n) => sum + n, 0),
     open: open(envelope, partitions),
     line: auditLine(auditHead(facts), wire, body),
   }

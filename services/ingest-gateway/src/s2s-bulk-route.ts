@@ -31,8 +31,9 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     const verdict = acceptBatch(events, 'bulk', received_at_ms, mint) // 7.
     const { accepted, rejected, minted } = verdict
 
-    // 8. quota of the accepted events: a crash after this leaves it used up until it is reconciled
-    const spent = await quota.reserve(key, countOnce(accepted), received_at_ms)
+    // 8. quota: a crash after this leaves it used up until it is settled
+    const events_rejected = events.length - accepted.length
+    const spent = await quota.reserve(key, countOnce(accepted, received_at_ms), received_at_ms, events_rejected)
     reply.headers(spent.headers)
     try {
       // 9. audit: a crash after this leaves an object whose events the client sends again

@@ -29,7 +29,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
     if (fault) throw toCodedError(fault)
     const event_id = (value.event_id as string | null | undefined) ?? mintEventId(received_at_ms)
 
-    // 7. quota: a crash after this leaves it used up until it is reconciled
+    // 7. quota: a crash after this leaves it used up until it is settled
     const spent = await quota.reserve(key, 1, received_at_ms)
     reply.headers(spent.headers)
     try {
