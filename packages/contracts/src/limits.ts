@@ -39,6 +39,13 @@ export const limits = {
   requests_in_flight_max: 128,
   /** All their bodies, on the wire and inflated. */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
+  /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
+  reservation_ms_max: 20_000,
+  /** New erasure requests of one app in any `erasures_window_ms`. */
+  erasures_max: 100,
+  erasures_window_ms: 60_000,
+  /** How long an install is known to be queued for erasure; a request after that is stored once more. */
+  erasure_mark_kept_ms: 7 * 24 * 3600 * 1000,
   /** Connections of one process; more are closed at once. */
   connections_max: 10_000,
   /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */
