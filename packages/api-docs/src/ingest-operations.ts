@@ -136,7 +136,7 @@ const serverEvent: Operation = {
   tag: 'Events',
   summary: 'One event from a backend',
   description:
-    'Give each event an `event_id`, so that it can be sent again; without one the service makes one and no retry is safe. At most 256 KiB, inflated too.',
+    'Give each event an `event_id`, so that it can be sent again; without one the service makes one and no retry is safe. Choose ids that a device cannot know. At most 256 KiB, inflated too.',
   auth: 'server_key',
   parameters: [encoding],
   body: {
@@ -204,14 +204,14 @@ const erasure: Operation = {
   tag: 'Privacy',
   summary: 'Erase what is known of an install',
   description:
-    'Signed like `/event`, with the same limits of the body. Asks that all of the install that was received until now be erased; may be repeated. Requests are kept; this version does not erase yet.',
+    'Signed like `/event`, with the same limits of the body. Asks that all of the install that was received until now be erased. While a request for the install is queued, another one is answered alike and stores nothing new; an app may make 100 new requests in any 60 s. Requests are kept; this version does not erase yet.',
   auth: 'sdk',
   parameters: sdkHeaders,
   body: { schema: 'ErasureAsked', description: 'JSON, gzipped or not.', examples: { 'an install': { install_uuid } } },
   answers: {
     202: { description: 'The request is durable.', schema: 'ErasureReply', example: { ok: true, queued: true } },
   },
-  errors: [...sdkErrors, 'install_uuid_required', 'invalid_field'],
+  errors: [...sdkErrors, 'install_uuid_required', 'invalid_field', 'rate_limited'],
 }
 
 /** The routes of the ingest gateway. */
