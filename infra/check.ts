@@ -10,6 +10,7 @@ const checks: [what: string, command: string, ...args: string[]][] = [
   ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/dump-schema.ts', '--check'],
   ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
   ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],
+  ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
 ]
 
 interface Outcome {

@@ -29,7 +29,8 @@ export function report(random: Random, tenants: FuzzTenants): Draft {
   const names = ['events', 'revenue', 'cohorts', 'attribution', '__proto__', '%00', 'events/', '../events', '']
   const install = `/api/v1/installs/${random.pick(['fz-1-0', '__proto__', '%27', '%00', 'x'.repeat(300), '..', '%E2%82', ''])}`
   const parameters = Array.from({ length: 1 + random.below(4) }, () => {
-    const name = random.pick(['since_ms', 'until_ms', 'limit', 'offset', 'limit[]', '__proto__', 'app_id'])
+    const known = random.pick(['since_ms', 'until_ms', 'limit', 'offset', 'event_name'])
+    const name = random.chance(0.1) ? random.pick(['limit[]', '__proto__', 'app_id', 'since']) : known
     return `${name}=${random.chance(0.1) ? String(Date.now()) : random.pick(numbers)}`
   })
   const path = random.chance(0.2) ? install : `/api/v1/reports/${random.pick(names)}?${parameters.join('&')}`

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -71,4 +71,20 @@ it('says in its table only what the process answers', async () => {
     headers: { authorization: `Bearer ${demo.SERVER_KEY}` },
   })
   expect(await answer.json()).toMatchObject({ error: 'unknown_report' })
+})
+
+it('never runs a package of a stranger: without an install, npx tributary says what to do and asks no registry', async () => {
+  const clone = mkdtempSync(join(tmpdir(), 'tributary-no-modules-'))
+  onTestFinished(() => rmSync(clone, { recursive: true }))
+  for (const path of ['package.json', 'packages/cli/package.json', 'packages/cli/bin']) {
+    cpSync(join(root, path), join(clone, path), { recursive: true })
+  }
+  const nothing = { npm_config_registry: 'http://127.0.0.1:1', npm_config_cache: join(clone, 'cache') }
+  const child = spawn('npx', ['tributary', 'status'], { cwd: clone, env: { ...process.env, ...nothing } })
+  let told = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    told += text
+  })
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(1)
+  expect(told).toContain('Tributary is not installed yet: run npm start once')
 })

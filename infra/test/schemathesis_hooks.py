@@ -41,6 +41,8 @@ schemathesis.auth.set_from_requests(Credentials())
 # Ids of a company, an app and a key that may be suspended, filled and revoked.
 IDS = {"company_id": os.environ["COMPANY_ID"], "app_id": os.environ["APP_ID"]}
 
+PARTS = {"KEY": "/keys/", "APP": "/apps/", "COMPANY": "/companies/"}
+
 
 def with_ids(given):
     """Every other one with ids that exist; which, its content decides, so that a run can be repeated."""
@@ -53,8 +55,8 @@ def with_ids(given):
 def map_path_parameters(ctx, given):
     if not given or "id" not in given or len(str(given["id"])) % 2:
         return given
-    kind = "KEY_ID" if "/keys/" in ctx.operation.path else "COMPANY_ID"
-    return {**given, "id": os.environ[kind]}
+    kind = next(kind for kind in ("KEY", "APP", "COMPANY") if PARTS[kind] in ctx.operation.path)
+    return {**given, "id": os.environ[f"{kind}_ID"]}
 
 
 @schemathesis.hook

@@ -77,6 +77,22 @@ COMMENT ON TABLE master_key_check IS 'one encrypted text; a process whose master
 COMMENT ON COLUMN master_key_check.bound_to IS 'additional data of AES-256-GCM';
 COMMENT ON COLUMN master_key_check.key_id IS 'id of the master key that encrypted it';
 
+CREATE TABLE old_signing_secrets (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  app_id text NOT NULL,
+  ends_at timestamp with time zone NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  CONSTRAINT old_signing_secrets_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT old_signing_secrets_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT old_signing_secrets_pkey PRIMARY KEY (id),
+  CONSTRAINT old_signing_secrets_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON TABLE old_signing_secrets IS 'signing secrets that a rotation replaced and that are valid until ends_at; each change comes with one of apps, which tells the gateways';
+COMMENT ON COLUMN old_signing_secrets.key_id IS 'id of the master key that encrypted it, as in apps';
+
 CREATE TABLE schema_migrations (
   version integer NOT NULL,
   file text NOT NULL,
@@ -95,16 +111,20 @@ CREATE TABLE server_keys (
   allowed_events text[] NOT NULL,
   created_at timestamp with time zone NOT NULL,
   revoked_at timestamp with time zone,
+  scopes text[] NOT NULL DEFAULT ARRAY['events:write'::text, 'reports:read'::text],
   CONSTRAINT server_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
   CONSTRAINT server_keys_key_sha256_check CHECK ((octet_length(key_sha256) = 32)),
   CONSTRAINT server_keys_key_sha256_key UNIQUE (key_sha256),
-  CONSTRAINT server_keys_pkey PRIMARY KEY (key_id)
+  CONSTRAINT server_keys_pkey PRIMARY KEY (key_id),
+  CONSTRAINT server_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['events:write'::text, 'reports:read'::text])))
 );
 COMMENT ON COLUMN server_keys.key_sha256 IS 'SHA-256 of the whole key text; the key itself is stored nowhere';
 COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for display';
 COMMENT ON COLUMN server_keys.allowed_events IS 'empty: all events';
+COMMENT ON COLUMN server_keys.scopes IS 'what the key may do';
 
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
+CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_at);
 CREATE OR REPLACE FUNCTION public.notify_credentials_changed()
  RETURNS trigger

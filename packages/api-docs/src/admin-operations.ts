@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import type { Operation, Parameter } from './operation.ts'
 import type { SchemaName } from './schemas.ts'
 
@@ -32,7 +33,7 @@ const read = ({ path, shown, errors = [], ...told }: Told): Operation => ({
 
 /** A route that changes something, which `admin_audit_log` keeps. */
 const change = ({ errors = [], ...told }: Told): Operation =>
-  read({ ...told, method: 'post', errors: ['body_too_large', ...errors] })
+  read({ method: 'post', ...told, errors: ['body_too_large', ...errors] })
 
 const body = (schema: SchemaName, example: object) => ({
   schema,
@@ -45,6 +46,20 @@ const company = {
   company_key: `co_live_${'0'.repeat(32)}`,
   plan: 'growth',
   monthly_quota: 50_000_000,
+}
+const created_at_ms = Date.UTC(2026, 5, 1)
+const companyNow = { ...company, name: 'Example Games', status: 'active', created_at_ms }
+const app = {
+  app_id: 'app_1',
+  company_id: 'co_1',
+  app_key: `app_live_${'0'.repeat(32)}`,
+  name: 'Example Run',
+  platform: 'android',
+  bundle_id: 'com.example.run',
+  store_id: null,
+  provider_token: null,
+  created_at_ms,
+  old_secrets_end_ms: [],
 }
 const key = { key_id: 'key_1', label: 'billing', allowed_events: ['purchase', 'subscription_renewed'] }
 const status = (value: 'active' | 'suspended'): Shown => ({
@@ -70,8 +85,28 @@ export const adminOperations: readonly Operation[] = [
     shown: {
       schema: 'CompanyList',
       description: 'In the order in which they were made.',
-      example: { companies: [{ ...company, name: 'Example Games', status: 'active' }] },
+      example: { companies: [companyNow] },
     },
+  }),
+  read({
+    path: '/companies/{id}',
+    id: 'getCompany',
+    summary: 'One company',
+    parameters: [pathId('company', 'co_1')],
+    shown: { schema: 'Company', description: 'The company as it is now.', example: companyNow },
+    errors: ['unknown_company', 'not_found'],
+  }),
+  change({
+    method: 'patch',
+    path: '/companies/{id}',
+    id: 'changeCompany',
+    summary: 'Change the plan or the quota of a company',
+    description:
+      'Changes what is given and nothing else, for all gateways at once. A plan brings its quota; `monthly_quota`, with it or later, replaces that.',
+    parameters: [pathId('company', 'co_1')],
+    body: body('ChangeCompany', { plan: 'growth' }),
+    shown: { schema: 'Company', description: 'The company as it is now.', example: companyNow },
+    errors: ['bad_json', 'invalid_field', 'unknown_company', 'not_found'],
   }),
   change({
     path: '/companies/{id}/suspend',
@@ -130,12 +165,67 @@ export const adminOperations: readonly Operation[] = [
     },
     errors: ['bad_json', 'invalid_field', 'unknown_company'],
   }),
+  read({
+    path: '/apps',
+    id: 'listApps',
+    summary: 'Apps of a company',
+    parameters: [
+      {
+        name: 'company_id',
+        in: 'query',
+        required: true,
+        description: 'Id of the company.',
+        schema: { type: 'string' },
+        example: 'co_1',
+      },
+    ],
+    shown: {
+      schema: 'AppList',
+      description: 'Without their signing secrets, in the order in which they were made.',
+      example: { apps: [app] },
+    },
+    errors: ['unknown_company', 'invalid_field'],
+  }),
+  change({
+    method: 'patch',
+    path: '/apps/{id}',
+    id: 'changeApp',
+    summary: 'Change an app',
+    description: 'Changes what is given and nothing else. The platform of an app never changes.',
+    parameters: [pathId('app', 'app_1')],
+    body: body('ChangeApp', { bundle_id: 'com.example.run' }),
+    shown: { schema: 'App', description: 'The app as it is now.', example: app },
+    errors: ['bad_json', 'invalid_field', 'unknown_app', 'not_found'],
+  }),
+  change({
+    path: '/apps/{id}/rotate-secret',
+    id: 'rotateSigningSecret',
+    summary: 'Give an app a new signing secret',
+    description: `The answer is the only place where the new secret is shown. The secret of today stays valid beside it for \`overlap_hours\`; one that an earlier rotation replaced stays until its own end. At most ${limits.old_secrets_max} old secrets are valid at the same time; 0 hours ends all of them at once.`,
+    parameters: [pathId('app', 'app_1')],
+    body: body('RotateSecret', { overlap_hours: 24 }),
+    shown: {
+      schema: 'SecretRotated',
+      description: 'The app as it is now, and its new secret.',
+      example: {
+        ...app,
+        old_secrets_end_ms: [created_at_ms + 24 * 3_600_000],
+        signing_secret: '0'.repeat(64),
+      },
+    },
+    errors: ['bad_json', 'invalid_field', 'unknown_app', 'not_found'],
+  }),
   change({
     path: '/keys',
     id: 'createServerKey',
     summary: 'Mint a server key',
     description: 'The answer is the only place where the key is shown.',
-    body: body('CreateServerKey', { app_id: 'app_1', label: key.label, allowed_events: key.allowed_events }),
+    body: body('CreateServerKey', {
+      app_id: 'app_1',
+      label: key.label,
+      allowed_events: key.allowed_events,
+      scopes: ['events:write'],
+    }),
     shown: {
       schema: 'ServerKeyCreated',
       description: 'The key.',
@@ -161,7 +251,7 @@ export const adminOperations: readonly Operation[] = [
       schema: 'ServerKeyList',
       description: 'Without the keys themselves.',
       example: {
-        keys: [{ ...key, display: 'srv_0000...0000', status: 'active', created_at_ms: Date.UTC(2026, 5, 1) }],
+        keys: [{ ...key, scopes: ['events:write'], display: 'srv_0000...0000', status: 'active', created_at_ms }],
       },
     },
     errors: ['unknown_app', 'invalid_field'],

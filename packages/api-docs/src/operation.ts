@@ -7,7 +7,7 @@ type Auth = 'sdk' | 'server_key' | 'admin' | 'public'
 
 /** What is to be said of one route; the rest follows from it. */
 export interface Operation {
-  method: 'get' | 'post'
+  method: 'get' | 'post' | 'patch'
   /** With OpenAPI's `{parameter}`. */
   path: string
   id: string

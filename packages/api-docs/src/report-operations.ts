@@ -1,42 +1,26 @@
 import type { ErrorCode } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
-import type { ReportName } from '@tributary/contracts/reports'
+import { parametersOf, type ReportName, reportNames } from '@tributary/contracts/reports'
 import type { Operation, Parameter } from './operation.ts'
 import type { SchemaName } from './schemas.ts'
 
 const since_ms = Date.UTC(2026, 5, 1)
 const until_ms = Date.UTC(2026, 6, 1)
 
-const keyErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_or_revoked_key', 'company_suspended', 'rate_limited']
-
-const window: Parameter[] = [
-  {
-    name: 'since_ms',
-    in: 'query',
-    description: 'Start of the window, in it: Unix epoch ms. 30 days ago by default.',
-    schema: { type: 'integer' },
-    example: since_ms,
-  },
-  {
-    name: 'until_ms',
-    in: 'query',
-    description: 'End of the window, no more in it: Unix epoch ms. Now by default; at most 365 days after its start.',
-    schema: { type: 'integer' },
-    example: until_ms,
-  },
-  {
-    name: 'limit',
-    in: 'query',
-    description: 'Rows of a page.',
-    schema: { type: 'integer', minimum: 1, maximum: limits.report_limit_max, default: limits.report_limit_default },
-  },
-  {
-    name: 'offset',
-    in: 'query',
-    description: 'Rows to leave out before the page.',
-    schema: { type: 'integer', minimum: 0, default: 0 },
-  },
+const keyErrors: ErrorCode[] = [
+  'missing_bearer_token',
+  'invalid_or_revoked_key',
+  'company_suspended',
+  'scope_missing',
+  'rate_limited',
 ]
+
+const examples: Record<string, unknown> = { since_ms, until_ms }
+
+const parametersOfReport = (name: ReportName): Parameter[] =>
+  Object.entries(parametersOf(name)).map(([parameter, { description, schema }]) => ({
+    ...{ name: parameter, in: 'query', description, schema },
+    ...(parameter in examples && { example: examples[parameter] }),
+  }))
 
 interface ReportText {
   schema: SchemaName
@@ -45,8 +29,8 @@ interface ReportText {
   row: object
 }
 
-/** What is to be said of each report that there is. */
-const reports: Record<ReportName, ReportText> = {
+/** The texts of each report. */
+const texts: Record<ReportName, ReportText> = {
   events: {
     schema: 'EventsReport',
     summary: 'Events by day and name',
@@ -55,7 +39,8 @@ const reports: Record<ReportName, ReportText> = {
   },
 }
 
-function reportOperation([name, { schema, summary, description, row }]: [string, ReportText]): Operation {
+function reportOperation(name: ReportName): Operation {
+  const { schema, summary, description, row } = texts[name]
   return {
     method: 'get',
     path: `/api/v1/reports/${name}`,
@@ -64,7 +49,7 @@ function reportOperation([name, { schema, summary, description, row }]: [string,
     summary,
     description: `${description} Days are UTC and without rows where nothing happened; the window is exact to the millisecond. The app is that of the key.`,
     auth: 'server_key',
-    parameters: window,
+    parameters: parametersOfReport(name),
     answers: {
       200: {
         description: 'A page of rows.',
@@ -75,11 +60,13 @@ function reportOperation([name, { schema, summary, description, row }]: [string,
     errors: [
       ...keyErrors,
       'unknown_report',
+      'unknown_parameter',
       'invalid_since_until',
       'since_ms_must_be_less_than_until_ms',
       'window_too_large',
       'invalid_limit',
       'invalid_offset',
+      'invalid_field',
     ],
   }
 }
@@ -118,4 +105,4 @@ const install: Operation = {
 }
 
 /** The routes of the report API. */
-export const reportOperations: readonly Operation[] = [...Object.entries(reports).map(reportOperation), install]
+export const reportOperations: readonly Operation[] = [...reportNames.map(reportOperation), install]

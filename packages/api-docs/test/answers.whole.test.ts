@@ -29,6 +29,8 @@ beforeAll(async () => {
     suspended: await admin.createTenant(),
     poor: await admin.createTenant({ monthly_quota: 0 }),
     narrow: await admin.createTenant({ allowed_events: ['purchase'] }),
+    analyst: await admin.createTenant({ scopes: ['reports:read'] }),
+    sender: await admin.createTenant({ scopes: ['events:write'] }),
   }
   await admin.suspend(companies.suspended.company_id)
 })
@@ -79,7 +81,8 @@ async function replayAtOnce(): Promise<void> {
 /** Uses up all requests of a key, then asks each keyed route once more. */
 async function spendRate(): Promise<string[]> {
   const headers = bearer(companies.narrow.server_key)
-  const ask = () => fetch(`${standalone.url}/api/v1/installs/i-1`, { headers }).then((answer) => answer.arrayBuffer())
+  // No install can be named so: the engine is not asked, and a busy machine gets through all within the window.
+  const ask = () => fetch(`${standalone.url}/api/v1/installs/!`, { headers }).then((answer) => answer.arrayBuffer())
   for (let left = limits.key_requests_max; left > 0; left -= 50) await Promise.all(Array.from({ length: 50 }, ask))
   const keyed = operations.filter(({ tags, responses }) => {
     const refused = responses[429]

@@ -69,7 +69,7 @@ function serverShots(
   route: string,
   wrap: (event: object) => unknown,
   bytes_max: number,
-  { tenant, suspended, narrow, poor }: Companies,
+  { tenant, suspended, narrow, poor, analyst }: Companies,
 ): Shot[] {
   const shot = (code: string, body: unknown, headers = {}, as = tenant): Shot => ({
     ...{ route, code, body: Buffer.isBuffer(body) ? body : JSON.stringify(body) },
@@ -83,6 +83,7 @@ function serverShots(
     { ...shot('missing_bearer_token', good), headers: {} },
     shot('unknown_or_revoked_key', good, bearer('srv_0')),
     shot('company_suspended', good, {}, suspended),
+    shot('scope_missing', good, {}, analyst),
     { ...shot('body_too_large', good), announced_bytes: bytes_max + 1 },
     shot('unsupported_encoding', good, { 'content-encoding': 'br' }),
     shot('bad_gzip', zipped.subarray(0, -4), gzip),

@@ -100,12 +100,18 @@ describe('the limits that docs/api.md tells', () => {
     'Requests of a server key, S2S and reports together': `${limits.key_requests_max} in any ${limits.key_requests_window_ms / 1000} s`,
     'Window of a report': `${limits.report_window_days_max} days`,
     'Rows of a report page': `1 to ${limits.report_limit_max}, ${limits.report_limit_default} by default`,
+    'Reports of a server key at once': `${limits.key_reports_running_max} run, ${limits.key_reports_waiting_max} wait`,
+    'Reports of a company at once': `${limits.company_reports_running_max} run`,
+    'Time of a report': `${limits.report_wait_ms_max / 1000} s waiting, ${limits.report_run_ms_max / 1000} s running`,
+    'Values of a filter': `${limits.report_filter_values_max}`,
     'Headers of a request': `${limits.header_bytes_max / KiB} KiB`,
     'Time for a request to arrive': `${limits.request_wait_ms_max / 1000} s, its headers ${limits.headers_wait_ms_max / 1000} s`,
   }
 
   it('are those of the code', () => {
     expect(told).toMatchObject(expected)
+    const { embedded_reports_running_max, reports_running_max } = limits
+    expect(guide).toContain(`${embedded_reports_running_max} reports in standalone, ${reports_running_max} in a`)
     for (const quota of Object.values(planQuota)) if (quota !== null) expect(guide).toContain(String(quota))
   })
 })

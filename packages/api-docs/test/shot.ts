@@ -21,6 +21,10 @@ export interface Companies {
   poor: Tenant
   /** Its key allows purchases alone. */
   narrow: Tenant
+  /** Its key may read alone. */
+  analyst: Tenant
+  /** Its key may send alone. */
+  sender: Tenant
 }
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })

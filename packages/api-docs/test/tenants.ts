@@ -12,6 +12,7 @@ export interface Tenant {
 export interface TenantOptions {
   monthly_quota?: number
   allowed_events?: string[]
+  scopes?: string[]
 }
 
 /** The admin API of a running service, as far as tests of the document need it. */
@@ -25,11 +26,12 @@ export function adminOf(url: string, admin_token: string) {
   return {
     suspend: (company_id: string) => post(`/companies/${company_id}/suspend`),
     revoke: (key_id: string) => post(`/keys/${key_id}/revoke`),
-    async createTenant({ allowed_events = [], ...quota }: TenantOptions = {}): Promise<Tenant> {
+    async createTenant({ allowed_events = [], scopes, ...quota }: TenantOptions = {}): Promise<Tenant> {
       const company = await post('/companies', { name: 'Documented', ...quota })
       const { company_id } = company
       const app = await post('/apps', { company_id, name: 'Documented', platform: 'android' })
-      const { key, ...rest } = await post('/keys', { app_id: app.app_id, label: 'documented', allowed_events })
+      const asked = { app_id: app.app_id, label: 'documented', allowed_events, scopes }
+      const { key, ...rest } = await post('/keys', asked)
       return { ...company, ...app, ...rest, server_key: key } as unknown as Tenant
     },
   }

@@ -3,13 +3,19 @@ import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
 import { type Answer, open, refusal, request } from './http.ts'
 
-/** GET (without `body`) or POST to `/admin/api/v1`, a text as CSV; the answer is held to its shape in contracts/admin.ts. */
-export async function admin<T extends z.ZodType>(path: string, shape: T, body?: unknown): Promise<z.infer<T>> {
+/** GET (without `body`), POST or `method` to `/admin/api/v1`, a text as CSV; the answer is held to its shape in contracts/admin.ts. */
+export async function admin<T extends z.ZodType>(
+  path: string,
+  shape: T,
+  body?: unknown,
+  method?: 'PATCH',
+): Promise<z.infer<T>> {
   const config = readConfig()
   const isText = typeof body === 'string'
   const type = isText ? 'text/csv' : 'application/json'
   const answer = await request(`${config.url}/admin/api/v1/${path}`, {
     headers: { authorization: `Bearer ${await findAdminToken(config)}`, 'content-type': type },
+    ...(method === undefined ? {} : { method }),
     ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
   })
   return read(answer, shape)

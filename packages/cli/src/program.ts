@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { appCommands } from './commands/app.ts'
 import { auditCommands } from './commands/audit.ts'
 import { backfillCommand } from './commands/backfill.ts'
+import { backupCommand } from './commands/backup.ts'
 import { companyCommands } from './commands/company.ts'
 import { configCommand } from './commands/config.ts'
 import { deadCommands } from './commands/dead.ts'
@@ -33,6 +34,7 @@ const groups = [
   deadCommands,
   replayCommand,
   rebuildCommand,
+  backupCommand,
   configCommand,
   topicsCommands,
   migrateCommand,

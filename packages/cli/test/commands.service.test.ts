@@ -14,6 +14,7 @@ const company = {
   plan: 'free',
   monthly_quota: 1_000_000,
   status: 'active',
+  created_at_ms: 5,
 }
 const idle = { name: 'event-writer', topic: 'events.accepted.v1', lag: 0, oldest_unwritten_ms: null }
 const ready = { ready: true, consumers: [idle], bindings: { database: { status: 'ok', latency_ms: 1 } } }
@@ -47,9 +48,14 @@ describe('tributary company, app, key', () => {
       key_id: 'key_1',
       label: 'billing',
       allowed_events: [],
+      scopes: ['reports:read'],
       display: 'srv_1a2b...9f8e',
       status: 'active',
       created_at_ms: 5,
+    }
+    const appNow = {
+      ...{ app_id: 'app_1', company_id: 'co_1', app_key: 'app_live_1', name: 'A', platform: 'ios', bundle_id: null },
+      ...{ store_id: '1', provider_token: null, created_at_ms: 5, old_secrets_end_ms: [] },
     }
     const asked: unknown[] = []
     const take = (body: unknown) => (request: Received) => {
@@ -59,9 +65,14 @@ describe('tributary company, app, key', () => {
     const env = await service({
       'POST /admin/api/v1/companies': take(created),
       'GET /admin/api/v1/companies': () => ({ status: 200, body: { companies: [company] } }),
+      'GET /admin/api/v1/companies/co_1': () => ({ status: 200, body: company }),
+      'PATCH /admin/api/v1/companies/co_1': take({ ...company, plan: 'scale' }),
       'POST /admin/api/v1/companies/co_1/suspend': take({ company_id: 'co_1', status: 'suspended' }),
       'POST /admin/api/v1/companies/co_1/reinstate': take({ company_id: 'co_1', status: 'active' }),
       'POST /admin/api/v1/apps': take(app),
+      'GET /admin/api/v1/apps?company_id=co_1': () => ({ status: 200, body: { apps: [appNow] } }),
+      'PATCH /admin/api/v1/apps/app_1': take(appNow),
+      'POST /admin/api/v1/apps/app_1/rotate-secret': take({ ...appNow, signing_secret: 's2' }),
       'POST /admin/api/v1/keys': take(key),
       'GET /admin/api/v1/keys?app_id=app_1': () => ({ status: 200, body: { keys: [listed] } }),
       'POST /admin/api/v1/keys/key_1/revoke': take({ key_id: 'key_1', status: 'revoked' }),
@@ -70,10 +81,17 @@ describe('tributary company, app, key', () => {
     for (const words of [
       'company create --name Air --plan growth --quota 5',
       'company list',
+      'company show co_1',
+      'company set co_1 --plan scale --quota 7',
       'company suspend co_1',
       'company reinstate co_1',
       'app create --company co_1 --name A --platform ios --bundle-id b --store-id 1 --provider-token t',
+      'app list --company co_1',
+      'app set app_1 --name A --bundle-id b --store-id 1 --provider-token t',
+      'app rotate-secret app_1',
+      'app rotate-secret app_1 --overlap-hours 0',
       'key create --app app_1 --label billing --allow purchase,refund',
+      'key create --app app_1 --label reader --scope reports:read,events:write --scope reports:read',
       'key list --app app_1',
       'key revoke key_1',
     ]) {
@@ -84,17 +102,29 @@ describe('tributary company, app, key', () => {
     expect(answers).toEqual([
       created,
       { companies: [company] },
+      company,
+      { ...company, plan: 'scale' },
       { company_id: 'co_1', status: 'suspended' },
       { company_id: 'co_1', status: 'active' },
       app,
+      { apps: [appNow] },
+      appNow,
+      { ...appNow, signing_secret: 's2' },
+      { ...appNow, signing_secret: 's2' },
+      key,
       key,
       { keys: [listed] },
       { key_id: 'key_1', status: 'revoked' },
     ])
     expect(asked.filter((body) => Object.keys(body as object).length > 0)).toEqual([
       { name: 'Air', plan: 'growth', monthly_quota: 5 },
+      { plan: 'scale', monthly_quota: 7 },
       { company_id: 'co_1', name: 'A', platform: 'ios', bundle_id: 'b', store_id: '1', provider_token: 't' },
+      { name: 'A', bundle_id: 'b', store_id: '1', provider_token: 't' },
+      { overlap_hours: 24 },
+      { overlap_hours: 0 },
       { app_id: 'app_1', label: 'billing', allowed_events: ['purchase', 'refund'] },
+      { app_id: 'app_1', label: 'reader', allowed_events: [], scopes: ['reports:read', 'events:write'] },
     ])
   })
 
@@ -194,6 +224,10 @@ describe('every command', () => {
       'company',
       'company create',
       'company create --name A --plan gold',
+      'company set co_1',
+      'app set app_1',
+      'app rotate-secret app_1 --overlap-hours soon',
+      'key create --app app_1 --label l --scope events:read',
       'app create --company c --name A --platform windows',
       'reports events --key k --since 2013-02-30',
       'reports events --key k --limit many',
@@ -274,6 +308,37 @@ describe('tributary reports events', () => {
     expect(text.stdout).toBe(
       'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',
     )
+    expect(text.stderr).toBe('')
+  })
+
+  it('filters by event name, and warns beside its output of money without a rate and of more rows', async () => {
+    const row = { day: '2013-01-01', event_name: 'a b', events: 3, unique_installs: 2, revenue_usd: 0 }
+    const meta = { since_ms: 1, until_ms: 2, limit: 1, offset: 4, elapsed_ms: 3, missing_rates: ['EUR', 'GBP'] }
+    const env = await service({
+      'GET /api/v1/reports/events?limit=1&event_name=a+b&event_name=c': () => ({
+        status: 200,
+        body: { rows: [row], meta },
+      }),
+    })
+    const words = ['reports', 'events', '--key', 'srv_1', '--limit', '1', '--event-name', 'a b', '--event-name', 'c']
+    for (const more of [[], ['--json']]) {
+      const run = await tributary([...words, ...more], env)
+      expect(run.code).toBe(0)
+      expect(run.stdout.trim().split('\n')).toHaveLength(more.length === 0 ? 2 : 1)
+      expect(run.stderr).toMatch(/^Warning: .* EUR, GBP: .*fx load/)
+      expect(run.stderr.includes('--offset 5')).toBe(more.length === 0)
+    }
+  })
+
+  it('shows which parameter the service does not know', async () => {
+    const message = 'Parameters of this report: since_ms.'
+    const body = { error: 'unknown_parameter', field: 'event_name', message }
+    const env = await service({
+      'GET /api/v1/reports/events?event_name=x': () => ({ status: 400, body }),
+    })
+    const run = await tributary(['reports', 'events', '--key', 'k', '--event-name', 'x', '--json'], env)
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(run.stderr)).toEqual({ error: 'unknown_parameter', message: `${message} (event_name)` })
   })
 })
 

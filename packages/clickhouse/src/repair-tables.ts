@@ -7,6 +7,8 @@ import { readViewSources } from './view-sources.ts'
 export interface RepairOptions {
   clickhouse: Clickhouse
   goesOn: readonly GoesOnAt[]
+  /** Every table that views fill is filled again, whatever it holds. */
+  everything?: boolean
   logger: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Called before the first table is emptied: from then on the log must be read again, also after a crash. */
   beforeRefill(): Promise<void>
@@ -24,7 +26,7 @@ export interface Repair {
 }
 
 /** A set that no view fills: the sweep makes it from all transactions that are new, which they are after a refill. */
-const sweptFrom: Record<string, string> = { revenue_cancelled_v1: 'transaction_keys_v1' }
+export const sweptFrom: Record<string, string> = { revenue_cancelled_v1: 'transaction_keys_v1' }
 
 const raw = 'events_raw_v1'
 /** The migrator has run before and has recorded again what was lost here. */
@@ -34,16 +36,17 @@ const records = 'schema_migrations_v1'
  * Finds out at the start of an engine whether tables lack rows, and fills those again that views fill from others.
  * Nobody may write meanwhile. Killed half-way it does the same at the next start.
  */
-export async function repairTables({ clickhouse, goesOn, logger, beforeRefill }: RepairOptions): Promise<Repair> {
+export async function repairTables(options: RepairOptions): Promise<Repair> {
+  const { clickhouse, goesOn, everything = false, logger, beforeRefill } = options
   const broken = await findBrokenParts(clickhouse)
-  const differences = await findDifferences(clickhouse, goesOn)
+  const differences = everything ? [] : await findDifferences(clickhouse, goesOn)
   for (const { table, name, lost } of broken) logger.error({ table, part: name, lost }, 'part of a table is broken')
   for (const counts of differences) logger.error(counts, 'table differs from the events that it is made of')
   const lost_events = Math.max(0, ...differences.map((one) => (one.table === 'transaction_keys_v1' ? 0 : surplus(one))))
 
   const sources = await readViewSources(clickhouse)
   const damaged = new Set(broken.filter(({ lost }) => lost).map(({ table }) => table))
-  const wanted = new Set(differences.map(({ table }) => table))
+  const wanted = new Set(everything ? sources.keys() : differences.map(({ table }) => table))
   for (const table of damaged) {
     const made = sweptFrom[table] ?? table
     if (sources.has(made)) wanted.add(made)

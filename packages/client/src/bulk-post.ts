@@ -14,7 +14,7 @@ export interface ServerPostOptions {
 /** One `POST /s2s/events/bulk` with these events, given as JSON. Resolves with any answer; throws as `ask` does. */
 export type BulkPost = (events: readonly string[], signal?: AbortSignal) => Promise<Answer>
 
-/** Posts bulk requests (interface.md "POST /s2s/events/bulk"). Throws TributaryError `bad_options`. */
+/** Posts bulk requests. Throws TributaryError `bad_options`. */
 export function createBulkPost(options: ServerPostOptions): BulkPost {
   const { timeout_ms, fetch } = options
   const address = `${baseUrl(options.url)}/s2s/events/bulk`

@@ -10,7 +10,7 @@ export interface Outgoing {
   /** When given, an `accepted` for another id is no answer to this event. */
   event_id?: string
   event_name: unknown
-  /** `ios` or `android` wherever the event names one (interface.md "Platform rule"). */
+  /** `ios` or `android` wherever the event names one. */
   platforms: readonly string[]
 }
 

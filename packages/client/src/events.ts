@@ -1,4 +1,4 @@
-/** Fields that SDK and backend events share (interface.md "Resources", decisions.md "Events"). */
+/** Fields that SDK and backend events share. */
 interface EventFields {
   event_name: string
   /** 1 to 128 visible ASCII characters; made by the client when absent. */

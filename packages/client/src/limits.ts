@@ -1,5 +1,5 @@
 /**
- * The limits that the client keeps to. The first group are the service's (decisions.md "Bodies"; a test holds them equal
+ * The limits that the client keeps to. The first group are the service's (a test holds them equal
  * to `contracts`), the others its own.
  */
 export const limits = {
@@ -10,9 +10,9 @@ export const limits = {
   bulk_events_max: 1000,
   report_limit_max: 1000,
 
-  /** A batch of this many events is compressed (interface.md "Limits"). */
+  /** A batch of this many events is compressed. */
   gzip_events_min: 10,
-  /** Between two `_crash` events (interface.md "Limits"). */
+  /** Between two `_crash` events. */
   crash_interval_ms: 60_000,
   /** `props` of a `_crash` as JSON; the service takes 16 KiB. */
   crash_props_bytes_max: 15 * 1024,

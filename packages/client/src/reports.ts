@@ -35,6 +35,8 @@ export interface ReportMeta {
   limit: number
   offset: number
   elapsed_ms: number
+  /** Currencies of the window with money but without an exchange rate; `revenue_usd` lacks that money. */
+  missing_rates?: string[] | undefined
 }
 
 export interface ReportParams {
@@ -45,4 +47,6 @@ export interface ReportParams {
   /** Rows of a page, 1 to 1000. */
   limit?: number | undefined
   offset?: number | undefined
+  /** Only rows of these event names, on `events` alone; at most 100. */
+  event_name?: string | readonly string[] | undefined
 }

@@ -10,6 +10,9 @@ import { SdkSender } from './sdk-sender.ts'
 import { loadState, type SdkState } from './sdk-state.ts'
 import { TributaryError } from './tributary-error.ts'
 
+export type { SdkEvent } from './events.ts'
+export type { RejectedEvent, SdkClient, SdkClientOptions } from './sdk-options.ts'
+
 /** A client for apps. Throws TributaryError `bad_options`. */
 export function createSdkClient(options: SdkClientOptions): SdkClient {
   const { storage, flush_events = 20, flush_interval_ms = 5000, now = Date.now } = options

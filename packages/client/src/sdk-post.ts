@@ -30,7 +30,7 @@ export interface SdkPostOptions extends SdkCredentials {
 export type SdkPost = (events: readonly string[], signal?: AbortSignal) => Promise<Answer>
 
 /**
- * Posts batches as interface.md "POST /event" says: gzip from 10 events, HMAC-SHA256 in lower-case hex over the very
+ * Posts batches to `/event`: gzip from 10 events, HMAC-SHA256 in lower-case hex over the very
  * bytes that are sent, `sent_at_ms` of each attempt (an old one would look like a wrong clock). Throws TributaryError
  * `bad_options`.
  */

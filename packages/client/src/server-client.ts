@@ -8,10 +8,14 @@ import { defaultPolicy, deliver, type RetryPolicy } from './retry.ts'
 import { takeBatch, utf8Bytes } from './take-batch.ts'
 import { TributaryError } from './tributary-error.ts'
 
+export type { ServerEvent, ServerEventReply } from './events.ts'
+export type { Report, ReportName, ReportParams } from './reports.ts'
+export type { RetryPolicy } from './retry.ts'
+
 export interface ServerClientOptions extends Omit<ServerPostOptions, 'timeout_ms'> {
   /** How often and how long a request is tried again; see `defaultPolicy`. */
   retry?: Partial<RetryPolicy> | undefined
-  /** Of one request; 30 s when absent. */
+  /** Of one request; 30 s when absent, of a report 45 s. */
   timeout_ms?: number | undefined
 }
 
@@ -112,8 +116,11 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
 
     async report<N extends ReportName>(name: N, params: ReportParams = {}, { signal }: CallOptions = {}) {
       const sent = Object.entries(params).filter(([, value]) => value !== undefined && value !== null)
-      const query = new URLSearchParams(sent.map(([key, value]): [string, string] => [key, String(value)]))
+      const query = new URLSearchParams(
+        sent.flatMap(([key, value]) => [value].flat().map((one): [string, string] => [key, String(one)])),
+      )
       const address = `${url}/api/v1/reports/${encodeURIComponent(name)}?${query}`
+      const timeout_ms = options.timeout_ms ?? report_ms_max
       const attempt = () => ask(address, { headers, signal, timeout_ms, fetch })
       return get<Report<N>>(attempt, ({ rows, meta }) => Array.isArray(rows) && typeof meta === 'object', signal)
     },
@@ -126,12 +133,15 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
         const { since_ms, until_ms, limit, offset } = page.meta
         if (page.rows.length < limit) return
         // The default window ends now: without the first page's, later pages would cover another one.
-        next = { since_ms, until_ms, limit, offset: offset + limit }
+        next = { ...params, since_ms, until_ms, limit, offset: offset + limit }
       }
     },
   }
   return client
 }
+
+/** The service lets a report wait for 10 s and run for 30 s. */
+const report_ms_max = 45_000
 
 const bulk = { events_max: limits.bulk_events_max, body_bytes_max: limits.bulk_body_bytes_max }
 

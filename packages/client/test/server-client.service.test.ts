@@ -176,6 +176,10 @@ describe('reports', () => {
     expect(names).toEqual(rows.map(({ event_name }) => event_name))
     expect(received[0]).toMatchObject({ method: 'GET', path: '/api/v1/reports/events?since_ms=1770000000000&limit=10' })
     expect(received).toHaveLength(3)
+    const filter = { event_name: ['a b', 'c'], limit: 10 }
+    for await (const { rows } of client.reportPages('events', filter)) expect(rows.length).toBeGreaterThan(0)
+    for (const { path } of received.slice(3)) expect(path).toContain('event_name=a+b&event_name=c')
+    expect(received).toHaveLength(6)
     const sizes: number[] = []
     for await (const page of client.reportPages('events', { limit: 25 })) sizes.push(page.rows.length)
     expect(sizes).toEqual([25])

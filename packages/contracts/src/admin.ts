@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { platforms } from './envelope.ts'
+import { limits } from './limits.ts'
 
 /** Shapes of `/admin/api/v1`, which are also what the CLI prints with `--json` (commands.md). */
 export const plans = ['free', 'growth', 'scale', 'unlimited'] as const
@@ -20,18 +21,22 @@ const printable = /^[^\u0000-\u001f\u007f-\u009f]*$/
 const text = (max: number) => z.string().max(max).regex(printable, 'must not hold control characters')
 const name = z.string().trim().min(1).max(200).regex(printable, 'must not hold control characters')
 
-export const CreateCompany = z.strictObject({
-  name,
-  plan: z.enum(plans).default('free'),
-  monthly_quota: z
-    .number()
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .optional()
-    .describe('Events per UTC month, instead of those of the plan.'),
-})
+const ownQuota = z
+  .number()
+  .int()
+  .min(0)
+  .max(Number.MAX_SAFE_INTEGER)
+  .optional()
+  .describe('Events per UTC month, instead of those of the plan.')
+
+export const CreateCompany = z.strictObject({ name, plan: z.enum(plans).default('free'), monthly_quota: ownQuota })
 export type CreateCompany = z.infer<typeof CreateCompany>
+
+export const ChangeCompany = z.strictObject({
+  plan: z.enum(plans).optional().describe('Brings its quota, unless `monthly_quota` is given too.'),
+  monthly_quota: ownQuota,
+})
+export type ChangeCompany = z.infer<typeof ChangeCompany>
 
 export const Company = z.object({
   company_id: z.string(),
@@ -40,6 +45,7 @@ export const Company = z.object({
   plan: z.enum(plans),
   monthly_quota: z.number().int().nullable().describe('Events per UTC month; null is unlimited.'),
   status: z.enum(['active', 'suspended']),
+  created_at_ms: z.number().int(),
 })
 export type Company = z.infer<typeof Company>
 
@@ -60,15 +66,36 @@ export const CompanyUsage = z.object({
 })
 export type CompanyUsage = z.infer<typeof CompanyUsage>
 
-export const CreateApp = z.strictObject({
-  company_id: z.string(),
-  name,
-  platform: z.enum(platforms),
+const appSettings = {
   bundle_id: text(256).optional().describe('Bundle identifier or package name.'),
   store_id: text(64).optional().describe('Id in the store.'),
   provider_token: text(64).optional().describe('Provider token of App Store Connect.'),
-})
+}
+
+export const CreateApp = z.strictObject({ company_id: z.string(), name, platform: z.enum(platforms), ...appSettings })
 export type CreateApp = z.infer<typeof CreateApp>
+
+export const ChangeApp = z.strictObject({ name: name.optional(), ...appSettings })
+export type ChangeApp = z.infer<typeof ChangeApp>
+
+/** An app as it is now, without its signing secret. */
+export const App = z.object({
+  app_id: z.string(),
+  company_id: z.string(),
+  app_key: z.string(),
+  name: z.string(),
+  platform: z.enum(platforms),
+  bundle_id: z.string().nullable(),
+  store_id: z.string().nullable(),
+  provider_token: z.string().nullable(),
+  created_at_ms: z.number().int(),
+  old_secrets_end_ms: z
+    .array(z.number().int())
+    .describe('When each old signing secret that is still valid ends, Unix epoch ms; empty without a rotation.'),
+})
+export type App = z.infer<typeof App>
+
+export const AppList = z.object({ apps: z.array(App) })
 
 export const AppCreated = z.object({
   app_id: z.string(),
@@ -77,12 +104,35 @@ export const AppCreated = z.object({
 })
 export type AppCreated = z.infer<typeof AppCreated>
 
+export const RotateSecret = z.strictObject({
+  overlap_hours: z
+    .number()
+    .int()
+    .min(0)
+    .max(limits.secret_overlap_hours_max)
+    .default(24)
+    .describe('How long the secret of today stays valid; 0 ends it and every older one at once.'),
+})
+
+export const SecretRotated = App.extend({ signing_secret: z.string().describe('The new one; shown here only.') })
+export type SecretRotated = z.infer<typeof SecretRotated>
+
+/** What a server key may do: send events, read reports and installs. */
+export const keyScopes = ['events:write', 'reports:read'] as const
+export type KeyScope = (typeof keyScopes)[number]
+
 export const CreateServerKey = z.strictObject({
   app_id: z.string(),
   label: name,
   allowed_events: z.array(text(128).min(1)).max(200).default([]).describe('Event names; empty: all.'),
+  scopes: z
+    .array(z.enum(keyScopes))
+    .min(1)
+    .max(keyScopes.length)
+    .default([...keyScopes])
+    .describe('What the key may do; all by default.'),
 })
-export type CreateServerKey = z.infer<typeof CreateServerKey>
+export type CreateServerKey = z.input<typeof CreateServerKey>
 
 export const ServerKeyCreated = z.object({
   key_id: z.string(),
@@ -96,6 +146,7 @@ export const ServerKey = z.object({
   key_id: z.string(),
   label: z.string(),
   allowed_events: z.array(z.string()),
+  scopes: z.array(z.enum(keyScopes)),
   display: z.string().describe('First and last four characters: `srv_1a2b...9f8e`.'),
   status: z.enum(['active', 'revoked']),
   created_at_ms: z.number().int(),

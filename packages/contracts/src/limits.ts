@@ -36,8 +36,8 @@ export const limits = {
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
   /** Ingest requests of one process that are worked on at the same time; more are 503. Chosen by the bench `overload`: all are done in a second. */
-  requests_in_flight_max: 128,
-  /** All their bodies, on the wire and inflated. */
+  requests_in_flight_max: 256,
+  /** All their bodies, on the wire and inflated. Of this and of the requests an app or address has as much as it leaves free. */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
   reservation_ms_max: 20_000,
@@ -46,6 +46,20 @@ export const limits = {
   erasures_window_ms: 60_000,
   /** How long an install is known to be queued for erasure; a request after that is stored once more. */
   erasure_mark_kept_ms: 7 * 24 * 3600 * 1000,
+  /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
+  body_bytes_per_s_min: 16 * 1024,
+  /** For the round trips of a phone on a bad network. */
+  slow_body_grace_ms: 5000,
+  slow_body_check_ms: 1000,
+  /** A body of this size is inflated, and judged if it is as SDKs send them, between other requests; larger ones in a thread of their own. */
+  inline_inflated_bytes_max: 512 * 1024,
+  /** So with JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
+  inline_json_bytes_max: 128 * 1024,
+  /** Of the event loop, for the JSON of one app; beyond, the thread. */
+  inline_judge_ms_per_s: 100,
+  /** The worst 8 MiB of JSON take 230 MB. */
+  judge_thread_heap_mb_max: 320,
+  judge_thread_idle_ms: 10_000,
   /** Connections of one process; more are closed at once. */
   connections_max: 10_000,
   /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */
@@ -72,8 +86,33 @@ export const limits = {
   report_limit_max: 1000,
   report_limit_default: 100,
   report_window_default_ms: 30 * 24 * 3600 * 1000,
+  /** Values of one filter of a report. */
+  report_filter_values_max: 100,
+  /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
+  key_reports_running_max: 4,
+  /** Further reports of one server key that wait for their turn; the next one is 429. */
+  key_reports_waiting_max: 32,
+  company_reports_running_max: 8,
+  /** Reports of all companies that one process runs at the same time on a ClickHouse server. */
+  reports_running_max: 16,
+  /** The same on the embedded engine. It runs one statement at a time: the second report converts its money meanwhile. */
+  embedded_reports_running_max: 2,
+  /** A report that waits longer for its turn is 503. */
+  report_wait_ms_max: 10_000,
+  /** A report that runs longer is 503. */
+  report_run_ms_max: 30_000,
+  /** Memory of one statement of a report on a ClickHouse server of 16 GB. */
+  report_memory_bytes_max: 4_000_000_000,
+  /** The same on the embedded engine, which may use 1.1 GB in all. */
+  embedded_report_memory_bytes_max: 600_000_000,
+  /** Threads of one statement of a report. */
+  report_threads_max: 2,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
+  /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
+  secret_overlap_hours_max: 365 * 24,
+  /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
+  old_secrets_max: 3,
 } as const

@@ -1,7 +1,8 @@
+import type { KeyScope } from '@tributary/contracts/admin'
 import type { Platform } from '@tributary/contracts/envelope'
 import type { Pool, QueryResultRow } from 'pg'
-import type { AppCredential, CompanyCredential, ServerKeyCredential } from './credentials.ts'
-import type { MasterKeys } from './master-keys.ts'
+import type { AppCredential, CompanyCredential, OldSecret, ServerKeyCredential } from './credentials.ts'
+import type { EncryptedText, MasterKeys } from './master-keys.ts'
 
 type Status = 'active' | 'suspended'
 
@@ -14,6 +15,17 @@ interface AppRow {
   signing_secret_iv: Buffer
   signing_secret_ciphertext: Buffer
   signing_secret_tag: Buffer
+  /** Null when there is none. */
+  old_secrets: OldSecretRow[] | null
+}
+
+/** From JSON: bytes are hex. */
+interface OldSecretRow {
+  ends_at_ms: number
+  key_id: string
+  iv: string
+  ciphertext: string
+  tag: string
 }
 
 interface CompanyRow {
@@ -31,6 +43,7 @@ interface ServerKeyRow {
   company_id: string
   platform: Platform
   allowed_events: string[]
+  scopes: KeyScope[]
   company_status: Status
   monthly_quota: string | null
 }
@@ -47,7 +60,11 @@ export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
     apps: byKey<AppRow>(
       'credentials_apps',
       `SELECT app_key AS lookup_key, app_id, company_id, platform, signing_secret_key_id, signing_secret_iv,
-              signing_secret_ciphertext, signing_secret_tag
+              signing_secret_ciphertext, signing_secret_tag,
+              (SELECT json_agg(json_build_object('ends_at_ms', floor(extract(epoch FROM o.ends_at) * 1000),
+                        'key_id', o.key_id, 'iv', encode(o.iv, 'hex'), 'ciphertext', encode(o.ciphertext, 'hex'),
+                        'tag', encode(o.tag, 'hex')))
+               FROM old_signing_secrets o WHERE o.app_id = apps.app_id) AS old_secrets
        FROM apps WHERE app_key = ANY($1::text[])`,
     ),
     companies: byKey<CompanyRow>(
@@ -58,7 +75,7 @@ export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
     /** Keys are lower-case hex of SHA-256. */
     serverKeys: byKey<ServerKeyRow>(
       'credentials_server_keys',
-      `SELECT encode(k.key_sha256, 'hex') AS lookup_key, k.key_id, k.app_id, a.company_id, a.platform, k.allowed_events,
+      `SELECT encode(k.key_sha256, 'hex') AS lookup_key, k.key_id, k.app_id, a.company_id, a.platform, k.allowed_events, k.scopes,
               c.status AS company_status, c.monthly_quota
        FROM server_keys k JOIN apps a USING (app_id) JOIN companies c USING (company_id)
        WHERE k.key_sha256 = ANY(SELECT decode(h, 'hex') FROM unnest($1::text[]) h) AND k.revoked_at IS NULL`,
@@ -70,8 +87,10 @@ export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
         ciphertext: row.signing_secret_ciphertext,
         tag: row.signing_secret_tag,
       }
-      const signing_secret = masterKeys.decrypt(encrypted, row.app_id)
-      return { app_id: row.app_id, company_id: row.company_id, platform: row.platform, signing_secret }
+      const { app_id, company_id, platform } = row
+      const signing_secret = masterKeys.decrypt(encrypted, app_id)
+      const old_secrets = (row.old_secrets ?? []).flatMap((old) => decryptOld(masterKeys, old, app_id))
+      return { app_id, company_id, platform, signing_secret, old_secrets }
     },
     toCompany({ lookup_key, monthly_quota, ...row }: CompanyRow): CompanyCredential {
       return { ...row, monthly_quota: toNumber(monthly_quota) }
@@ -79,6 +98,21 @@ export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
     toServerKey({ lookup_key, monthly_quota, ...row }: ServerKeyRow): ServerKeyCredential {
       return { ...row, monthly_quota: toNumber(monthly_quota) }
     },
+  }
+}
+
+/** None when its master key is lost: the app must go on with its new secret. */
+function decryptOld(
+  masterKeys: MasterKeys,
+  { ends_at_ms, key_id, ...bytes }: OldSecretRow,
+  app_id: string,
+): OldSecret[] {
+  const [iv, ciphertext, tag] = [bytes.iv, bytes.ciphertext, bytes.tag].map((hex) => Buffer.from(hex, 'hex'))
+  try {
+    const signing_secret = masterKeys.decrypt({ key_id, iv, ciphertext, tag } as EncryptedText, app_id)
+    return [{ signing_secret, ends_at_ms }]
+  } catch {
+    return []
   }
 }
 

@@ -1,3 +1,4 @@
+import type { KeyScope } from '@tributary/contracts/admin'
 import type { Platform } from '@tributary/contracts/envelope'
 
 /** What a gateway knows of an app once its app key is known. */
@@ -7,6 +8,15 @@ export interface AppCredential {
   platform: Platform
   /** Decrypted; used as its UTF-8 text. Never logged. */
   signing_secret: string
+  /** Valid beside it until they end; empty without a rotation. */
+  old_secrets: readonly OldSecret[]
+}
+
+/** A signing secret that a rotation replaced. */
+export interface OldSecret {
+  signing_secret: string
+  /** The first moment at which it is valid no more. */
+  ends_at_ms: number
 }
 
 export interface CompanyCredential {
@@ -23,6 +33,7 @@ export interface ServerKeyCredential {
   platform: Platform
   /** Empty: all events. */
   allowed_events: readonly string[]
+  scopes: readonly KeyScope[]
   company_status: 'active' | 'suspended'
   monthly_quota: number | null
 }

@@ -32,7 +32,8 @@ const serverSettings = {
   // No worker processes that a control database of some megabytes never needs.
   io_method: 'sync',
   jit: 'off',
-  wal_level: 'minimal',
+  // `tributary backup` copies a running cluster.
+  wal_level: 'replica',
   max_wal_senders: '0',
   max_logical_replication_workers: '0',
   log_statement: 'none',

@@ -1,12 +1,14 @@
 import { hash, randomBytes } from 'node:crypto'
 import {
   type AppCreated,
+  type ChangeCompany,
   type Company,
   type CompanyCreated,
   type CompanyStatus,
   type CreateApp,
   type CreateCompany,
   type CreateServerKey,
+  keyScopes,
   planQuota,
   type ServerKey,
   type ServerKeyCreated,
@@ -18,6 +20,9 @@ import type { Pool } from 'pg'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import type { MasterKeys } from './master-keys.ts'
 import { inTransaction } from './transaction.ts'
+
+/** A signing secret: 256 random bits. */
+export const makeSigningSecret = (): string => randomBytes(32).toString('hex')
 
 const id = (prefix: string) => `${prefix}_${randomBytes(10).toString('hex')}`
 const idShape = /^(co|app|key)_[0-9a-f]{20}$/
@@ -43,20 +48,53 @@ export function createCompany(pool: Pool, input: CreateCompany, request: AdminRe
   })
 }
 
+const companySql = `SELECT company_id, company_key, name, plan, monthly_quota, status,
+  floor(extract(epoch FROM created_at) * 1000)::text AS created_at_ms FROM companies`
+
+/** bigint comes as text. */
+type CompanyRow = Company & { monthly_quota: string | null; created_at_ms: string }
+
+const toCompany = (row: CompanyRow): Company => ({
+  ...row,
+  monthly_quota: row.monthly_quota === null ? null : Number(row.monthly_quota),
+  created_at_ms: Number(row.created_at_ms),
+})
+
 /** All companies, oldest first. */
 export async function listCompanies(pool: Pool): Promise<Company[]> {
-  const { rows } = await pool.query(
-    `SELECT company_id, company_key, name, plan, monthly_quota, status FROM companies ORDER BY created_at, company_id`,
-  )
-  return rows.map((row) => ({ ...row, monthly_quota: row.monthly_quota === null ? null : Number(row.monthly_quota) }))
+  const { rows } = await pool.query<CompanyRow>(`${companySql} ORDER BY companies.created_at, company_id`)
+  return rows.map(toCompany)
 }
 
 /** Throws `unknown_company`. */
-export async function getCompanyQuota(pool: Pool, company_id: string): Promise<number | null> {
+export async function getCompany(client: Pick<Pool, 'query'>, company_id: string): Promise<Company> {
   mustHaveIdShape(company_id, 'unknown_company')
-  const { rows } = await pool.query('SELECT monthly_quota FROM companies WHERE company_id = $1', [company_id])
-  if (rows.length === 0) throw new CodedError('unknown_company')
-  return rows[0].monthly_quota === null ? null : Number(rows[0].monthly_quota)
+  const { rows } = await client.query<CompanyRow>(`${companySql} WHERE company_id = $1`, [company_id])
+  if (rows[0] === undefined) throw new CodedError('unknown_company')
+  return toCompany(rows[0])
+}
+
+/** Changes what is given and nothing else; nothing given is nothing logged. A plan brings its quota, unless one is given too (docs/adr/0182-a-plan-brings-its-quota.md). */
+export function changeCompany(
+  pool: Pool,
+  company_id: string,
+  { plan, monthly_quota }: ChangeCompany,
+  request: AdminRequest,
+): Promise<Company> {
+  mustHaveIdShape(company_id, 'unknown_company')
+  const quota = monthly_quota ?? (plan === undefined ? undefined : planQuota[plan])
+  return inTransaction(pool, async (client) => {
+    await client.query(
+      `UPDATE companies SET plan = coalesce($2, plan), monthly_quota = CASE WHEN $3 THEN $4 ELSE monthly_quota END
+       WHERE company_id = $1`,
+      [company_id, plan, quota !== undefined, quota],
+    )
+    const company = await getCompany(client, company_id)
+    const detail = { plan: company.plan, monthly_quota: company.monthly_quota }
+    const changed = plan !== undefined || quota !== undefined
+    if (changed) await recordAdminAction(client, request, { action: 'company.set', subject: company_id, detail })
+    return company
+  })
 }
 
 /** The company of every app. */
@@ -107,7 +145,7 @@ export function createApp(
   mustHaveIdShape(company_id, 'unknown_company')
   const app_id = id('app')
   const app_key = `app_live_${randomBytes(16).toString('hex')}`
-  const signing_secret = randomBytes(32).toString('hex')
+  const signing_secret = makeSigningSecret()
   const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, app_id)
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
@@ -131,14 +169,16 @@ export function createApp(
 export function createServerKey(pool: Pool, input: CreateServerKey, request: AdminRequest): Promise<ServerKeyCreated> {
   const { app_id, label } = input
   mustHaveIdShape(app_id, 'unknown_app')
+  const scopes = keyScopes.filter((scope) => input.scopes?.includes(scope) ?? true)
   const key_id = id('key')
   const secret = randomBytes(24).toString('hex')
   const key = `srv_${secret}`
-  const allowed_events = [...new Set(input.allowed_events)]
+  const allowed_events = [...new Set(input.allowed_events ?? [])]
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
-      `INSERT INTO server_keys (key_id, app_id, key_sha256, key_first4, key_last4, label, allowed_events, created_at)
-       SELECT $1, app_id, $3, $4, $5, $6, $7, to_timestamp($8 / 1000.0) FROM apps WHERE app_id = $2`,
+      `INSERT INTO server_keys (key_id, app_id, key_sha256, key_first4, key_last4, label, allowed_events, scopes,
+         created_at)
+       SELECT $1, app_id, $3, $4, $5, $6, $7, $8, to_timestamp($9 / 1000.0) FROM apps WHERE app_id = $2`,
       [
         key_id,
         app_id,
@@ -147,11 +187,12 @@ export function createServerKey(pool: Pool, input: CreateServerKey, request: Adm
         secret.slice(-4),
         label,
         allowed_events,
+        scopes,
         request.now_ms,
       ],
     )
     if (rowCount === 0) throw new CodedError('unknown_app', { field: 'app_id' })
-    const detail = { app_id, label, allowed_events }
+    const detail = { app_id, label, allowed_events, scopes }
     await recordAdminAction(client, request, { action: 'key.create', subject: key_id, detail })
     return { key_id, key, label, allowed_events }
   })
@@ -161,7 +202,7 @@ export function createServerKey(pool: Pool, input: CreateServerKey, request: Adm
 export async function listServerKeys(pool: Pool, app_id: string): Promise<ServerKey[]> {
   mustHaveIdShape(app_id, 'unknown_app')
   const { rows } = await pool.query(
-    `SELECT k.key_id, k.label, k.allowed_events, 'srv_' || k.key_first4 || '...' || k.key_last4 AS display,
+    `SELECT k.key_id, k.label, k.allowed_events, k.scopes, 'srv_' || k.key_first4 || '...' || k.key_last4 AS display,
             CASE WHEN k.revoked_at IS NULL THEN 'active' ELSE 'revoked' END AS status,
             floor(extract(epoch FROM k.created_at) * 1000)::text AS created_at_ms
      FROM apps a LEFT JOIN server_keys k USING (app_id) WHERE a.app_id = $1 ORDER BY k.created_at, k.key_id`,
@@ -191,6 +232,6 @@ export function revokeServerKey(pool: Pool, key_id: string, request: AdminReques
 }
 
 /** An id that no row can have is unknown, and never reaches a query. */
-function mustHaveIdShape(text: string, code: ErrorCode): void {
+export function mustHaveIdShape(text: string, code: ErrorCode): void {
   if (!idShape.test(text)) throw new CodedError(code)
 }

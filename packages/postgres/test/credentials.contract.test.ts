@@ -4,10 +4,18 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-pos
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { rotateSigningSecret } from '../src/apps.ts'
 import { openCredentials } from '../src/credentials-cache.ts'
 import { openMasterKeys } from '../src/master-keys.ts'
 import { openPostgres } from '../src/postgres.ts'
-import { createApp, createCompany, createServerKey, revokeServerKey, setCompanyStatus } from '../src/tenants.ts'
+import {
+  changeCompany,
+  createApp,
+  createCompany,
+  createServerKey,
+  revokeServerKey,
+  setCompanyStatus,
+} from '../src/tenants.ts'
 import { openPostgresProxy } from './postgres-proxy.ts'
 
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
@@ -78,11 +86,18 @@ function untilKept(find: () => Promise<unknown>) {
 test('each credential is found by its key', async () => {
   const { credentials } = await open()
   const { company_id, company_key, app_id, app_key, signing_secret, key, key_id } = await tenant()
-  expect(await credentials.findApp(app_key)).toEqual({ app_id, company_id, platform: 'ios', signing_secret })
+  expect(await credentials.findApp(app_key)).toEqual({
+    app_id,
+    company_id,
+    platform: 'ios',
+    signing_secret,
+    old_secrets: [],
+  })
   expect(await credentials.findCompany(company_key)).toEqual({ company_id, status: 'active', monthly_quota: 1_000_000 })
   expect(await credentials.findServerKey(key)).toEqual({
     ...{ key_id, app_id, company_id, platform: 'ios' },
-    ...{ allowed_events: ['purchase'], company_status: 'active', monthly_quota: 1_000_000 },
+    ...{ allowed_events: ['purchase'], scopes: ['events:write', 'reports:read'] },
+    ...{ company_status: 'active', monthly_quota: 1_000_000 },
   })
 })
 
@@ -112,6 +127,52 @@ test('a revoked key is refused within a second', async () => {
   expect(await credentials.findServerKey(key)).not.toBeNull()
   await revokeServerKey(db.pool, key_id, request)
   await until('the key is refused', async () => (await credentials.findServerKey(key)) === null, 1_000)
+})
+
+test('a change of the scopes of a key is seen within a second', async () => {
+  const { credentials } = await open()
+  const { key, key_id } = await tenant()
+  await untilKept(() => credentials.findServerKey(key))
+  await db.pool.query("UPDATE server_keys SET scopes = ARRAY['reports:read'] WHERE key_id = $1", [key_id])
+  const scopes = async () => (await credentials.findServerKey(key))?.scopes.join()
+  await until('the key may only read', async () => (await scopes()) === 'reports:read', 1_000)
+})
+
+test('a change of the quota is seen within a second, by the company key and by server keys', async () => {
+  const { credentials } = await open()
+  const { company_id, company_key, key } = await tenant()
+  await Promise.all([credentials.findCompany(company_key), credentials.findServerKey(key)])
+  await changeCompany(db.pool, company_id, { monthly_quota: 7 }, request)
+  const seen = async () =>
+    (await credentials.findCompany(company_key))?.monthly_quota === 7 &&
+    (await credentials.findServerKey(key))?.monthly_quota === 7
+  await until('the quota is 7', seen, 1_000)
+})
+
+test('a rotated secret is seen within a second, with the old ones and their ends', async () => {
+  const { credentials } = await open()
+  const { app_id, app_key, signing_secret } = await tenant()
+  await untilKept(() => credentials.findApp(app_key))
+  const second = await rotateSigningSecret(db.pool, masterKeys, app_id, 24, request)
+  const third = await rotateSigningSecret(db.pool, masterKeys, app_id, 1, request)
+  const current = async () => (await credentials.findApp(app_key))?.signing_secret
+  await until('the newest is known', async () => (await current()) === third.signing_secret, 1_000)
+  const { old_secrets = [] } = (await credentials.findApp(app_key)) ?? {}
+  const ends = new Map(old_secrets.map((old) => [old.signing_secret, old.ends_at_ms - request.now_ms]))
+  expect(ends).toEqual(
+    new Map([
+      [signing_secret, 24 * minutes(60)],
+      [second.signing_secret, minutes(60)],
+    ]),
+  )
+})
+
+test('an old secret of a lost master key is left out, and the new one works', async () => {
+  const { app_id, app_key } = await tenant()
+  const newKeys = openMasterKeys([{ id: 'new', key: Buffer.alloc(32, 3) }])
+  const { signing_secret } = await rotateSigningSecret(db.pool, newKeys, app_id, 24, request)
+  const { credentials } = await open({ keys: newKeys })
+  expect(await credentials.findApp(app_key)).toMatchObject({ signing_secret, old_secrets: [] })
 })
 
 test('a suspended company is known as such within a second, by its own key and by its server keys', async () => {

@@ -103,3 +103,22 @@ test.each<Record<string, string>>([
   const dir = await migrationsFolder(files)
   await expect(migratePostgres({ pool: kept.pool, dir })).rejects.toThrow()
 })
+
+test('a server key from before there were scopes has all of them', async () => {
+  const pool = await emptyDatabase()
+  const all = join(import.meta.dirname, '..', 'migrations')
+  const dir = await migrationsFolder()
+  for (const file of ['0001_tenants.sql', '0002_fx_rates.sql', '0003_master_key_check.sql']) {
+    await cp(join(all, file), join(dir, file))
+  }
+  await migratePostgres({ pool, dir })
+  await pool.query(`
+    INSERT INTO companies VALUES ('co_1', 'k', 'n', 'free', 1, 'active', now());
+    INSERT INTO apps VALUES ('app_1', 'co_1', 'k', 'n', 'ios', null, null, null, 'm', '${bytes(12)}', '', '${bytes(16)}', now());
+    INSERT INTO server_keys VALUES ('key_1', 'app_1', '${bytes(32)}', 'a', 'b', 'l', '{}', now(), null)`)
+  await migratePostgres({ pool, dir: all })
+  const { rows } = await pool.query('SELECT scopes FROM server_keys')
+  expect(rows).toEqual([{ scopes: ['events:write', 'reports:read'] }])
+})
+
+const bytes = (count: number) => `\\x${'00'.repeat(count)}`

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { CodedError, type ErrorBody, type ErrorCode } from '@tributary/contracts/errors'
@@ -118,16 +117,6 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
     return reply.status(coded.status).type('application/json; charset=utf-8').send(body)
   })
   return app
-}
-
-/** The JSON value of a body. Throws `bad_json` for broken UTF-8, a byte order mark, or no JSON. */
-export function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new CodedError('bad_json', { message: 'The body is not valid UTF-8.' })
-  try {
-    return JSON.parse(body.toString('utf8')) // a byte order mark is no JSON white space, so it fails here too
-  } catch {
-    throw new CodedError('bad_json', { message: 'The body is not valid JSON.' })
-  }
 }
 
 /** The token of `Authorization: Bearer <token>`; anything else is `missing_bearer_token` (decisions.md "Credentials"). */

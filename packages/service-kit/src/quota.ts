@@ -28,11 +28,16 @@ export interface Reservation {
 
 export interface Quota {
   /**
-   * Reserves `n` accepted and `rejected` events of the month in which they were received, all or none. Each of the two
-   * numbers has the quota as its cap. Throws `cap_exceeded`, also for a request without accepted events when the quota
+   * Reserves `n` accepted events and the `rejected` ones, by reason, of the month in which they were received, all or
+   * none. Each of the two numbers has the quota as its cap. Throws `cap_exceeded`, also for a request without accepted events when the quota
    * is used up.
    */
-  reserve(company: Company, n: number, received_at_ms: number, rejected?: number): Promise<Reservation>
+  reserve(
+    company: Company,
+    n: number,
+    received_at_ms: number,
+    rejected?: ReadonlyMap<string, number>,
+  ): Promise<Reservation>
 }
 
 /** What this process knows of one counter: accepted or rejected events of a company and month. */
@@ -161,7 +166,8 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
   }
 
   return {
-    async reserve({ company_id, monthly_quota: cap }, n, at_ms, rejected_n = 0) {
+    async reserve({ company_id, monthly_quota: cap }, n, at_ms, reasons) {
+      const rejected_n = [...(reasons?.values() ?? [])].reduce((sum, one) => sum + one, 0)
       if (n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }
       const month = monthOf(accepted, quotaKey, company_id, at_ms)
       const ttl_ms = month.end_ms - at_ms + quota_kept_ms

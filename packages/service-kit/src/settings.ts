@@ -89,12 +89,14 @@ export const settings = {
     default_text: '0',
   }),
   TRIBUTARY_REQUESTS_IN_FLIGHT_MAX: setting({
-    meaning: 'ingest requests worked on at the same time; more are answered 503 at once',
+    meaning:
+      'ingest requests worked on at the same time, half of them for one app or address; more are answered 503 at once',
     schema: whole(1, 100_000),
     default_text: String(limits.requests_in_flight_max),
   }),
   TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX: setting({
-    meaning: 'bytes of all bodies of ingest requests in memory, inflated ones too; more are answered 503 at once',
+    meaning:
+      'bytes of all bodies of ingest requests in memory, inflated ones too, half of them for one app or address; more are answered 503 at once',
     schema: whole(2 * limits.bulk_body_bytes_max, 2 ** 36),
     default_text: String(limits.body_bytes_in_flight_max),
   }),

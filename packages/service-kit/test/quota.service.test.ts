@@ -176,7 +176,7 @@ describe('requests that wait for the same step', () => {
 
 describe('rejected events', () => {
   const use = (quota: ReturnType<typeof gateway>, n: number, rejected: number, monthly_quota: number | null = 10) =>
-    quota.reserve({ company_id, monthly_quota }, n, now_ms, rejected)
+    quota.reserve({ company_id, monthly_quota }, n, now_ms, new Map([['invalid_field', rejected]]))
 
   it('use nothing of the quota up, but are refused once it is', async () => {
     const quota = gateway()

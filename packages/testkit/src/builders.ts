@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { keyScopes } from '@tributary/contracts/admin'
 import type { Platform } from '@tributary/contracts/envelope'
 import type {
   AppCredential,
@@ -41,8 +42,11 @@ export function buildTenant(platform: Platform = 'android', allowed_events: read
     app_key: `app_live_${hex(32)}`,
     server_key: `srv_${hex(48)}`,
     company: { company_id, status: 'active', monthly_quota: null },
-    app: { ...shared, signing_secret: hex(64) },
-    key: { ...shared, key_id: `key_${hex(20)}`, allowed_events, company_status: 'active', monthly_quota: null },
+    app: { ...shared, signing_secret: hex(64), old_secrets: [] },
+    key: {
+      ...{ ...shared, key_id: `key_${hex(20)}`, allowed_events, scopes: keyScopes },
+      ...{ company_status: 'active', monthly_quota: null },
+    },
   }
 }
 

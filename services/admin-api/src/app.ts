@@ -64,7 +64,10 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
         const route = `${request.method} ${request.routeOptions.url}`
         requests.inc({ route, status: reply.statusCode })
         const { id: request_id, client_ip: ip } = request
-        logger.info({ request_id, route, ip, status: reply.statusCode, elapsed_ms: reply.elapsedTime }, 'admin request')
+        logger.info(
+          { request_id, route, ip, status: reply.statusCode, elapsed_ms: Math.round(reply.elapsedTime) },
+          'admin request',
+        )
       })
       companyRoutes(app, deps)
       usageRoute(app, deps)

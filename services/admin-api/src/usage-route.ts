@@ -1,6 +1,6 @@
 import type { CompanyUsage } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
-import { getCompanyQuota } from '@tributary/postgres/tenants'
+import { getCompany } from '@tributary/postgres/tenants'
 import { monthOf, quotaKey, rejectedKey } from '@tributary/service-kit/quota-key'
 import type { FastifyInstance } from 'fastify'
 import type { AdminApiDeps } from './app.ts'
@@ -10,7 +10,7 @@ export function usageRoute(app: FastifyInstance, { pool, keyValue, now }: AdminA
   type Asked = { Params: { id: string }; Querystring: { month?: unknown } }
   app.get<Asked>('/companies/:id/usage', async ({ params, query }): Promise<CompanyUsage> => {
     const at_ms = query.month === undefined ? now() : monthStart(query.month)
-    const monthly_quota = await getCompanyQuota(pool, params.id)
+    const { monthly_quota } = await getCompany(pool, params.id)
     const keys = [quotaKey(params.id, at_ms), rejectedKey(params.id, at_ms)]
     const totals = Promise.all(keys.map((key) => keyValue.get(key)))
     const [used, rejected] = await totals.catch((cause: unknown) => {

@@ -25,7 +25,12 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
     app.inject({ ...options, url: base + path, headers: { authorization, ...headers } })
   const query = async (text: string, values: unknown[] = []) => (await postgres.pool.query(text, values)).rows
 
-  async function ask(method: 'GET' | 'POST', path: string, body?: unknown, headers: Record<string, string> = {}) {
+  async function ask(
+    method: 'GET' | 'POST' | 'PATCH',
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) {
     const answer = await inject(path, {
       ...{ method, headers: { 'content-type': 'application/json', ...headers } },
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),

@@ -38,12 +38,13 @@ test('the audit log refuses to be changed', async () => {
 test('no secret is in a log line, in the audit log or in any table', async () => {
   const { app_id, signing_secret } = await newApp()
   const { key } = await newKey(app_id)
+  const rotated = (await ask('POST', `/apps/${app_id}/rotate-secret`, {})).body
   let stored = ''
-  for (const table of ['companies', 'apps', 'server_keys', 'admin_audit_log']) {
+  for (const table of ['companies', 'apps', 'old_signing_secrets', 'server_keys', 'admin_audit_log']) {
     const rows = await query(`SELECT t::text AS row FROM ${table} t`)
     stored += rows.map(({ row }) => row).join('\n')
   }
-  for (const secret of [signing_secret, key, key.slice(4), admin_token]) {
+  for (const secret of [signing_secret, rotated.signing_secret, key, key.slice(4), admin_token]) {
     expect(logged).not.toContain(secret)
     expect(stored).not.toContain(secret)
     expect(stored).not.toContain(Buffer.from(secret).toString('hex'))

@@ -46,10 +46,32 @@ describe('refuses', () => {
     ['/apps', { company_id: 7, name: 'A', platform: 'ios' }, 'company_id'],
     ['/apps', { company_id: 'co_1', name: 'A', platform: 'ios', bundle_id: '\u0000' }, 'bundle_id'],
     ['/keys', { app_id: 'app_1', label: '' }, 'label'],
+    ['/keys', { app_id: 'app_1', label: 'L', scopes: [] }, 'scopes'],
+    ['/keys', { app_id: 'app_1', label: 'L', scopes: ['events:read'] }, 'scopes.0'],
+    ['/apps/app_1/rotate-secret', { overlap_hours: -1 }, 'overlap_hours'],
+    ['/apps/app_1/rotate-secret', { overlap_hours: 0.5 }, 'overlap_hours'],
+    ['/apps/app_1/rotate-secret', { overlap_hours: 365 * 24 + 1 }, 'overlap_hours'],
+    ['/apps/app_1/rotate-secret', { hours: 1 }, 'hours'],
     ['/keys', { app_id: 'app_1', label: 'L', allowed_events: ['ok', ''] }, 'allowed_events.1'],
     ['/keys', { app_id: 'app_1', label: 'L', allowed_events: Array(201).fill('e') }, 'allowed_events'],
   ])('a bad field by its name: %s %j', async (path, body, field) => {
     expect(await ask('POST', path, body)).toMatchObject({ status: 400, body: { error: 'invalid_field', field } })
+  })
+
+  test.each<[path: string, body: object, field: string]>([
+    ['/companies/co_1', { plan: 'gold' }, 'plan'],
+    ['/companies/co_1', { monthly_quota: null }, 'monthly_quota'],
+    ['/companies/co_1', { name: 'B' }, 'name'],
+    ['/apps/app_1', { name: '' }, 'name'],
+    ['/apps/app_1', { platform: 'ios' }, 'platform'],
+    ['/apps/app_1', { store_id: 'x'.repeat(65) }, 'store_id'],
+  ])('a bad field of a change by its name: %s %j', async (path, body, field) => {
+    expect(await ask('PATCH', path, body)).toMatchObject({ status: 400, body: { error: 'invalid_field', field } })
+  })
+
+  test('apps of no company', async () => {
+    const expected = { status: 400, body: { error: 'invalid_field', field: 'company_id' } }
+    expect(await ask('GET', '/apps')).toMatchObject(expected)
   })
 
   test('keys of no app', async () => {
@@ -59,6 +81,9 @@ describe('refuses', () => {
   test.each(['co_00000000000000000000', 'co_', '%00', "'%20OR%201=1"])('an unknown company: %s', async (id) => {
     const expected = { status: 404, body: { error: 'unknown_company' } }
     expect(await ask('POST', `/companies/${id}/suspend`)).toMatchObject(expected)
+    expect(await ask('GET', `/companies/${id}`)).toMatchObject(expected)
+    expect(await ask('PATCH', `/companies/${id}`, { plan: 'free' })).toMatchObject(expected)
+    expect(await ask('GET', `/apps?company_id=${id}`)).toMatchObject(expected)
     const company_id = decodeURIComponent(id)
     expect(await ask('POST', '/apps', { company_id, name: 'A', platform: 'ios' })).toMatchObject(expected)
   })
@@ -67,6 +92,8 @@ describe('refuses', () => {
     const expected = { status: 404, body: { error: 'unknown_app' } }
     expect(await ask('POST', '/keys', { app_id, label: 'L' })).toMatchObject(expected)
     expect(await ask('GET', `/keys?app_id=${app_id}`)).toMatchObject(expected)
+    expect(await ask('PATCH', `/apps/${app_id}`, { name: 'B' })).toMatchObject(expected)
+    expect(await ask('POST', `/apps/${app_id}/rotate-secret`, {})).toMatchObject(expected)
   })
 
   test.each(['key_00000000000000000000', 'nothing'])('an unknown key: %s', async (id) => {

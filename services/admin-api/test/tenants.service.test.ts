@@ -49,6 +49,42 @@ describe('companies', () => {
     })
   })
 
+  test('a plan brings its quota, an own number replaces that, and each change is logged', async () => {
+    const { company_id } = await newCompany()
+    const set = async (body: object) => {
+      const answer = await ask('PATCH', `/companies/${company_id}`, body)
+      expect(answer.status).toBe(200)
+      const { plan, monthly_quota } = Company.strict().parse(answer.body)
+      return [plan, monthly_quota]
+    }
+    expect(await set({ plan: 'growth' })).toEqual(['growth', 50_000_000])
+    expect(await set({ monthly_quota: 7 })).toEqual(['growth', 7])
+    expect(await set({})).toEqual(['growth', 7])
+    expect(await set({ plan: 'unlimited' })).toEqual(['unlimited', null])
+    expect(await set({ plan: 'scale', monthly_quota: 0 })).toEqual(['scale', 0])
+    const shown = (await ask('GET', `/companies/${company_id}`)).body
+    expect(Company.strict().parse(shown)).toMatchObject({ company_id, plan: 'scale', created_at_ms: now })
+    const logged = (await auditOf(company_id)).map(({ action, detail }) => [action, detail.plan, detail.monthly_quota])
+    expect(logged).toEqual([
+      ['company.create', 'free', 1_000_000],
+      ['company.set', 'growth', 50_000_000],
+      ['company.set', 'growth', 7],
+      ['company.set', 'unlimited', null],
+      ['company.set', 'scale', 0],
+    ])
+  })
+
+  test('of many changes at once none is lost: the company is as the last logged one says', async () => {
+    const { company_id } = await newCompany()
+    const changes = Array.from({ length: 20 }, (_, n) =>
+      n % 2 ? { plan: 'growth', monthly_quota: n } : { plan: 'scale' },
+    )
+    await Promise.all(changes.map((change) => ask('PATCH', `/companies/${company_id}`, change)))
+    const logged = await auditOf(company_id)
+    expect(logged).toHaveLength(21)
+    expect((await ask('GET', `/companies/${company_id}`)).body).toMatchObject(logged.at(-1)?.detail)
+  })
+
   test('suspending twice and reinstating twice leaves one record of each', async () => {
     const { company_id } = await newCompany()
     for (const verb of ['suspend', 'suspend', 'reinstate', 'reinstate']) {
@@ -85,6 +121,7 @@ describe('apps and keys', () => {
         key_id,
         label: 'billing',
         allowed_events: ['purchase', 'subscribe'],
+        scopes: ['events:write', 'reports:read'],
         display: `${key.slice(0, 8)}...${key.slice(-4)}`,
         status: 'active',
         created_at_ms: now,
@@ -102,6 +139,16 @@ describe('apps and keys', () => {
     }
     expect((await auditOf(key_id)).map(({ action }) => action)).toEqual(['key.create', 'key.revoke'])
     expect((await ask('GET', `/keys?app_id=${app_id}`)).body.keys[0].status).toBe('revoked')
+  })
+
+  test('a key has the scopes that it was made with, each once; all of them by default', async () => {
+    const { app_id } = await newApp()
+    await newKey(app_id, { scopes: ['reports:read', 'reports:read'] })
+    await newKey(app_id, { scopes: ['reports:read', 'events:write'] })
+    await newKey(app_id)
+    const scopes = (await ask('GET', `/keys?app_id=${app_id}`)).body.keys.map((key: ServerKey) => key.scopes)
+    const both = ['events:write', 'reports:read']
+    expect(scopes.toSorted((a: string[], b: string[]) => a.length - b.length)).toEqual([['reports:read'], both, both])
   })
 
   test('an app without keys has an empty list', async () => {

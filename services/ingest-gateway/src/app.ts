@@ -14,6 +14,7 @@ import type { Registry } from 'prom-client'
 import { corsHeaders } from './cors.ts'
 import { eventRoute } from './event-route.ts'
 import { boundInFlight, type InFlightLimits } from './in-flight.ts'
+import { createJudgeBodies, type JudgeBodies } from './judge/judge-bodies.ts'
 import { observeRequests } from './observe-requests.ts'
 import { privacyRoute } from './privacy-route.ts'
 import { createQueuedErasures, type QueuedErasures } from './queued-erasures.ts'
@@ -44,6 +45,7 @@ export interface GatewayDeps {
 /** What routes work with: the dependencies, and the limits over them. */
 export interface RouteDeps extends GatewayDeps {
   quota: Quota
+  bodies: JudgeBodies
   keyRate: KeyRate
   erasures: QueuedErasures
 }
@@ -61,8 +63,10 @@ export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
     const counters = { ...gateway, steady: countersBreaker(gateway.now) }
+    const bodies = createJudgeBodies(gateway)
+    app.addHook('onClose', () => bodies.close())
     const limited = { quota: createQuota(counters), keyRate: createKeyRate(counters) }
-    const deps = { ...gateway, ...limited, erasures: createQueuedErasures(counters) }
+    const deps = { ...gateway, bodies, ...limited, erasures: createQueuedErasures(counters) }
     // `Content-Type` is not checked on ingestion (decisions.md "Bodies"): fastify would refuse a malformed one.
     app.addHook('onRequest', (request, _reply, done) => {
       request.headers['content-type'] = undefined // to delete it would slow down every later look at a header
@@ -71,7 +75,7 @@ export const ingestGateway =
     observeRequests(app, deps)
     corsHeaders(app)
     if (gateway.disk) refuseWhenFull(app, gateway.disk)
-    boundInFlight(app, gateway.in_flight ?? defaultInFlight, gateway.registry)
+    boundInFlight(app, gateway.in_flight ?? defaultInFlight, gateway.registry, gateway.now)
     eventRoute(app, deps)
     s2sEventRoute(app, deps)
     s2sBulkRoute(app, deps)

@@ -1,7 +1,11 @@
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/service-kit/address-block'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { readWire } from './read-wire.ts'
+import { createPace } from './pace.ts'
+import { createReadWire } from './read-wire.ts'
+import { createShares } from './shares.ts'
 
 export interface InFlightLimits {
   /** Requests whose body is here and whose answer is not. */
@@ -12,6 +16,8 @@ export interface InFlightLimits {
 
 interface Held {
   bytes: number
+  /** Whose shares it is taken from: the client's address, and the app once it is known. */
+  holders: readonly string[]
   handling: boolean
   closed: boolean
 }
@@ -21,24 +27,29 @@ declare module 'fastify' {
     held: Held | null
     /** Set when its body was not taken. */
     refusal: Error | null
-    /** Counts bytes that are kept in memory until the request has ended. Throws `unavailable` where there are too many. */
+    /** Counts bytes that are kept in memory until the request has ended. Throws `unavailable` beyond the sender's share. */
     hold(bytes: number): void
   }
 }
 
 /**
- * Bounds what routes added after it may have in hand: beyond, 503 `unavailable` at once, where possible before the body
- * is read. A request counts from the moment its body is here, so that slow bodies can't use the places up; their bytes
- * count as they come, not as they are announced. Held until the handler and the answer have both ended, since
- * a client that hangs up leaves its handler running.
+ * Bounds what routes added after it may have in hand, for all together and for each app and client address (`Shares`):
+ * beyond, 503 `unavailable` at once, where possible before the body is read. A request counts from the moment its body
+ * is here, so that slow bodies can't use the places up; their bytes count as they come, not as they are announced. Held
+ * until the handler and the answer have both ended, since a client that hangs up leaves its handler running.
  */
 export function boundInFlight(
   app: FastifyInstance,
   { requests_max, body_bytes_max }: InFlightLimits,
   registry: Registry,
+  now: () => number,
 ): void {
-  const now = { requests: 0, bytes: 0 }
-  const refused = inFlightMetrics(registry, now)
+  const requests = createShares(requests_max)
+  const bytes = createShares(body_bytes_max)
+  const pace = createPace(now)
+  const checking = setInterval(() => pace.check(), limits.slow_body_check_ms).unref()
+  app.addHook('onClose', async () => clearInterval(checking))
+  const refused = inFlightMetrics(registry, () => ({ requests: requests.taken(), bytes: bytes.taken() }))
   const refusal = new CodedError('unavailable', {
     message: 'Too many requests at once.',
     headers: { 'retry-after': '1' },
@@ -47,15 +58,9 @@ export function boundInFlight(
     refused.inc({ what })
     return refusal
   }
-
-  function whyFull() {
-    if (now.requests >= requests_max) return 'requests'
-    if (now.bytes >= body_bytes_max) return 'bytes'
-    return null
-  }
   function release(held: Held) {
     if (held.handling || !held.closed) return
-    now.bytes -= held.bytes
+    bytes.give(held.holders, held.bytes)
     held.bytes = 0
   }
   function close({ held }: FastifyRequest) {
@@ -66,19 +71,23 @@ export function boundInFlight(
 
   app.decorateRequest('held', null)
   app.decorateRequest('refusal', null)
-  app.decorateRequest('hold', function hold(bytes) {
-    if (now.bytes + bytes > body_bytes_max) throw refuse('bytes')
-    now.bytes += bytes
-    if (this.held) this.held.bytes += bytes
+  app.decorateRequest('sender', null)
+  app.decorateRequest('hold', function hold(amount) {
+    const held = this.held!
+    // Nothing was taken before the app was known, so what is given back is what was taken.
+    if (held.bytes === 0) held.holders = holdersOf(this)
+    if (!bytes.take(held.holders, amount)) throw refuse('bytes')
+    held.bytes += amount
   })
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
-    const why = whyFull()
-    if (why !== null) {
+    const holders = holdersOf(request)
+    const full = !requests.fits(holders, 1) ? 'requests' : !bytes.fits(holders, 1) ? 'bytes' : null
+    if (full !== null) {
       closeIfEndless(request, reply)
-      return done(refuse(why))
+      return done(refuse(full))
     }
-    request.held = { bytes: 0, handling: false, closed: false }
+    request.held = { bytes: 0, holders, handling: false, closed: false }
     reply.raw.once('close', () => close(request))
     done()
   })
@@ -87,7 +96,7 @@ export function boundInFlight(
     done()
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', readWire)
+  app.addContentTypeParser('*', createReadWire(pace))
   app.addHook('onRoute', (route) => {
     if (route.method === 'OPTIONS') return
     const { handler } = route
@@ -96,19 +105,24 @@ export function boundInFlight(
         closeIfEndless(request, reply)
         throw request.refusal
       }
-      if (now.requests >= requests_max) throw refuse('requests')
+      const holders = holdersOf(request)
+      if (!requests.take(holders, 1)) throw refuse('requests')
       const held = request.held!
-      now.requests += 1
       held.handling = true
       try {
         return await handler.call(this, request, reply)
       } finally {
-        now.requests -= 1
+        requests.give(holders, 1)
         held.handling = false
         release(held)
       }
     }
   })
+}
+
+const holdersOf = ({ ingest, client_ip }: FastifyRequest): readonly string[] => {
+  const address = `address ${addressBlock(client_ip)}`
+  return ingest.app_id === undefined ? [address] : [address, `app ${ingest.app_id}`]
 }
 
 /** What still comes of a refused body is read and dropped, so its end must be near. */
@@ -117,14 +131,14 @@ export function closeIfEndless({ headers, routeOptions }: FastifyRequest, reply:
   if (!(announced <= (routeOptions.bodyLimit ?? 0))) reply.header('connection', 'close')
 }
 
-function inFlightMetrics(registry: Registry, now: { requests: number; bytes: number }) {
+function inFlightMetrics(registry: Registry, now: () => { requests: number; bytes: number }) {
   const registers = [registry]
   new Gauge({
     name: 'tributary_ingest_requests_in_flight',
     help: 'Requests whose body is here and whose answer is not.',
     registers,
     collect() {
-      this.set(now.requests)
+      this.set(now().requests)
     },
   })
   new Gauge({
@@ -132,7 +146,7 @@ function inFlightMetrics(registry: Registry, now: { requests: number; bytes: num
     help: 'Bytes of bodies in memory.',
     registers,
     collect() {
-      this.set(now.bytes)
+      this.set(now().bytes)
     },
   })
   return new Counter({

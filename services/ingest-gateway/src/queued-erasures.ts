@@ -40,13 +40,13 @@ export function createQueuedErasures({ keyValue, steady }: QueuedErasuresDeps): 
   }
 
   async function queue(app_id: string, mark: string, store: () => Promise<void>): Promise<void> {
-    // 1. a mark means that an earlier request is durable
+    // 8. a mark means that an earlier request is durable
     if (await steady(() => keyValue.get(mark))) return
-    // 2. the rate of new requests
+    // 9. the rate of new requests
     await spendRate(app_id)
-    // 3. the request is durable; a crash before 4 leaves a request without a mark, and one sent again is stored again
+    // 10. the request is durable; a crash before 11 leaves a request without a mark, and one sent again is stored again
     await store()
-    // 4. the mark
+    // 11. the mark
     await steady(() => keyValue.addCapped(mark, 1, 1, limits.erasure_mark_kept_ms))
   }
 

@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
-import { auditHead, type RequestFacts } from './request-facts.ts'
+import type { JudgedEvent } from './judge/event.ts'
+import { mintEventId } from './s2s-event-id.ts'
 
 /** Every object of these begins with `{"body_sha256":"`, so that two can be compared without parsing either. */
 const hashStart = '{"body_sha256":"'.length
@@ -13,35 +13,17 @@ const hashStart = '{"body_sha256":"'.length
 export async function auditServerEvent(
   audit: Pick<AuditStore, 'putOnce' | 'get'>,
   app_id: string,
-  event_id: string,
-  facts: RequestFacts,
-  body: Buffer,
+  received_at_ms: number,
+  { event_id, body_sha256, object }: JudgedEvent,
 ): Promise<string> {
-  const body_sha256 = hash('sha256', body)
-  const content = auditObject(auditHead(facts, { body_sha256, event_id }), body)
-  const { received_at_ms } = facts
   for (const audit_key of serverEventAuditKeys({ received_at_ms, event_id, body_sha256 })) {
-    if ((await audit.putOnce(`${app_id}/${audit_key}`, content)) === 'created') return audit_key
+    if ((await audit.putOnce(`${app_id}/${audit_key}`, object)) === 'created') return audit_key
     const stored = await audit.get(`${app_id}/${audit_key}`)
     if (stored?.toString('latin1', hashStart, hashStart + 64) === body_sha256) return audit_key
   }
   throw new Error('two bodies share an audit key and the first 8 digits of their hash')
 }
 
-/** Stores one bulk request under `<app_id>/s2s/bulk/<date>/<uuid>.json` and gives its `audit_key`. */
-export async function auditServerBulk(
-  audit: Pick<AuditStore, 'putOnce' | 'get'>,
-  app_id: string,
-  uuid: string,
-  facts: RequestFacts,
-  minted_event_ids: Record<number, string>,
-  body: Buffer,
-): Promise<string> {
-  const audit_key = `s2s/bulk/${utcDate(facts.received_at_ms)}/${uuid}.json`
-  await audit.putOnce(`${app_id}/${audit_key}`, auditObject(auditHead(facts, { minted_event_ids }), body))
-  return audit_key
-}
-
-const auditObject = (head: string, body: Buffer): Buffer => Buffer.concat([Buffer.from(head), body, Buffer.from('}')])
-
-const utcDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+/** Of a new object of a bulk request: `s2s/bulk/<date>/<uuid>.json`. */
+export const bulkAuditKey = (received_at_ms: number): string =>
+  `s2s/bulk/${new Date(received_at_ms).toISOString().slice(0, 10)}/${mintEventId(received_at_ms)}.json`

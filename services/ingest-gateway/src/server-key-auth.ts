@@ -3,6 +3,7 @@ import type { Credentials, ServerKeyCredential } from '@tributary/postgres/crede
 import { bearerToken } from '@tributary/service-kit/http'
 import type { KeyRate } from '@tributary/service-kit/key-rate'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { WireBody } from './judge/read-body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,7 +14,7 @@ declare module 'fastify' {
 
 /**
  * An `onRequest` hook, so that the key is judged before a byte of the body is read: `missing_bearer_token`, then
- * `unknown_or_revoked_key`, `company_suspended`, `rate_limited` (decisions.md "Check order on S2S").
+ * `unknown_or_revoked_key`, `company_suspended`, `scope_missing`, `rate_limited` (docs/adr/0180-scope-before-rate.md).
  */
 export function requireServerKey(app: FastifyInstance, credentials: Credentials, keyRate: KeyRate) {
   if (!app.hasRequestDecorator('serverKey')) app.decorateRequest('serverKey', null)
@@ -24,6 +25,16 @@ export function requireServerKey(app: FastifyInstance, credentials: Credentials,
     request.serverKey = key
     request.ingest.company_id = key.company_id
     request.ingest.app_id = key.app_id
+    if (!key.scopes.includes('events:write')) {
+      throw new CodedError('scope_missing', {
+        message: 'The key may not send events: it lacks the scope events:write.',
+      })
+    }
     reply.headers(await keyRate.spend(key.key_id))
   }
+}
+
+/** The body of an S2S request as it came. */
+export function serverBody({ body, headers }: FastifyRequest): WireBody {
+  return { wire: (body as Buffer | undefined) ?? Buffer.alloc(0), encoding: headers['content-encoding'] }
 }

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { auditLine } from '../src/audit-line.ts'
+import { auditLine } from '../src/judge/audit-line.ts'
 
 /** Heads as the gateway writes them: JSON up to the body. */
 const head = fc

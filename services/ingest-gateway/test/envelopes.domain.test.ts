@@ -5,8 +5,8 @@ import { acceptBatch } from '@tributary/domain/accept-batch'
 import { sdkEvent } from '@tributary/testkit/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords, openRecords } from '../src/envelopes.ts'
-import { readBatch } from '../src/read-batch.ts'
+import { closeRecords, openRecords } from '../src/judge/envelopes.ts'
+import { readBatch } from '../src/judge/read-batch.ts'
 
 const now_ms = Date.now()
 const facts: EnvelopeFacts = {

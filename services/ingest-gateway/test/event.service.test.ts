@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
-import { sdkEvent, signedHeaders } from '@tributary/testkit/builders'
+import { sdkEvent, sign, signedHeaders } from '@tributary/testkit/builders'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Gateway, openGateway } from './gateway.ts'
 
@@ -124,6 +124,36 @@ describe('POST /event accepts', () => {
     const value = sent === undefined ? '' : `,"sent_at_ms":${sent}`
     expect((await gateway.event(`{"events":[${JSON.stringify(event())}]${value}}`)).statusCode).toBe(200)
     expect(gateway.envelopes()[0]?.sent_at_ms).toBe(sent === 1.5 ? 2 : undefined)
+  })
+})
+
+describe('a rotated signing secret', () => {
+  const hour_ms = 3_600_000
+  const signedBy = async (signing_secret: string) => {
+    const body = batch(event())
+    const { statusCode } = await gateway.event(body, { 'x-service-signature': sign(signing_secret, body) })
+    return statusCode
+  }
+
+  test('signs beside the old ones until each of them ends', async () => {
+    const { app } = gateway.tenant
+    app.old_secrets = [
+      { signing_secret: 'first', ends_at_ms: gateway.now_ms + hour_ms },
+      { signing_secret: 'second', ends_at_ms: gateway.now_ms + 2 * hour_ms },
+    ]
+    const statuses = async () => [await signedBy('first'), await signedBy('second'), await signedBy(app.signing_secret)]
+    expect(await statuses()).toEqual([200, 200, 200])
+    gateway.pass(hour_ms - 1)
+    expect(await statuses()).toEqual([200, 200, 200])
+    gateway.pass(1)
+    expect(await statuses()).toEqual([401, 200, 200])
+    gateway.pass(hour_ms)
+    expect(await statuses()).toEqual([401, 401, 200])
+  })
+
+  test('lets no other secret sign', async () => {
+    gateway.tenant.app.old_secrets = [{ signing_secret: 'first', ends_at_ms: gateway.now_ms + hour_ms }]
+    for (const wrong of ['third', gateway.other.app.signing_secret]) expect(await signedBy(wrong)).toBe(401)
   })
 })
 

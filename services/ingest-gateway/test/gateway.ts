@@ -13,7 +13,10 @@ import { type GatewayDeps, ingestGateway } from '../src/app.ts'
 const partitions = 4
 
 /** A gateway over stores in memory, with what a test does to them: two tenants, a clock, a log that may fail. */
-export async function openGateway(options: Partial<Pick<GatewayDeps, 'disk' | 'groupCommit' | 'in_flight'>> = {}) {
+export async function openGateway(
+  options: Partial<Pick<GatewayDeps, 'disk' | 'groupCommit' | 'in_flight'>> = {},
+  http: { trusted_proxies?: readonly string[] } = {},
+) {
   const now_ms = Date.UTC(2026, 5, 1, 12)
   let passed_ms = 0
   const tenant = buildTenant('android')
@@ -27,7 +30,7 @@ export async function openGateway(options: Partial<Pick<GatewayDeps, 'disk' | 'g
   const logger: Logger = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
   const registry = new Registry()
   let objects = 0
-  const app = createHttpApp({ logger })
+  const app = createHttpApp({ logger, ...http })
   await app.register(
     ingestGateway({
       credentials: memoryCredentials([tenant, other]),

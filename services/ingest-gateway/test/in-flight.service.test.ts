@@ -8,9 +8,9 @@ import { openGateway } from './gateway.ts'
 
 const roomy: InFlightLimits = { requests_max: 1000, body_bytes_max: 64 * 1024 * 1024 }
 
-/** A gateway that listens, with raw sockets as its clients; at the end nothing may be left in its hands. */
+/** A gateway behind a trusted proxy that listens, with raw sockets as its clients; at the end nothing may be left in its hands. */
 async function listen(limit: Partial<InFlightLimits>) {
-  const gateway = await openGateway({ in_flight: { ...roomy, ...limit } })
+  const gateway = await openGateway({ in_flight: { ...roomy, ...limit } }, { trusted_proxies: ['127.0.0.1'] })
   gateway.app.get('/other', async () => ({ ok: true }))
   await gateway.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = gateway.app.server.address() as AddressInfo
@@ -43,18 +43,22 @@ async function listen(limit: Partial<InFlightLimits>) {
     return { socket, answered: () => status.promise, text: () => answer }
   }
   const body = JSON.stringify({ events: [sdkEvent({ event_ts_ms: gateway.now_ms })] })
-  const head = (text: Buffer | string, more: Record<string, string> = {}, path = '/event') =>
+  const head = (text: Buffer | string, more: Record<string, string> = {}, path = '/event', as = gateway.tenant) =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${Object.entries({
       'content-length': String(Buffer.byteLength(text)),
-      ...signedHeaders(gateway.tenant, text),
+      ...signedHeaders(as, text),
       ...more,
     })
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join('')}\r\n`
   /** A whole request on a connection of its own. */
-  async function send(text: Buffer | string = body, more: Record<string, string> = {}): Promise<Client> {
+  async function send(
+    text: Buffer | string = body,
+    more: Record<string, string> = {},
+    as = gateway.tenant,
+  ): Promise<Client> {
     const client = await open()
-    client.socket.write(head(text, more))
+    client.socket.write(head(text, more, '/event', as))
     client.socket.write(text)
     return client
   }
@@ -74,7 +78,7 @@ interface Client {
 }
 
 test('a request beyond the most is answered 503 at once, before its body comes; the rest of the service answers', async () => {
-  const { head, open, send, stall, stalled, inHand, other } = await listen({ requests_max: 2 })
+  const { head, open, send, stall, stalled, inHand, other } = await listen({ requests_max: 4 }) // half of them for one app
   stall()
   const first = [await send(), await send()]
   await expect.poll(async () => (await inHand())[0]).toBe(2)
@@ -121,11 +125,11 @@ test('clients whose bodies do not come use no place up', async () => {
 })
 
 test('bytes of bodies are bounded as they come, and free again when the client hangs up', async () => {
-  const { head, open, send, inHand } = await listen({ body_bytes_max: 100_000 })
+  const { head, open, send, inHand } = await listen({ body_bytes_max: 200_000 })
   const holder = await open()
   holder.socket.write(head('x'.repeat(200_000)))
-  holder.socket.write('x'.repeat(99_900))
-  await expect.poll(async () => (await inHand())[1]).toBe(99_900)
+  holder.socket.write('x'.repeat(99_990))
+  await expect.poll(async () => (await inHand())[1]).toBe(99_990)
   expect(await (await send()).answered()).toBe(503)
   holder.socket.destroy()
   await expect.poll(async () => (await inHand())[1]).toBe(0)
@@ -163,7 +167,7 @@ test('a client that hangs up frees its place only when the work for it has ended
 
 test('with thousands of large bodies at once memory stays bounded, the rest is answered, and full service returns', async () => {
   const { head, open, send, stall, stalled, inHand, other, gateway } = await listen({
-    body_bytes_max: 8 * 1024 * 1024,
+    body_bytes_max: 16 * 1024 * 1024,
   })
   const clients = 2000
   stall()
@@ -198,3 +202,69 @@ test('with thousands of large bodies at once memory stays bounded, the rest is a
   expect((peak - before) / 2 ** 20).toBeLessThan(350)
   expect(await (await send()).answered()).toBe(200)
 }, 120_000)
+
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+test('bodies that an app or an address holds back leave room for others', async () => {
+  const { head, open, send, inHand, gateway, body } = await listen({ body_bytes_max: 200_000 })
+  const hold = async (address: string) => {
+    const { socket } = await open()
+    socket.write(head('x'.repeat(60_000), from(address)))
+    socket.write('x'.repeat(50_000))
+  }
+  await hold('192.0.2.1')
+  await hold('192.0.2.2')
+  await expect.poll(async () => (await inHand())[1]).toBeGreaterThanOrEqual(100_000)
+  const own = await send('x'.repeat(60_000), from('192.0.2.3'))
+  expect(await own.answered()).toBe(503)
+  const other = await send(body, from('192.0.2.1'), gateway.other)
+  expect(await other.answered()).toBe(200)
+})
+
+test('requests that an app has in hand leave room for others', async () => {
+  const { send, stall, stalled, inHand, gateway, body } = await listen({ requests_max: 4 })
+  stall()
+  const first = [await send(body, from('192.0.2.1')), await send(body, from('192.0.2.2'))]
+  await expect.poll(async () => (await inHand())[0]).toBe(2)
+  expect(await (await send(body, from('192.0.2.3'))).answered()).toBe(503)
+  const other = await send(body, from('192.0.2.4'), gateway.other)
+  await expect.poll(async () => (await inHand())[0]).toBe(3)
+  stalled.resolve()
+  for (const { answered } of [...first, other]) expect(await answered()).toBe(200)
+})
+
+test('what comes of a sender with unknown keys is dropped, and its answer stays the same', async () => {
+  const { head, open, inHand, gateway } = await listen({ body_bytes_max: 100_000 })
+  const stranger = { 'x-service-company-key': 'ck_nobody' }
+  const { socket, answered, text } = await open()
+  socket.write(head('x'.repeat(900_000), stranger))
+  socket.write('x'.repeat(899_999))
+  await expect.poll(() => socket.bytesWritten).toBeGreaterThan(899_999)
+  expect((await inHand())[1]).toBe(0)
+  socket.write('x')
+  expect(await answered()).toBe(401)
+  expect(text()).toContain('unknown_company_key')
+  const answerTo = async (body: string) =>
+    (await gateway.call('/event', { ...signedHeaders(gateway.tenant, body), ...stranger }, body)).json().error
+  expect(await answerTo('')).toBe('empty_body')
+  expect(await answerTo('x'.repeat(2 ** 20 + 1))).toBe('body_too_large')
+})
+
+test('a body that comes too slowly is ended with 408, known sender or not; one that keeps pace is not', async () => {
+  const { gateway, head, open } = await listen({})
+  const slow = [await open(), await open()]
+  slow[0]!.socket.write(`${head('x'.repeat(200_000))}x`)
+  slow[1]!.socket.write(`${head('x'.repeat(200_000), { 'x-service-company-key': 'ck_nobody' })}x`)
+  const brisk = await open()
+  brisk.socket.write(head('x'.repeat(200_000)))
+  brisk.socket.write('x'.repeat(100_000))
+  await expect.poll(async () => gateway.registry.metrics()).toMatch(/body_bytes_in_flight 100001\n/)
+  gateway.pass(6000)
+  for (const { answered, text, socket } of slow) {
+    expect(await answered()).toBe(408)
+    await expect.poll(() => socket.closed).toBe(true)
+    expect(text()).toContain('"error":"request_timeout"')
+  }
+  brisk.socket.write('x'.repeat(100_000))
+  expect(await brisk.answered()).toBe(400)
+})

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readBatch } from '../src/read-batch.ts'
+import { readBatch } from '../src/judge/read-batch.ts'
 
 /** Texts that try to look like the plain form, glued to JSON in every order, with duplicate and escaped keys. */
 const pieces = fc.oneof(

@@ -6,7 +6,7 @@ import { eventRecords } from '@tributary/service-kit/event-records'
 import { sdkEvent } from '@tributary/testkit/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords, openRecords } from '../src/envelopes.ts'
+import { closeRecords, openRecords } from '../src/judge/envelopes.ts'
 import { mintEventId } from '../src/s2s-event-id.ts'
 
 const facts: EnvelopeFacts = {

@@ -143,6 +143,22 @@ describe.each(['/s2s/event', '/s2s/events/bulk'])('POST %s', (url) => {
         return send('')
       },
     ],
+    [
+      'company_suspended',
+      401,
+      () => {
+        Object.assign(gateway.tenant.key, { company_status: 'suspended', scopes: ['reports:read'] })
+        return send('')
+      },
+    ],
+    [
+      'scope_missing',
+      403,
+      () => {
+        gateway.tenant.key.scopes = ['reports:read']
+        return send('x'.repeat(bytes_max + 1))
+      },
+    ],
     ['body_too_large', 413, () => send('x'.repeat(bytes_max + 1), { 'content-encoding': 'br' })],
     ['unsupported_encoding', 415, () => send('{}', { 'content-encoding': 'br' })],
     ['bad_gzip', 400, () => send('{}', gzip)],
@@ -164,6 +180,16 @@ describe.each(['/s2s/event', '/s2s/events/bulk'])('POST %s', (url) => {
     const answer = await request()
     expect([answer.statusCode, answer.json().error]).toEqual([status, code])
     expect([gateway.audit.objects.size, gateway.records().length]).toEqual([0, 0])
+  })
+
+  test('a refusal for its scope uses up no request of the key', async () => {
+    const { key } = gateway.tenant
+    key.scopes = ['reports:read']
+    const refused = await send('{')
+    key.scopes = ['events:write']
+    const taken = await send(wrap(event()))
+    expect([refused.statusCode, refused.headers['ratelimit-limit']]).toEqual([403, undefined])
+    expect([taken.statusCode, taken.headers['ratelimit-remaining']]).toEqual([200, `${limits.key_requests_max - 1}`])
   })
 
   test('the platform rule comes before the allow-list, the allow-list before required fields', async () => {

@@ -10,37 +10,40 @@ import { installRoute } from './install-route.ts'
 import { parseParameters } from './parameters.ts'
 import type { Report } from './report.ts'
 import { eventsReport } from './reports/events.ts'
+import { createRunInTurn } from './run-in-turn.ts'
 
 export interface ReportApiDeps extends AuthorizeDeps {
   clickhouse: Pick<Clickhouse, 'query'>
+  /** Whether `clickhouse` is the engine in this process, which runs less at once than a server. False by default. */
+  embedded?: boolean
   fxRates: FxRates
   logger: Logger
 }
 
-const reports: ReadonlyMap<string, Report<unknown>> = new Map<ReportName, Report<unknown>>([['events', eventsReport]])
+const reports: Readonly<Record<ReportName, Report<unknown>>> = { events: eventsReport }
 const prefix = '/api/v1/reports'
 
 /** GET /api/v1/reports/:report (interface.md "Reporting endpoints") and GET /api/v1/installs/:install_uuid. */
 export const reportApi =
   (deps: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
-    const { clickhouse, fxRates, now, registry, logger } = deps
+    const { fxRates, now, registry, logger } = deps
     const authorize = createAuthorize(deps)
+    const runInTurn = createRunInTurn(deps)
     const seconds = new Histogram({
       name: 'tributary_report_seconds',
-      help: 'Time from an accepted report request to its rows.',
+      help: 'Time from an accepted report request to its rows, waiting included.',
       labelNames: ['report'],
       buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
       registers: [registry],
     })
     const missingRates = new Counter({
       name: 'tributary_report_missing_rates_total',
-      help: 'Amounts of answered reports that brought no USD, since their currency has no rate.',
+      help: 'Answered reports that lack money of a currency, since it has no exchange rate.',
       labelNames: ['currency'],
       registers: [registry],
     })
-    const sources = { clickhouse, fxRates, onMissingRate: (currency: string) => missingRates.inc({ currency }) }
-    installRoute(root, clickhouse, authorize)
+    installRoute(root, { authorize, runInTurn })
     await root.register(
       async (app) => {
         // Order of decisions.md "Report requests": path, method, key, rate, parameters. In onRequest, so that no body
@@ -54,17 +57,22 @@ export const reportApi =
         })
         app.get('/:report', async (request, reply) => {
           const { name, report } = findReport(request)
-          const { app_id, key_id } = await authorize(request, reply)
-          const parameters = parseParameters(request.query as Record<string, unknown>, now())
+          const key = await authorize(request, reply)
+          const { app_id, key_id } = key
+          const { page, filters } = parseParameters(name, request.query as Record<string, unknown>, now())
           const started = performance.now()
-          const rows = await report(sources, { app_id, ...parameters })
+          const { rows, missing_rates } = await runInTurn(key, reply, (clickhouse) =>
+            report({ clickhouse, fxRates }, { app_id, ...page, filters }),
+          )
           const elapsed_ms = Math.round(performance.now() - started)
           seconds.observe({ report: name }, elapsed_ms / 1000)
+          for (const currency of missing_rates) missingRates.inc({ currency })
           logger.info(
             { request_id: request.id, report: name, app_id, key_id, rows: rows.length, elapsed_ms },
             'report answered',
           )
-          return { rows, meta: { ...parameters, elapsed_ms } satisfies ReportMeta }
+          const lacking = missing_rates.length > 0 && { missing_rates }
+          return { rows, meta: { ...page, elapsed_ms, ...lacking } satisfies ReportMeta }
         })
       },
       { prefix },
@@ -72,10 +80,9 @@ export const reportApi =
   }
 
 /** The report that the path names, also for a method that no route has. Throws `unknown_report`. */
-function findReport(request: FastifyRequest): { name: string; report: Report<unknown> } {
+function findReport(request: FastifyRequest): { name: ReportName; report: Report<unknown> } {
   const path = request.url.split('?', 1)[0] ?? ''
   const name = path.slice(prefix.length + 1)
-  const report = reports.get(name)
-  if (report === undefined) throw new CodedError('unknown_report')
-  return { name, report }
+  if (!Object.hasOwn(reports, name)) throw new CodedError('unknown_report')
+  return { name: name as ReportName, report: reports[name as ReportName] }
 }

@@ -17,13 +17,18 @@ export interface AuthorizeDeps {
 
 export type Authorize = (request: FastifyRequest, reply: FastifyReply) => Promise<ServerKeyCredential>
 
-/** Key, then rate (decisions.md "Report requests"). A key sees the app that it is bound to, no other. */
+/** Key, scope, then rate (docs/adr/0180-scope-before-rate.md). A key sees the app that it is bound to, no other. */
 export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
   const keyRate = createKeyRate({ keyValue, steady: countersBreaker(now), registry })
   return async (request, reply) => {
     const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
     if (key === null) throw new CodedError('invalid_or_revoked_key')
     if (key.company_status === 'suspended') throw new CodedError('company_suspended')
+    if (!key.scopes.includes('reports:read')) {
+      throw new CodedError('scope_missing', {
+        message: 'The key may not read reports: it lacks the scope reports:read.',
+      })
+    }
     reply.headers(await keyRate.spend(key.key_id))
     return key
   }

@@ -4,16 +4,23 @@ import type { InstallRecord } from '@tributary/contracts/reports'
 import { type InstallClock, installTime } from '@tributary/domain/install-time'
 import type { FastifyInstance } from 'fastify'
 import type { Authorize } from './authorize.ts'
+import type { RunInTurn } from './run-in-turn.ts'
 
 /** What an install can be called; nothing else is asked for. */
 const installShape = /^[A-Za-z0-9_-]{1,64}$/
 
 /** GET /api/v1/installs/:install_uuid: what is known of an install (decisions.md "Explain record", without verdicts yet). */
-export function installRoute(app: FastifyInstance, clickhouse: Pick<Clickhouse, 'query'>, authorize: Authorize): void {
+export function installRoute(
+  app: FastifyInstance,
+  { authorize, runInTurn }: { authorize: Authorize; runInTurn: RunInTurn },
+): void {
   app.get<{ Params: { install_uuid: string } }>('/api/v1/installs/:install_uuid', async (request, reply) => {
-    const { app_id } = await authorize(request, reply)
+    const key = await authorize(request, reply)
     const { install_uuid } = request.params
-    const install = installShape.test(install_uuid) ? await findInstall(clickhouse, { app_id, install_uuid }) : null
+    const named = { app_id: key.app_id, install_uuid }
+    const install = installShape.test(install_uuid)
+      ? await runInTurn(key, reply, (clickhouse) => findInstall(clickhouse, named))
+      : null
     if (install === null) throw new CodedError('unknown_install')
     return install
   })

@@ -1,6 +1,5 @@
 import { type ForeignAmount, sumUsd, usdRates } from '@tributary/domain/money-usd'
-import type { FxAsk } from '@tributary/postgres/fx-rates'
-import type { ReportSources } from './report.ts'
+import type { FxAsk, FxRates } from '@tributary/postgres/fx-rates'
 
 /** Money of one UTC day. */
 interface Money {
@@ -10,9 +9,9 @@ interface Money {
 
 /**
  * USD of each row, rounded to 4 places at the end (domain/money-usd.ts), at the rate of its day or the last before it.
- * Amounts without a rate bring nothing and are told.
+ * Amounts without a rate add nothing; `missingRates` names their currencies.
  */
-export async function convertMoney({ fxRates, onMissingRate }: ReportSources, rows: readonly Money[]) {
+export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Promise<number[]> {
   const asks = new Map<string, FxAsk>()
   for (const { day, money } of rows) {
     for (const [currency] of money) if (currency !== 'USD') asks.set(`${day}/${currency}`, { day, currency })
@@ -21,9 +20,19 @@ export async function convertMoney({ fxRates, onMissingRate }: ReportSources, ro
   return rows.map(({ day, money }) => {
     const amounts = money.flatMap(([currency, micros]): ForeignAmount[] => {
       const rates = currency === 'USD' ? usdRates : rateOf({ day, currency })
-      if (rates === null) onMissingRate(currency)
       return rates === null ? [] : [{ micros, rates }]
     })
     return sumUsd(amounts)
   })
+}
+
+/**
+ * The currencies that lack a rate, in their order. Given the first day of each is enough: a day without its own rate
+ * uses the last one before it, so every later day has a rate as well.
+ */
+export async function missingRates(fxRates: FxRates, first_days: readonly FxAsk[]): Promise<string[]> {
+  const foreign = first_days.filter(({ currency }) => currency !== 'USD')
+  if (foreign.length === 0) return []
+  const rateOf = await fxRates.find(foreign)
+  return foreign.filter((ask) => rateOf(ask) === null).map(({ currency }) => currency)
 }

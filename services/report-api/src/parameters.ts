@@ -1,8 +1,9 @@
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { type FilterName, filtersOf, parametersOf, type ReportName } from '@tributary/contracts/reports'
 
-/** What a client asks of any report (interface.md "Reporting endpoints"). */
-export interface ReportParameters {
+/** The page of a report that a client requests (interface.md "Reporting endpoints"). */
+export interface ReportPage {
   /** Inclusive, Unix epoch ms. */
   since_ms: number
   /** Exclusive, Unix epoch ms. */
@@ -11,13 +12,35 @@ export interface ReportParameters {
   offset: number
 }
 
+/** The values of each filter that was given: a row passes whose field has one of them. */
+export type ReportFilters = { [Name in FilterName]?: string[] }
+
+/** Query as the HTTP layer gives it: a repeated parameter is an array. */
+type Query = Record<string, unknown>
+
 const window_ms_max = limits.report_window_days_max * 24 * 3600 * 1000
 
 /**
- * Throws the first fault in the order of decisions.md "Report requests": numbers, order of the window, its size, limit,
- * offset. `query` is as the HTTP layer gives it: a repeated parameter is an array, and so no integer.
+ * Throws the first fault in the order of docs/api.md#reports: unknown parameters, numbers, order of the window, its
+ * size, limit, offset, filters.
  */
-export function parseParameters(query: Record<string, unknown>, now_ms: number): ReportParameters {
+export function parseParameters(
+  report: ReportName,
+  query: Query,
+  now_ms: number,
+): { page: ReportPage; filters: ReportFilters } {
+  refuseUnknown(report, query)
+  return { page: parsePage(query, now_ms), filters: parseFilters(report, query) }
+}
+
+function refuseUnknown(report: ReportName, query: Query): void {
+  const known = Object.keys(parametersOf(report))
+  const field = Object.keys(query).find((name) => !known.includes(name))
+  if (field === undefined) return
+  throw new CodedError('unknown_parameter', { field, message: `Parameters of this report: ${known.join(', ')}.` })
+}
+
+function parsePage(query: Query, now_ms: number): ReportPage {
   const since_ms = integer(query.since_ms, now_ms - limits.report_window_default_ms, 'invalid_since_until', 'since_ms')
   const until_ms = integer(query.until_ms, now_ms, 'invalid_since_until', 'until_ms')
   if (since_ms >= until_ms) throw new CodedError('since_ms_must_be_less_than_until_ms')
@@ -36,3 +59,21 @@ function integer(value: unknown, fallback: number, code: ErrorCode, field: strin
   if (!Number.isSafeInteger(number)) throw new CodedError(code, { field })
   return number + 0 // `-0` is 0
 }
+
+function parseFilters(report: ReportName, query: Query): ReportFilters {
+  const filters: ReportFilters = {}
+  for (const field of filtersOf(report)) {
+    if (query[field] === undefined) continue
+    const { schema } = parametersOf(report)[field]!
+    const values = [query[field]].flat()
+    const fits = schema.type === 'array' && values.length <= schema.maxItems && values.every(isText(schema.items))
+    if (!fits) throw new CodedError('invalid_field', { field })
+    filters[field] = values
+  }
+  return filters
+}
+
+const isText =
+  ({ minLength, maxLength }: { minLength: number; maxLength: number }) =>
+  (value: unknown): value is string =>
+    typeof value === 'string' && value.length >= minLength && value.length <= maxLength

@@ -1,22 +1,27 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { FxRates } from '@tributary/postgres/fx-rates'
-import type { ReportParameters } from './parameters.ts'
+import type { ReportFilters, ReportPage } from './parameters.ts'
 
-interface ReportRequest extends ReportParameters {
+interface ReportRequest extends ReportPage {
   /** From the server key, never from the request. */
   app_id: string
+  filters: ReportFilters
 }
 
 /** What reports are made of. */
 export interface ReportSources {
   clickhouse: Pick<Clickhouse, 'query'>
   fxRates: FxRates
-  /** Told of the currency of each amount that has no rate, and so brings no USD. */
-  onMissingRate(currency: string): void
+}
+
+interface ReportResult<Row> {
+  rows: Row[]
+  /** Currencies with money in the window, on any page, that lack an exchange rate. */
+  missing_rates: string[]
 }
 
 /** A report is a function: its page of rows, in the order of decisions.md "Order of report rows". */
-export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<Row[]>
+export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<ReportResult<Row>>
 
 const day_ms = 24 * 3600 * 1000
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */

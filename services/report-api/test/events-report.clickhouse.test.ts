@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { EurRates } from '@tributary/contracts/currencies'
+import { limits } from '@tributary/contracts/limits'
 import { EventsReport } from '@tributary/contracts/reports'
 import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { createHttpApp } from '@tributary/service-kit/http'
@@ -10,6 +11,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { reportApi } from '../src/app.ts'
+import { limitStatements } from '../src/statement-limits.ts'
 
 const hour_ms = 3600 * 1000
 const day_ms = 24 * hour_ms
@@ -40,6 +42,7 @@ beforeAll(async () => {
     company_id: 'co',
     platform: 'ios' as const,
     allowed_events: [],
+    scopes: ['reports:read' as const],
     company_status: 'active' as const,
     monthly_quota: null,
   })
@@ -54,13 +57,15 @@ afterAll(async () => {
   await clickhouse.close()
 })
 
-async function askReport(app_id: string, query: Record<string, number>): Promise<EventsReport> {
-  const url = `/api/v1/reports/events?${new URLSearchParams(Object.entries(query).map(([k, v]): [string, string] => [k, String(v)]))}`
+type Query = Record<string, number | string[]>
+async function askReport(app_id: string, query: Query): Promise<EventsReport> {
+  const pairs = Object.entries(query).flatMap(([k, v]) => [v].flat().map((one): [string, string] => [k, String(one)]))
+  const url = `/api/v1/reports/events?${new URLSearchParams(pairs)}`
   const answer = await app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
   expect(answer.statusCode, answer.body).toBe(200)
   return EventsReport.parse(answer.json())
 }
-const rowsOf = async (app_id: string, query: Record<string, number>) =>
+const rowsOf = async (app_id: string, query: Query) =>
   (await askReport(app_id, query)).rows.map((row) => [
     row.day,
     row.event_name,
@@ -128,8 +133,65 @@ test('the report equals a table worked out by hand', async () => {
     expect(pages).toEqual(rows)
   }
   const { meta } = await askReport(app_id, { ...window, limit: 2, offset: 50 })
-  expect(meta).toEqual({ ...window, limit: 2, offset: 50, elapsed_ms: expect.any(Number) })
-  expect(await registry.metrics()).toMatch(/tributary_report_missing_rates_total\{currency="EUR"\} [1-9]/)
+  const elapsed_ms = expect.toSatisfy(Number.isInteger)
+  expect(meta).toEqual({ ...window, limit: 2, offset: 50, elapsed_ms, missing_rates: ['EUR'] })
+})
+
+test('currencies without a rate are told for the whole window, on every page, and counted', async () => {
+  const app_id = randomUUID()
+  const money = (ts_ms: number, currency: string, revenue_micros = '5000000', event_name = 'purchase') =>
+    testEventRow({ app_id, ts_ms, currency, revenue_micros, event_name })
+  await clickhouse.insertEvents(
+    [
+      money(march(1), 'USD'),
+      money(march(2), 'EUR'), //               before the first rate of EUR
+      money(march(2), 'CHF', '0'), //          nothing is missing of nothing
+      money(march(3), 'EUR'),
+      money(march(4), 'XXX', '5000000', 'gift'),
+    ],
+    randomUUID(),
+  )
+  const missing = async (query: Query) => (await askReport(app_id, query)).meta.missing_rates
+  const all = { since_ms: march(1), until_ms: march(5) }
+  expect(await missing(all)).toEqual(['EUR', 'XXX'])
+  expect(await missing({ ...all, limit: 1 })).toEqual(['EUR', 'XXX'])
+  expect(await missing({ ...all, event_name: ['purchase'] })).toEqual(['EUR'])
+  expect(await missing({ since_ms: march(3, 1), until_ms: march(4, 1) })).toEqual(['XXX'])
+  expect((await askReport(app_id, { since_ms: march(1), until_ms: march(2) })).meta).not.toHaveProperty('missing_rates')
+  expect(await missing({ since_ms: march(3), until_ms: march(4) })).toBeUndefined()
+  expect(await registry.metrics()).toMatch(/tributary_report_missing_rates_total\{currency="XXX"\} 3\n/)
+})
+
+test('a filter keeps the rows of its event names and changes nothing of them', async () => {
+  const app_id = randomUUID()
+  const names = ['open', 'Open', `o'; --`, '{x:String}', 'a,b', `\\'`, '["x"]', 'e\u0301', '\u{1f389}']
+  const rows = names.flatMap((event_name) =>
+    [1, 2, 3].map((day) =>
+      testEventRow({ app_id, ts_ms: march(day, 9), event_name, revenue_micros: '1000000', currency: 'USD' }),
+    ),
+  )
+  await clickhouse.insertEvents(rows, randomUUID())
+  await cancel([rows[0]!])
+  const window = { since_ms: march(1), until_ms: march(3, 10) } // whole days, and a part of one
+  const all = await rowsOf(app_id, window)
+  expect(all).toHaveLength(names.length * 3)
+  for (const event_name of [...names.map((name) => [name]), ['open', `\\'`, 'none'], ['none']]) {
+    const expected = all.filter(([, name]) => event_name.includes(String(name)))
+    expect(await rowsOf(app_id, { ...window, event_name })).toEqual(expected)
+    const second = await rowsOf(app_id, { ...window, event_name, limit: 1, offset: 1 })
+    expect(second).toEqual(expected.slice(1, 2))
+  }
+})
+
+test('a statement of a report runs under its own limits', async () => {
+  const limited = limitStatements(clickhouse, 123_456_789)
+  const sql = `SELECT getSetting('max_memory_usage') AS memory, getSetting('max_threads') AS threads,
+    getSetting('max_execution_time') AS seconds, {n:UInt8} AS n`
+  const settings = { memory: 123_456_789, threads: limits.report_threads_max, seconds: 30, n: 7 }
+  expect(await limited.query(sql, { n: 7 })).toMatchObject([settings])
+  const heavy = 'SELECT count() FROM (SELECT DISTINCT number FROM numbers({n:UInt64}))'
+  const tooLarge = limitStatements(clickhouse, 1_000_000).query(heavy, { n: 5_000_000 })
+  await expect(tooLarge).rejects.toMatchObject({ code: 'unavailable' })
 })
 
 test('money is exact where numbers are not, and is rounded to 4 places', async () => {

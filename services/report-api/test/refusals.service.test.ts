@@ -16,6 +16,7 @@ const credential: ServerKeyCredential = {
   company_id: 'co_1',
   platform: 'ios',
   allowed_events: [],
+  scopes: ['reports:read'],
   company_status: 'active',
   monthly_quota: null,
 }
@@ -131,6 +132,16 @@ describe('keys', () => {
     expect(await refusal({ path: '/events?since_ms=x' })).toEqual([401, 'company_suspended'])
   })
 
+  test('a key that may only send is refused with scope_missing on reports and installs, and uses up no request', async () => {
+    findServerKey = async () => ({ ...credential, scopes: ['events:write'] })
+    const answer = await ask({ path: '/events?since_ms=x' })
+    expect([answer.status, answer.body.error]).toEqual([403, 'scope_missing'])
+    const headers = { authorization: `Bearer ${key}` }
+    expect((await app.inject({ url: '/api/v1/installs/i-1', headers })).json().error).toBe('scope_missing')
+    findServerKey = async () => credential
+    expect((await ask({})).headers['ratelimit-remaining']).toBe('999')
+  })
+
   test('credentials that are away answer unavailable', async () => {
     findServerKey = async () => {
       throw new CodedError('unavailable', { headers: { 'retry-after': '1' } })
@@ -192,6 +203,34 @@ describe('parameters', () => {
       ['since_ms=1&until_ms=2&limit=1&offset=-1', 'invalid_offset'],
     ]
     for (const [query, code] of faults) expect(await refusal({ path: `/events?${query}` })).toEqual([400, code])
+  })
+  test.each([
+    'since=2026-11-01',
+    'app_id=x',
+    'Limit=5',
+    '__proto__=1',
+    'limit[]=5',
+    'partner=x',
+    '=x',
+    'until_ms%20=5',
+  ])(
+    'a parameter that the report does not have is unknown_parameter, told before any other fault: %s',
+    async (text) => {
+      const { status, body } = await ask({ path: `/events?since_ms=x&${text}&limit=0` })
+      const field = decodeURIComponent(text.split('=', 1)[0]!)
+      expect([status, body.error, body.field ?? '']).toEqual([400, 'unknown_parameter', field])
+      expect(body.message).toContain('since_ms, until_ms, limit, offset, event_name')
+    },
+  )
+  test('a filter that no name can match is invalid_field, told after all numbers', async () => {
+    const long = 'x'.repeat(129)
+    const many = Array.from({ length: 101 }, (_, n) => `event_name=e${n}`).join('&')
+    for (const query of ['event_name=', `event_name=${long}`, 'event_name=a&event_name=', many]) {
+      const { status, body } = await ask({ path: `/events?${query}` })
+      expect([status, body.error, body.field]).toEqual([400, 'invalid_field', 'event_name'])
+      expect(await refusal({ path: `/events?${query}&offset=-1` })).toEqual([400, 'invalid_offset'])
+    }
+    expect((await ask({ path: `/events?${many.slice(many.indexOf('&') + 1)}` })).status).toBe(200)
   })
   test('integers at the ends of what a number holds are fine', async () => {
     const max = Number.MAX_SAFE_INTEGER

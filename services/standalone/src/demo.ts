@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MasterKeys } from '@tributary/postgres/master-keys'
 import { createApp, createCompany, createServerKey, listCompanies } from '@tributary/postgres/tenants'
@@ -14,7 +15,8 @@ export interface DemoDeps {
 
 /**
  * Makes the demo company with an Android and an iOS app when there is no company yet, and returns the lines to show;
- * null at every later start. The keys also go into `demo.env` (mode 0600), for `source`.
+ * null at every later start. The ids and keys also go into `demo.env` (mode 0600), for `source`; later starts keep its
+ * address true.
  */
 export async function makeDemoCompany({
   pool,
@@ -23,7 +25,11 @@ export async function makeDemoCompany({
   base_url,
   now,
 }: DemoDeps): Promise<string[] | null> {
-  if ((await listCompanies(pool)).length > 0) return null
+  const file = join(data_dir, 'demo.env')
+  if ((await listCompanies(pool)).length > 0) {
+    keepAddress(file, base_url)
+    return null
+  }
   const actor = { actor: 'standalone', request_id: 'first-start', now_ms: now() }
   const company = await createCompany(pool, { name: 'Demo', plan: 'unlimited' }, actor)
   const { company_id } = company
@@ -39,6 +45,9 @@ export async function makeDemoCompany({
   const iosKey = await createServerKey(pool, { app_id: ios.app_id, label, allowed_events: [] }, actor)
   const env = {
     TRIBUTARY_URL: base_url,
+    COMPANY_ID: company_id,
+    APP_ID: android.app_id,
+    IOS_APP_ID: ios.app_id,
     COMPANY_KEY: company.company_key,
     APP_KEY: android.app_key,
     SIGNING_SECRET: android.signing_secret,
@@ -47,7 +56,6 @@ export async function makeDemoCompany({
     IOS_SIGNING_SECRET: ios.signing_secret,
     IOS_SERVER_KEY: iosKey.key,
   }
-  const file = join(data_dir, 'demo.env')
   writePrivateFile(
     file,
     Object.entries(env)
@@ -55,6 +63,14 @@ export async function makeDemoCompany({
       .join(''),
   )
   return demoLines(env, file)
+}
+
+/** A start on another port changes the address in `demo.env`, and nothing else of it; a file that was removed stays away. */
+function keepAddress(file: string, base_url: string): void {
+  if (!existsSync(file)) return
+  const text = readFileSync(file, 'utf8')
+  const changed = text.replace(/^export TRIBUTARY_URL=.*$/m, () => `export TRIBUTARY_URL=${base_url}`)
+  if (changed !== text) writePrivateFile(file, changed)
 }
 
 function demoLines(env: Record<string, string>, file: string): string[] {

@@ -80,7 +80,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
       await app.register(
         ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id, in_flight, disk }),
       )
-      await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
+      await app.register(reportApi({ ...shared, clickhouse, embedded, fxRates: openFxRates({ pool, now }) }))
       await app.register(apiDocs())
       const engines = { pool, broker, clickhouse, keyValue, audit }
       await app.register(adminApi({ ...engines, masterKeys, admin_token, status, now, logger, registry }))

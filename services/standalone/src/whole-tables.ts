@@ -43,9 +43,12 @@ export async function keepTablesWhole(
 ): Promise<WholeTables> {
   const { logger, registry, troubles } = service
   const marker = join(data_dir, 'read-log-again')
+  // `tributary backup` writes it: its copy has no table that views fill.
+  const incomplete = join(data_dir, 'fill-tables-again')
   const repair = await repairTables({
     clickhouse,
     goesOn: await findOpenPlaces(broker),
+    everything: existsSync(incomplete),
     logger,
     beforeRefill: async () => {
       await disk.opened(new AbortController().signal)
@@ -53,6 +56,7 @@ export async function keepTablesWhole(
       writePrivateFile(marker, 'Tables were filled again. Deleted once the log is read again.\n')
     },
   })
+  rmSync(incomplete, { force: true })
   const broken = brokenParts(registry)
   for (const { table } of repair.broken) broken.inc({ table })
   const found = startTroubles(repair)

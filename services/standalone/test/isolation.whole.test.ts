@@ -254,8 +254,10 @@ async function compare(world: World): Promise<void> {
   for (const tenant of tenants) {
     for (const { key, revoked } of tenant.keys) {
       const headers = { authorization: `Bearer ${key}` }
-      // What a client asks for beside its key is not asked.
-      const report = await ask('GET', `/api/v1/reports/events?${window}&app_id=${tenants[0]!.app_id}`, headers)
+      // A client cannot name an app beside its key.
+      const named = await ask('GET', `/api/v1/reports/events?${window}&app_id=${tenants[0]!.app_id}`, headers)
+      expect(named.error).toBe(revoked ? 'invalid_or_revoked_key' : 'unknown_parameter')
+      const report = await ask('GET', `/api/v1/reports/events?${window}`, headers)
       expect(revoked ? report.error : report.body.rows).toEqual(revoked ? 'invalid_or_revoked_key' : reportOf(tenant))
       for (const install of ['i-1', 'i-2']) {
         const { body, error } = await ask('GET', `/api/v1/installs/${install}`, headers)

@@ -8,19 +8,21 @@ import { expect, it, onTestFinished } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
-async function sendSigned({ url, demo }: StandaloneProcess): Promise<number> {
-  const { COMPANY_KEY, APP_KEY, SIGNING_SECRET } = demo()
+async function sendSigned({ url, demo }: StandaloneProcess, secret?: string): Promise<number> {
+  const { COMPANY_KEY, APP_KEY, SIGNING_SECRET = '' } = demo()
   const body = JSON.stringify({ events: [{ event_id: '1', event_name: 'level_up', install_uuid: randomUUID() }] })
   const headers = {
     'content-type': 'application/json',
     'x-service-company-key': COMPANY_KEY!,
     'x-service-app-key': APP_KEY!,
-    'x-service-signature': createHmac('sha256', SIGNING_SECRET!).update(body).digest('hex'),
+    'x-service-signature': createHmac('sha256', secret ?? SIGNING_SECRET)
+      .update(body)
+      .digest('hex'),
   }
   return (await fetch(`${url}/event`, { method: 'POST', headers, body })).status
 }
 
-it('a data folder without its master key, or with another, does not start; with the right one it goes on, and so it does once the lost one is forgotten', async () => {
+it('a data folder without its master key, or with another, does not start; with the right one it goes on, and so it does once the lost one is forgotten and apps have new secrets', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-secrets-'))
   onTestFinished(() => rmSync(data_dir, { recursive: true, force: true }))
   const file = join(data_dir, 'master-key')
@@ -43,12 +45,17 @@ it('a data folder without its master key, or with another, does not start; with 
   await again.stop('SIGTERM')
 
   rmSync(file)
-  const forget = ['packages/cli/src/main.ts', 'master-key', 'forget', '--yes', '--json']
-  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir }
-  const said = execFileSync(process.execPath, forget, { cwd: root, env, encoding: 'utf8' })
-  expect(JSON.parse(said)).toEqual({ forgotten: expect.stringMatching(/^[0-9a-f]{8}$/) })
+  const tributary = (words: string, more: NodeJS.ProcessEnv = {}) => {
+    const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, ...more }
+    const args = ['packages/cli/src/main.ts', ...words.split(' '), '--json']
+    return JSON.parse(execFileSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' }))
+  }
+  expect(tributary('master-key forget --yes')).toEqual({ forgotten: expect.stringMatching(/^[0-9a-f]{8}$/) })
   const last = await startStandaloneProcess({ data_dir })
   expect(await sendSigned(last)).toBe(503)
+  const rotate = `app rotate-secret ${last.demo().APP_ID}`
+  const { signing_secret } = tributary(rotate, { TRIBUTARY_URL: last.url })
+  await expect.poll(() => sendSigned(last, signing_secret), { timeout: 5_000 }).toBe(200)
   const headers = { authorization: `Bearer ${SERVER_KEY}` }
   expect((await fetch(`${last.url}/api/v1/reports/events`, { headers })).status).toBe(200)
   await last.stop('SIGTERM')

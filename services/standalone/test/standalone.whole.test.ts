@@ -19,9 +19,16 @@ const event = (install_uuid: string) => ({
   install_uuid,
 })
 
-it('keeps all data over a clean stop and a second start, and shows the demo keys only once', async () => {
+const idsOfDemo = {
+  APP_ID: expect.stringMatching(/^app_/),
+  IOS_APP_ID: expect.stringMatching(/^app_/),
+  COMPANY_ID: expect.stringMatching(/^co_/),
+}
+
+it('keeps all data over a clean stop and a second start, shows the demo keys only once, and keeps demo.env true', async () => {
   const first = await startStandaloneProcess({ data_dir })
   const demo = first.demo()
+  expect(demo).toMatchObject({ TRIBUTARY_URL: first.url, ...idsOfDemo })
   const headers = { authorization: `Bearer ${demo.SERVER_KEY}` }
   const sent = await fetch(`${first.url}/s2s/event`, { method: 'POST', headers, body: JSON.stringify(event('i-1')) })
   expect(sent.status).toBe(200)
@@ -30,6 +37,9 @@ it('keeps all data over a clean stop and a second start, and shows the demo keys
 
   const second = await startStandaloneProcess({ data_dir })
   expect(second.output()).not.toContain('SIGNING_SECRET')
+  expect(second.url).not.toBe(first.url)
+  expect(second.demo()).toEqual({ ...demo, TRIBUTARY_URL: second.url })
+  expect(statSync(join(data_dir, 'demo.env')).mode & 0o077).toBe(0)
   await waitUntilWritten(second.url, data_dir)
   const report = await fetch(`${second.url}/api/v1/reports/events`, { headers })
   expect(await report.json()).toMatchObject({ rows: [{ event_name: 'level_up', events: 1, unique_installs: 1 }] })

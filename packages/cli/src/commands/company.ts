@@ -1,29 +1,26 @@
-import { Company, CompanyCreated, CompanyStatus, CompanyUsage, plans } from '@tributary/contracts/admin'
+import { Company, CompanyCreated, CompanyList, CompanyStatus, CompanyUsage, plans } from '@tributary/contracts/admin'
 import { type Command, Option } from 'commander'
-import { z } from 'zod'
 import { admin } from '../admin.ts'
 import { wholeNumber } from '../arguments.ts'
+import { usageError } from '../errors.ts'
 import { lines, print, table } from '../output.ts'
 
-const CompanyList = z.object({ companies: z.array(Company) })
-
-interface CreateOptions {
-  name: string
+interface SetOptions {
   plan?: string
   quota?: number
   json?: boolean
 }
 
-/** `company create|list|usage|suspend|reinstate`. */
+/** `company create|list|show|set|usage|suspend|reinstate`. */
 export function companyCommands(program: Command): void {
-  const company = program.command('company').description('tenants: create, list, usage, suspend, reinstate')
+  const company = program.command('company').description('tenants: create, list, show, set, usage, suspend, reinstate')
   company
     .command('create')
     .description('create a company')
     .requiredOption('--name <name>', 'what people call it')
     .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans).default('free'))
     .option('--quota <events>', 'a monthly quota of its own', wholeNumber)
-    .action(async ({ name, plan, quota, json }: CreateOptions) => {
+    .action(async ({ name, plan, quota, json }: SetOptions & { name: string }) => {
       const created = await admin('companies', CompanyCreated, { name, plan, monthly_quota: quota })
       print({ json }, created, lines({ ...created, monthly_quota: created.monthly_quota ?? 'unlimited' }))
     })
@@ -32,7 +29,7 @@ export function companyCommands(program: Command): void {
     .description('list all companies')
     .action(async (options: { json?: boolean }) => {
       const answer = await admin('companies', CompanyList)
-      const head = ['company_id', 'name', 'plan', 'monthly_quota', 'status', 'company_key']
+      const head = ['company_id', 'name', 'plan', 'monthly_quota', 'status', 'company_key', 'created']
       const rows = answer.companies.map((one) => [
         one.company_id,
         one.name,
@@ -40,8 +37,29 @@ export function companyCommands(program: Command): void {
         one.monthly_quota ?? 'unlimited',
         one.status,
         one.company_key,
+        new Date(one.created_at_ms).toISOString(),
       ])
       print(options, answer, table(head, rows))
+    })
+  company
+    .command('show')
+    .description('show one company')
+    .argument('<company_id>')
+    .action(async (company_id: string, options: { json?: boolean }) => {
+      const found = await admin(`companies/${encodeURIComponent(company_id)}`, Company)
+      print(options, found, lines(shown(found)))
+    })
+  company
+    .command('set')
+    .description('change the plan or the quota of a company; a plan brings its quota')
+    .argument('<company_id>')
+    .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans))
+    .option('--quota <events>', 'a monthly quota of its own, instead of that of the plan', wholeNumber)
+    .action(async (company_id: string, { plan, quota, json }: SetOptions) => {
+      if (plan === undefined && quota === undefined) throw usageError('Say what to change: --plan or --quota.')
+      const body = { plan, monthly_quota: quota }
+      const changed = await admin(`companies/${encodeURIComponent(company_id)}`, Company, body, 'PATCH')
+      print({ json }, changed, lines(shown(changed)))
     })
   company
     .command('usage')
@@ -56,6 +74,12 @@ export function companyCommands(program: Command): void {
   statusCommand(company, 'suspend', 'refuse all requests with the keys of a company')
   statusCommand(company, 'reinstate', 'take a suspended company back')
 }
+
+const shown = (company: Company) => ({
+  ...company,
+  monthly_quota: company.monthly_quota ?? 'unlimited',
+  created_at_ms: new Date(company.created_at_ms).toISOString(),
+})
 
 function statusCommand(company: Command, verb: 'suspend' | 'reinstate', description: string): void {
   company

@@ -1,15 +1,13 @@
-import { ServerKey, ServerKeyCreated, ServerKeyStatus } from '@tributary/contracts/admin'
-import type { Command } from 'commander'
-import { z } from 'zod'
+import { keyScopes, ServerKeyCreated, ServerKeyList, ServerKeyStatus } from '@tributary/contracts/admin'
+import { type Command, InvalidArgumentError } from 'commander'
 import { admin } from '../admin.ts'
 import { lines, print, table } from '../output.ts'
-
-const KeyList = z.object({ keys: z.array(ServerKey) })
 
 interface CreateOptions {
   app: string
   label: string
   allow: string[]
+  scope?: string[]
   json?: boolean
 }
 
@@ -18,6 +16,16 @@ const byComma = (text: string): string[] =>
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
+
+/** Scopes by comma, collected over several options. */
+function scopesOf(text: string, before: string[] = []): string[] {
+  const asked = byComma(text)
+  const known = keyScopes.map(String)
+  if (asked.length === 0 || !asked.every((scope) => known.includes(scope))) {
+    throw new InvalidArgumentError(`The scopes are ${known.join(' and ')}.`)
+  }
+  return [...new Set([...before, ...asked])]
+}
 
 /** `key create|list|revoke`. */
 export function keyCommands(program: Command): void {
@@ -28,9 +36,11 @@ export function keyCommands(program: Command): void {
     .requiredOption('--app <app_id>', 'the app it is for')
     .requiredOption('--label <label>', 'what it is used for')
     .option('--allow <events>', 'only these event names, by comma (default: all)', byComma, [])
-    .action(async ({ app, label, allow, json }: CreateOptions) => {
-      const created = await admin('keys', ServerKeyCreated, { app_id: app, label, allowed_events: allow })
-      const shown = { ...created, allowed_events: eventsOf(created) }
+    .option('--scope <scopes>', `${keyScopes.join(' or ')}, by comma or repeated (default: both)`, scopesOf)
+    .action(async ({ app, label, allow, scope, json }: CreateOptions) => {
+      const body = { app_id: app, label, allowed_events: allow, scopes: scope }
+      const created = await admin('keys', ServerKeyCreated, body)
+      const shown = { ...created, allowed_events: eventsOf(created), scopes: scope ?? keyScopes }
       print({ json }, created, `${lines(shown)}\nKeep the key: it is not shown again.`)
     })
   key
@@ -38,13 +48,14 @@ export function keyCommands(program: Command): void {
     .description('list the server keys of an app')
     .requiredOption('--app <app_id>', 'the app')
     .action(async ({ app, json }: { app: string; json?: boolean }) => {
-      const answer = await admin(`keys?app_id=${encodeURIComponent(app)}`, KeyList)
-      const head = ['key_id', 'label', 'key', 'events', 'status', 'created']
+      const answer = await admin(`keys?app_id=${encodeURIComponent(app)}`, ServerKeyList)
+      const head = ['key_id', 'label', 'key', 'events', 'scopes', 'status', 'created']
       const rows = answer.keys.map((one) => [
         one.key_id,
         one.label,
         one.display,
         eventsOf(one),
+        one.scopes,
         one.status,
         new Date(one.created_at_ms).toISOString(),
       ])

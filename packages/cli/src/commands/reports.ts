@@ -2,7 +2,7 @@ import type { ReportParams } from '@tributary/client/reports'
 import { createServerClient } from '@tributary/client/server-client'
 import type { EventsReport } from '@tributary/contracts/reports'
 import type { Command } from 'commander'
-import { instant, wholeNumber } from '../arguments.ts'
+import { instant, several, wholeNumber } from '../arguments.ts'
 import { readConfig } from '../config.ts'
 import { asked, throwCliError } from '../http.ts'
 import { print, table } from '../output.ts'
@@ -13,6 +13,7 @@ interface ReportOptions {
   until?: number
   limit?: number
   offset?: number
+  eventName?: string[]
   json?: boolean
 }
 
@@ -27,9 +28,13 @@ export function reportCommands(program: Command): void {
     .option('--until <time>', 'first moment no longer covered; same forms (default: now)', instant)
     .option('--limit <rows>', 'rows of a page, 1 to 1000 (default: 100)', wholeNumber)
     .option('--offset <rows>', 'rows to leave out before the page', wholeNumber)
-    .action(async ({ key, since, until, limit, offset, json }: ReportOptions) => {
-      const report = await eventsReport(key, { since_ms: since, until_ms: until, limit, offset }).catch(throwCliError)
+    .option('--event-name <name>', 'only rows of this event name; may be repeated', several)
+    .action(async ({ key, since, until, limit, offset, eventName, json }: ReportOptions) => {
+      const params = { since_ms: since, until_ms: until, limit, offset, event_name: eventName }
+      const report = await eventsReport(key, params).catch(throwCliError)
       print({ json }, report, describe(report))
+      warnOfMissingRates(report.meta)
+      if (!json) hintAtMore(report)
     })
 }
 
@@ -39,8 +44,18 @@ async function eventsReport(server_key: string, params: ReportParams): Promise<E
   return createServerClient({ ...asked, url, server_key, retry: { attempts_max: 1 } }).report('events', params)
 }
 
-function describe({ rows, meta }: EventsReport): string {
+function describe({ rows }: EventsReport): string {
   const cells = rows.map((row) => [row.day, row.event_name, row.events, row.unique_installs, row.revenue_usd])
-  const more = rows.length === meta.limit ? `\nThere may be more: --offset ${meta.offset + meta.limit}` : ''
-  return table(['day', 'event_name', 'events', 'unique_installs', 'revenue_usd'], cells) + more
+  return table(['day', 'event_name', 'events', 'unique_installs', 'revenue_usd'], cells)
+}
+
+/** On stderr, as the hint below: stdout holds the rows alone. */
+function warnOfMissingRates({ missing_rates }: EventsReport['meta']): void {
+  if (missing_rates === undefined) return
+  const lacking = `Warning: revenue_usd lacks the money in ${missing_rates.join(', ')}: no exchange rate.`
+  process.stderr.write(`${lacking} Load rates with: tributary fx load FILE.csv\n`)
+}
+
+function hintAtMore({ rows, meta }: EventsReport): void {
+  if (rows.length === meta.limit) process.stderr.write(`There may be more: --offset ${meta.offset + meta.limit}\n`)
 }

@@ -1,6 +1,6 @@
 import type { EventsReport } from '@tributary/contracts/reports'
-import { convertMoney } from '../money.ts'
-import { partlyCoveredDays, type Report, wholeDays, wholeWindow, windowDays } from '../report.ts'
+import { convertMoney, missingRates } from '../money.ts'
+import { partlyCoveredDays, type Report, type ReportSources, wholeDays, wholeWindow, windowDays } from '../report.ts'
 
 type Row = EventsReport['rows'][number]
 
@@ -9,31 +9,26 @@ type Row = EventsReport['rows'][number]
  * both. `unique_installs` is read for the rows of the page alone, since sets of installs are the heavy part. Money is
  * what counts (decisions.md "Money once"), summed in its own currency and turned into USD row by row.
  */
-export const eventsReport: Report<Row> = async (sources, { app_id, limit, offset, ...window }) => {
-  const { clickhouse } = sources
+export const eventsReport: Report<Row> = async (sources, { app_id, limit, offset, filters, ...window }) => {
+  const { clickhouse, fxRates } = sources
   const days = windowDays(window)
-  if (days === null) return []
-  const params = { app_id, ...days }
-  const page = await clickhouse.query<CountRow>(countsSql, { ...params, limit, offset })
-  const first = page[0]
-  const last = page.at(-1)
-  if (first === undefined || last === undefined) return []
-  const uniques = await clickhouse.query<UniqueRow>(uniquesSql, {
-    ...params,
-    page_first_day: first.day,
-    page_first_name: first.event_name,
-    page_last_day: last.day,
-    page_last_name: last.event_name,
-  })
-  const unique = new Map(uniques.map((row) => [`${row.day}${row.event_name}`, row.unique_installs]))
-  const usd = await convertMoney(sources, page)
-  return page.map(({ day, event_name, events }, index) => ({
+  if (days === null) return { rows: [], missing_rates: [] }
+  const event_names = filters.event_name
+  const params = { app_id, ...days, ...(event_names && { event_names }) }
+  const named = event_names === undefined ? '' : 'AND event_name IN {event_names:Array(String)}'
+  const amounts = amountsSql(named)
+  const page = await clickhouse.query<CountRow>(countsSql(amounts), { ...params, limit, offset })
+  const uniques = await queryUniques(clickhouse, params, named, page)
+  const usd = await convertMoney(fxRates, page)
+  const missing_rates = await missingRates(fxRates, await clickhouse.query(currenciesSql(amounts), params))
+  const rows = page.map(({ day, event_name, events }, index) => ({
     day,
     event_name,
     events,
-    unique_installs: unique.get(day + event_name) ?? 0,
+    unique_installs: uniques.get(day + event_name) ?? 0,
     revenue_usd: usd[index] ?? 0,
   }))
+  return { rows, missing_rates }
 }
 
 interface CountRow {
@@ -44,32 +39,44 @@ interface CountRow {
   money: [currency: string, micros: string][]
 }
 
-const countsSql = `
-SELECT toString(date) AS day, event_name, sum(n) AS events, groupArrayIf((code, toString(amount)), amount != 0) AS money
-FROM (
+/** Counts and money of each day, event name and currency. `named` is a condition on the event name, or nothing. */
+const amountsSql = (named: string) => `
   SELECT date, event_name, code, sum(n) AS n, sum(micros) AS amount
   FROM (
     SELECT day AS date, event_name, currency AS code, sum(events) AS n, sum(revenue_micros) AS micros
     FROM events_per_day_v1
-    WHERE ${wholeDays}
+    WHERE ${wholeDays} ${named}
     GROUP BY date, event_name, code
     UNION ALL
     SELECT day AS date, event_name, currency AS code, count() AS n,
       sumIf(toInt128(ifNull(revenue_micros, 0)), revenue_counts = 1) AS micros
     FROM events_raw_v1
-    WHERE ${partlyCoveredDays}
+    WHERE ${partlyCoveredDays} ${named}
     GROUP BY date, event_name, code
     UNION ALL
     SELECT day AS date, event_name, currency AS code, toUInt64(0) AS n, -sum(toInt128(amount_micros)) AS micros
     FROM revenue_cancelled_v1 FINAL
-    WHERE ${wholeWindow}
+    WHERE ${wholeWindow} ${named}
     GROUP BY date, event_name, code
   )
-  GROUP BY date, event_name, code
+  GROUP BY date, event_name, code`
+
+const countsSql = (amounts: string) => `
+SELECT toString(date) AS day, event_name, sum(n) AS events, groupArrayIf((code, toString(amount)), amount != 0) AS money
+FROM (${amounts}
 )
 GROUP BY date, event_name
 ORDER BY date, event_name
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
+
+/** The first day with money of each currency. */
+const currenciesSql = (amounts: string) => `
+SELECT code AS currency, toString(min(date)) AS day
+FROM (${amounts}
+)
+WHERE amount != 0
+GROUP BY currency
+ORDER BY currency`
 
 interface UniqueRow {
   day: string
@@ -77,21 +84,41 @@ interface UniqueRow {
   unique_installs: number
 }
 
+/** Distinct installs of the rows of a page, by day and event name. */
+async function queryUniques(
+  clickhouse: ReportSources['clickhouse'],
+  params: object,
+  named: string,
+  page: readonly CountRow[],
+) {
+  const first = page[0]
+  const last = page.at(-1)
+  if (first === undefined || last === undefined) return new Map<string, number>()
+  const rows = await clickhouse.query<UniqueRow>(uniquesSql(named), {
+    ...params,
+    page_first_day: first.day,
+    page_first_name: first.event_name,
+    page_last_day: last.day,
+    page_last_name: last.event_name,
+  })
+  return new Map(rows.map((row) => [row.day + row.event_name, row.unique_installs]))
+}
+
 // Rows are ordered by day and name, so a page is one range of both.
 const pageRange = `day >= {page_first_day:Date} AND day <= {page_last_day:Date}
     AND (day > {page_first_day:Date} OR event_name >= {page_first_name:String})
     AND (day < {page_last_day:Date} OR event_name <= {page_last_name:String})`
 
-const uniquesSql = `
+const uniquesSql = (named: string) => `
 SELECT toString(date) AS day, event_name, unique_installs
 FROM (
   SELECT day AS date, event_name, uniqExactMerge(installs) AS unique_installs
   FROM event_installs_per_day_v1
-  WHERE ${wholeDays} AND ${pageRange}
+  WHERE ${wholeDays} AND ${pageRange} ${named}
   GROUP BY date, event_name
   UNION ALL
   SELECT day AS date, event_name, uniqExact(install_uuid) AS unique_installs
   FROM events_raw_v1
-  WHERE ${partlyCoveredDays} AND ${pageRange}
+  WHERE ${partlyCoveredDays} AND ${pageRange} ${named}
   GROUP BY date, event_name
 )`

@@ -3,8 +3,10 @@ import { findForbiddenName } from '@tributary/domain/allow-list'
 import { namesOtherPlatform } from '@tributary/domain/platform-rule'
 import type { ServerKeyCredential } from '@tributary/postgres/credentials'
 
+export type KeyRules = Pick<ServerKeyCredential, 'platform' | 'allowed_events'>
+
 /** What refuses a whole S2S request before any event is judged: the platform rule (400), then the allow-list (403). */
-export function requireKeyFits(events: readonly unknown[], { platform, allowed_events }: ServerKeyCredential): void {
+export function requireKeyFits(events: readonly unknown[], { platform, allowed_events }: KeyRules): void {
   if (events.some((event) => namesOtherPlatform(event, platform))) {
     throw new CodedError('s2s_app_platform_mismatch', { message: `The key belongs to an app of platform ${platform}.` })
   }

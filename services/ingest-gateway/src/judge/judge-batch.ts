@@ -21,13 +21,10 @@ export interface JudgedBatch {
 }
 
 /**
- * Throws `bad_json` and `bad_batch_shape`. Batches as SDKs send them are judged without making values of them. `gzip` is
- * the body as it came, for a log that packs; null for another log or a body that came plain.
+ * A batch as SDKs send them, judged without making values of it; null for others. `gzip` is the body as it came, for a
+ * log that packs; null for another log or a body that came plain.
  */
-export const judgeBatch = (body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch =>
-  judgePlain(body, now_ms, gzip) ?? judgeAny(body, now_ms)
-
-function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch | null {
+export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch | null {
   const split = splitBatch(body)
   if (split === null || split.raw_events.length > events_bytes_max) return null
   const { sent_at_ms, raw_events } = split
@@ -56,7 +53,8 @@ const packed_share_max = 0.5
 
 const nothing: ReadonlyMap<RejectReason, number> = new Map()
 
-function judgeAny(body: Buffer, now_ms: number): JudgedBatch {
+/** Any batch. Throws `bad_json` and `bad_batch_shape`. */
+export function judgeAny(body: Buffer, now_ms: number): JudgedBatch {
   const { events, sent_at_ms, raw_events } = readBatch(body)
   const verdict = acceptBatch(events, 'sdk', now_ms, neverMinted)
   const { accepted, rejected } = verdict

@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process'
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { CopyFolder } from '@tributary/postgres/copy-cluster'
+import { type CliConfig, readConfig } from '../config.ts'
+import { takeFolder } from '../data-folder.ts'
+import { CliError } from '../errors.ts'
+import { type Copied, type CopyTreeOptions, copyTree } from './copy-tree.ts'
+
+export interface Backup extends Copied {
+  folder: string
+}
+
+/**
+ * Copies the data folder of a running standalone so that a start on the copy loses nothing that was acknowledged before and
+ * counts nothing twice. Throws CliError.
+ */
+export async function backUp(target: string): Promise<Backup> {
+  const { data_dir: given, servers } = readConfig()
+  const data_dir = resolve(given)
+  const folder = resolve(target)
+  await refuse(data_dir, folder)
+  const partial = `${folder}.partial`
+  const links = join(data_dir, '.backup-links')
+  await mkdir(links, { recursive: true, mode: 0o700 })
+  const lock = takeLinks(links)
+  try {
+    await rm(join(links, 'clickhouse'), { recursive: true, force: true })
+    await mkdir(partial, { mode: 0o700 }).catch(refuseLeftover)
+    const copied = await copyParts({ data_dir, partial, links, servers })
+    // Durable, and only then under its name.
+    await flush(partial)
+    await rename(partial, folder)
+    await flush(folder)
+    return { folder, ...copied }
+  } finally {
+    await rm(links, { recursive: true, force: true })
+    lock.release()
+  }
+}
+
+interface Places extends Pick<CliConfig, 'servers'> {
+  data_dir: string
+  partial: string
+  links: string
+}
+
+/** The order makes the whole exact: each part holds at least what those before it need (docs/adr/0187). */
+async function copyParts({ data_dir, partial, links, servers }: Places): Promise<Copied> {
+  const total: Copied = { files: 0, bytes: 0 }
+  const copy = async (from: string, to: string, options?: CopyTreeOptions) => {
+    const { files, bytes } = await copyTree(from, to, options)
+    total.files += files
+    total.bytes += bytes
+  }
+  const copyPart = (name: string, options?: CopyTreeOptions) => copy(join(data_dir, name), join(partial, name), options)
+  const { copyLmdb } = await import('@tributary/broker/copy-lmdb')
+  const { isTableData, linkTables } = await import('@tributary/clickhouse/link-tables')
+  const { copyCluster } = await import('@tributary/postgres/copy-cluster')
+
+  // 1. The tables. What is written from now on is in the log still, which the copy reads again from its beginning.
+  if (!servers.clickhouse) await linkTables(join(data_dir, 'clickhouse'), join(links, 'clickhouse'))
+  // 2. The log, with all that was acknowledged before this command.
+  if (!servers.log) await copyLmdb(join(data_dir, 'log'), join(partial, 'log'))
+  if (!servers.counters) await copyLmdb(join(data_dir, 'key-value'), join(partial, 'key-value'))
+  // 3. Companies, apps and keys: at least those of the events in the log.
+  const copyChanging: CopyFolder = (from, to, skip) => copy(from, to, { skip })
+  if (!servers.postgres) await copyCluster(join(data_dir, 'postgres'), join(partial, 'postgres'), copyChanging)
+  // 4. The audit objects: at least those of the events in the log. Younger ones may be half-written. The journal comes
+  //    last: it holds whatever is not safe in a file yet.
+  if (!servers.audit) {
+    await copyPart('audit', { skip: (path) => path === '.tmp' || path === '.journal', before_ms: Date.now() })
+    await copyPart('audit/.journal')
+  }
+  // 5. What never changes: secrets and demo keys, and the parts that step 1 linked.
+  await copyPart('', { skip: (path) => !kept_files.includes(path) })
+  if (!servers.clickhouse) {
+    await copyPart('clickhouse', { skip: isTableData })
+    await copy(join(links, 'clickhouse'), join(partial, 'clickhouse'))
+    await writeFile(join(partial, 'fill-tables-again'), note, { mode: 0o600 })
+  }
+  return total
+}
+
+const note = 'A backup: the first start fills every table from events_raw_v1, and reads the log again.\n'
+const kept_files = ['master-key', 'admin-token', 'demo.env']
+
+/** Writes a file system to its disk; only Linux can name one. */
+const flush = (path: string) => promisify(execFile)('sync', process.platform === 'linux' ? ['-f', path] : [])
+
+async function refuse(data_dir: string, folder: string): Promise<void> {
+  const exists = await access(folder).then(
+    () => true,
+    () => false,
+  )
+  if (exists) throw new CliError('folder_exists', `${folder} is there already: a backup makes its folder itself.`)
+  if (!relative(data_dir, dirname(folder)).startsWith('..'))
+    throw new CliError('folder_inside', `${folder} is in the data folder: name one outside, best on another disk.`)
+  if (isFree(data_dir))
+    throw new CliError('not_running', `Nothing runs on ${data_dir}: copy it as it is (cp -a ${data_dir} ${folder}).`)
+}
+
+function isFree(data_dir: string): boolean {
+  try {
+    takeFolder(data_dir).release()
+    return true
+  } catch (error) {
+    if (error instanceof CliError && error.code === 'data_folder_in_use') return false
+    throw error
+  }
+}
+
+/** One backup at a time; what a killed one left is removed by the next. */
+function takeLinks(links: string) {
+  try {
+    return takeFolder(links)
+  } catch (error) {
+    if (!(error instanceof CliError) || error.code !== 'data_folder_in_use') throw error
+    throw new CliError('backup_running', 'Another backup of this data folder is at work: wait for its end.')
+  }
+}
+
+function refuseLeftover(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'EEXIST') throw error
+  throw new CliError('folder_exists', `${error.path} is what a backup left that was broken off: delete it.`)
+}

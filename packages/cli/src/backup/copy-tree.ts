@@ -1,0 +1,55 @@
+import { constants } from 'node:fs'
+import { chmod, copyFile, lchown, lstat, mkdir, readdir, readlink, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface CopyTreeOptions {
+  /** Called with the path below `from`. What it is true for is left out, with all that is in it. */
+  skip?: (path: string) => boolean
+  /** Files that were changed at this time or later are left out. */
+  before_ms?: number
+}
+
+export interface Copied {
+  files: number
+  bytes: number
+}
+
+/** Copies a folder while others change it, with owners and modes. What vanishes meanwhile is left out. */
+export async function copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<Copied> {
+  const copied: Copied = { files: 0, bytes: 0 }
+  await copyFolder('')
+  return copied
+
+  async function copyFolder(path: string): Promise<void> {
+    const source = join(from, path)
+    await mkdir(join(to, path), { recursive: true })
+    await keepOwner(source, join(to, path))
+    for (const entry of await readdir(source, { withFileTypes: true })) {
+      const inner = join(path, entry.name)
+      if (options.skip?.(inner)) continue
+      const copying = entry.isDirectory() ? copyFolder(inner) : copyOne(join(from, inner), join(to, inner))
+      await copying.catch(passOverVanished)
+    }
+  }
+
+  async function copyOne(source: string, target: string): Promise<void> {
+    const found = await lstat(source)
+    if (found.isSymbolicLink()) return symlink(await readlink(source), target)
+    if (!found.isFile() || found.mtimeMs >= (options.before_ms ?? Number.POSITIVE_INFINITY)) return
+    await copyFile(source, target, constants.COPYFILE_FICLONE)
+    await keepOwner(source, target)
+    copied.files += 1
+    copied.bytes += found.size
+  }
+}
+
+/** PostgreSQL refuses a folder that others own or may read; only root may give a file away. */
+async function keepOwner(source: string, target: string): Promise<void> {
+  const { uid, gid, mode } = await lstat(source)
+  if (process.getuid?.() === 0) await lchown(target, uid, gid)
+  await chmod(target, mode & 0o777)
+}
+
+function passOverVanished(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sdkEvent, sign } from '@tributary/testkit/builders'
+import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { tributary } from './run-tributary.ts'
+
+const data_dir = mkdtempSync(join(tmpdir(), 'tributary-tenancy-'))
+let standalone: StandaloneProcess
+let env: Record<string, string>
+
+beforeAll(async () => {
+  standalone = await startStandaloneProcess({ data_dir })
+  const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+  env = { TRIBUTARY_URL: standalone.url, TRIBUTARY_ADMIN_TOKEN: token }
+})
+afterAll(async () => {
+  await standalone.stop('SIGTERM')
+  rmSync(data_dir, { recursive: true, force: true })
+})
+
+/** The `--json` answer of a command. */
+async function answerOf(words: string) {
+  const run = await tributary([...words.split(' '), '--json'], env)
+  expect(run).toMatchObject({ code: 0, stderr: '' })
+  return JSON.parse(run.stdout)
+}
+
+async function tenant(options = '') {
+  const company = await answerOf(`company create --name Acme${options}`)
+  return { ...company, ...(await answerOf(`app create --company ${company.company_id} --name Game --platform ios`)) }
+}
+
+const statusOf = async (path: string, init: RequestInit): Promise<string> => {
+  const answer = await fetch(standalone.url + path, init)
+  return answer.ok ? 'ok' : ((await answer.json()) as { error: string }).error
+}
+
+const sendWithKey = (key: string) =>
+  statusOf('/s2s/event', {
+    ...{ method: 'POST', headers: { authorization: `Bearer ${key}` } },
+    body: JSON.stringify(sdkEvent({ event_id: randomUUID() })),
+  })
+
+function sendSigned(app: { company_key: string; app_key: string }, signing_secret: string) {
+  const body = JSON.stringify({ events: [sdkEvent()] })
+  const headers = { 'x-service-company-key': app.company_key, 'x-service-app-key': app.app_key }
+  const signature = { 'x-service-signature': sign(signing_secret, body) }
+  return statusOf('/event', { method: 'POST', headers: { ...headers, ...signature }, body })
+}
+
+/** A change reaches gateways a moment after its answer. */
+const soon = (find: () => Promise<unknown>) => expect.poll(find, { timeout: 1_000, interval: 20 })
+
+test('a changed quota holds at once', async () => {
+  const { company_id, app_id } = await tenant(' --quota 1')
+  const { key } = await answerOf(`key create --app ${app_id} --label backend`)
+  expect([await sendWithKey(key), await sendWithKey(key)]).toEqual(['ok', 'cap_exceeded'])
+  expect(await answerOf(`company set ${company_id} --quota 2`)).toMatchObject({ plan: 'free', monthly_quota: 2 })
+  await soon(() => sendWithKey(key)).toBe('ok')
+  expect(await sendWithKey(key)).toBe('cap_exceeded')
+  const changed = await answerOf(`company set ${company_id} --plan unlimited`)
+  expect(changed).toMatchObject({ company_id, plan: 'unlimited', monthly_quota: null })
+  await soon(() => sendWithKey(key)).toBe('ok')
+  expect(await answerOf(`company show ${company_id}`)).toEqual(changed)
+})
+
+test('a key does what its scopes say', async () => {
+  const { app_id } = await tenant()
+  const report = (key: string) => statusOf('/api/v1/reports/events', { headers: { authorization: `Bearer ${key}` } })
+  const create = async (options: string) =>
+    (await answerOf(`key create --app ${app_id} --label l${options}`)).key as string
+  const analyst = await create(' --scope reports:read')
+  const backend = await create(' --scope events:write')
+  expect([await sendWithKey(analyst), await report(analyst)]).toEqual(['scope_missing', 'ok'])
+  expect([await sendWithKey(backend), await report(backend)]).toEqual(['ok', 'scope_missing'])
+  for (const options of ['', ' --scope events:write,reports:read', ' --scope events:write --scope reports:read']) {
+    const key = await create(options)
+    expect([await sendWithKey(key), await report(key)]).toEqual(['ok', 'ok'])
+  }
+  const { keys } = await answerOf(`key list --app ${app_id}`)
+  const both = ['events:write', 'reports:read']
+  expect(keys.map(({ scopes }: { scopes: string[] }) => scopes)).toEqual([
+    ['reports:read'],
+    ['events:write'],
+    ...[both, both, both],
+  ])
+})
+
+test('a rotated signing secret signs at once, and the old one until it ends', async () => {
+  const app = await tenant()
+  const rotate = async (options = '') => {
+    const { signing_secret, old_secrets_end_ms } = await answerOf(`app rotate-secret ${app.app_id}${options}`)
+    await soon(() => sendSigned(app, signing_secret)).toBe('ok')
+    return { signing_secret, ends: old_secrets_end_ms.length }
+  }
+  const first = app.signing_secret
+  expect(await sendSigned(app, first)).toBe('ok')
+  const second = await rotate()
+  expect([await sendSigned(app, first), second.ends]).toEqual(['ok', 1])
+  const third = await rotate(' --overlap-hours 0')
+  expect([await sendSigned(app, first), await sendSigned(app, second.signing_secret)]).toEqual([
+    'bad_signature',
+    'bad_signature',
+  ])
+  expect([await sendSigned(app, third.signing_secret), third.ends]).toEqual(['ok', 0])
+})
+
+test('apps are listed and changed', async () => {
+  const { app_id, company_id, app_key } = await tenant()
+  const changed = await answerOf(`app set ${app_id} --name Run --store-id 123`)
+  expect(changed).toMatchObject({ app_id, company_id, app_key, name: 'Run', store_id: '123', bundle_id: null })
+  expect(await answerOf(`app list --company ${company_id}`)).toEqual({ apps: [changed] })
+})

@@ -1,0 +1,54 @@
+import { link, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sweptFrom } from './repair-tables.ts'
+
+/** `<partition>_<first block>_<last block>_<level>[_<mutation>]`: a part that is in use or was merged into one that is. */
+const part = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
+
+/**
+ * Links the parts of a running embedded engine into `to`, below the same names: those of `events_raw_v1`, and of every table
+ * that `repairTables` could not fill from it. A part never changes, and one that was merged stays for minutes, so the links of a
+ * table are the table of one moment.
+ */
+export async function linkTables(data_dir: string, to: string): Promise<void> {
+  const tables = new Map<string, string>()
+  const filled = new Set(Object.keys(sweptFrom))
+  const definitions = join(data_dir, 'metadata', 'tributary')
+  for (const file of await readdir(definitions)) {
+    const text = await readFile(join(definitions, file), 'utf8')
+    const [, uuid] = /^ATTACH TABLE _ UUID '([0-9a-f-]{36})'/.exec(text) ?? []
+    const [, target] = /^ATTACH MATERIALIZED VIEW .* TO (?:tributary\.)?(\w+)/.exec(text) ?? []
+    if (uuid !== undefined) tables.set(file.replace(/\.sql$/, ''), join('store', uuid.slice(0, 3), uuid))
+    if (target !== undefined) filled.add(target)
+  }
+  for (const [table, folder] of tables)
+    if (!filled.has(table)) await linkTable(join(data_dir, folder), join(to, folder))
+}
+
+async function linkTable(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true })
+  for (const name of (await readdir(from)).filter((one) => part.test(one))) {
+    try {
+      await linkFolder(join(from, name), join(to, name))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      // It was merged minutes ago and deleted now: the part that it was merged into is among the names.
+      await rm(join(to, name), { recursive: true, force: true })
+    }
+  }
+}
+
+async function linkFolder(from: string, to: string): Promise<void> {
+  await mkdir(to)
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    await (entry.isDirectory() ? linkFolder(source, target) : link(source, target))
+  }
+}
+
+/** Whether a path of the folder of an engine belongs to the data of its tables rather than to their definitions. */
+export const isTableData = (path: string): boolean => {
+  const [top, , , name] = path.split('/')
+  const data = name !== undefined && !/\.(?:sql|txt)$/.test(name)
+  return top === 'tmp' || (top === 'store' && data)
+}

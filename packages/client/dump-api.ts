@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Writes API.md: the declarations of the published modules and of every type that they name, with their docstrings. */
+const here = import.meta.dirname
+const target = join(here, 'API.md')
+
+/** Each exported declaration of the package by its name, as the compiler prints it. */
+function declarations(): Map<string, { module: string; text: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-api-'))
+  const tsc = join(here, '..', '..', 'node_modules', 'typescript', 'bin', 'tsc')
+  const project = join(here, 'tsconfig.pack.json')
+  execFileSync(process.execPath, [tsc, '-p', project, '--emitDeclarationOnly', '--outDir', folder])
+  const found = new Map<string, { module: string; text: string }>()
+  for (const file of readdirSync(folder)) {
+    const source = readFileSync(join(folder, file), 'utf8')
+    const all =
+      /(?:^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^(?:export )?(?:declare )?(?:interface|class|type|function|const) (\w+)(?:.*;$|[\s\S]*?^\}.*$)/gm
+    for (const [text, name] of source.matchAll(all)) found.set(name!, { module: file.replace('.d.ts', ''), text })
+  }
+  rmSync(folder, { recursive: true })
+  return found
+}
+
+const { publishConfig } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
+const modules = Object.keys(publishConfig.exports).map((path) => path.replace('./', ''))
+const known = declarations()
+const told = new Set<string>()
+
+/** The declarations of these names, each once, and below them those that they name and that no published module has. */
+function describe(names: readonly string[]): string[] {
+  const fresh = [...new Set(names)].filter((name) => known.has(name) && !told.has(name))
+  for (const name of fresh) told.add(name)
+  const texts = fresh.map((name) => known.get(name)!.text)
+  const named = texts.flatMap((text) => text.replaceAll(/\/\*\*[\s\S]*?\*\//g, '').match(/\b[A-Z]\w+/g) ?? [])
+  const unpublished = named.filter((name) => !modules.includes(known.get(name)?.module ?? ''))
+  return texts.length === 0 ? [] : [...texts, ...describe(unpublished)]
+}
+
+const sections = modules.map((module) => {
+  const own = [...known].filter(([, one]) => one.module === module).map(([name]) => name)
+  return `## @tributary/client/${module}\n\n\`\`\`ts\n${describe(own).join('\n\n').replaceAll('declare ', '')}\n\`\`\`\n`
+})
+const text = `# API of @tributary/client\n\nMade from the docstrings by \`node packages/client/dump-api.ts\`.\n\n${sections.join('\n')}`
+
+if (!process.argv.includes('--check')) writeFileSync(target, text)
+else if (readFileSync(target, 'utf8') !== text) {
+  console.error('packages/client/API.md is not what the docstrings say: node packages/client/dump-api.ts')
+  process.exitCode = 1
+}

@@ -1,0 +1,59 @@
+import type { WholeRecord } from '@tributary/broker/broker'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import type { RejectReason } from '@tributary/contracts/errors'
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { acceptBatch } from '@tributary/domain/accept-batch'
+import { countOnce } from '@tributary/domain/count-once'
+import { eventRecords } from '@tributary/service-kit/event-records'
+import { auditHead } from '../request-facts.ts'
+import { mintEventId } from '../s2s-event-id.ts'
+import { auditObject } from './audit-object.ts'
+import { closeReply, openReply } from './batch-reply.ts'
+import { readServerBody } from './read-server-body.ts'
+import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
+
+export interface BulkInput {
+  facts: EnvelopeFacts
+  partitions: number
+  key: KeyRules
+  /** Of the object that will hold the request. */
+  audit_key: string
+}
+
+/** A batch of `/s2s/events/bulk`. */
+export interface JudgedBulk {
+  accepted: number
+  /** Events that count toward the quota. */
+  counted: number
+  rejected: ReadonlyMap<RejectReason, number>
+  records: WholeRecord[]
+  /** Content of the audit object. */
+  object: Buffer
+  answer: string
+}
+
+/** Throws `bad_json`, `too_many_events`, `s2s_app_platform_mismatch` and `event_not_allowed_by_key`. */
+export function judgeBulk(body: Buffer, _wire: Buffer, { facts, partitions, key, audit_key }: BulkInput): JudgedBulk {
+  const events = readEvents(readServerBody(body))
+  requireKeyFits(events, key)
+  const { received_at_ms } = facts
+  const verdict = acceptBatch(events, 'bulk', received_at_ms, () => mintEventId(received_at_ms))
+  const { accepted, rejected, minted } = verdict
+  return {
+    accepted: accepted.length,
+    counted: countOnce(accepted, received_at_ms),
+    rejected,
+    records: eventRecords(facts, accepted, audit_key, partitions),
+    object: auditObject(auditHead(facts, { minted_event_ids: minted }), body),
+    answer: closeReply(openReply(verdict), audit_key),
+  }
+}
+
+function readEvents({ events }: Record<string, unknown>): readonly unknown[] {
+  if (!Array.isArray(events) || events.length === 0) {
+    throw new CodedError('bad_json', { field: 'events', message: '`events` is an array of at least one event.' })
+  }
+  if (events.length > limits.bulk_events_max) throw new CodedError('too_many_events')
+  return events
+}

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
+import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept-event'
+import { auditHead } from '../request-facts.ts'
+import { mintEventId } from '../s2s-event-id.ts'
+import { auditObject } from './audit-object.ts'
+import { type OpenRecord, openRecords } from './envelopes.ts'
+import { readServerBody } from './read-server-body.ts'
+import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
+
+export interface EventInput {
+  facts: EnvelopeFacts
+  partitions: number
+  key: KeyRules
+}
+
+/** An event of `/s2s/event`. */
+export interface JudgedEvent {
+  event_id: string
+  /** Content of the audit object. */
+  object: Buffer
+  body_sha256: string
+  /** See `closeRecords`. */
+  open: OpenRecord[]
+}
+
+/** Throws `bad_json`, `s2s_app_platform_mismatch`, `event_not_allowed_by_key`, `*_required`, and the event's own fault. */
+export function judgeEvent(body: Buffer, _wire: Buffer, { facts, partitions, key }: EventInput): JudgedEvent {
+  const value = readServerBody(body)
+  requireKeyFits([value], key)
+  const fault = findEventFault(value, 's2s', facts.received_at_ms)
+  if (fault) throw toCodedError(fault)
+  const event_id = (value.event_id as string | null | undefined) ?? mintEventId(facts.received_at_ms)
+  const body_sha256 = hash('sha256', body)
+  return {
+    event_id,
+    body_sha256,
+    object: auditObject(auditHead(facts, { body_sha256, event_id }), body),
+    open: openRecords(facts, [{ ...value, event_id } as AcceptedEvent], null, partitions),
+  }
+}
+
+const requiredCodes: Record<string, ErrorCode> = {
+  install_uuid: 'install_uuid_required',
+  event_ts_ms: 'event_ts_ms_required',
+  event_name: 'event_name_required',
+}
+
+const toCodedError = ({ reason, field }: EventFault): CodedError =>
+  reason === 'missing_required_fields'
+    ? new CodedError(requiredCodes[field ?? ''] ?? 'bad_json', { field })
+    : new CodedError(reason, { field })

@@ -1,0 +1,34 @@
+import { limits } from '@tributary/contracts/limits'
+import { type BulkInput, type JudgedBulk, judgeBulk } from './bulk.ts'
+import { type EventInput, type JudgedEvent, judgeEvent } from './event.ts'
+import { type JudgedPrivacy, judgePrivacy, type PrivacyInput } from './privacy.ts'
+import type { BodyLimit } from './read-body.ts'
+import { type JudgedSdk, judgePlainSdk, judgeSdk, type SdkInput } from './sdk.ts'
+
+/** What is judged, by kind of request: what a judge is given besides the body, and what it makes of both. */
+export interface Judged {
+  sdk: { input: SdkInput; judged: JudgedSdk }
+  privacy: { input: PrivacyInput; judged: JudgedPrivacy }
+  event: { input: EventInput; judged: JudgedEvent }
+  bulk: { input: BulkInput; judged: JudgedBulk }
+}
+export type Kind = keyof Judged
+
+/**
+ * Makes of a body what its request is answered and stored by. Pure and synchronous; takes and gives only what a
+ * thread can hand to another, and keeps nothing of `body`, which may be written over.
+ */
+export interface Judge<Input, Output> extends BodyLimit {
+  judge(body: Buffer, wire: Buffer, input: Input): Output
+  /** The same for bodies that take time in proportion to their bytes whatever stands in them; null for others. */
+  judgePlain?(body: Buffer, wire: Buffer, input: Input): Output | null
+}
+
+const sdkLimit = { inflated_bytes_max: limits.sdk_inflated_bytes_max, too_large: 'decompressed_too_large' } as const
+
+export const judges: { [K in Kind]: Judge<Judged[K]['input'], Judged[K]['judged']> } = {
+  sdk: { ...sdkLimit, judge: judgeSdk, judgePlain: judgePlainSdk },
+  privacy: { ...sdkLimit, judge: judgePrivacy },
+  event: { inflated_bytes_max: limits.s2s_body_bytes_max, too_large: 'body_too_large', judge: judgeEvent },
+  bulk: { inflated_bytes_max: limits.bulk_body_bytes_max, too_large: 'body_too_large', judge: judgeBulk },
+}

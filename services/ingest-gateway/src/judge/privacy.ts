@@ -1,0 +1,29 @@
+import { ErasureRequest } from '@tributary/contracts/erasure'
+import { CodedError } from '@tributary/contracts/errors'
+import { isJsonObject } from '@tributary/domain/accept-event'
+import { parseJson } from '@tributary/service-kit/parse-json'
+
+export interface PrivacyInput {
+  facts: { app_id: string }
+}
+
+/** A request of `/privacy/delete`. */
+export interface JudgedPrivacy {
+  install_uuid: string
+}
+
+/** Throws `empty_body`, `bad_json`, `install_uuid_required` and `invalid_field`. */
+export function judgePrivacy(body: Buffer): JudgedPrivacy {
+  if (body.length === 0) throw new CodedError('empty_body')
+  const value = parseJson(body)
+  if (!isJsonObject(value)) {
+    throw new CodedError('bad_json', { field: 'body', message: 'The body is not a JSON object.' })
+  }
+  const { install_uuid } = value
+  if (install_uuid === undefined || install_uuid === null || install_uuid === '') {
+    throw new CodedError('install_uuid_required', { field: 'install_uuid' })
+  }
+  const parsed = ErasureRequest.shape.install_uuid.safeParse(install_uuid)
+  if (!parsed.success) throw new CodedError('invalid_field', { field: 'install_uuid' })
+  return { install_uuid: parsed.data }
+}

@@ -1,0 +1,79 @@
+import { gunzipSync } from 'node:zlib'
+import { createInflateInPlace } from '@tributary/broker/inflate-in-place'
+import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+
+export interface BodyLimit {
+  inflated_bytes_max: number
+  /** The code of the surface for a body that inflates beyond the limit. */
+  too_large: ErrorCode
+}
+
+/** A body as it came, with its `Content-Encoding`. */
+export interface WireBody {
+  wire: Buffer
+  encoding: string | undefined
+}
+
+/** What gunzip allocates at a time, at most. */
+const chunk_bytes_max = 128 * 1024
+
+/**
+ * The body as it was before `Content-Encoding`. Throws `unsupported_encoding`, `bad_gzip`, or `too_large`; a gzip bomb
+ * ends at the limit, in memory too. Several gzip members are one body, bytes after the last are `bad_gzip`.
+ */
+export function readBody({ wire, encoding }: WireBody, limit: BodyLimit): Buffer {
+  const body = isPlain(encoding) ? wire : inflate(wire, limit.inflated_bytes_max)
+  if (body !== null) return body
+  throw new CodedError(limit.too_large, { message: `At most ${limit.inflated_bytes_max} bytes inflated.` })
+}
+
+/**
+ * `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones. What it gives holds until
+ * its next call.
+ */
+export function createReadSmallBody(): (body: WireBody, limit: BodyLimit) => Buffer | null {
+  const inflateInPlace = createInflateInPlace()
+  return ({ wire, encoding }, { inflated_bytes_max }) => {
+    const bytes_max = Math.min(limits.inline_inflated_bytes_max, inflated_bytes_max)
+    if (isPlain(encoding)) return wire.length <= bytes_max ? wire : null
+    if (wire.length > bytes_max) return null
+    const inflated = inflateInPlace(wire)
+    if (inflated !== null) return inflated.length <= bytes_max ? inflated : null
+    return inflate(wire, bytes_max)
+  }
+}
+
+function isPlain(encoding: string | undefined): boolean {
+  const name = encoding?.trim().toLowerCase() ?? ''
+  if (name === '' || name === 'identity') return true
+  if (name === 'gzip') return false
+  throw new CodedError('unsupported_encoding', { message: 'Content-Encoding may be gzip or identity.' })
+}
+
+/** Null beyond `maxOutputLength`. */
+function inflate(wire: Buffer, maxOutputLength: number): Buffer | null {
+  try {
+    const options = { maxOutputLength, chunkSize: guessBytes(wire), info: true }
+    const { buffer, engine } = gunzipSync(wire, options) as unknown as Inflated
+    engine._outBuffer = null // or each body stays in memory until the next full collection, and brings it nearer
+    // Node ignores zero bytes after a member, so what it has not read must be asked for.
+    if (engine.bytesWritten !== wire.length) throw new Error('bytes after the last gzip member')
+    return buffer
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return null
+    throw new CodedError('bad_gzip', { cause })
+  }
+}
+
+/** What gunzip gives with `info: true`, which its types leave out. A collection of young objects never takes an engine. */
+interface Inflated {
+  buffer: Buffer
+  engine: { bytesWritten: number; _outBuffer: Buffer | null }
+}
+
+/** A gzip member ends with its inflated size; believed only as far as a wrong one costs nothing. */
+function guessBytes(wire: Buffer): number {
+  const claimed = wire.length < 18 ? 0 : wire.readUInt32LE(wire.length - 4)
+  return Math.min(Math.max(claimed + 1, 1024), chunk_bytes_max)
+}

@@ -1,0 +1,49 @@
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import type { RejectReason } from '@tributary/contracts/errors'
+import { CodedError } from '@tributary/contracts/errors'
+import { auditHead } from '../request-facts.ts'
+import { auditLine } from './audit-line.ts'
+import type { OpenRecord } from './envelopes.ts'
+import { type JudgedBatch, judgeAny, judgePlain } from './judge-batch.ts'
+
+export interface SdkInput {
+  facts: Omit<EnvelopeFacts, 'sent_at_ms'>
+  partitions: number
+  /** Whether the log takes records that hold the client's gzip. */
+  packs: boolean
+}
+
+/** A batch of `/event`. */
+export interface JudgedSdk {
+  accepted: number
+  /** Events that count toward the quota. */
+  counted: number
+  rejected: ReadonlyMap<RejectReason, number>
+  /** See `closeRecords`. */
+  open: OpenRecord[]
+  /** Gzip member of the audit object. */
+  line: Buffer
+  /** See `closeReply`. */
+  answer: string
+}
+
+/** Throws `empty_body`, `bad_json` and `bad_batch_shape`. */
+export const judgeSdk = (body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk =>
+  judgePlainSdk(body, wire, input) ?? store(judgeAny(body, input.facts.received_at_ms), body, wire, input)
+
+/** Batches as SDKs send them, judged without making values of them. */
+export function judgePlainSdk(body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk | null {
+  if (body.length === 0) throw new CodedError('empty_body')
+  const gzip = input.packs && body !== wire ? wire : null
+  const batch = judgePlain(body, input.facts.received_at_ms, gzip)
+  return batch && store(batch, body, wire, input)
+}
+
+function store(batch: JudgedBatch, body: Buffer, wire: Buffer, { facts, partitions }: SdkInput): JudgedSdk {
+  const { sent_at_ms, open, ...judged } = batch
+  return {
+    ...judged,
+    open: open({ ...facts, sent_at_ms }, partitions),
+    line: auditLine(auditHead(facts), wire, body),
+  }
+}

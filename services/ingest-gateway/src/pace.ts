@@ -1,0 +1,39 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+
+/** Bodies that are on their way, and when each began. */
+export interface Pace {
+  watch(bytes: () => number, end: (error: Error) => void): Watched
+  forget(watched: Watched): void
+  /** Ends the bodies that come too slowly. */
+  check(): void
+}
+interface Watched {
+  since_ms: number
+  bytes(): number
+  end(error: Error): void
+}
+
+/**
+ * Ends a body with 408 `request_timeout` that is slower on average than `limits.body_bytes_per_s_min`, once it had
+ * `limits.slow_body_grace_ms` (decisions.md "Fair shares").
+ */
+export function createPace(now: () => number): Pace {
+  const open = new Set<Watched>()
+  return {
+    watch(bytes, end) {
+      const watched = { since_ms: now(), bytes, end }
+      open.add(watched)
+      return watched
+    },
+    forget: (watched) => void open.delete(watched),
+    check() {
+      const now_ms = now()
+      for (const { since_ms, bytes, end } of open) {
+        const age_ms = now_ms - since_ms
+        if (age_ms < limits.slow_body_grace_ms || bytes() * 1000 >= age_ms * limits.body_bytes_per_s_min) continue
+        end(new CodedError('request_timeout', { headers: { connection: 'close' } }))
+      }
+    },
+  }
+}

@@ -1,0 +1,43 @@
+/** Something that there is only so much of, taken and given back by holders: apps and client addresses. */
+export interface Shares {
+  /** Takes `amount` for all of these holders or for none; false when the share of one of them does not hold it. */
+  take(holders: readonly string[], amount: number): boolean
+  /** Gives back what was taken for the same holders. */
+  give(holders: readonly string[], amount: number): void
+  /** Whether `take` would succeed. */
+  fits(holders: readonly string[], amount: number): boolean
+  taken(): number
+}
+
+/**
+ * Shares without fixed parts: a holder may have as much as it leaves free. A holder alone gets half of the total, two
+ * greedy ones a third each, and a newcomer always finds room; nobody has to be told how many there will be.
+ * (Switches divide their buffers so: Choudhury and Hahne, "Dynamic queue length thresholds", 1998.)
+ */
+export function createShares(total: number): Shares {
+  const heldBy = new Map<string, number>()
+  let taken = 0
+  const fits = (holders: readonly string[], amount: number) => {
+    const free = total - taken
+    return holders.every((holder) => (heldBy.get(holder) ?? 0) + amount <= free)
+  }
+  function add(holder: string, amount: number) {
+    const held = (heldBy.get(holder) ?? 0) + amount
+    if (held === 0) heldBy.delete(holder)
+    else heldBy.set(holder, held)
+  }
+  return {
+    fits,
+    take(holders, amount) {
+      if (!fits(holders, amount)) return false
+      for (const holder of holders) add(holder, amount)
+      taken += amount
+      return true
+    },
+    give(holders, amount) {
+      for (const holder of holders) add(holder, -amount)
+      taken -= amount
+    },
+    taken: () => taken,
+  }
+}

@@ -1,0 +1,174 @@
+import { CodedError } from '@tributary/contracts/errors'
+
+/** Who a report runs for. */
+export interface Owner {
+  company_id: string
+  key_id: string
+}
+
+export interface PoolLimits {
+  running_max: number
+  company_running_max: number
+  key_running_max: number
+  key_waiting_max: number
+  wait_ms_max: number
+  run_ms_max: number
+}
+
+/** `line_full`: 429 at once; `waited`, `overran`: 503; `client_left`: nobody gets the answer. */
+export type Refusal = 'line_full' | 'waited' | 'overran' | 'client_left'
+
+export interface FairPool {
+  /**
+   * Runs `work` at the turn of its owner. Throws `rate_limited` when the line of the key is full, `unavailable` after
+   * `wait_ms_max` of waiting or `run_ms_max` of running. Work that `signal` aborts while it waits never runs.
+   */
+  run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal): Promise<Result>
+  counts(): { running: number; waiting: number }
+}
+
+interface Key {
+  id: string
+  running: number
+  /** Starts each report that waits, the oldest first. */
+  waiting: Set<() => void>
+}
+interface Company {
+  id: string
+  running: number
+  /** The key that started a report last stands last. */
+  keys: Map<string, Key>
+}
+
+/**
+ * Shares a few slots fairly: a free slot goes to the company that runs the fewest reports; among equals to the one that
+ * started a report longest ago; inside a company likewise to a key, and of a key to its oldest report (docs/adr/0160).
+ */
+export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal) => void = () => {}): FairPool {
+  /** Those with reports that run or wait. The company that started a report last stands last. */
+  const companies = new Map<string, Company>()
+  let running = 0
+
+  const mayStart = (key: Key) => key.waiting.size > 0 && key.running < limits.key_running_max
+  const hasTurn = ({ running, keys }: Company) =>
+    running < limits.company_running_max && keys.values().some((key) => mayStart(key))
+
+  function startNext(): void {
+    while (running < limits.running_max) {
+      const company = fewestRunning(companies, hasTurn)
+      const key = company && fewestRunning(company.keys, mayStart)
+      const start = key?.waiting.values().next().value
+      if (company === undefined || key === undefined || start === undefined) return
+      key.waiting.delete(start)
+      count(company, key, 1)
+      moveLast(companies, company)
+      moveLast(company.keys, key)
+      start()
+    }
+  }
+
+  function count(company: Company, key: Key, change: 1 | -1): void {
+    running += change
+    company.running += change
+    key.running += change
+  }
+
+  function forgetIdle(company: Company, key: Key): void {
+    if (key.running === 0 && key.waiting.size === 0) company.keys.delete(key.id)
+    if (company.keys.size === 0) companies.delete(company.id)
+  }
+
+  function release(company: Company, key: Key): void {
+    count(company, key, -1)
+    forgetIdle(company, key)
+    startNext()
+  }
+
+  /** Resolves with the slot taken; what it gives back releases the slot. */
+  async function takeSlot({ company_id, key_id }: Owner, signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) throw refused('client_left')
+    const company = entryOf(companies, { id: company_id, running: 0, keys: new Map() })
+    const key = entryOf(company.keys, { id: key_id, running: 0, waiting: new Set() })
+    const slot = Promise.withResolvers<() => void>()
+    const stopWaiting = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
+    }
+    const start = () => {
+      stopWaiting()
+      slot.resolve(() => release(company, key))
+    }
+    const giveUp = (refusal: Refusal) => {
+      stopWaiting()
+      key.waiting.delete(start)
+      forgetIdle(company, key)
+      slot.reject(refused(refusal))
+    }
+    const leave = () => giveUp('client_left')
+    const timer = setTimeout(() => giveUp('waited'), limits.wait_ms_max)
+    signal.addEventListener('abort', leave)
+    key.waiting.add(start)
+    startNext()
+    // Slots that only the bound of all companies keeps from the key: its line is longer by as many.
+    const withheld = Math.min(limits.key_running_max - key.running, limits.company_running_max - company.running)
+    if (key.waiting.has(start) && key.waiting.size > limits.key_waiting_max + withheld) giveUp('line_full')
+    return slot.promise
+  }
+
+  function refused(refusal: Refusal): CodedError {
+    onRefused(refusal)
+    return refusal === 'line_full'
+      ? new CodedError('rate_limited', { message: 'Too many reports of this key at once.', headers: retryAfter(1) })
+      : new CodedError('unavailable', { message: messages[refusal], headers: retryAfter(5) })
+  }
+
+  return {
+    async run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal) {
+      const giveBack = await takeSlot(owner, signal)
+      const answer = Promise.withResolvers<Result>()
+      const timer = setTimeout(() => answer.reject(refused('overran')), limits.run_ms_max)
+      // The slot is free when the work has ended, not when its time is up: the engine cannot cancel a statement.
+      void (async () => work())()
+        .then(answer.resolve, answer.reject)
+        .finally(() => {
+          clearTimeout(timer)
+          giveBack()
+        })
+      return answer.promise
+    },
+    counts() {
+      const keys = companies.values().flatMap((company) => company.keys.values())
+      return { running, waiting: keys.reduce((sum, key) => sum + key.waiting.size, 0) }
+    },
+  }
+}
+
+const messages = {
+  waited: 'Too many reports are in hand; this one waited too long.',
+  overran: 'The report took too long; request a shorter window.',
+  client_left: 'The client left.',
+}
+const retryAfter = (seconds: number) => ({ 'retry-after': String(seconds) })
+
+/** The known entry of the same id; `fresh` becomes it where there is none. */
+function entryOf<Entry extends { id: string }>(entries: Map<string, Entry>, fresh: Entry): Entry {
+  const entry = entries.get(fresh.id) ?? fresh
+  entries.set(entry.id, entry)
+  return entry
+}
+
+function fewestRunning<Entry extends { running: number }>(
+  entries: ReadonlyMap<string, Entry>,
+  mayStart: (entry: Entry) => boolean,
+): Entry | undefined {
+  let best: Entry | undefined
+  for (const entry of entries.values()) {
+    if (mayStart(entry) && (best === undefined || entry.running < best.running)) best = entry
+  }
+  return best
+}
+
+function moveLast<Entry extends { id: string }>(entries: Map<string, Entry>, entry: Entry): void {
+  entries.delete(entry.id)
+  entries.set(entry.id, entry)
+}

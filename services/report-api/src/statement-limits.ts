@@ -1,0 +1,30 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+
+type Statements = Pick<Clickhouse, 'query'>
+
+/**
+ * The engine for one report that begins now: each statement carries its own limits of time, memory and threads, since
+ * the embedded engine has no profiles and cannot cancel. A statement that the report's time is too short for is
+ * `unavailable`.
+ */
+export function limitStatements(clickhouse: Statements, memory_bytes_max: number): Statements {
+  const ends_at = performance.now() + limits.report_run_ms_max
+  return {
+    query(sql, params) {
+      const left_ms = ends_at - performance.now()
+      if (left_ms <= 0) throw new CodedError('unavailable', { headers: { 'retry-after': '5' } })
+      const settings = {
+        max_execution_time: Math.ceil(left_ms / 1000),
+        max_memory_usage: memory_bytes_max,
+        // A third in memory, the rest on the disk: merging what was put there takes memory as well.
+        max_bytes_before_external_group_by: Math.floor(memory_bytes_max / 3),
+        max_bytes_before_external_sort: Math.floor(memory_bytes_max / 3),
+        max_threads: limits.report_threads_max,
+      }
+      const list = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
+      return clickhouse.query(`${sql}\nSETTINGS ${list.join(', ')}`, params)
+    },
+  }
+}
