@@ -191,7 +191,7 @@ export const settings = {
   }),
   TRIBUTARY_POSTGRES_POOL_MAX: setting({
     meaning: 'most connections of one process to PostgreSQL',
-    schema: whole(2, 200),
+    schema: whole(3, 200),
     default_text: '8',
   }),
   TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS: setting({

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import { type ReconcileDeps, reconcileQuota } from './reconcile-quota.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
-const pause_ms = 1000
+const pause_ms = 5000
 
 /** Reconciles the quota until the service closes; of several processes one does, while its session holds the lease. */
 export function startQuotaReconciliation(
