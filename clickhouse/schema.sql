@@ -103,7 +103,7 @@ CREATE MATERIALIZED VIEW events_per_day_mv_v1 TO events_per_day_v1
 )
 AS SELECT
     if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
-    e.day AS day,
+    if(e.topic = '', e.day, toStartOfYear(e.day)) AS day,
     e.event_name AS event_name,
     e.currency AS currency,
     count() AS events,
@@ -112,7 +112,7 @@ FROM events_raw_v1 AS e
 GROUP BY
     GROUPING SETS (
         (e.app_id, e.day, e.event_name, e.currency),
-        (e.topic, e.partition));
+        (e.topic, e.partition, toStartOfYear(e.day)));
 
 CREATE TABLE events_per_day_v1
 (
@@ -174,13 +174,13 @@ CREATE MATERIALIZED VIEW events_received_per_day_mv_v1 TO events_received_per_da
 )
 AS SELECT
     if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
-    toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC')) AS received_day,
+    if(e.topic = '', toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC')), toStartOfYear(e.day)) AS received_day,
     count() AS events
 FROM events_raw_v1 AS e
 GROUP BY
     GROUPING SETS (
-        (e.app_id, received_day),
-        (e.topic, e.partition));
+        (e.app_id, toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC'))),
+        (e.topic, e.partition, toStartOfYear(e.day)));
 
 CREATE TABLE events_received_per_day_v1
 (

@@ -4,7 +4,7 @@ import type { Operation, Parameter } from './operation.ts'
 import type { SchemaName } from './schemas.ts'
 
 const prefix = '/admin/api/v1'
-const tokenErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_admin_token']
+const tokenErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_admin_token', 'rate_limited']
 
 const pathId = (what: string, example: string): Parameter => ({
   name: 'id',
@@ -373,6 +373,18 @@ export const adminOperations: readonly Operation[] = [
       example: { retried: 12 },
     },
     errors: ['bad_json', 'invalid_field'],
+  }),
+  change({
+    path: '/master-key/rotate',
+    id: 'rotateMasterKey',
+    summary: 'Encrypt every secret with the present master key',
+    description:
+      'For a service that has the new key in `TRIBUTARY_MASTER_KEY` and the one before in `TRIBUTARY_MASTER_KEY_OLD`. May be repeated, also after a failure; `/event` takes events meanwhile.',
+    shown: {
+      schema: 'MasterKeyRotated',
+      description: 'How it ended.',
+      example: { key_id: '1a2b3c4d', rotated: 12, unreadable: 0 },
+    },
   }),
   read({
     path: '/status',

@@ -52,7 +52,7 @@ it('answers every documented code, in the documented shape and with the document
   ]
   for (const shot of shots) wrong.push(...(await fire(standalone.url, shot, seen)))
   await replayAtOnce()
-  wrong.push(...(await spendRate()), ...(await spendErasures()))
+  wrong.push(...(await spendRate()), ...(await spendErasures()), ...(await guessTooOften()))
   expect(wrong).toEqual([])
 
   const documented = operations.flatMap(({ route, responses }) =>
@@ -108,4 +108,18 @@ async function spendErasures(): Promise<string[]> {
 function toErase(code: string, as: Companies['tenant'], install_uuid: string): Shot {
   const body = JSON.stringify({ install_uuid })
   return { route: 'POST /privacy/delete', code, body, headers: signed(as, body) }
+}
+
+/** Uses up the wrong admin tokens of an address, then asks each route of the admin API with one more. */
+async function guessTooOften(): Promise<string[]> {
+  const headers = bearer('guess')
+  const ask = () => fetch(`${standalone.url}/admin/api/v1/status`, { headers }).then((answer) => answer.arrayBuffer())
+  for (let left = limits.admin_guesses_of_address_max; left > 0; left -= 1) await ask()
+  const faults = operations
+    .filter(({ tags }) => tags[0] === 'Admin')
+    .map(({ route }) => {
+      const path = (route.split(' ')[1] ?? '').replace('{id}', 'none')
+      return fire(standalone.url, { route, code: 'rate_limited', path, headers }, seen)
+    })
+  return (await Promise.all(faults)).flat()
 }

@@ -146,7 +146,11 @@ export function createApp(
   const app_id = id('app')
   const app_key = `app_live_${randomBytes(16).toString('hex')}`
   const signing_secret = makeSigningSecret()
-  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, app_id)
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, {
+    purpose: 'signing_secret',
+    company_id,
+    app_id,
+  })
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
       `INSERT INTO apps (app_id, company_id, app_key, name, platform, bundle_id, store_id, provider_token,

@@ -3,6 +3,17 @@ import { BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
 /** True for an address or a CIDR range: `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
 export const isNetwork = (text: string): boolean => parseNetwork(text) !== null
 
+/** Whether an address is one of these, or in one of these ranges. Throws RangeError for what is neither. */
+export function networkList(networks: readonly string[]): (address: string | null) => boolean {
+  const list = new BlockList()
+  for (const text of networks) {
+    const network = parseNetwork(text)
+    if (network === null) throw new RangeError(`${JSON.stringify(text)} is no address or CIDR range`)
+    list.addSubnet(network.address, network.prefix, network.family)
+  }
+  return (address) => address !== null && isIP(address) !== 0 && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+}
+
 /**
  * Who sent a request. `X-Forwarded-For` is read from its right end, where the nearest proxy wrote, and only as long as
  * the one who says so is a trusted proxy: what a client put in front is never reached. Where a trusted proxy names no
@@ -14,13 +25,7 @@ export const isNetwork = (text: string): boolean => parseNetwork(text) !== null
 export function clientAddress(
   trusted_proxies: readonly string[],
 ): (remote: string | undefined, forwarded_for: string | string[] | undefined) => string {
-  const trusted = new BlockList()
-  for (const text of trusted_proxies) {
-    const network = parseNetwork(text)
-    if (network === null) throw new RangeError(`${JSON.stringify(text)} is no address or CIDR range`)
-    trusted.addSubnet(network.address, network.prefix, network.family)
-  }
-  const isTrusted = (address: string) => trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+  const isTrusted = networkList(trusted_proxies)
 
   return (remote, forwarded_for) => {
     let client = normalAddress(remote ?? '') ?? ''
@@ -35,8 +40,8 @@ export function clientAddress(
   }
 }
 
-/** Null for anything but an address. */
-function normalAddress(text: string): string | null {
+/** An address in its one spelling: IPv4-mapped IPv6 as IPv4, IPv6 in its shortest form; null for anything else. */
+export function normalAddress(text: string): string | null {
   if (isIPv4(text)) return text
   const [unzoned = ''] = text.split('%', 1)
   if (isIP(unzoned) !== 6) return null

@@ -6,6 +6,7 @@ import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
+import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
 import { systemStatus } from '@tributary/service-kit/system-status'
@@ -26,7 +27,8 @@ async function start(config: Config, service: Service) {
     openS3(config, service),
   ])
   await Promise.all([requirePostgresSchema(pool), requireClickhouseSchema(clickhouse)])
-  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await requireMasterKey(pool, config)
+  watchSecrets(pool, masterKeys, service)
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN
   startQuotaReconciliation({ pool, clickhouse, broker, keyValue }, service)
   await serve(config, service, async (app, health) => {

@@ -44,7 +44,7 @@ import {
 
 const logger = pino({ level: 'silent' })
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 7) }])
-const admin_token = 'a-token-of-this-test'
+const admin_token = 'a-token-of-this-test-and-no-other'
 const partitions = 2
 
 let clickhouse: TestClickhouse
