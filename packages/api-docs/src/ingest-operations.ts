@@ -32,6 +32,7 @@ const sdkHeaders: Parameter[] = [
 const sdkErrors: ErrorCode[] = [
   'missing_auth_headers',
   'body_too_large',
+  'request_timeout',
   'empty_body',
   'unknown_company_key',
   'unknown_app_key',
@@ -51,6 +52,7 @@ const serverErrors: ErrorCode[] = [
   'scope_missing',
   'rate_limited',
   'body_too_large',
+  'request_timeout',
   'unsupported_encoding',
   'bad_gzip',
   'bad_json',
