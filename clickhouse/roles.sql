@@ -29,6 +29,9 @@ GRANT INSERT, SELECT ON tributary.revenue_cancelled_v1 TO tributary_event_writer
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_event_writer;
 -- ... and brings a replica up to date before it looks anything up.
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
+-- ... and asks all replicas which inserts they have at work.
+GRANT SELECT ON system.replicas TO tributary_event_writer;
+GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;

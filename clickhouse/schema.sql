@@ -103,7 +103,7 @@ CREATE MATERIALIZED VIEW events_per_day_mv_v1 TO events_per_day_v1
 )
 AS SELECT
     if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
-    e.day AS day,
+    if(e.topic = '', e.day, toStartOfYear(e.day)) AS day,
     e.event_name AS event_name,
     e.currency AS currency,
     count() AS events,
@@ -112,7 +112,7 @@ FROM events_raw_v1 AS e
 GROUP BY
     GROUPING SETS (
         (e.app_id, e.day, e.event_name, e.currency),
-        (e.topic, e.partition));
+        (e.topic, e.partition, toStartOfYear(e.day)));
 
 CREATE TABLE events_per_day_v1
 (
@@ -174,13 +174,13 @@ CREATE MATERIALIZED VIEW events_received_per_day_mv_v1 TO events_received_per_da
 )
 AS SELECT
     if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
-    toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC')) AS received_day,
+    if(e.topic = '', toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC')), toStartOfYear(e.day)) AS received_day,
     count() AS events
 FROM events_raw_v1 AS e
 GROUP BY
     GROUPING SETS (
-        (e.app_id, received_day),
-        (e.topic, e.partition));
+        (e.app_id, toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC'))),
+        (e.topic, e.partition, toStartOfYear(e.day)));
 
 CREATE TABLE events_received_per_day_v1
 (
@@ -256,7 +256,8 @@ CREATE MATERIALIZED VIEW revenue_raw_mv_v1 TO revenue_raw_v1
     `received_at_ms` Int64,
     `topic` LowCardinality(String),
     `partition` UInt32,
-    `offset` UInt64
+    `offset` UInt64,
+    `claim_rank` UInt8
 )
 AS SELECT
     app_id,
@@ -271,7 +272,8 @@ AS SELECT
     received_at_ms,
     topic,
     partition,
-    offset
+    offset,
+    if(source = 'sdk', 1, 2) AS claim_rank
 FROM events_raw_v1
 WHERE (revenue_counts = 1) AND (revenue_micros IS NOT NULL);
 
@@ -289,7 +291,8 @@ CREATE TABLE revenue_raw_v1
     `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
     `topic` LowCardinality(String) COMMENT 'log position: topic',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
-    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `claim_rank` UInt8 DEFAULT 2 COMMENT 'who claims the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid)
@@ -314,7 +317,8 @@ CREATE MATERIALIZED VIEW transaction_keys_mv_v1 TO transaction_keys_v1
     `written_at_ms` Int64,
     `topic` LowCardinality(String),
     `partition` UInt32,
-    `offset` UInt64
+    `offset` UInt64,
+    `claim_rank` UInt8
 )
 AS SELECT
     app_id,
@@ -324,7 +328,8 @@ AS SELECT
     toUnixTimestamp64Milli(now64(3)) AS written_at_ms,
     topic,
     partition,
-    offset
+    offset,
+    claim_rank
 FROM revenue_raw_v1
 WHERE transaction_key != 0;
 
@@ -338,6 +343,7 @@ CREATE TABLE transaction_keys_v1
     `topic` LowCardinality(String) COMMENT 'log position: topic',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
     `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `claim_rank` UInt8 DEFAULT 2 COMMENT 'who claims the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed' CODEC(ZSTD(1)),
     INDEX written_at written_at_ms TYPE minmax GRANULARITY 1
 )
 ENGINE = MergeTree

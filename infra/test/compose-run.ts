@@ -8,12 +8,14 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openPostgres } from '@tributary/postgres/postgres'
 import type { EngineName, OwnEngine } from '../engines/engine.ts'
+import { kafkaWith } from '../engines/kafka.ts'
 import { openOwnEngine } from '../engines/open-engine.ts'
+import { startOwnEngine } from '../engines/own-engine.ts'
 import { freePorts } from '../engines/ports.ts'
 import { startReaper } from '../fleet/fleet-process.ts'
 import { type ComposeService, parseEnv, readCompose } from './compose-file.ts'
 import { buildImage, readDockerfile } from './image.ts'
-import { haproxyCommand, installHaproxy, writeConfig } from './load-balancer.ts'
+import { installHaproxy, spawnLoadBalancer } from './load-balancer.ts'
 
 /** A container as a local process. */
 export interface Running {
@@ -28,8 +30,9 @@ export interface Running {
 
 /** docker-compose.yml as local processes: the same commands and environment, on other addresses. */
 export interface ComposeRun {
-  /** Of the load balancer. */
+  /** Of the load balancer: for everybody, and for operators. */
   url: string
+  operators_url: string
   services: Record<string, ComposeService>
   running: Running[]
   /** Where the image was built. */
@@ -67,6 +70,7 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
     const image_dir = join(dir, 'image')
     const names = Object.keys(engineOf) as EngineName[]
     const opened = names.map(async (name) => {
+      if (name === 'kafka') return [engineOf.kafka, await openKafka(services.kafka?.environment, engines)] as const
       engines.push(await openOwnEngine(name))
       return [engineOf[name], engines.at(-1)?.url ?? ''] as const
     })
@@ -130,20 +134,36 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
 
     for (const name of inOrder(services)) {
       const service = services[name]!
-      if (name === 'clickhouse-roles') continue // the engine that stands for ClickHouse knows no users
+      if (['clickhouse-roles', 's3-users'].includes(name)) continue // the engines that stand for these know no users
       if (service.restart === 'no') await runJob(name)
       else if (service.image === 'tributary') {
         await Promise.all(Array.from({ length: service.deploy?.replicas ?? 1 }, () => startService(name)))
         await Promise.all(running.filter((one) => one.service === name).map(untilHealthy))
       }
     }
-    const url = await startLoadBalancer(dir, running, (child) => reaper.add(child.pid ?? 0))
+    const urls = await startLoadBalancer(dir, running, (child) => reaper.add(child.pid ?? 0))
     const clickhouse_url = new Map(addresses).get(engineOf.clickhouse) ?? ''
-    return { url, services, running, image_dir, checkHealth, stop, query: (sql) => ask(clickhouse_url, sql) }
+    return { ...urls, services, running, image_dir, checkHealth, stop, query: (sql) => ask(clickhouse_url, sql) }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** Kafka that asks for the login that the file says. Resolves with the address of that listener. */
+async function openKafka(environment: Record<string, string> = {}, engines: OwnEngine[]): Promise<string> {
+  const [port = 0] = await freePorts(1)
+  const address = `127.0.0.1:${port}`
+  const asProperty = (name: string) => name.replace('KAFKA_', '').toLowerCase().replaceAll('_', '.')
+  const login = Object.entries(environment).filter(([name]) =>
+    /_SASL_(?!MECHANISM_INTER)|^KAFKA_SASL_ENABLED/.test(name),
+  )
+  const properties = {
+    ...Object.fromEntries(login.map(([name, value]) => [asProperty(name), value])),
+    'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,${environment.KAFKA_LISTENER_SECURITY_PROTOCOL_MAP}`,
+  }
+  engines.push(await startOwnEngine(kafkaWith({ listeners: { CLIENTS: address }, properties })))
+  return address
 }
 
 /** All, or the first failure once none is under way any more: nothing may start after the clean-up. */
@@ -224,29 +244,21 @@ function asRunning(service: string, url: string, child: ChildProcess): Running {
 }
 
 async function startLoadBalancer(dir: string, running: readonly Running[], started: (child: ChildProcess) => void) {
-  const [fleet = 0, inside = 0] = await freePorts(2)
   const addressesOf = (name: string) =>
     running.filter(({ service }) => service === name).map(({ url }) => new URL(url).host)
   const names = ['ingest-gateway', 'report-api', 'admin-api']
   const replicas = Object.fromEntries(names.map((name) => [name, addressesOf(name)]))
-  const file = await writeConfig(dir, { fleet, inside }, replicas)
-  const { program, env } = await haproxyCommand()
-  const child = spawn(program, ['-db', '-f', file], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
+  const { child, ...urls } = await spawnLoadBalancer(dir, replicas)
   started(child)
   const said = asRunning('load-balancer', '', child)
-  const url = `http://127.0.0.1:${fleet}`
   for (const deadline = Date.now() + healthy_ms_max; ; await pause(50)) {
-    const ready = ['/ready', '/admin/', '/api/v1/'].map((path) =>
-      fetch(url + path).then(
+    const ready = ['/ready', '/admin/', '/api/v1/reports/none'].map((path) =>
+      fetch(urls.operators_url + path).then(
         ({ status }) => status,
         () => 503,
       ),
     )
-    if ((await Promise.all(ready)).every((status) => status < 500)) return url
+    if ((await Promise.all(ready)).every((status) => status < 500)) return urls
     if (!said.lives() || Date.now() > deadline) throw new Error(`the load balancer finds no service: ${said.log()}`)
   }
 }

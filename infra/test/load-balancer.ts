@@ -1,10 +1,11 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { EngineUnavailable } from '../engines/engine.ts'
 import { announce, cacheDir, needed, once } from '../engines/install.ts'
+import { freePorts } from '../engines/ports.ts'
 
 const run = promisify(execFile)
 /** HAProxy and the libraries that Debian's build of it asks for; unpacked, not installed: no service is to start. */
@@ -42,7 +43,7 @@ const onPath = () =>
   )
 
 /** What to run and with which environment, arguments to follow. */
-export async function haproxyCommand(): Promise<{ program: string; env: Record<string, string> }> {
+async function haproxyCommand(): Promise<{ program: string; env: Record<string, string> }> {
   if (await onPath()) return { program: 'haproxy', env: {} }
   const lib = join(unpacked(), 'usr', 'lib')
   const folders = readdirSync(lib).map((name) => join(lib, name))
@@ -59,13 +60,14 @@ export async function checkConfig(): Promise<void> {
  * Writes the very file with other addresses: the ports that it listens on, and for each `host:8080`, whose replicas
  * Docker's name server would tell, the addresses given.
  */
-export async function writeConfig(
+async function writeConfig(
   dir: string,
-  ports: { fleet: number; inside: number },
+  ports: { fleet: number; operators: number; inside: number },
   replicas: Record<string, readonly string[]>,
 ): Promise<string> {
   const text = readFileSync(configFile, 'utf8')
     .replace('bind :8080', `bind 127.0.0.1:${ports.fleet}`)
+    .replace('bind :8081', `bind 127.0.0.1:${ports.operators}`)
     .replace('bind :8404', `bind 127.0.0.1:${ports.inside}`)
     .replaceAll(/^( *)server-template (\w+) \d+ ([\w-]+):8080$/gm, (_all, indent, name, host) =>
       (replicas[host] ?? []).map((address, index) => `${indent}server ${name}${index + 1} ${address}`).join('\n'),
@@ -73,4 +75,17 @@ export async function writeConfig(
   const file = join(dir, 'haproxy.cfg')
   await writeFile(file, text)
   return file
+}
+
+/** A real HAProxy with the file of the fleet, in front of these replicas. */
+export async function spawnLoadBalancer(dir: string, replicas: Record<string, readonly string[]>) {
+  const [fleet = 0, operators = 0, inside = 0] = await freePorts(3)
+  const file = await writeConfig(dir, { fleet, operators, inside }, replicas)
+  const { program, env } = await haproxyCommand()
+  const child = spawn(program, ['-db', '-f', file], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  return { child, url: `http://127.0.0.1:${fleet}`, operators_url: `http://127.0.0.1:${operators}` }
 }

@@ -57,7 +57,7 @@ async function keptOf(program: string): Promise<ReturnType<typeof findKeptLeaks>
 
 const logger = (level: string) => `
   import { createLogger } from ${JSON.stringify(pathToFileURL(join(root, 'packages/service-kit/src/logger.ts')).href)}
-  const logger = createLogger({ name: 'x', level: '${level}', pretty: false })`
+  const logger = createLogger({ name: 'x', level: '${level}', format: 'json' })`
 
 describe('the logs of programs that tests start', () => {
   test('are kept and searched, whichever way a secret gets there', async () => {

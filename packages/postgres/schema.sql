@@ -33,7 +33,7 @@ CREATE TABLE apps (
   CONSTRAINT apps_signing_secret_iv_check CHECK ((octet_length(signing_secret_iv) = 12)),
   CONSTRAINT apps_signing_secret_tag_check CHECK ((octet_length(signing_secret_tag) = 16))
 );
-COMMENT ON COLUMN apps.signing_secret_key_id IS 'id of the master key that encrypted it (AES-256-GCM, additional data: app_id)';
+COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id); an id alone: the first format (app_id)';
 
 CREATE TABLE companies (
   company_id text NOT NULL,
@@ -75,7 +75,7 @@ CREATE TABLE master_key_check (
 );
 COMMENT ON TABLE master_key_check IS 'one encrypted text; a process whose master key does not decrypt it refuses to start';
 COMMENT ON COLUMN master_key_check.bound_to IS 'additional data of AES-256-GCM';
-COMMENT ON COLUMN master_key_check.key_id IS 'id of the master key that encrypted it';
+COMMENT ON COLUMN master_key_check.key_id IS 'format and id of the master key that encrypted it, as in apps';
 
 CREATE TABLE old_signing_secrets (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -91,7 +91,7 @@ CREATE TABLE old_signing_secrets (
   CONSTRAINT old_signing_secrets_tag_check CHECK ((octet_length(tag) = 16))
 );
 COMMENT ON TABLE old_signing_secrets IS 'signing secrets that a rotation replaced and that are valid until ends_at; each change comes with one of apps, which tells the gateways';
-COMMENT ON COLUMN old_signing_secrets.key_id IS 'id of the master key that encrypted it, as in apps';
+COMMENT ON COLUMN old_signing_secrets.key_id IS 'format and id of the master key that encrypted it, as in apps';
 
 CREATE TABLE schema_migrations (
   version integer NOT NULL,

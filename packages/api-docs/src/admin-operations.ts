@@ -4,7 +4,7 @@ import type { Operation, Parameter } from './operation.ts'
 import type { SchemaName } from './schemas.ts'
 
 const prefix = '/admin/api/v1'
-const tokenErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_admin_token']
+const tokenErrors: ErrorCode[] = ['missing_bearer_token', 'invalid_admin_token', 'rate_limited']
 
 const pathId = (what: string, example: string): Parameter => ({
   name: 'id',
@@ -143,7 +143,7 @@ export const adminOperations: readonly Operation[] = [
     shown: {
       schema: 'CompanyUsage',
       description: 'What was used. A month long gone counts 0.',
-      example: { company_id: 'co_1', month: '2026-06', used: 1_234_567, monthly_quota: 50_000_000 },
+      example: { company_id: 'co_1', month: '2026-06', used: 1_234_567, rejected: 21, monthly_quota: 50_000_000 },
     },
     errors: ['unknown_company', 'invalid_field', 'not_found'],
   }),
@@ -373,6 +373,18 @@ export const adminOperations: readonly Operation[] = [
       example: { retried: 12 },
     },
     errors: ['bad_json', 'invalid_field'],
+  }),
+  change({
+    path: '/master-key/rotate',
+    id: 'rotateMasterKey',
+    summary: 'Encrypt every secret with the present master key',
+    description:
+      'For a service that has the new key in `TRIBUTARY_MASTER_KEY` and the one before in `TRIBUTARY_MASTER_KEY_OLD`. May be repeated, also after a failure; `/event` takes events meanwhile.',
+    shown: {
+      schema: 'MasterKeyRotated',
+      description: 'How it ended.',
+      example: { key_id: '1a2b3c4d', rotated: 12, unreadable: 0 },
+    },
   }),
   read({
     path: '/status',

@@ -83,7 +83,12 @@ const securitySchemes = {
     description: 'Lower-case hex HMAC-SHA256 of the exact bytes of the body, keyed with the signing secret of the app.',
   },
   server_key: { type: 'http', scheme: 'bearer', description: 'A server key: `srv_` and 48 hex characters.' },
-  admin_token: { type: 'http', scheme: 'bearer', description: 'The admin token of the installation.' },
+  admin_token: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'The admin token of the installation. In standalone clients outside of `TRIBUTARY_ADMIN_NETWORKS` get 404.',
+  },
 }
 
 const requestId = {

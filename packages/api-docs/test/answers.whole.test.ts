@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { adminShots } from './admin-shots.ts'
 import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
-import { ingestShots } from './ingest-shots.ts'
+import { ingestShots, signed } from './ingest-shots.ts'
 import { reportShots } from './report-shots.ts'
 import { bearer, type Companies, event, type Shot } from './shot.ts'
 import { adminOf } from './tenants.ts'
@@ -52,7 +52,7 @@ it('answers every documented code, in the documented shape and with the document
   ]
   for (const shot of shots) wrong.push(...(await fire(standalone.url, shot, seen)))
   await replayAtOnce()
-  wrong.push(...(await spendRate()))
+  wrong.push(...(await spendRate()), ...(await spendErasures()), ...(await guessTooOften()))
   expect(wrong).toEqual([])
 
   const documented = operations.flatMap(({ route, responses }) =>
@@ -86,12 +86,40 @@ async function spendRate(): Promise<string[]> {
   for (let left = limits.key_requests_max; left > 0; left -= 50) await Promise.all(Array.from({ length: 50 }, ask))
   const keyed = operations.filter(({ tags, responses }) => {
     const refused = responses[429]
-    return tags[0] !== 'Admin' && refused !== undefined && codesOf(refused).includes('rate_limited')
+    return (
+      !['Admin', 'Privacy'].includes(tags[0]!) && refused !== undefined && codesOf(refused).includes('rate_limited')
+    )
   })
   const faults = keyed.map(({ route }) => {
     const [method, path = ''] = route.split(' ')
     const shot = { route, code: 'rate_limited', path: path.replace('{install_uuid}', 'i-1'), headers }
     return fire(standalone.url, method === 'POST' ? { ...shot, body: '{}' } : shot, seen)
   })
+  return (await Promise.all(faults)).flat()
+}
+
+/** As many new erasure requests as an app may make, and one more. */
+async function spendErasures(): Promise<string[]> {
+  const shots = Array.from({ length: limits.erasures_max }, (_, n) => toErase('ok', companies.other, `spent-${n}`))
+  const faults = await Promise.all(shots.map((shot) => fire(standalone.url, shot, seen)))
+  return [...faults.flat(), ...(await fire(standalone.url, toErase('rate_limited', companies.other, 'i-1'), seen))]
+}
+
+function toErase(code: string, as: Companies['tenant'], install_uuid: string): Shot {
+  const body = JSON.stringify({ install_uuid })
+  return { route: 'POST /privacy/delete', code, body, headers: signed(as, body) }
+}
+
+/** Uses up the wrong admin tokens of an address, then asks each route of the admin API with one more. */
+async function guessTooOften(): Promise<string[]> {
+  const headers = bearer('guess')
+  const ask = () => fetch(`${standalone.url}/admin/api/v1/status`, { headers }).then((answer) => answer.arrayBuffer())
+  for (let left = limits.admin_guesses_of_address_max; left > 0; left -= 1) await ask()
+  const faults = operations
+    .filter(({ tags }) => tags[0] === 'Admin')
+    .map(({ route }) => {
+      const path = (route.split(' ')[1] ?? '').replace('{id}', 'none')
+      return fire(standalone.url, { route, code: 'rate_limited', path, headers }, seen)
+    })
   return (await Promise.all(faults)).flat()
 }

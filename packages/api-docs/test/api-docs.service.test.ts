@@ -28,7 +28,7 @@ describe('the document', () => {
     })
     const registry = new Registry()
     // No request is made, so nothing of the engines is asked for.
-    const deps = { registry, logger, now: Date.now, admin_token: 'x' } as never
+    const deps = { registry, logger, now: Date.now, admin_token: 'x'.repeat(32) } as never
     createHealth({ checks: {}, now: Date.now, registry }).routes(app)
     for (const plugin of [ingestGateway(deps), reportApi(deps), adminApi(deps)]) await app.register(plugin)
     await app.ready()

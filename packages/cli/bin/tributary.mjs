@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const node24 = `${root}/node_modules/node/bin/node`
+const node24 = `${root}/node_modules/.bin/node`
 const major = Number(process.versions.node.split('.')[0])
 
 if (!existsSync(`${root}/node_modules/commander`) || (major < 24 && !existsSync(node24))) {

@@ -7,7 +7,7 @@ export async function withService<T>(work: (service: Service) => Promise<T>): Pr
   const closes: (() => Promise<void>)[] = []
   const service: Service = {
     name: 'cli',
-    logger: createLogger({ name: 'cli', level: 'silent', pretty: false }),
+    logger: createLogger({ name: 'cli', level: 'silent', format: 'json' }),
     registry: new Registry(),
     now: Date.now,
     onClose: (_what, close) => closes.push(close),

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSettings, type Settings } from '@tributary/service-kit/read-settings'
 import { type SettingName, settings } from '@tributary/service-kit/settings'
+import { readStart } from '@tributary/service-kit/start-file'
 import { CliError } from './errors.ts'
 
 export interface CliConfig {
@@ -14,7 +15,10 @@ export interface CliConfig {
   servers: Record<'log' | 'clickhouse' | 'postgres' | 'counters' | 'audit', boolean>
 }
 
-/** What the commands need of the environment (commands.md "Settings"). Throws `StartRefused`. */
+/**
+ * What the commands need: of the environment, else of the last start in this directory, else the defaults. Throws
+ * `StartRefused`.
+ */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
   const read = readSettings(env, [
     'TRIBUTARY_URL',
@@ -27,9 +31,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
     'TRIBUTARY_REDIS_URL',
     'TRIBUTARY_S3_BUCKET',
   ])
+  const start = readStart(read.TRIBUTARY_DATA_DIR)
+  const url = env.TRIBUTARY_URL ? read.TRIBUTARY_URL : (start?.url ?? read.TRIBUTARY_URL)
   return {
-    url: read.TRIBUTARY_URL.replace(/\/+$/, ''),
-    data_dir: read.TRIBUTARY_DATA_DIR,
+    url: url.replace(/\/+$/, ''),
+    data_dir: env.TRIBUTARY_DATA_DIR ? read.TRIBUTARY_DATA_DIR : (start?.data_dir ?? read.TRIBUTARY_DATA_DIR),
     admin_token: read.TRIBUTARY_ADMIN_TOKEN,
     disk_free_bytes_min: read.TRIBUTARY_DISK_FREE_MIN_BYTES,
     servers: {

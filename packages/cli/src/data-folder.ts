@@ -34,7 +34,7 @@ export function engineFolder(folder: string, engine: string): string {
 export async function withPostgresIn<T>(folder: string, work: (pool: Pool) => Promise<T>): Promise<T> {
   const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded-postgres')
   const { openPostgres } = await import('@tributary/postgres/postgres')
-  const logger = createLogger({ name: 'cli', level: 'silent', pretty: false })
+  const logger = createLogger({ name: 'cli', level: 'silent', format: 'json' })
   const server = await openEmbeddedPostgres({ data_dir: engineFolder(folder, 'postgres'), logger })
   try {
     const pool = openPostgres({ url: server.url, pool_max: 1, statement_timeout_ms: 10_000, connect_timeout_ms: 5000 })

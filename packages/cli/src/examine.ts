@@ -6,25 +6,31 @@ import { diskLevel, readDiskSpace } from '@tributary/service-kit/disk-watch'
 import { type Check, check_ms_max, failed, passed } from './check.ts'
 import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
+import { examineMasterKey } from './examine-master-key.ts'
 import { type Answer, request } from './http.ts'
+import { readSecretFile } from './secret-file.ts'
 
 /** The Date header has whole seconds; a client's clock matters in the corrections of `sent_at_ms`. */
 const clock_skew_ms_max = 5000
 
 /**
- * Looks at this machine, at the servers that the settings name and at the service; never throws for what it finds. The
- * data folder counts only when something is embedded.
+ * Looks at this machine, at the servers that the settings name and at the services; never throws for what it finds. The
+ * data folder counts only when something is embedded. `services`: addresses besides TRIBUTARY_URL.
  */
-export async function examine(): Promise<Check[]> {
-  const { data_dir, disk_free_bytes_min, servers, url } = readConfig()
+export async function examine(services: readonly string[]): Promise<Check[]> {
+  const config = readConfig()
+  const { data_dir, disk_free_bytes_min, servers, url } = config
   const folder = resolve(data_dir)
   const embedded = Object.values(servers).includes(false)
-  const [onFolder, onServers, onService] = await Promise.all([
+  const [onFolder, masterKey, onServers, onService, ...onOthers] = await Promise.all([
     embedded ? [await folderCheck(folder), await diskCheck(folder, disk_free_bytes_min)] : [],
+    examineMasterKey(folder, config),
     examineServers(servers),
-    examineService(url),
+    examineService('service', url),
+    ...services.map((address) => examineService(`service ${address}`, address)),
   ])
-  return [nodeCheck(), await tokenCheck(folder), ...onFolder, ...onServers, ...onService]
+  const onServices = [...onService, ...onOthers.flat()]
+  return [nodeCheck(), await tokenCheck(folder), masterKey, ...onFolder, ...onServers, ...onServices]
 }
 
 async function examineServers(servers: Record<string, boolean>): Promise<Check[]> {
@@ -34,13 +40,13 @@ async function examineServers(servers: Record<string, boolean>): Promise<Check[]
   return examineEngines()
 }
 
-async function examineService(url: string): Promise<Check[]> {
+async function examineService(name: string, url: string): Promise<Check[]> {
   try {
     const health = await request(`${url}/health`, { signal: AbortSignal.timeout(check_ms_max) })
-    return [...serviceChecks(url, health), clockCheck(health)]
+    return [...serviceChecks(name, url, health), clockCheck(health)]
   } catch (error) {
     if (!(error instanceof CliError)) throw error
-    return [failed('service', error.message, startIt(url))]
+    return [failed(name, error.message, startIt(url))]
   }
 }
 
@@ -65,11 +71,8 @@ async function folderCheck(folder: string): Promise<Check> {
 }
 
 async function tokenCheck(folder: string): Promise<Check> {
-  const file = join(folder, 'admin-token')
-  const found = await stat(file).catch(() => null)
-  if (found !== null && (found.mode & 0o077) !== 0) {
-    return failed('admin token', `${file} is open to others`, `chmod 600 ${file}`)
-  }
+  const read = await readSecretFile('admin token', join(folder, 'admin-token'))
+  if (read !== null && 'check' in read) return read.check
   return findAdminToken(readConfig()).then(
     () => passed('admin token', 'found'),
     (error: Error) => failed('admin token', error.message, 'Start the service once, or set TRIBUTARY_ADMIN_TOKEN.'),
@@ -90,17 +93,21 @@ async function diskCheck(folder: string, free_bytes_min: number): Promise<Check>
 
 const gib = (bytes: number) => (bytes / 1024 ** 3).toFixed(1)
 
-function serviceChecks(url: string, { status, body }: Answer): Check[] {
+function serviceChecks(name: string, url: string, { status, body }: Answer): Check[] {
   const { bindings, troubles = [] } = (body ?? {}) as Partial<HealthReply>
   if (status !== 200 || typeof bindings !== 'object' || bindings === null) {
-    return [failed('service', `${url}/health answers ${status}, not as Tributary does`, startIt(url))]
+    return [failed(name, `${url}/health answers ${status}, not as Tributary does`, startIt(url))]
   }
-  const checks = Object.entries(bindings).map(([name, binding]) => {
-    if (binding?.status === 'ok') return passed(`service: ${name}`, 'ok')
-    return failed(`service: ${name}`, 'down', 'The log of the service says why; it goes on by itself once it is back.')
+  const checks = Object.entries(bindings).map(([binding, state]) => {
+    if (state?.status === 'ok') return passed(`${name}: ${binding}`, 'ok')
+    return failed(
+      `${name}: ${binding}`,
+      'down',
+      'The log of the service says why; it goes on by itself once it is back.',
+    )
   })
-  const found = troubles.map(({ code, message }) => failed(`service: ${code}`, message, troubleMend))
-  return [passed('service', url), ...checks, ...found]
+  const found = troubles.map(({ code, message, mend }) => failed(`${name}: ${code}`, message, mend ?? troubleMend))
+  return [passed(name, url), ...checks, ...found]
 }
 
 const troubleMend = 'See "When something is wrong" in docs/operations.md.'

@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { migrateClickhouse } from '@tributary/clickhouse/migrate'
+import { applyServiceRoles } from '@tributary/postgres/apply-service-roles'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/engines/clickhouse'
 import { EngineRefused, toRefusal } from '@tributary/service-kit/engines/engine-refused'
@@ -8,19 +9,31 @@ import { StartRefused } from '@tributary/service-kit/run-service'
 import { withService } from './brief-service.ts'
 import { readEngineSettings } from './config.ts'
 
+type Pool = Parameters<typeof applyServiceRoles>[0]
+type Passwords = Parameters<typeof applyServiceRoles>[1]
+
 /** A statement ON CLUSTER waits for every node, by default 180 seconds. */
 const statement_ms_min = 200_000
 
-/** Migrates the PostgreSQL of the settings; throws `StartRefused` when it can't be. */
+/** Migrates the PostgreSQL of the settings and brings the rights of the services up to date; throws `StartRefused` when it can't be. */
 export function migratePostgresServer(dryRun: boolean): Promise<string[]> {
-  const config = readEngineSettings(postgresSettings, ['TRIBUTARY_POSTGRES_URL'])
+  const config = readEngineSettings(
+    [...postgresSettings, 'TRIBUTARY_POSTGRES_ROLE_PASSWORDS'],
+    ['TRIBUTARY_POSTGRES_URL'],
+  )
   return withService(async (service) => {
     const pool = openPostgresServer(config, service)
-    const { files } = await migratePostgres({ pool, dryRun }).catch((error: unknown) => {
+    const { files } = await migrateWithRoles(pool, dryRun, config.TRIBUTARY_POSTGRES_ROLE_PASSWORDS).catch((error) => {
       throw toRefusal('PostgreSQL', 'TRIBUTARY_POSTGRES_URL', error)
     })
     return files.map((file) => file.replace(/\.sql$/, ''))
   })
+}
+
+async function migrateWithRoles(pool: Pool, dryRun: boolean, passwords: Passwords = {}) {
+  const migrated = await migratePostgres({ pool, dryRun })
+  if (!dryRun) await applyServiceRoles(pool, passwords)
+  return migrated
 }
 
 /** Migrates the ClickHouse of the settings, its tables plain or replicated on a cluster as they say; throws `StartRefused`. */

@@ -1,17 +1,38 @@
-import Table from 'cli-table3'
+import width from 'string-width'
 
 /** Prints the one answer of a command: a JSON document with `--json`, else its text. */
 export function print(options: { json?: boolean }, answer: unknown, text: string): void {
   process.stdout.write(`${options.json ? JSON.stringify(answer) : text}\n`)
 }
 
-/** Rows under their headings: a drawn table on a terminal, else tab-separated lines. */
-export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = rows.map((row) => row.map(cell))
-  if (!process.stdout.isTTY) return [head, ...cells].map((row) => row.join('\t')).join('\n')
-  const drawn = new Table({ head: [...head], style: { head: [], border: [] } })
-  drawn.push(...cells)
-  return drawn.toString()
+type Rows = readonly (readonly unknown[])[]
+
+/** Rows under their headings: columns on a terminal, else tab-separated lines. */
+export function table(head: readonly string[], rows: Rows, forPerson = process.stdout.isTTY === true): string {
+  if (forPerson) return columns(head, rows)
+  return [head, ...rows.map((row) => row.map(cell))].map((row) => row.join('\t')).join('\n')
+}
+
+/** Headings, one rule, rows; columns of numbers end at the same place. */
+function columns(head: readonly string[], rows: Rows): string {
+  const cells = [head, ...rows.map((row) => row.map(cell))]
+  const widths = head.map((_, n) => Math.max(...cells.map((row) => width(row[n] ?? ''))))
+  const isNumeric = head.map((_, n) => rows.some((row) => row[n] != null) && rows.every((row) => isNumber(row[n])))
+  const lines = cells.map((row) =>
+    widths
+      .map((wide, n) => pad(row[n] ?? '', wide, isNumeric[n] === true))
+      .join('  ')
+      .trimEnd(),
+  )
+  const rule = '-'.repeat(widths.reduce((sum, wide) => sum + wide + 2, -2))
+  return [lines[0], rule, ...lines.slice(1)].join('\n')
+}
+
+const isNumber = (value: unknown): boolean => value == null || typeof value === 'number'
+
+function pad(text: string, wide: number, toTheRight: boolean): string {
+  const space = ' '.repeat(Math.max(0, wide - width(text)))
+  return toTheRight ? space + text : text + space
 }
 
 /** `name  value` lines for one thing. */

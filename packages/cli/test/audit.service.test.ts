@@ -14,7 +14,7 @@ async function service(answer: (request: IncomingMessage, response: ServerRespon
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin' }
+  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin-of-this-test' }
 }
 
 const key = 'audit/2026/06/01/co_1/app_1/1780000000000-1a2b3c4d-7.jsonl.gz'
@@ -36,7 +36,7 @@ describe('tributary audit show', () => {
     const run = await tributary(['audit', 'show', key], env)
     expect(run).toEqual({ code: 0, stderr: '', stdout: `${lines[0]}\n${lines[1]!.replace('\u009b', '\\u009b')}\n` })
     const query = new URLSearchParams({ key })
-    expect(asked).toEqual([`/admin/api/v1/audit-objects?${query}`, 'Bearer a-token-of-the-admin'])
+    expect(asked).toEqual([`/admin/api/v1/audit-objects?${query}`, 'Bearer a-token-of-the-admin-of-this-test'])
   })
 
   it('prints with --json one document of the requests', async () => {

@@ -217,6 +217,45 @@ describe('tributary backfill', () => {
     expect((await first.ended).code).toBe(0)
   })
 
+  it('ends with 1 and the counts by reason when not one line was accepted', async () => {
+    const { env } = await bulkService(() => null)
+    const events = [{}, { event_name: 'a' }, event(1, { revenue: 'much' }), 'x'].map((one) => JSON.stringify(one))
+    const path = await fileWith('a.jsonl', `${events.join('\n')}\n{\n`)
+    const run = await tributary(['backfill', '--key', key, '--json', path], env)
+    expect(run.code).toBe(1)
+    expect(answerOf(run)).toEqual(totals(0, 5))
+    expect(JSON.parse(run.stderr)).toEqual({
+      error: 'all_rejected',
+      message: 'No line was accepted: missing_required_fields 3, invalid_field (revenue) 1, bad_json 1.',
+    })
+    const again = await tributary(['backfill', '--key', key, '--resume', path], env)
+    expect(again.stdout).toMatch(/^0 accepted, 5 rejected, .* s\n {2}3 {2}missing_required_fields\n/)
+    expect([
+      again.code,
+      (await tributary(['backfill', '--key', key, await fileWith('b.jsonl', '')], env)).code,
+    ]).toEqual([1, 0])
+  })
+
+  it('names --resume when it is interrupted, and goes on there', async () => {
+    const held = Promise.withResolvers<void>()
+    let holds = true
+    const { shelf, env } = await bulkService(async () => {
+      if (!holds) return null
+      held.resolve()
+      return new Promise<Reply>(() => {})
+    })
+    const args = ['backfill', '--key', key, '--json', await fileWith('a.jsonl', jsonl(many(3000)))]
+    const first = startTributary(args, env)
+    await held.promise
+    first.child.kill('SIGINT')
+    const { code, stdout, stderr } = await first.ended
+    expect([code, stdout, JSON.parse(stderr).error]).toEqual([1, '', 'interrupted'])
+    expect(JSON.parse(stderr).message).toContain('--resume')
+    holds = false
+    expect(answerOf(await tributary([...args, '--resume'], env))).toEqual(totals(3000, 0))
+    expect(shelf.events.size).toBe(3000)
+  })
+
   it('stops with the code of a key that is refused, and can be resumed with it', async () => {
     let revoked = true
     const { shelf, env } = await bulkService(() => {

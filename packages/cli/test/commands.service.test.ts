@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Received, type Reply, startService } from './fake-service.ts'
 import { fileWith, tributary } from './run-tributary.ts'
 
-const token = 'a-token-of-the-admin'
+const token = 'a-token-of-the-admin-of-this-test'
 const company = {
   company_id: 'co_1',
   company_key: 'co_live_1',
@@ -76,6 +77,7 @@ describe('tributary company, app, key', () => {
       'POST /admin/api/v1/keys': take(key),
       'GET /admin/api/v1/keys?app_id=app_1': () => ({ status: 200, body: { keys: [listed] } }),
       'POST /admin/api/v1/keys/key_1/revoke': take({ key_id: 'key_1', status: 'revoked' }),
+      'POST /admin/api/v1/master-key/rotate': take({ key_id: '1a2b3c4d', rotated: 2, unreadable: 0 }),
     })
     const answers: unknown[] = []
     for (const words of [
@@ -94,6 +96,7 @@ describe('tributary company, app, key', () => {
       'key create --app app_1 --label reader --scope reports:read,events:write --scope reports:read',
       'key list --app app_1',
       'key revoke key_1',
+      'key rotate-master',
     ]) {
       const run = await tributary([...words.split(' '), '--json'], env)
       expect(run).toMatchObject({ code: 0, stderr: '' })
@@ -115,6 +118,7 @@ describe('tributary company, app, key', () => {
       key,
       { keys: [listed] },
       { key_id: 'key_1', status: 'revoked' },
+      { key_id: '1a2b3c4d', rotated: 2, unreadable: 0 },
     ])
     expect(asked.filter((body) => Object.keys(body as object).length > 0)).toEqual([
       { name: 'Air', plan: 'growth', monthly_quota: 5 },
@@ -199,7 +203,7 @@ describe('tributary company, app, key', () => {
     expect(unknown).toMatchObject({ code: 1, stdout: '' })
     expect(JSON.parse(unknown.stderr)).toEqual({ error: 'unknown_company', message: 'There is no such company.' })
 
-    const wrong = await tributary(['company', 'list', '--json'], { ...env, TRIBUTARY_ADMIN_TOKEN: 'x'.repeat(20) })
+    const wrong = await tributary(['company', 'list', '--json'], { ...env, TRIBUTARY_ADMIN_TOKEN: 'x'.repeat(40) })
     expect(JSON.parse(wrong.stderr)).toMatchObject({ error: 'invalid_admin_token' })
     const none = await tributary(['company', 'list', '--json'], { TRIBUTARY_DATA_DIR: await emptyFolder() })
     expect(JSON.parse(none.stderr)).toMatchObject({ error: 'no_admin_token' })
@@ -244,7 +248,17 @@ describe('every command', () => {
 
   it('has --help', async () => {
     const commands = ['', 'company create', 'company list', 'company suspend', 'company reinstate', 'app create']
-    const more = ['key create', 'key list', 'key revoke', 'status', 'send', 'backfill', 'reports events', 'config']
+    const more = [
+      'key create',
+      'key list',
+      'key revoke',
+      'key rotate-master',
+      'status',
+      'send',
+      'backfill',
+      'reports events',
+      'config',
+    ]
     const asked = [...commands, ...more, 'topics apply', 'migrate', 'master-key forget', 'doctor'].map(
       async (words) => {
         const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
@@ -304,6 +318,16 @@ describe('tributary reports events', () => {
     const words = 'reports events --key srv_1 --since 2013-01-01 --until 1359676800000 --limit 10'.split(' ')
     const json = await tributary([...words, '--json'], env)
     expect(JSON.parse(json.stdout)).toEqual(report)
+    const hidden = words.filter((word) => word !== '--key' && word !== 'srv_1')
+    const file = await fileWith('key', 'srv_1\n')
+    const ways = [
+      tributary([...hidden, '--key-file', file, '--json'], env),
+      tributary([...hidden, '--key', '-', '--json'], env, 'srv_1\n'),
+      tributary([...hidden, '--json'], { ...env, TRIBUTARY_SERVER_KEY: 'srv_1' }),
+    ]
+    for (const { stdout } of await Promise.all(ways)) expect(JSON.parse(stdout)).toEqual(report)
+    const none = await tributary([...hidden, '--json'], env)
+    expect([none.code, JSON.parse(none.stderr).error]).toEqual([2, 'usage'])
     const text = await tributary(words, env)
     expect(text.stdout).toBe(
       'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',
@@ -426,5 +450,50 @@ describe('tributary doctor', () => {
     expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'service: disk_full', 'clock'])
     expect(failed.every(({ mend }) => mend.length > 0)).toBe(true)
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
+  })
+
+  it('shows the command that goes on, for services that are named besides as well', async () => {
+    const trouble = { code: 'tables_lack_rows', message: 'Partition 3 lacks rows.', mend: 'npx tributary rebuild' }
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+    })
+    const writer = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'degraded', bindings: {}, troubles: [trouble] } }),
+    })
+    const folder = { TRIBUTARY_DATA_DIR: await emptyFolder() }
+    const run = await tributary(['doctor', '--service', `${writer.TRIBUTARY_URL}/`], { ...env, ...folder })
+    const name = `service ${writer.TRIBUTARY_URL}: tables_lack_rows`
+    expect(run.stdout).toContain(`FAIL  ${name}: Partition 3 lacks rows.\n      npx tributary rebuild\n`)
+    expect([run.code, run.stderr]).toEqual([1, `unhealthy: Failed: ${name}.\n`])
+    expect((await tributary(['doctor', '--service', 'writer'], { ...env, ...folder })).code).toBe(2)
+  })
+
+  it('says of the master key whether it is there, whole and closed to others', async () => {
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+    })
+    const folder = await emptyFolder()
+    const file = join(folder, 'master-key')
+    const find = async (more: Record<string, string> = {}) => {
+      const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: folder, ...more })
+      const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; found: string }[] }
+      const { ok, found } = checks.find(({ name }) => name === 'master key')!
+      return [ok, found]
+    }
+    expect(await find()).toEqual([true, expect.stringContaining('made by the first npm start')])
+    await writeFile(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+    expect(await find()).toEqual([true, expect.stringMatching(/master-key, id [0-9a-f]{8}; no secret needs it yet$/)])
+    await chmod(file, 0o644)
+    expect(await find()).toEqual([false, expect.stringContaining('open to others (mode 644)')])
+    await writeFile(file, 'half a key')
+    await chmod(file, 0o600)
+    expect(await find()).toEqual([false, expect.stringContaining('holds no master key, 32 bytes in base64')])
+    await rm(file)
+    await mkdir(join(folder, 'postgres', 'cluster'), { recursive: true })
+    expect(await find()).toEqual([false, expect.stringContaining('master-key is missing')])
+    expect(await find({ TRIBUTARY_MASTER_KEY: 'short' })).toEqual([
+      false,
+      expect.stringContaining('TRIBUTARY_MASTER_KEY'),
+    ])
   })
 })

@@ -13,18 +13,18 @@ async function service(answer: (request: IncomingMessage, response: ServerRespon
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin' }
+  return { TRIBUTARY_URL: url, TRIBUTARY_ADMIN_TOKEN: 'a-token-of-the-admin-of-this-test' }
 }
 
 const progress = (state: string, more: object = {}) =>
-  `${JSON.stringify({ ...{ state, replayed: 7, filled: 3, unknown: 2, unknown_reasons: { minted_id: 2 } }, at: '', ...more })}\n`
+  `${JSON.stringify({ ...{ state, replayed: 7, filled: 3, unknown: 2, unknown_reasons: { minted_id: 2 } }, at: '', percent: 50, seconds: 1, ...more })}\n`
 const answerWith = (...lines: string[]) =>
   service((_request, response) =>
     response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(lines.join('')),
   )
 
 describe('tributary replay', () => {
-  it('asks for what was typed, and says with --json the three totals', async () => {
+  it('asks for what was typed, and says with --json the three totals and the reasons', async () => {
     const asked: unknown[] = []
     const env = await service(async (request, response) => {
       asked.push(request.method, request.url, request.headers.authorization, await json(request))
@@ -33,9 +33,13 @@ describe('tributary replay', () => {
     })
     const words = ['replay', '--from-audit', '--since', '2026-06-01', '--app', 'app_1', '--dry-run', '--json']
     const run = await tributary(words, env)
-    expect([run.code, run.stderr, JSON.parse(run.stdout)]).toEqual([0, '', { replayed: 7, filled: 3, unknown: 2 }])
+    expect([run.code, run.stderr, JSON.parse(run.stdout)]).toEqual([
+      0,
+      '',
+      { replayed: 7, filled: 3, unknown: 2, unknown_reasons: { minted_id: 2 } },
+    ])
     const body = { source: 'audit', since_ms: Date.UTC(2026, 5, 1), app_id: 'app_1', dry_run: true }
-    expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin', body])
+    expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin-of-this-test', body])
   })
 
   it('names what the source could not tell', async () => {

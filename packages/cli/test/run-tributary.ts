@@ -14,11 +14,12 @@ export interface Run {
 }
 
 /** Starts the command as a process of its own, with nothing of our environment but PATH. */
-export function startTributary(args: readonly string[], env: Record<string, string> = {}): Run {
+export function startTributary(args: readonly string[], env: Record<string, string> = {}, input = ''): Run {
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => {}).end(input) // a command that reads nothing may have ended
   const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(
     ([stdout, stderr, [code]]) => ({ code, stdout, stderr }),
   )
@@ -26,7 +27,8 @@ export function startTributary(args: readonly string[], env: Record<string, stri
 }
 
 /** Runs the command to its end. */
-export const tributary = (args: readonly string[], env: Record<string, string> = {}) => startTributary(args, env).ended
+export const tributary = (args: readonly string[], env: Record<string, string> = {}, input = '') =>
+  startTributary(args, env, input).ended
 
 /** A file with this content in a folder of its own, gone after the test. */
 export async function fileWith(name: string, content: string | Buffer): Promise<string> {

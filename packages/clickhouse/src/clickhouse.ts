@@ -20,7 +20,7 @@ export interface Clickhouse {
   insert(block: InsertBlock): Promise<void>
   /**
    * Whether an insert is running whose token begins so. After an answer that got lost, an insert may still be at work in
-   * the engine: what it has not written yet is no reason to write it.
+   * the engine: what it has not written yet is no reason to write it. Of a cluster every replica is asked.
    */
   isInserting(token_prefix: string): Promise<boolean>
   /**

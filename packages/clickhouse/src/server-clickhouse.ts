@@ -5,6 +5,7 @@ import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { type Clickhouse, statement_bytes_max } from './clickhouse.ts'
 import { insertSettings } from './insert-settings.ts'
 import { replicaSync } from './replica-sync.ts'
+import { isAnyInserting } from './running-inserts.ts'
 import { serverAgent } from './server-agent.ts'
 import { compressRows } from './server-body.ts'
 import { toServerError } from './server-errors.ts'
@@ -107,10 +108,7 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
         },
         Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1)),
       ),
-    async isInserting(token_prefix) {
-      const sql = 'SELECT 1 FROM system.processes WHERE startsWith(query_id, {prefix:String}) LIMIT 1'
-      return (await query(sql, { prefix: token_prefix })).length > 0
-    },
+    isInserting: (token_prefix) => run(() => isAnyInserting(query, token_prefix)),
     command: (sql, { name, tries = 1 } = {}) =>
       run(
         async (abort_signal) => {

@@ -61,6 +61,7 @@ export const CompanyUsage = z.object({
   company_id: z.string(),
   month: z.string().describe('`yyyy-mm`, UTC.'),
   used: z.number().int().describe('Accepted events of the month.'),
+  rejected: z.number().int().describe('Rejected events of the month, which may be as many as the quota.'),
   monthly_quota: z.number().int().nullable(),
 })
 export type CompanyUsage = z.infer<typeof CompanyUsage>
@@ -157,6 +158,14 @@ export const ServerKeyList = z.object({ keys: z.array(ServerKey) })
 export const ServerKeyStatus = ServerKey.pick({ key_id: true, status: true })
 export type ServerKeyStatus = z.infer<typeof ServerKeyStatus>
 
+/** How a rotation of the master key ended. */
+export const MasterKeyRotated = z.object({
+  key_id: z.string().describe('id of the master key that encrypts from now on: the start of its SHA-256'),
+  rotated: z.number().int().describe('secrets that were encrypted again'),
+  unreadable: z.number().int().describe('secrets that none of the given keys decrypts; they are left as they are'),
+})
+export type MasterKeyRotated = z.infer<typeof MasterKeyRotated>
+
 /** What a file of exchange rates held: `from` and `to` are its first and last day. */
 export const FxLoaded = z.object({
   days: z.number().int(),
@@ -221,6 +230,8 @@ export const ReplayProgress = z.object({
   unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
   unknown_reasons: z.record(z.string(), z.number().int()).describe('What the source can not tell; docs/operations.md.'),
   at: z.string().describe('How far it has come, in words.'),
+  percent: z.number().int().min(0).max(100).describe('How much of the source was read, rounded down.'),
+  seconds: z.number().int().min(0).describe('Since it started.'),
   error: z.string().optional().describe('Code of `failed`.'),
 })
 export type ReplayProgress = z.infer<typeof ReplayProgress>
@@ -251,7 +262,13 @@ export const HealthReply = z.object({
   status: z.enum(['ok', 'degraded']),
   bindings: Bindings,
   troubles: z
-    .array(z.object({ code: z.string(), message: z.string() }))
+    .array(
+      z.object({
+        code: z.string(),
+        message: z.string(),
+        mend: z.string().optional().describe('What to do about it, a command where there is one.'),
+      }),
+    )
     .optional()
     .describe('What is wrong in the process itself, such as `disk_full`; absent when nothing is.'),
 })

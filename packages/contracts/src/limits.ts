@@ -35,10 +35,26 @@ export const limits = {
   /** Per server key, S2S and reports together, in any `key_requests_window_ms` (interface.md "Limits"). */
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
+  /** Shortest `TRIBUTARY_ADMIN_TOKEN`. */
+  admin_token_chars_min: 32,
+  /** Wrong admin tokens of one address in a minute that are answered 401; more are 429. */
+  admin_guesses_of_address_max: 60,
+  /** Wrong admin tokens in a minute, of all addresses together. */
+  admin_guesses_max: 600,
+  admin_guesses_window_ms: 60_000,
+  /** What anybody can cause as often as they like is logged once in so long, with a count. */
+  refusals_log_ms: 10_000,
   /** Ingest requests of one process that are worked on at the same time; more are 503. Chosen by the bench `overload`: all are done in a second. */
   requests_in_flight_max: 256,
   /** All their bodies, on the wire and inflated. Of this and of the requests an app or address has as much as it leaves free. */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
+  /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
+  reservation_ms_max: 20_000,
+  /** New erasure requests of one app in any `erasures_window_ms`. */
+  erasures_max: 100,
+  erasures_window_ms: 60_000,
+  /** How long an install is known to be queued for erasure; a request after that is stored once more. */
+  erasure_mark_kept_ms: 7 * 24 * 3600 * 1000,
   /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,
   /** For the round trips of a phone on a bad network. */

@@ -25,3 +25,6 @@ export const deadLetterTopic = (topic: Topic): Topic => ({
   partitions: topic.partitions,
   retention_ms: days(30),
 })
+
+/** Reasons that the kit and the event-writer give a dead letter; consumers of others may add their own. */
+export const deadLetterReasons = ['row_refused', 'too_large', 'undecodable'] as const

@@ -45,15 +45,21 @@ export function rotateSigningSecret(
 ): Promise<SecretRotated> {
   mustHaveIdShape(app_id, 'unknown_app')
   const signing_secret = makeSigningSecret()
-  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, app_id)
   return inTransaction(pool, async (client) => {
     // Of two rotations at once, the second waits here and keeps the secret of the first.
-    await client.query('SELECT FROM apps WHERE app_id = $1 FOR UPDATE', [app_id])
+    const { rows } = await client.query<{ company_id: string }>(
+      'SELECT company_id FROM apps WHERE app_id = $1 FOR UPDATE',
+      [app_id],
+    )
+    if (rows[0] === undefined) throw new CodedError('unknown_app')
+    const { company_id } = rows[0]
     await client.query(
       'DELETE FROM old_signing_secrets WHERE app_id = $1 AND ($2 OR ends_at <= to_timestamp($3 / 1000.0))',
       [app_id, overlap_hours === 0, request.now_ms],
     )
     if (overlap_hours > 0) await keepSecret(client, app_id, request.now_ms + overlap_hours * 3_600_000)
+    const place = { purpose: 'signing_secret', company_id, app_id } as const
+    const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, place)
     await client.query(
       `UPDATE apps SET signing_secret_key_id = $2, signing_secret_iv = $3, signing_secret_ciphertext = $4,
          signing_secret_tag = $5 WHERE app_id = $1`,

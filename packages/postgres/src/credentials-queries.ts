@@ -2,7 +2,7 @@ import type { KeyScope } from '@tributary/contracts/admin'
 import type { Platform } from '@tributary/contracts/envelope'
 import type { Pool, QueryResultRow } from 'pg'
 import type { AppCredential, CompanyCredential, OldSecret, ServerKeyCredential } from './credentials.ts'
-import type { EncryptedText, MasterKeys } from './master-keys.ts'
+import type { EncryptedText, MasterKeys, SecretPlace } from './master-keys.ts'
 
 type Status = 'active' | 'suspended'
 
@@ -49,7 +49,7 @@ interface ServerKeyRow {
 }
 
 /** The three questions that gateways ask PostgreSQL, each for many keys at once, and how their rows become answers. */
-export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
+export function credentialsQueries(pool: Pool, masterKeys?: MasterKeys) {
   const byKey = <Row extends QueryResultRow & { lookup_key: string }>(name: string, text: string) => {
     return async (keys: readonly string[]): Promise<Map<string, Row>> => {
       const { rows } = await pool.query<Row>({ name, text, values: [keys] })
@@ -88,8 +88,10 @@ export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
         tag: row.signing_secret_tag,
       }
       const { app_id, company_id, platform } = row
-      const signing_secret = masterKeys.decrypt(encrypted, app_id)
-      const old_secrets = (row.old_secrets ?? []).flatMap((old) => decryptOld(masterKeys, old, app_id))
+      if (masterKeys === undefined) throw new Error('This service has no master key: it can use no signing secret.')
+      const place: SecretPlace = { purpose: 'signing_secret', company_id, app_id }
+      const signing_secret = masterKeys.decrypt(encrypted, place)
+      const old_secrets = (row.old_secrets ?? []).flatMap((old) => decryptOld(masterKeys, old, place))
       return { app_id, company_id, platform, signing_secret, old_secrets }
     },
     toCompany({ lookup_key, monthly_quota, ...row }: CompanyRow): CompanyCredential {
@@ -105,11 +107,11 @@ export function credentialsQueries(pool: Pool, masterKeys: MasterKeys) {
 function decryptOld(
   masterKeys: MasterKeys,
   { ends_at_ms, key_id, ...bytes }: OldSecretRow,
-  app_id: string,
+  place: SecretPlace,
 ): OldSecret[] {
   const [iv, ciphertext, tag] = [bytes.iv, bytes.ciphertext, bytes.tag].map((hex) => Buffer.from(hex, 'hex'))
   try {
-    const signing_secret = masterKeys.decrypt({ key_id, iv, ciphertext, tag } as EncryptedText, app_id)
+    const signing_secret = masterKeys.decrypt({ key_id, iv, ciphertext, tag } as EncryptedText, place)
     return [{ signing_secret, ends_at_ms }]
   } catch {
     return []

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chown, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts'
@@ -52,7 +52,7 @@ export async function prepareCluster(data_dir: string): Promise<EmbeddedCluster>
   const account = await choosePostgresAccount([dirname(folder), programs])
   if (account.uid !== undefined) await chown(folder, account.uid, account.gid!)
   const password_path = join(folder, 'password')
-  const password = (await readPassword(password_path)) ?? (await makePassword(password_path, account))
+  const password = (await readPassword(password_path, account)) ?? (await makePassword(password_path, account))
   const cluster = { cluster_dir: join(folder, 'cluster'), password, account, postgres_path: join(programs, 'postgres') }
   const exists = await stat(cluster.cluster_dir).catch(() => undefined)
   if (exists === undefined) await makeCluster(cluster, join(programs, 'initdb'), password_path)
@@ -75,8 +75,23 @@ function programsDir(): string {
   }
 }
 
-async function readPassword(path: string): Promise<string | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => '')
+/** Throws for a file that somebody else may have written or may read: the password would be theirs too. */
+async function readPassword(path: string, account: PostgresAccount): Promise<string | undefined> {
+  let file: FileHandle
+  try {
+    file = await open(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  await using closing = file
+  const { uid, mode } = await closing.stat()
+  const ours = process.getuid?.()
+  if (ours !== undefined && uid !== ours && uid !== account.uid) throw new Error(`${path} belongs to user ${uid}.`)
+  if (ours !== undefined && (mode & 0o077) !== 0) {
+    throw new Error(`${path} is open to other users. If you believe its content: chmod 600 ${path}`)
+  }
+  const text = await closing.readFile('utf8')
   return text.trim() === '' ? undefined : text.trim()
 }
 

@@ -8,20 +8,40 @@ export interface MasterKey {
 
 /** A text encrypted with AES-256-GCM, as the columns of a table hold it. */
 export interface EncryptedText {
+  /** Format and id of the master key, `v2:1a2b3c4d`; the id alone in the first format. */
   key_id: string
   iv: Buffer
   ciphertext: Buffer
   tag: Buffer
 }
 
+/** Where a secret belongs, the additional data of AES-256-GCM: what is moved to another place can't be decrypted there. */
+export interface SecretPlace {
+  purpose: 'signing_secret' | 'master_key_check'
+  company_id: string
+  app_id: string
+}
+
 export interface MasterKeys {
-  /** Encrypts with the first key. `bound_to` (an id) must be given again to decrypt: a secret can't be moved to another row. */
-  encrypt(text: string, bound_to: string): EncryptedText
+  /** Encrypts with the first key. The same place must be given again to decrypt. */
+  encrypt(text: string, place: SecretPlace): EncryptedText
   /** Throws when the key is not among the given ones or when anything was changed; the message holds no secret. */
-  decrypt(encrypted: EncryptedText, bound_to: string): string
+  decrypt(encrypted: EncryptedText, place: SecretPlace): string
+  /** Id of the key that encrypts. */
+  current_id: string
+  /** What `key_id` is of texts that need no new encryption. */
+  key_id: string
 }
 
 const algorithm = 'aes-256-gcm'
+const present = 'v2:'
+
+/** Id of the master key in an `EncryptedText`. */
+export const masterKeyId = (key_id: string): string => key_id.replace(present, '')
+
+/** The first format was bound to the app alone. */
+const additionalData = (key_id: string, { purpose, company_id, app_id }: SecretPlace): Buffer =>
+  Buffer.from(key_id.startsWith(present) ? JSON.stringify([purpose, company_id, app_id]) : app_id)
 
 /** The key of `TRIBUTARY_MASTER_KEY`: 32 bytes in base64. Its id is the first 8 hex of its SHA-256. */
 export function readMasterKey(base64: string): MasterKey {
@@ -37,25 +57,29 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
   if (keys.some(({ key }) => key.length !== 32)) throw new Error('A master key must be 32 bytes.')
   // KeyObjects show nothing when they are logged.
   const secrets = new Map(keys.map(({ id, key }) => [id, createSecretKey(key)]))
+  const key_id = present + current.id
   return {
-    encrypt(text, bound_to) {
+    current_id: current.id,
+    key_id,
+    encrypt(text, place) {
       const iv = randomBytes(12)
-      const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(Buffer.from(bound_to))
+      const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(additionalData(key_id, place))
       const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      return { key_id: current.id, iv, ciphertext, tag: cipher.getAuthTag() }
+      return { key_id, iv, ciphertext, tag: cipher.getAuthTag() }
     },
-    decrypt({ key_id, iv, ciphertext, tag }, bound_to) {
-      const secret = secrets.get(key_id)
+    decrypt({ key_id, iv, ciphertext, tag }, place) {
+      const id = masterKeyId(key_id)
+      const secret = secrets.get(id)
       if (secret === undefined) {
         const given = [...secrets.keys()].join(', ')
-        throw new Error(`The secret of ${bound_to} needs master key ${key_id}; given: ${given}.`)
+        throw new Error(`The secret of ${place.app_id} needs master key ${id}; given: ${given}.`)
       }
       try {
         const decipher = createDecipheriv(algorithm, secret, iv, { authTagLength: 16 })
-        decipher.setAAD(Buffer.from(bound_to)).setAuthTag(tag)
+        decipher.setAAD(additionalData(key_id, place)).setAuthTag(tag)
         return decipher.update(ciphertext, undefined, 'utf8') + decipher.final('utf8')
       } catch {
-        throw new Error(`The secret of ${bound_to} can't be decrypted with master key ${key_id}: it was changed.`)
+        throw new Error(`The secret of ${place.app_id} can't be decrypted with master key ${id}: it was changed.`)
       }
     },
   }

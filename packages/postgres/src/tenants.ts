@@ -98,7 +98,7 @@ export function changeCompany(
 }
 
 /** The company of every app. */
-export async function listAppCompanies(pool: Pool): Promise<Map<string, string>> {
+export async function listAppCompanies(pool: Pick<Pool, 'query'>): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ app_id: string; company_id: string }>('SELECT app_id, company_id FROM apps')
   return new Map(rows.map(({ app_id, company_id }) => [app_id, company_id]))
 }
@@ -146,7 +146,11 @@ export function createApp(
   const app_id = id('app')
   const app_key = `app_live_${randomBytes(16).toString('hex')}`
   const signing_secret = makeSigningSecret()
-  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, app_id)
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, {
+    purpose: 'signing_secret',
+    company_id,
+    app_id,
+  })
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
       `INSERT INTO apps (app_id, company_id, app_key, name, platform, bundle_id, store_id, provider_token,

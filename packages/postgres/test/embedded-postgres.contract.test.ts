@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -50,6 +50,17 @@ async function openInChild(data_dir: string): Promise<{ child: ChildProcess; url
   const [line] = await once(child.stdout!, 'data')
   return { child, url: String(line).trim() }
 }
+
+test('a password file that somebody else could have written is not believed', async () => {
+  const data_dir = await dataFolder()
+  await writeFile(join(data_dir, 'password'), 'planted\n', { mode: 0o666 })
+  await chmod(join(data_dir, 'password'), 0o666)
+  await expect(openEmbeddedPostgres({ data_dir, logger })).rejects.toThrow(/password is open to other users/)
+  await chmod(join(data_dir, 'password'), 0o600)
+  if (process.getuid?.() !== 0) return
+  await chown(join(data_dir, 'password'), 65_533, 65_533)
+  await expect(openEmbeddedPostgres({ data_dir, logger })).rejects.toThrow(/password belongs to user 65533/)
+})
 
 test('a second start finds the data, durable and checksummed, within two seconds', async () => {
   const data_dir = await dataFolder()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTestPostgres } from '@tributary/testkit/test-postgres'
@@ -8,10 +8,11 @@ import { findNeededMasterKey, forgetMasterKey, isMasterKeyRight } from '../src/m
 import { openMasterKeys, readMasterKey } from '../src/master-keys.ts'
 import { migratePostgres } from '../src/migrate.ts'
 import { createApp, createCompany } from '../src/tenants.ts'
+import { firstFormatKeys } from './first-format.ts'
 
 const makeKey = () => {
   const key = readMasterKey(randomBytes(32).toString('base64'))
-  return { id: key.id, keys: openMasterKeys([key]) }
+  return { id: key.id, keys: openMasterKeys([key]), firstFormat: firstFormatKeys(key) }
 }
 
 async function database(options?: { migrated: boolean }) {
@@ -59,14 +60,14 @@ test('with secrets of an older version the key that made the newest one is right
   const dir = await mkdtemp(join(tmpdir(), 'tributary-migrations-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
   await cp(join(import.meta.dirname, '..', 'migrations'), dir, { recursive: true })
-  await rm(join(dir, '0003_master_key_check.sql'))
+  for (const file of await readdir(dir)) if (file >= '0003') await rm(join(dir, file))
   await migratePostgres({ pool, dir })
   const [first, second] = [makeKey(), makeKey()]
   const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
   const { company_id } = await createCompany(pool, { name: 'Acme', plan: 'free' }, request)
-  for (const [step, { keys }] of [first, second].entries()) {
+  for (const [step, { firstFormat }] of [first, second].entries()) {
     const at = { ...request, now_ms: request.now_ms + step }
-    await createApp(pool, keys, { company_id, name: 'Game', platform: 'ios' }, at)
+    await createApp(pool, firstFormat, { company_id, name: 'Game', platform: 'ios' }, at)
   }
   await migratePostgres({ pool })
   expect(await isMasterKeyRight(pool, first.keys)).toBe(false)

@@ -7,6 +7,7 @@ import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from
 import type { ConsumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, retryForever } from './consumer-retry.ts'
 import type { InTurn } from './consumer-turns.ts'
+import type { MisfitTroubles } from './misfit-troubles.ts'
 
 /** What a crash may follow, in order; see the numbered comments of `handleBatch`. */
 export type CrashStep = 1 | 2 | 3 | 4 | 5
@@ -16,6 +17,7 @@ export interface BatchContext<T> {
   consumer: ConsumerDefinition<T>
   logger: Logger
   metrics: ConsumerMetrics
+  misfits: Pick<MisfitTroubles, 'found' | 'caughtUp'> | undefined
   pauses: RetryPauses
   /** A batch that waits for its next try gives its turn to others. */
   rest: InTurn
@@ -186,7 +188,7 @@ function attemptsOf<T>({ consumer, logger, metrics, pauses, rest }: BatchContext
   return {
     step,
     signal: chunk.signal,
-    logger: logger.child({ consumer: consumer.name, topic: chunk.topic, partition: chunk.partition }),
+    logger: logger.child({ partition: chunk.partition }),
     pauses,
     rest,
     onFailure: () => metrics.failures.inc({ consumer: consumer.name, step }),

@@ -95,6 +95,16 @@ export function takeFresh(progress: Progress, chunk: readonly LogRecord[]): LogR
   return []
 }
 
+/** True when the log dropped records of the open intent: what they were written as can't be told by what is left. */
+export const lacksDeclared = (
+  { intent, gathered, next }: Progress,
+  { records }: { records: readonly LogRecord[] },
+): boolean => {
+  const expected = gathered.length > 0 ? next : (intent?.from ?? Number.POSITIVE_INFINITY)
+  const fresh = records.find(({ offset }) => offset >= next)
+  return fresh !== undefined && fresh.offset > expected
+}
+
 /**
  * True when the log holds other records at offsets that were handled: its end lies before them, or a record there is
  * younger than everything that was handled.

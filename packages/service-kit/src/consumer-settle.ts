@@ -7,20 +7,23 @@ import { isHandedOver } from './hand-over.ts'
 /** Above the session timeout of a member, and the time that a rebalance takes. */
 const session_over_ms = 30_000
 
+/** Offsets by partition that were put back at the start, and said so. */
+export type PutBack = Map<number, number>
+
 /**
  * Before a consumer reads: partitions of which nothing is unread show no chunk, so what does not fit there would never
  * be noticed. A partition whose log was made anew, or whose tables lack what was committed, is put back to its earliest
  * record, and so is each one with `reread`; what is written already is found there. Durable when this resolves.
  */
-export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<void> {
-  const { broker, consumer, logger, metrics } = context
+export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<PutBack> {
+  const { broker, consumer, logger, metrics, misfits } = context
   const { name, topic } = consumer
   const found = (await broker.groupOffsets(name, topic.name)).filter(
     ({ committed, metadata }) => committed !== null && !isHandedOver(metadata),
   )
   const reasons = await Promise.all(found.map((offsets) => (reread ? 'reread' : findReason(context, offsets))))
   const moved = found.flatMap((offsets, n) => (reasons[n] === null ? [] : [{ ...offsets, reason: reasons[n]! }]))
-  if (moved.length === 0) return
+  if (moved.length === 0) return new Map()
   const earliest = moved.map(({ partition, earliest: offset }) => ({ partition, offset }))
   try {
     await moveIdleGroup(() => broker.moveGroup(name, topic.name, earliest), reread)
@@ -28,12 +31,16 @@ export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean
     // Others of the group are at work, and look at each partition when a record of it comes.
     if (reread) throw err
     logger.warn({ err, moved: earliest.length }, 'the offsets could not be put back while the group has members')
-    return
+    return new Map()
   }
-  for (const { partition, reason, committed, earliest: offset } of moved) {
+  for (const { partition, reason, committed, earliest: offset, end } of moved) {
     metrics.misfits.inc({ consumer: name, reason })
+    // Nothing is read of an empty partition, so nothing would end what is to be read.
+    if (offset < end || reason !== 'reread')
+      misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
     logger.error({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
   }
+  return new Map(earliest.map(({ partition, offset }) => [partition, offset]))
 }
 
 /** A process that was killed stays a member until its session is over: a second reading that was asked for waits. */

@@ -3,6 +3,7 @@ import type { Chunk } from '@tributary/broker/broker'
 import type { Misfit } from './consumer.ts'
 import { type BatchContext, sourceOf } from './consumer-batch.ts'
 import { doneNote, isOtherLog, type Progress, startLog, startProgress } from './consumer-intent.ts'
+import type { PutBack } from './consumer-settle.ts'
 
 /** Sorts by the time at which it was made: of two logs the older one is behind. */
 const mintLog = (): string => `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
@@ -18,10 +19,17 @@ export interface TakenOverPartition {
  * holds and what the consumer wrote must fit together. Whatever does not fit is made exact by a new identity of the
  * log: nothing that comes is then mistaken for the work of a batch of before, and what was written is found by its keys.
  */
-export async function takeOverPartition<T>(context: BatchContext<T>, chunk: Chunk): Promise<TakenOverPartition> {
+export async function takeOverPartition<T>(
+  context: BatchContext<T>,
+  chunk: Chunk,
+  putBack: PutBack,
+): Promise<TakenOverPartition> {
   const committed = await chunk.committed()
   const progress = startProgress(chunk.generation, committed, mintLog())
   if (committed === null) return { progress, rewound: false }
+  const isToldOf = putBack.get(chunk.partition) === committed.offset
+  putBack.delete(chunk.partition)
+  if (!progress.noted && isToldOf) return { progress, rewound: false }
   const misfit = await findMisfit(context, chunk, progress)
   if (misfit === null) return { progress, rewound: false }
   const isBeyond = committed.offset > chunk.end_offset
@@ -37,20 +45,32 @@ export async function takeOverPartition<T>(context: BatchContext<T>, chunk: Chun
 
 /** Goes on under a new identity of the log, from `next` on. */
 export function beginLog<T>(
-  { consumer, logger, metrics }: BatchContext<T>,
+  { consumer, logger, metrics, misfits }: BatchContext<T>,
   progress: Progress,
-  { partition, end_offset, records }: Chunk,
+  { topic, partition, end_offset, records }: Chunk,
   reason: string,
   next: number,
 ): void {
   const { log, next: expected } = progress
   startLog(progress, mintLog(), next)
   metrics.misfits.inc({ consumer: consumer.name, reason })
-  // Moved offsets are somebody's wish, or what was put back at the start and said then.
+  misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
+  // Moved offsets are somebody's wish, or what another process put back at its start and said then.
   logger[reason === 'offset_moved' ? 'warn' : 'error'](
     { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },
     'log, committed offset and tables do not fit together: goes on under a new identity of the log, counts nothing twice',
   )
+}
+
+/**
+ * The log dropped records of a batch that was declared: what is there of them is not found by what is left. A new identity
+ * has the consumer complete it by what it wrote; records that were gathered are still in hand.
+ */
+export function leaveIntent<T>(context: BatchContext<T>, progress: Progress, chunk: Chunk): void {
+  const { intent, gathered } = progress
+  const next = gathered.length > 0 ? chunk.records.find(({ offset }) => offset >= progress.next)!.offset : intent!.from
+  beginLog(context, progress, chunk, 'records_lost', next)
+  progress.gathered = gathered
 }
 
 async function findMisfit<T>(context: BatchContext<T>, chunk: Chunk, progress: Progress): Promise<Misfit | null> {

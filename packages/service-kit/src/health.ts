@@ -19,6 +19,8 @@ export interface HealthDeps {
 export interface Trouble {
   code: string
   message: string
+  /** The command that goes on, or what else to do; `tributary doctor` shows it. */
+  mend?: string
   /** Every request is refused meanwhile, so `/ready` answers 503. */
   refuses: boolean
 }
@@ -80,7 +82,7 @@ export function createHealth({ checks, now, registry, troubles = [], needs = [] 
     routes(app) {
       app.get('/health', async () => {
         const found = await bindings()
-        const wrong = allTroubles().map(({ code, message }) => ({ code, message }))
+        const wrong = allTroubles().map(({ refuses: _, ...told }) => told)
         const ok = wrong.length === 0 && Object.values(found).every(({ status }) => status === 'ok')
         return { status: ok ? 'ok' : 'degraded', bindings: found, ...(wrong.length > 0 && { troubles: wrong }) }
       })

@@ -11,7 +11,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import { clientAddress } from './client-address.ts'
-import { refuseConnection } from './refuse-connection.ts'
+import { refuseConnections } from './refuse-connection.ts'
 import { shareConnections } from './share-connections.ts'
 
 export interface HttpAppOptions {
@@ -54,6 +54,7 @@ const requestIdShape = /^[\x21-\x7e]{1,128}$/
  */
 export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAppOptions): FastifyInstance {
   const waits = { ...limits, ...patience }
+  const connections = refuseConnections()
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -73,7 +74,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
       maxHeaderSize: limits.header_bytes_max,
       requireHostHeader: false, // asked below: Node would refuse without a code
     },
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: connections.refuse,
     bodyLimit: 64 * 1024,
     return503OnClosing: false, // fastify's own 503 has no code: what comes on an open connection is served, as its last
     forceCloseConnections: 'idle',
@@ -86,6 +87,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   app.server.maxHeadersCount = limits.headers_max
   // RFC 9110 10.1.1 lets a server pass over an expectation it does not know; Node would refuse without a code.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  connections.watch(app.server)
   closeInTime(app, waits.drain_ms_max)
   const addressOf = clientAddress(trusted_proxies)
   app.decorateRequest('client_ip', {

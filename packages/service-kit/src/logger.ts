@@ -2,17 +2,31 @@ import pino, { type Logger } from 'pino'
 import pretty from 'pino-pretty'
 import { redact } from './redact.ts'
 
+export type LogFormat = 'auto' | 'json' | 'pretty'
+
 export interface LoggerOptions {
   name: string
   level: string
-  /** Coloured lines for a person instead of JSON. */
-  pretty: boolean
+  /** `pretty`: a coloured line an entry for a person; `auto`: that on a terminal, else JSON. */
+  format: LogFormat
 }
 
 /** Structured logs on stderr (stdout is for what a person asked to see): object first, constant message. */
-export function createLogger({ name, level, pretty: forPerson }: LoggerOptions): Logger {
+export function createLogger({ name, level, format }: LoggerOptions): Logger {
   // `redact` makes plain objects of errors, so no serializer has anything left to do.
   const options = { name, level, formatters: { log: redact }, serializers: { err: (value: unknown) => value } }
-  if (!forPerson) return pino(options, pino.destination({ dest: 2, sync: false }))
-  return pino(options, pretty({ destination: 2, sync: true, ignore: 'pid,hostname,name', translateTime: 'HH:MM:ss' }))
+  if (!isPretty(format, process.stderr.isTTY)) return pino(options, pino.destination({ dest: 2, sync: false }))
+  // pino-pretty spreads the field of this name over lines, whatever else it is told; ours is `err`.
+  return pino({ ...options, errorKey: 'error' }, pretty({ ...oneLine, destination: 2, sync: true }))
+}
+
+const isPretty = (format: LogFormat, onTerminal: boolean): boolean =>
+  format === 'pretty' || (format === 'auto' && onTerminal)
+
+/** An entry is a line, whatever is in it: stacks are left to JSON. */
+const oneLine = {
+  singleLine: true,
+  translateTime: 'HH:MM:ss',
+  ignore: 'pid,hostname,name,err.stack,err.cause.stack',
+  errorLikeObjectKeys: [],
 }

@@ -1,5 +1,5 @@
 import { StartRefused } from './run-service.ts'
-import { type SettingName, type SettingValue, settings } from './settings.ts'
+import { type Setting, type SettingName, type SettingValue, settings } from './settings.ts'
 import { findUnknownSettings } from './unknown-settings.ts'
 
 /** Values by setting name; those that were required are there. */
@@ -21,14 +21,28 @@ export function readSettings<Name extends SettingName, Required extends SettingN
   const problems = findUnknownSettings(env)
   const values: Record<string, unknown> = {}
   for (const name of new Set<SettingName>([...names, ...required])) {
-    const { meaning, schema, default_text } = settings[name]
+    const { meaning, schema, default_text, ...words }: Setting<unknown> = settings[name]
     const given = env[name] === '' ? undefined : env[name]
     const parsed = schema.safeParse(given ?? default_text ?? undefined)
-    if (!parsed.success) problems.push(`  ${name}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`)
+    if (!parsed.success) problems.push(`  ${name}: ${faultOf(given ?? '', words)}`)
     else if (parsed.data === undefined && (required as readonly SettingName[]).includes(name)) {
       problems.push(`  ${name} is needed: ${meaning}`)
     } else values[name] = parsed.data
   }
   if (problems.length > 0) throw new StartRefused(`These settings are wrong:\n${problems.join('\n')}`)
   return values as Settings<Name, Required>
+}
+
+type Words = Pick<Setting<unknown>, 'must' | 'fault' | 'secret'>
+
+const faultOf = (given: string, { must, fault, secret }: Words): string =>
+  fault?.(given) ?? `${show(given, secret)} was given; it must be ${must}`
+
+const shown_chars_max = 100
+
+/** A value in a message: nothing of what may hold a secret, little of what is long. */
+function show(value: string, secret: Setting<unknown>['secret']): string {
+  if (secret !== undefined) return `a text of ${value.length} characters`
+  const cut = value.length > shown_chars_max
+  return JSON.stringify(cut ? value.slice(0, shown_chars_max) : value) + (cut ? '...' : '')
 }

@@ -1,6 +1,6 @@
 /** Names of fields whose value is never written, wherever they stand. Company and app keys are names, not secrets. */
 const secretNames =
-  /^(key|cookie|set-cookie)$|^(.*[_-])?(authorization|secret|password|passwd|token|receipt|signature|server_key|master_key|access_key)$/i
+  /^(key|cookie|set-cookie)$|^(.*[_-])?(authorization|secret|password|passwd|token|receipt|signature|(server|master|access|api|private|secret)[_-]?key)$/i
 
 const depth_max = 8
 const items_max = 100
@@ -18,7 +18,10 @@ function redactMembers(fields: object, depth: number): Record<string, unknown> {
 }
 
 const isSecret = (name: string, value: unknown): boolean =>
-  secretNames.test(name) && value !== undefined && value !== null
+  secretNames.test(inSnakeCase(name)) && value !== undefined && value !== null
+
+/** Clients of engines name theirs in camel case: `secretAccessKey`. */
+const inSnakeCase = (name: string): string => name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
 
 function redactValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return redactText(value)
@@ -51,7 +54,8 @@ function redactError(error: Error, depth: number): Record<string, unknown> {
 }
 
 const shapes: readonly [RegExp, string][] = [
-  [/(:\/\/[^\s:/@"']*):[^\s/@"']+@/g, '$1:[redacted]@'],
+  // To the last `@`: passwords that nobody encoded hold `/`, `?` and `@` too.
+  [/(:\/\/[^\s:/@"']*):[^\s"']+@/g, '$1:[redacted]@'],
   [/srv_[0-9a-f]{48}/g, 'srv_[redacted]'],
   [/\b(bearer|basic) [\w.~+/=-]{8,}/gi, '$1 [redacted]'],
 ]

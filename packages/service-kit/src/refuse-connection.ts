@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ErrorBody } from '@tributary/contracts/errors'
 
@@ -9,11 +9,44 @@ const refusals: Record<string, { status: number; message: string }> = {
 }
 const other = { status: 400, message: 'This is no HTTP request.' }
 
+/** The last answer of a connection, and the one before it. */
+interface Answers {
+  last: ServerResponse
+  before: ServerResponse | undefined
+}
+
+/**
+ * A `clientErrorHandler`, to be told of its server. Requests that came whole before the bytes that are none are
+ * answered first (RFC 9112 9.3.2: answers come in the order of their requests), then comes the refusal.
+ */
+export function refuseConnections() {
+  const answers = new WeakMap<Socket, Answers>()
+  const refused = new WeakSet<Socket>()
+  return {
+    watch(server: Server): void {
+      server.on('request', ({ socket }, response) => {
+        answers.set(socket, { last: response, before: answers.get(socket)?.last })
+      })
+    },
+    refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+      if (refused.has(socket)) return // each further piece of it is an error again
+      refused.add(socket)
+      const due = lastWhole(answers.get(socket))
+      if (due === undefined || due.writableFinished || due.destroyed) refuseConnection(error, socket)
+      else due.once('finish', () => refuseConnection(error, socket))
+    },
+  }
+}
+
+/** Only the last request of a connection may not have come whole. */
+const lastWhole = (answers: Answers | undefined): ServerResponse | undefined =>
+  answers?.last.req.complete ? answers.last : answers?.before
+
 /**
  * Answers what never became a request (no HTTP, a PROXY preamble among it; headers too large; too slow) with 400, 431
  * or 408 and the code `bad_json`, then closes the connection: where the next request would begin is unknown.
  */
-export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return

@@ -11,13 +11,14 @@ import {
   handleBatch,
   sourceOf,
 } from './consumer-batch.ts'
-import { declare, type Progress, type Take, takeFresh, wasReplaced } from './consumer-intent.ts'
+import { declare, lacksDeclared, type Progress, type Take, takeFresh, wasReplaced } from './consumer-intent.ts'
 import { consumerMetrics } from './consumer-metrics.ts'
 import { type RetryPauses, StoppedError } from './consumer-retry.ts'
 import { settleOffsets } from './consumer-settle.ts'
-import { beginLog, takeOverPartition } from './consumer-take-over.ts'
+import { beginLog, leaveIntent, takeOverPartition } from './consumer-take-over.ts'
 import { createTurns, takeTurns } from './consumer-turns.ts'
 import { withHandOver } from './hand-over.ts'
+import type { MisfitTroubles } from './misfit-troubles.ts'
 
 /** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
 export interface FetchSizes {
@@ -56,6 +57,8 @@ export interface RunConsumerOptions<T> {
   fetch?: Partial<FetchSizes>
   /** Reads the whole log again, from its earliest record: what was written before is found there and changes nothing. */
   reread?: boolean
+  /** Keeps partitions that did not fit together, for `/health`. */
+  misfits?: MisfitTroubles
   /** Pauses between tries while a dependency is away. */
   pauses?: RetryPauses
   /** For tests: called after each numbered step; throwing is the crash. */
@@ -94,6 +97,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     consumer,
     logger,
     metrics,
+    misfits: options.misfits,
     pauses: options.pauses ?? pausesDefault,
     rest: turns.rest,
     crash: options.crash ?? (() => {}),
@@ -112,6 +116,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   const observeLag = ({ next }: Progress, chunk: Chunk) => {
     const lag = chunk.end_offset - Math.max(next, chunk.records[0]?.offset ?? 0)
     metrics.lag.set({ consumer: consumer.name, partition: chunk.partition }, Math.max(0, lag))
+    if (lag <= 0) options.misfits?.caughtUp(consumer.name, chunk.partition)
   }
 
   // One partition decodes at a time: then the first is with its consumer while the others are still decoding.
@@ -152,7 +157,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     const { partition, generation } = chunk
     const known = progressOf.get(partition)
     if (known?.generation === generation) return known
-    const { progress, rewound } = await takeOverPartition(context, chunk)
+    const { progress, rewound } = await takeOverPartition(context, chunk, putBack)
     progressOf.set(partition, progress)
     // Its new owner tells the lag from now on.
     const forget = () => metrics.lag.remove({ consumer: consumer.name, partition })
@@ -165,6 +170,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     const { partition } = chunk
     const progress = await progressFor(chunk)
     if (wasReplaced(progress, chunk)) beginLog(context, progress, chunk, 'log_replaced', chunk.records[0]!.offset)
+    else if (lacksDeclared(progress, chunk)) leaveIntent(context, progress, chunk)
     let records: readonly LogRecord[] = takeFresh(progress, chunk.records)
     observeLag(progress, chunk)
     inWork.set(partition, { chunk, oldest_ms: oldestOf(progress, chunk) })
@@ -188,7 +194,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     }
   }
 
-  await settleOffsets(context, options.reread ?? false)
+  const putBack = await settleOffsets(context, options.reread ?? false)
   const timer = setInterval(stillAlive, heartbeat_ms)
   timer.unref()
   const sizes = { ...fetchDefault, ...options.fetch }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Trouble } from './health.ts'
-import { createLogger } from './logger.ts'
+import { createLogger, type LogFormat } from './logger.ts'
 import { shedStartMemory } from './shed-start-memory.ts'
 
 /** Closes run last-in-first-out, so that what was opened first outlives what uses it. */
@@ -24,8 +24,6 @@ export interface ServiceOptions<Config> {
   name: string
   /** One deadline for all closes together; the process ends after it, come what may. */
   stop_ms_max?: number
-  /** Coloured lines for a person instead of JSON. */
-  pretty?: boolean
   /** Throws `StartRefused` with every problem at once. */
   readConfig(): Config
   /** Opens everything and resolves once the service works. What it opened is closed also when it fails half-way. */
@@ -37,12 +35,12 @@ const stop_ms_max_default = 20_000
 const flush_ms = 200
 
 /** Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, 1 after a failed one. A stop that misses its deadline is a kill. */
-export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string }>(
+export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; TRIBUTARY_LOG_FORMAT: LogFormat }>(
   options: ServiceOptions<Config>,
 ): Promise<void> {
-  const { name, stop_ms_max = stop_ms_max_default, pretty = false, start } = options
+  const { name, stop_ms_max = stop_ms_max_default, start } = options
   const config = readConfigOrEnd(options.readConfig)
-  const logger = createLogger({ name, level: config.TRIBUTARY_LOG_LEVEL, pretty })
+  const logger = createLogger({ name, level: config.TRIBUTARY_LOG_LEVEL, format: config.TRIBUTARY_LOG_FORMAT })
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const closes: { what: string; close: () => Promise<void> }[] = []

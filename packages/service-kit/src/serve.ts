@@ -13,6 +13,7 @@ export const httpSettings = [
   'TRIBUTARY_TRUSTED_PROXIES',
   'TRIBUTARY_DRAIN_MS',
   'TRIBUTARY_LOG_LEVEL',
+  'TRIBUTARY_LOG_FORMAT',
 ] as const
 type HttpConfig = Settings<(typeof httpSettings)[number]>
 

@@ -1,5 +1,6 @@
 import type { ConsumerDefinition } from './consumer.ts'
 import { openKafka, requireTopics } from './engines/kafka.ts'
+import { createMisfitTroubles } from './misfit-troubles.ts'
 import { type RunConsumerOptions, runConsumer } from './run-consumer.ts'
 import type { Service } from './run-service.ts'
 import { type Serving, serve } from './serve.ts'
@@ -18,13 +19,16 @@ export async function startConsumer<T>(
 ): Promise<Serving> {
   const broker = await openKafka(config, service)
   await requireTopics(broker, [consumer.topic])
-  const { logger, registry, now, onClose } = service
+  const { logger, registry, now, onClose, troubles } = service
+  const misfits = createMisfitTroubles({ tables_on_server: true })
+  troubles.push(misfits.troubles)
   const running = await runConsumer({
     broker,
     consumer,
     logger,
     registry,
     now,
+    misfits,
     ...(crash && { crash }),
   })
   onClose(consumer.name, () => running.close())

@@ -1,15 +1,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createHttpApp } from '@tributary/service-kit/http'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 let app: FastifyInstance
 beforeEach(async () => {
   app = createHttpApp({ logger: pino({ level: 'silent' }) })
   app.post('/body', async (request) => ({ bytes: (request.body as Buffer | undefined)?.length ?? 0 }))
   app.get('/things/:name', async () => ({ ok: true }))
+  app.route({ method: ['GET', 'POST'], url: '/slow', handler: () => pause(20).then(() => ({ ok: true })) })
   await app.listen({ port: 0, host: '127.0.0.1' })
 })
 afterEach(() => app.close())
@@ -43,6 +45,45 @@ test.each([
 test('HTTP/1.1 without a Host is a coded 400, HTTP/1.0 needs none', async () => {
   expect(coded(await raw('GET /things/a HTTP/1.1\r\n\r\n'))).toBe('400 bad_json')
   expect(await raw('GET /things/a HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+/** The status of each answer, and what the last one says. */
+const answered = (all: string) => [...all.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+
+describe('requests before bytes that are none', () => {
+  const garbage = '\x00\x01 this is no HTTP\r\n\r\n'
+  const get = 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'
+  const post = 'POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nxx'
+
+  test.each([
+    ['one', get, [200, 400]],
+    ['one with a body', post, [200, 400]],
+    ['several', get + post + get, [200, 200, 200, 400]],
+    ['one that says it is the last', get.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), [200]],
+    ['none', '', [400]],
+  ])('are answered before the refusal: %s', async (_what, requests, expected) => {
+    const all = await raw(requests + garbage + garbage)
+    expect(answered(all)).toEqual(expected)
+  })
+
+  test('are answered, but not the one whose body breaks off in them', async () => {
+    const broken = 'POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'
+    expect(answered(await raw(get + broken + garbage))).toEqual([200, 400])
+    expect(answered(await raw(broken))).toEqual([400])
+  })
+
+  test('are answered when the bytes come later', async () => {
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+    let all = ''
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      all += chunk
+    })
+    socket.write(get)
+    await vi.waitFor(() => expect(all).toContain('true'))
+    socket.write(garbage)
+    await once(socket, 'close')
+    expect(answered(all)).toEqual([200, 400])
+  })
 })
 
 test('an expectation that is unknown changes nothing', async () => {

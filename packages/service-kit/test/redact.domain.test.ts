@@ -40,12 +40,19 @@ describe('a secret by its name', () => {
     ],
     ...['server_key', 'master_key', 'access_key', 'x-service-signature', 'proxy-authorization', 'aws_access_key'],
     ...['TRIBUTARY_ADMIN_TOKEN', 'TRIBUTARY_KAFKA_PASSWORD', 'Set-Cookie'],
+    ...['secretAccessKey', 'apiKey', 'apikey', 'x-api-key', 'api_key', 'clientSecret', 'sessionToken', 'privateKey'],
   ])('is known by %s', (name) => {
     expect(redact({ [name]: secret })).toEqual({ [name]: '[redacted]' })
   })
 
   test('leaves what is no secret', () => {
-    const fields = { company_key: 'co_live_1', app_key: 'app_live_1', key_id: 'key_1', audit_key: 's2s/x', tokens: 3 }
+    const names = { company_key: 'co_live_1', app_key: 'app_live_1', key_id: 'key_1', audit_key: 's2s/x', tokens: 3 }
+    const fields = {
+      ...names,
+      accessKeyId: 'ingest-gateway',
+      url: 'http://127.0.0.1:8080/event?a=b',
+      sender: 'a@b.example',
+    }
     expect(redact({ ...fields, key: null, nested: [{ n: 1n, bytes: Buffer.alloc(3) }] })).toEqual({
       ...fields,
       key: null,
@@ -79,6 +86,16 @@ describe('errors of clients', () => {
         code: 'ECONNREFUSED',
         message: expect.stringContaining('failed'),
       })
+    },
+  )
+
+  test.each(['a/b', '/', 'a?b#c', 'p@ss', 'a:b/c@d', '1/2'])(
+    'a password that nobody encoded is cut whole: %s',
+    (odd) => {
+      const url = `redis://user:${secret}${odd}${secret}@db.internal:6379/0`
+      const written = line({ err: new Error(`connect to ${url} failed`), url: `redis://:${odd}${secret}@db.internal` })
+      expect(written).not.toContain(secret)
+      expect(written).toContain('@db.internal:6379/0 failed')
     },
   )
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
 import { type Batch, defineConsumer } from '@tributary/service-kit/consumer'
+import { createMisfitTroubles } from '@tributary/service-kit/misfit-troubles'
 import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/run-consumer'
 import { type MemoryBroker, memoryBroker } from '@tributary/testkit/memory-broker'
 import fc from 'fast-check'
@@ -81,6 +82,11 @@ async function metric(registry: Registry, name: string): Promise<number> {
   return values.reduce((sum, { value }) => sum + value, 0)
 }
 
+async function misfitsOf(registry: Registry): Promise<Record<string, number>> {
+  const values = (await registry.getSingleMetric('tributary_consumer_misfits_total')?.get())?.values ?? []
+  return Object.fromEntries(values.map(({ labels, value }) => [labels.reason, value]))
+}
+
 class Crash extends Error {}
 
 test('every record counts once, whatever crashes after whichever step and however chunks are cut', async () => {
@@ -154,7 +160,7 @@ test('an intent longer than one fetch is gathered and handled as the same batch'
   expect(await metric(second.registry, 'tributary_consumer_reprocessed_total')).toBe(5)
 })
 
-test('an intent that was lost in part to retention is finished with what is left, and counted as lost', async () => {
+test('an intent that was lost in part to retention is left for a new log that has the rest, and counted as lost', async () => {
   const broker = memoryBroker(1, now)
   const table = sink()
   await broker.publish(['a', 'b', 'c', 'd'].map(letter))
@@ -170,8 +176,58 @@ test('an intent that was lost in part to retention is finished with what is left
   const second = start(broker, { consumer: reader(table.write) })
   await until(allDone(broker), 'the rest')
   await (await second.running).close()
-  expect(named(table.batches)).toEqual([[`${topic.name}/0/0-3`, ['c', 'd']]])
+  expect(named(table.batches)).toEqual([[`${topic.name}/0/2-3`, ['c', 'd']]])
   expect(await metric(second.registry, 'tributary_consumer_lost_total')).toBe(2)
+  expect(await misfitsOf(second.registry)).toEqual({ records_lost: 1 })
+})
+
+test('records that were gathered for an intent are handled though the log dropped them and more meanwhile', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  await broker.publish(['a', 'b', 'c', 'd', 'e'].map(letter))
+  const first = start(broker, {
+    consumer: reader(() => {}),
+    crash: (step) => {
+      if (step >= 2) throw new Crash()
+    },
+  })
+  await until(() => committedAt(broker)?.metadata.includes('"to":4') === true, 'the intent')
+  await (await first.running).close()
+  broker.chunk_records_max = 2
+  const gathering: MemoryBroker = {
+    ...broker,
+    consume: (options) =>
+      broker.consume({
+        ...options,
+        async onChunk(chunk) {
+          await options.onChunk(chunk)
+          if (chunk.records[0]!.offset === 0) broker.dropBelow(topic.name, 0, 3)
+        },
+      }),
+  }
+  const second = start(gathering, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the rest')
+  await (await second.running).close()
+  expect(table.letters()).toEqual(['a', 'b', 'd', 'e'])
+  expect(await misfitsOf(second.registry)).toEqual({ records_lost: 1 })
+})
+
+test('a log that is read again is reported once', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish(['a', 'b'].map(letter))
+  const first = start(broker, { consumer: reader(() => {}) })
+  await until(allDone(broker), 'all records')
+  await (await first.running).close()
+  const table = sink()
+  const second = start(broker, { consumer: reader(table.write), reread: true })
+  await until(() => table.letters().length === 2 && allDone(broker)(), 'the second reading')
+  await (await second.running).close()
+  expect(await misfitsOf(second.registry)).toEqual({ reread: 1 })
+  broker.setCommitted(group, topic.name, 0, { offset: 0, metadata: '' })
+  const third = start(broker, { consumer: reader(table.write) })
+  await until(allDone(broker), 'the third reading')
+  await (await third.running).close()
+  expect(await misfitsOf(third.registry), 'moved by somebody else').toEqual({ offset_moved: 1 })
 })
 
 test('a commit that is lost has the batch handled again under the same token', async () => {
@@ -317,4 +373,83 @@ test('a consumer whose topics are missing refuses to start', async () => {
   }
   const { running } = start(missing, { consumer: reader(() => {}) })
   await expect(running).rejects.toThrow('unknown topic letters.sent.v1.dead')
+})
+
+test('a partition that lacks rows is a trouble that names it and the command, until a replay has filled it', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish(['1', '2', '3'].map(letter))
+  const table = sink()
+  const first = await start(broker, { consumer: reader(table.write) }).running
+  await until(allDone(broker), 'first reading')
+  await first.close()
+  const misfits = createMisfitTroubles({ tables_on_server: true })
+  let lacks = true
+  const consumer = {
+    ...reader(table.write),
+    findMisfit: async () => (lacks ? { reason: 'tables_lack_rows', reread: true } : null),
+  }
+  const second = await start(broker, { consumer, misfits }).running
+  lacks = false
+  await until(allDone(broker), 'second reading')
+  await second.close()
+  expect(misfits.troubles()).toEqual([
+    {
+      code: 'tables_lack_rows',
+      message: expect.stringMatching(/^letter-reader, partition 0 of letters.sent.v1: .* \(committed 3, .* ends at 3,/),
+      mend: expect.stringMatching(/npx tributary rebuild.*npx tributary replay --from-audit/),
+      refuses: false,
+    },
+  ])
+  misfits.filled()
+  expect(misfits.troubles()).toEqual([])
+})
+
+test('a moved offset is a trouble only until what is behind it was read', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish(['1', '2', '3'].map(letter))
+  const table = sink()
+  const first = await start(broker, { consumer: reader(table.write) }).running
+  await until(allDone(broker), 'first reading')
+  await first.close()
+  await broker.moveGroup(group, topic.name, [{ partition: 0, offset: 1 }])
+  const misfits = createMisfitTroubles({ tables_on_server: false })
+  let seen: string[] = []
+  const look = () => {
+    seen = misfits.troubles().map(({ code }) => code)
+  }
+  const second = await start(broker, { consumer: reader(look), misfits }).running
+  await until(() => seen.length > 0 && misfits.troubles().length === 0, 'moved offset was read')
+  await second.close()
+  expect(seen).toEqual(['offset_moved'])
+})
+
+test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows', 'tables_are_ahead', 'reread', 'new'])(
+  'a misfit %s names its partition, what is known and a command',
+  (reason) => {
+    const misfits = createMisfitTroubles({ tables_on_server: false })
+    misfits.found({ consumer: 'c', topic: 't', partition: 7, reason, committed: 5, next: -1, end: 4 })
+    const [trouble] = misfits.troubles()
+    expect(trouble).toMatchObject({ code: reason, mend: expect.stringContaining('npx tributary ') })
+    expect(trouble!.message).toMatch(
+      /partition 7 of t: .*committed 5, the log ends at 4, reading goes on at its beginning/,
+    )
+  },
+)
+
+test('each line of a consumer that stumbles names its consumer, topic and partition once', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish(['1', '!2'].map(letter))
+  const lines: string[] = []
+  const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line.trim()) })
+  let tries = 0
+  const consumer = reader(() => {
+    tries += 1
+    if (tries === 1) throw new Error('dependency away')
+  })
+  const running = await start(broker, { consumer, logger }).running
+  await until(allDone(broker), 'both letters')
+  await running.close()
+  const [first, ...rest] = lines.filter((line) => line.includes('will be tried again'))
+  expect([JSON.parse(first!), rest]).toMatchObject([{ consumer: group, topic: topic.name, partition: 0 }, []])
+  expect(lines.filter((line) => JSON.stringify(JSON.parse(line)) !== line)).toEqual([])
 })

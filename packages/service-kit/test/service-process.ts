@@ -9,7 +9,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 await runService({
   name: 'test',
   stop_ms_max: 300,
-  readConfig: () => readSettings(process.env, ['TRIBUTARY_LOG_LEVEL']),
+  readConfig: () => readSettings(process.env, ['TRIBUTARY_LOG_LEVEL', 'TRIBUTARY_LOG_FORMAT']),
   async start(_config, { onClose }) {
     const open = setInterval(() => {}, 1000)
     onClose('first', async () => {

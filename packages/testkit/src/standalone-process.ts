@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -20,6 +20,7 @@ export interface StandaloneProcessOptions {
   data_dir: string
   env?: Record<string, string>
   ready_ms_max?: number
+  cwd?: string
 }
 
 /** Starts the standalone process as `npm start` does, on a free port; resolves once it says that it is ready. */
@@ -31,8 +32,10 @@ export async function startStandaloneProcess(options: StandaloneProcessOptions):
     ...options.env,
     TRIBUTARY_DATA_DIR: options.data_dir,
   }
-  const child = spawn('node', ['infra/bootstrap.mjs', 'services/standalone/src/main.ts'], {
-    cwd: root,
+  mkdirSync(options.data_dir, { recursive: true, mode: 0o700 })
+  const child = spawn('node', [join(root, 'infra/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
+    // What it leaves for commands in its directory goes with its data.
+    cwd: options.cwd ?? options.data_dir,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -6,6 +6,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { MasterKeys } from '@tributary/postgres/master-keys'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'
+import { countedLog } from '@tributary/service-kit/counted-log'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -15,6 +16,7 @@ import { auditObjectRoute } from './audit-object-route.ts'
 import { companyRoutes } from './company-routes.ts'
 import { deadLetterRoutes } from './dead-letter-routes.ts'
 import { fxRoutes } from './fx-routes.ts'
+import { masterKeyRoute } from './master-key-route.ts'
 import { replayRoute } from './replay/replay-route.ts'
 import { requireAdmin } from './require-admin.ts'
 import { serverKeyRoutes } from './server-key-routes.ts'
@@ -33,6 +35,8 @@ export interface AdminApiDeps {
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get'>
   status: () => Promise<SystemStatus>
+  /** Called when a replay has filled all that the audit store holds. */
+  onFilled?: () => void
   now: () => number
   logger: Logger
   registry: Registry
@@ -42,19 +46,22 @@ const body_bytes_max = 64 * 1024
 
 /** The admin API, `/admin/api/v1`: every request needs the admin token, every change is in `admin_audit_log`. */
 export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
-  const { admin_token, logger, registry } = deps
+  const { admin_token, logger, now, registry } = deps
   const requests = new Counter({
     name: 'tributary_admin_requests_total',
     help: 'Requests to the admin API, by route and status',
     labelNames: ['route', 'status'],
     registers: [registry],
   })
+  const refusals = countedLog(logger, 'wrong admin tokens')
   return async (outer) => {
+    outer.decorateRequest('is_admin', false)
+    outer.addHook('onClose', async () => refusals.flush())
     const routes: FastifyPluginAsync = async (app) => {
       app.addHook('onRoute', (route) => {
         route.bodyLimit ??= body_bytes_max
       })
-      app.addHook('onRequest', requireAdmin(admin_token))
+      app.addHook('onRequest', requireAdmin(admin_token, now, refusals))
       app.setErrorHandler((error) => {
         if (isPostgresAway(error))
           throw new CodedError('unavailable', { headers: { 'retry-after': '5' }, cause: error })
@@ -63,6 +70,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       app.addHook('onResponse', async (request, reply) => {
         const route = `${request.method} ${request.routeOptions.url}`
         requests.inc({ route, status: reply.statusCode })
+        if (!request.is_admin) return // a line each would let anybody fill the log
         const { id: request_id, client_ip: ip } = request
         logger.info(
           { request_id, route, ip, status: reply.statusCode, elapsed_ms: Math.round(reply.elapsedTime) },
@@ -78,6 +86,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       deadLetterRoutes(app, deps)
       statusRoute(app, deps)
       replayRoute(app, deps)
+      masterKeyRoute(app, deps)
     }
     await outer.register(routes, { prefix: '/admin/api/v1' })
   }

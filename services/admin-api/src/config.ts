@@ -1,5 +1,6 @@
 import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
+import { masterKeySettings } from '@tributary/service-kit/engines/master-key'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
 import { redisSettings } from '@tributary/service-kit/engines/redis'
 import { s3Settings } from '@tributary/service-kit/engines/s3'
@@ -10,7 +11,15 @@ import { httpSettings } from '@tributary/service-kit/serve'
 export const readConfig = () =>
   readSettings(
     process.env,
-    [...httpSettings, ...kafkaSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings, ...s3Settings],
+    [
+      ...httpSettings,
+      ...kafkaSettings,
+      ...clickhouseSettings,
+      ...postgresSettings,
+      ...redisSettings,
+      ...s3Settings,
+      ...masterKeySettings,
+    ],
     [
       'TRIBUTARY_MASTER_KEY',
       'TRIBUTARY_ADMIN_TOKEN',

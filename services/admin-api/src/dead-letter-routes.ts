@@ -7,8 +7,9 @@ import { oneAtATime } from '@tributary/postgres/one-at-a-time'
 import type { FastifyInstance } from 'fastify'
 import { adminRequest } from './admin-request.ts'
 import type { AdminApiDeps } from './app.ts'
-import { findOpenLetters, type OpenLetter } from './dead-letters.ts'
+import { countByReason, findOpenLetters, type OpenLetter } from './dead-letters.ts'
 import { readBody } from './read-body.ts'
+import type { ReadableLog } from './read-to-end.ts'
 import { retryDeadLetters } from './retry-dead-letters.ts'
 
 /** Dead letters: what waits, and the way back to their topics. */
@@ -24,6 +25,7 @@ export function deadLetterRoutes(app: FastifyInstance, { pool, broker, now, logg
     const { topic, reason } = readBody(request, RetryDeadLetters)
     const asked = topicsOf(topic)
     return oneAtATime(pool, 'retry of dead letters', async () => {
+      if (reason !== undefined) await requireKnownReason(broker, asked, reason)
       const sum = { retried: 0, too_large: 0 }
       for (const one of asked) {
         // Before anything is published: a change without its entry must not be.
@@ -53,6 +55,14 @@ function topicsOf(asked: unknown): Topic[] {
   if (topic !== undefined) return [topic]
   const message = `must be a topic that a consumer reads: ${[...topics.keys()].join(', ')}`
   throw new CodedError('invalid_field', { field: 'topic', message })
+}
+
+/** A misspelt reason must not look like a retry that found nothing. */
+async function requireKnownReason(log: ReadableLog, asked: readonly Topic[], reason: string): Promise<void> {
+  const counts = await countByReason(log, asked).catch(throwAway)
+  if (counts.has(reason)) return
+  const known = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([one, count]) => `${one} (${count} wait)`)
+  throw new CodedError('invalid_field', { field: 'reason', message: `must be one of ${known.join(', ')}` })
 }
 
 function byReason(topic: Topic, letters: readonly OpenLetter[]): DeadLetters['dead'] {

@@ -1,5 +1,5 @@
 import type { LogRecord, OutgoingRecord } from '@tributary/broker/broker'
-import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
+import { deadLetterReasons, deadLetterTopic, type Topic } from '@tributary/contracts/topics'
 import { type ReadableLog, readToEnd } from './read-to-end.ts'
 
 /** A dead letter that was not retried. */
@@ -37,6 +37,23 @@ const reasonOf = (headers: Headers): string => (isWhole(headers) ? (headers.reas
 
 /** The letters of a topic that wait, of each the newest copy: after a crash of its consumer a letter may stand there twice. */
 export async function findOpenLetters(log: ReadableLog, topic: Topic): Promise<OpenLetter[]> {
+  return [...(await readLetters(log, topic)).values()].flatMap((letters) => [...letters.values()])
+}
+
+/** How many letters of each reason wait: every reason that the topics still hold, and those that consumers always know. */
+export async function countByReason(log: ReadableLog, topics: readonly Topic[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>(deadLetterReasons.map((reason) => [reason, 0]))
+  for (const topic of topics) {
+    for (const [place, letters] of await readLetters(log, topic)) {
+      const reason = place.slice(place.indexOf('/') + 1)
+      counts.set(reason, (counts.get(reason) ?? 0) + letters.size)
+    }
+  }
+  return counts
+}
+
+/** The letters that wait, by `<partition>/<reason>`; none where all were retried. */
+async function readLetters(log: ReadableLog, topic: Topic): Promise<Map<string, Map<string, OpenLetter>>> {
   const open = new Map<string, Map<string, OpenLetter>>()
   await readToEnd(log, deadLetterTopic(topic).name, async (records) => {
     for (const { partition, offset, headers, timestamp_ms: dead_ms } of records) {
@@ -49,7 +66,7 @@ export async function findOpenLetters(log: ReadableLog, topic: Topic): Promise<O
       else removeBefore(letters, until)
     }
   })
-  return [...open.values()].flatMap((letters) => [...letters.values()])
+  return open
 }
 
 /** The same for the copies of a letter, and for nothing else. */

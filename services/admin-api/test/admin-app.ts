@@ -9,7 +9,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { type AdminApiDeps, adminApi } from '../src/app.ts'
 
-export const admin_token = 'a-token-of-this-test'
+export const admin_token = 'a-token-of-this-test-and-no-other'
 export const authorization = `Bearer ${admin_token}`
 
 const away = async (): Promise<never> => {

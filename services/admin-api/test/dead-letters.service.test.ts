@@ -135,7 +135,12 @@ test('a retry by reason leaves all others to be listed and retried later', async
   await untilRead()
   expect(handled.toSorted()).toEqual(['b', 'd'])
   expect(await list()).toEqual(before.filter(({ reason }: { reason: string }) => reason !== 'webhook_404'))
-  expect(await retry({ reason: 'nothing_has_this' })).toEqual({ retried: 0 })
+  const unknown = await ask('POST', '/dead-letters/retry', { reason: 'nothing_has_this' })
+  expect([unknown.status, unknown.body.error, unknown.body.field]).toEqual([400, 'invalid_field', 'reason'])
+  expect(unknown.body.message).toContain(
+    'row_refused (2 wait), too_large (0 wait), undecodable (1 wait), webhook_404 (0 wait)',
+  )
+  expect(await retry({ reason: 'webhook_404' })).toEqual({ retried: 0 })
   expect(await retry()).toEqual({ retried: 3 })
   await untilRead()
   expect(handled.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'])

@@ -4,6 +4,7 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
 import { memoryBroker } from '@tributary/testkit/memory-broker'
+import pino from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { adminApiUnderTest } from './admin-api-under-test.ts'
 
@@ -25,8 +26,16 @@ const clickhouse = {
   isInserting: async () => false,
   ...{ insert: async () => {}, command: async () => {}, checkHealth: async () => {}, close: async () => {} },
 }
-const { inject, ask, newApp, auditOf } = adminApiUnderTest({ audit, broker, clickhouse })
+const said: Record<string, unknown>[] = []
+const logger = pino({ base: null }, { write: (line: string) => said.push(JSON.parse(line)) })
+let filled = 0
+const onFilled = () => {
+  filled += 1
+}
+const { inject, ask, newApp, auditOf } = adminApiUnderTest({ audit, broker, clickhouse, logger, onFilled })
 beforeEach(() => {
+  said.length = 0
+  filled = 0
   log.broker = memoryBroker(2, Date.now)
   analytics.fault = null
 })
@@ -71,6 +80,35 @@ test('each start is in the audit log of the admin API', async () => {
     { action: 'app.create' },
     { action: 'replay.start', detail: { source: 'audit', app_id, dry_run: true } },
   ])
+})
+
+test('its start and its end are lines of the log, the end with all counts and how far it came', async () => {
+  const { app_id, company_id } = await newApp()
+  await logged(app_id, [Buffer.from(JSON.stringify(envelopeOf(app_id, company_id))), Buffer.from('no JSON')])
+  const end = await replay({ source: 'log', app_id, dry_run: true })
+  expect(end).toMatchObject({ state: 'done', percent: 100, at: '2 of 2 records', seconds: expect.any(Number) })
+  const lines = said.filter(({ msg }) => String(msg).startsWith('replay'))
+  expect(lines).toMatchObject([
+    { msg: 'replay started', source: 'log', app_id, dry_run: true },
+    {
+      msg: 'replay ended',
+      state: 'done',
+      replayed: 1,
+      filled: 1,
+      unknown: 1,
+      unknown_reasons: { unreadable_record: 1 },
+    },
+  ])
+})
+
+test('only a replay of the whole audit store says that nothing misses any more', async () => {
+  const { app_id } = await newApp()
+  for (const asked of [{ source: 'log' }, { source: 'audit', dry_run: true }, { source: 'audit', app_id }])
+    await replay(asked)
+  await replay({ source: 'audit', since_ms: received_at_ms })
+  expect(filled).toBe(0)
+  await replay({ source: 'audit' })
+  expect(filled).toBe(1)
 })
 
 describe('refuses', () => {

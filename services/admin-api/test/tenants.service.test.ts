@@ -104,7 +104,7 @@ describe('apps and keys', () => {
     expect(app_key).toMatch(/^app_live_[0-9a-f]{32}$/)
     expect(signing_secret).toMatch(/^[0-9a-f]{64}$/)
     const [row] = await query('SELECT * FROM apps WHERE app_id = $1', [app_id])
-    expect(row).toMatchObject({ platform: 'ios', store_id: '123', bundle_id: null, signing_secret_key_id: 'test' })
+    expect(row).toMatchObject({ platform: 'ios', store_id: '123', bundle_id: null, signing_secret_key_id: 'v2:test' })
   })
 
   test('a server key is shown once; the list shows its ends', async () => {

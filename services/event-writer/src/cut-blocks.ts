@@ -1,8 +1,11 @@
 import type { EventLine } from './decode-lines.ts'
 
+/** What a row is placed by. */
+export type PlacedRow = Pick<EventLine, 'day' | 'from' | 'to'> & { record: Pick<EventLine['record'], 'offset'> }
+
 /** Rows that are inserted together: one part in each table, so each table has all of them or none. */
-export interface Block {
-  rows: EventLine[]
+export interface Block<Row extends PlacedRow = EventLine> {
+  rows: Row[]
   /** Names the rows among those of their batch; the same rows have the same name on every try. */
   name: string
 }
@@ -19,7 +22,7 @@ export const block_bytes_max = 24 * 1024 * 1024
  * would become two parts, of which a kill may leave one; within a year in the order of the log. The rows that a record
  * has in a year stay together.
  */
-export function cutBlocks(rows: readonly EventLine[], rows_max = block_rows_max): Block[] {
+export function cutBlocks<Row extends PlacedRow>(rows: readonly Row[], rows_max = block_rows_max): Block<Row>[] {
   const byYear = splitByYear(rows)
   return [...byYear.keys()]
     .toSorted()
@@ -41,13 +44,13 @@ export function halveBlock({ rows, name }: Block): [Block, Block] | null {
   ]
 }
 
-export const yearOf = ({ day }: EventLine): string => day.slice(0, 4)
+export const yearOf = ({ day }: Pick<EventLine, 'day'>): string => day.slice(0, 4)
 
 /** Neighbours mostly have the same day: the text is cut once for them. */
-function splitByYear(rows: readonly EventLine[]): Map<string, EventLine[]> {
-  const byYear = new Map<string, EventLine[]>()
+function splitByYear<Row extends PlacedRow>(rows: readonly Row[]): Map<string, Row[]> {
+  const byYear = new Map<string, Row[]>()
   let day = ''
-  let list: EventLine[] = []
+  let list: Row[] = []
   for (const row of rows) {
     if (row.day !== day) {
       day = row.day
@@ -59,8 +62,8 @@ function splitByYear(rows: readonly EventLine[]): Map<string, EventLine[]> {
   return byYear
 }
 
-function cutYear(rows: EventLine[], rows_max: number): EventLine[][] {
-  const blocks: EventLine[][] = []
+function cutYear<Row extends PlacedRow>(rows: Row[], rows_max: number): Row[][] {
+  const blocks: Row[][] = []
   let first = 0
   let bytes = 0
   for (let at = 0, next = 0; at < rows.length; at = next) {
@@ -79,5 +82,5 @@ function cutYear(rows: EventLine[], rows_max: number): EventLine[][] {
   return blocks
 }
 
-const nameOf = (year: string, rows: readonly EventLine[]): string =>
+const nameOf = (year: string, rows: readonly PlacedRow[]): string =>
   `${year}/${rows[0]!.record.offset}-${rows.at(-1)!.record.offset}.${rows.length}`

@@ -6,9 +6,9 @@ import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/
 import { takeTurns } from '@tributary/service-kit/consumer-turns'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
-import { cancelLaterClaims } from './cancel-later-claims.ts'
+import { cancelBeatenClaims } from './cancel-beaten-claims.ts'
 import { cancelledTotal } from './cancelled-total.ts'
-import { completeOlderLogs } from './complete-older-logs.ts'
+import { completeOlderLog } from './complete-older-log.ts'
 import { countMoney, transactionsToAsk } from './count-money.ts'
 import { block_bytes_max, block_rows_max } from './cut-blocks.ts'
 import { decodeLines, type EventLine, withoutMoney } from './decode-lines.ts'
@@ -39,6 +39,19 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
   const cancelled = registry && cancelledTotal(registry)
   const inTurn = takeTurns(inserts_at_once)
   const failed = createFailedInserts()
+  const begun = new Map<string, string>()
+
+  /** The first batch of a log: what an older log of the partition left at work is over, what it left half-done is done. */
+  async function beginLog(batch: Batch<EventLine[]>) {
+    const [consumer] = batch.token.split('/')
+    const place = `${consumer}/${batch.topic}/${batch.partition}/`
+    if (begun.get(place) === batch.source) return
+    await refuseWhileInserting(clickhouse, place)
+    await completeOlderLog(clickhouse, batch, logger)
+    // Another try of the batch finds it done.
+    begun.set(place, batch.source)
+  }
+
   return defineConsumer({
     ...consumers.eventWriter,
     bounds: { rows_max: block_rows_max, bytes_max: block_bytes_max, measure: measureLines },
@@ -46,7 +59,7 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
     async handle(batch) {
       const rows = batch.records.flatMap(({ value }) => value)
       const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
-      if (batch.state === undefined) await beginLog(clickhouse, batch, logger)
+      if (batch.state === undefined) await beginLog(batch)
       // Before the look-up: a key that lands after it would be put in once more.
       if (batch.repeated) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
@@ -63,7 +76,7 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
       // writes at this very moment is left to the sweep.
       if (money.contested.length > 0) {
-        const taken_back = await cancelLaterClaims(clickhouse, money.contested)
+        const taken_back = await cancelBeatenClaims(clickhouse, money.contested)
         cancelled?.inc(taken_back)
       }
       for (const { record, err } of refused) {
@@ -80,17 +93,6 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
     },
     findMisfit: (at) => findMisfit(clickhouse, at),
   })
-}
-
-/** The first batch of a log: what an older log of the partition left at work is over, and what it left half-done is done. */
-async function beginLog(
-  clickhouse: Clickhouse,
-  { token, topic, source, partition }: Batch<EventLine[]>,
-  logger?: Logger,
-) {
-  const [consumer] = token.split('/')
-  await refuseWhileInserting(clickhouse, `${consumer}/${topic}/${partition}/`)
-  await completeOlderLogs(clickhouse, { topic, source, partition }, logger)
 }
 
 const measureLines = (lines: EventLine[]) => ({

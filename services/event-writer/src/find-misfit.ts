@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Misfit, TakenOver } from '@tributary/service-kit/consumer'
 import { stateOf } from './write-batch.ts'
-import { countedRows, countedTables } from './written-rows.ts'
+import { countedRows, countedTables, hasNewerLog } from './written-rows.ts'
 
 /**
  * Compares what the tables counted of a partition with what its group committed. Less: parts of a table were lost. More,
@@ -14,6 +14,9 @@ export async function findMisfit(
   const { rows } = stateOf(state)
   const counted = await Promise.all(countedTables.map((table) => countedRows(clickhouse, table, { source, partition })))
   if (counted.some((found) => found < rows)) return { reason: 'tables_lack_rows', reread: true }
+  // Offsets of an older log were restored: it is complete, and must not go on.
+  const newer = await Promise.all(countedTables.map((table) => hasNewerLog(clickhouse, table, { source, partition })))
+  if (newer.includes(true)) return { reason: 'tables_are_ahead', reread: false }
   const isAhead = counted.some((found) => found > rows)
   if (isAhead && (open_to === null || (await hasRowsBehind(clickhouse, { source, partition }, open_to)))) {
     return { reason: 'tables_are_ahead', reread: false }

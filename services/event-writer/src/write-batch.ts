@@ -7,7 +7,7 @@ import type { EventLine } from './decode-lines.ts'
 import type { KnownKey } from './drop-duplicates.ts'
 import type { FailedInserts } from './failed-inserts.ts'
 import { insertBlock, type RefusedRecord } from './insert-rows.ts'
-import { completeLanded, findLanded } from './written-rows.ts'
+import { completeRows, countedRows, findLanded } from './written-rows.ts'
 
 /** What the event-writer keeps with its offset: rows that it wrote of a partition since its log began. */
 export interface WriterState {
@@ -38,18 +38,38 @@ export async function writeBatch(
 ): Promise<RefusedRecord[]> {
   const blocks = cutBlocks(rows)
   if (!batch.repeated) return insertAll(deps, batch, blocks)
-  const { clickhouse } = deps
   const ordered = blocks.flatMap((block) => block.rows)
-  const { token, tries, fence } = batch
-  const own = keys.filter((key) => key.topic === batch.source && key.partition === batch.partition)
-  const rows_before = stateOf(batch.state).rows
-  const landed = new Set(
-    await completeLanded(ordered, { ...{ clickhouse, rows_before, keys: own, range: batch }, token, tries, fence }),
-  )
+  const landed = new Set(await completeLanded(deps.clickhouse, batch, ordered, keys))
   const missing = ordered.filter((row) => !landed.has(row))
   const refused = await insertAll(deps, batch, cutBlocks(missing))
   await reportIgnored(deps, batch, missing, refused)
   return refused
+}
+
+/** A table lost rows that were committed: what it lacks of this batch can't be told. */
+class TablesDifferError extends Error {
+  override name = 'TablesDifferError'
+}
+
+/** The rows of a batch that `events_raw_v1` holds already; every other table has them too when this resolves. */
+async function completeLanded(
+  clickhouse: Clickhouse,
+  batch: Batch<EventLine[]>,
+  rows: readonly EventLine[],
+  keys: readonly KnownKey[],
+): Promise<EventLine[]> {
+  const { source, partition, token, tries, fence } = batch
+  const landed = await findLanded(clickhouse, rows, batch)
+  await completeRows(landed, {
+    ...{ clickhouse, range: batch, token, tries, fence },
+    keys: keys.filter((key) => key.topic === source && key.partition === partition),
+    async countHeld(table) {
+      const counted = (await countedRows(clickhouse, table, batch)) - stateOf(batch.state).rows
+      if (counted < 0) throw new TablesDifferError(`${table} lacks ${-counted} rows of earlier batches`)
+      return counted
+    },
+  })
+  return landed
 }
 
 /** Rejects while an insert or a fill whose token begins so is at work in the engine: what it lacks now may come yet. */

@@ -1,4 +1,5 @@
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
+import { masterKeySettings } from '@tributary/service-kit/engines/master-key'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
 import { redisSettings } from '@tributary/service-kit/engines/redis'
 import { s3Settings } from '@tributary/service-kit/engines/s3'
@@ -15,6 +16,7 @@ export const readConfig = () =>
       ...postgresSettings,
       ...redisSettings,
       ...s3Settings,
+      ...masterKeySettings,
       'TRIBUTARY_REQUESTS_IN_FLIGHT_MAX',
       'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX',
     ],

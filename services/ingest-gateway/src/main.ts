@@ -8,6 +8,7 @@ import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
+import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
 import { ingest_needs, ingestGateway } from './app.ts'
@@ -28,7 +29,8 @@ async function start(config: Config, service: Service) {
     requireTopics(broker, [topics.eventsAccepted, topics.erasuresRequested]),
     requirePostgresSchema(pool),
   ])
-  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await requireMasterKey(pool, config)
+  watchSecrets(pool, masterKeys, service)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
   const gateway_id = randomBytes(4).toString('hex')

@@ -9,6 +9,6 @@ export const readConfig = () =>
   readSettings(
     process.env,
     [...httpSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings],
-    ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_POSTGRES_URL', 'TRIBUTARY_REDIS_URL'],
+    ['TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_POSTGRES_URL', 'TRIBUTARY_REDIS_URL'],
   )
 export type Config = ReturnType<typeof readConfig>

@@ -1,7 +1,6 @@
 import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openFxRates } from '@tributary/postgres/fx-rates'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
-import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { runService, type Service } from '@tributary/service-kit/run-service'
@@ -17,8 +16,7 @@ async function start(config: Config, service: Service) {
   const pool = openPostgresServer(config, service)
   const [clickhouse, keyValue] = await Promise.all([openClickhouse(config, service), openRedis(config, service)])
   await Promise.all([requireClickhouseSchema(clickhouse), requirePostgresSchema(pool)])
-  const masterKeys = await requireMasterKey(pool, config.TRIBUTARY_MASTER_KEY)
-  const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
+  const credentials = await openCredentials({ pool, now, logger, registry })
   onClose('credentials', () => credentials.close())
   const fxRates = openFxRates({ pool, now })
   const reports = reportApi({ clickhouse, credentials, fxRates, keyValue, now, registry, logger })

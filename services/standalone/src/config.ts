@@ -1,5 +1,6 @@
 import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
+import { masterKeySettings } from '@tributary/service-kit/engines/master-key'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
 import { redisSettings } from '@tributary/service-kit/engines/redis'
 import { s3Settings } from '@tributary/service-kit/engines/s3'
@@ -20,6 +21,8 @@ export const readConfig = () =>
     'TRIBUTARY_DATA_DIR',
     'TRIBUTARY_DISK_FREE_MIN_BYTES',
     'TRIBUTARY_ADMIN_TOKEN',
-    'TRIBUTARY_MASTER_KEY',
+    'TRIBUTARY_ADMIN_NETWORKS',
+    'TRIBUTARY_ADMIN_HOSTS',
+    ...masterKeySettings,
   ])
 export type Config = ReturnType<typeof readConfig>

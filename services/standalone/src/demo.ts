@@ -55,15 +55,20 @@ export async function makeDemoCompany({
     IOS_APP_KEY: ios.app_key,
     IOS_SIGNING_SECRET: ios.signing_secret,
     IOS_SERVER_KEY: iosKey.key,
+    TRIBUTARY_DATA_DIR: data_dir,
   }
   writePrivateFile(
     file,
     Object.entries(env)
-      .map(([name, value]) => `export ${name}=${value}\n`)
+      .map(([name, value]) => `export ${name}=${quote(value)}\n`)
       .join(''),
   )
   return demoLines(env, file)
 }
+
+/** For a shell; a path may hold anything. */
+const quote = (value: string): string =>
+  /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 
 /** A start on another port changes the address in `demo.env`, and nothing else of it; a file that was removed stays away. */
 function keepAddress(file: string, base_url: string): void {

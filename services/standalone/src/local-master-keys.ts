@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { findNeededMasterKey } from '@tributary/postgres/master-key-check'
 import type { MasterKeys } from '@tributary/postgres/master-keys'
-import { requireMasterKey } from '@tributary/service-kit/engines/master-key'
+import { type MasterKeyConfig, requireMasterKey } from '@tributary/service-kit/engines/master-key'
+import type { Trouble } from '@tributary/service-kit/health'
 import { StartRefused } from '@tributary/service-kit/run-service'
 import type { Pool } from 'pg'
 import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
@@ -10,16 +11,46 @@ import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
  * The master key of the setting, else of `master-key` in the data folder. Only a folder without any secret gets a new one:
  * a key that is missing beside secrets, or is another one, throws `StartRefused`.
  */
-export async function openLocalMasterKeys(pool: Pool, data_dir: string, setting?: string): Promise<MasterKeys> {
-  if (setting !== undefined) return requireMasterKey(pool, setting)
+export async function openLocalMasterKeys(
+  pool: Pool,
+  data_dir: string,
+  config: Partial<MasterKeyConfig>,
+): Promise<MasterKeys> {
+  const require = (key: string, source?: string) =>
+    requireMasterKey(pool, { ...config, TRIBUTARY_MASTER_KEY: key }, source)
+  if (config.TRIBUTARY_MASTER_KEY !== undefined) return require(config.TRIBUTARY_MASTER_KEY)
   const path = join(data_dir, 'master-key')
   const found = readPrivateFile(path)
-  if (found !== null) return requireMasterKey(pool, found, path)
+  if (found !== null) return require(found, path)
   const needed = await findNeededMasterKey(pool)
   if (needed !== null) {
     throw new StartRefused(
       `${path} is missing, and the secrets in PostgreSQL need it (id ${needed}). Put it there from your copy, or set TRIBUTARY_MASTER_KEY.`,
     )
   }
-  return requireMasterKey(pool, makeMasterKey(path), path)
+  return require(makeMasterKey(path), path)
+}
+
+/**
+ * Looks at `master-key` of a data folder while it is in use: without that file, as it was, the next start is refused and
+ * the signing secrets of all apps may be lost.
+ */
+export function masterKeyFileTroubles(data_dir: string): () => Trouble[] {
+  const path = join(data_dir, 'master-key')
+  const used = readPrivateFile(path)
+  return () => {
+    const message = findFault(path, used)
+    const mend = 'Put the key there from your copy (chmod 600) before the next start.'
+    return message === null ? [] : [{ code: 'master_key_file', message, mend, refuses: false }]
+  }
+}
+
+function findFault(path: string, used: string | null): string | null {
+  try {
+    const found = readPrivateFile(path)
+    if (found === null) return `${path} is missing.`
+    return found === used ? null : `${path} holds another key than the one in use.`
+  } catch (error) {
+    return (error as Error).message
+  }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { limits } from '@tributary/contracts/limits'
 import { StartRefused } from '@tributary/service-kit/run-service'
 
 /** Writes a file that only its owner may read, whole or not at all; it survives a power cut from then on. */
@@ -53,10 +54,14 @@ function refuseForeign(path: string, file: number): void {
   }
 }
 
-/** The bearer token of the admin API in `admin-token` of a data folder, made at the first start. */
+/** The bearer token of the admin API in `admin-token` of a data folder, made at the first start. Throws `StartRefused` for a short one. */
 export function openAdminToken(data_dir: string): string {
   const path = join(data_dir, 'admin-token')
-  return readPrivateFile(path) || make(path, randomBytes(24).toString('hex'))
+  const token = readPrivateFile(path) || make(path, randomBytes(24).toString('hex'))
+  if (token.length >= limits.admin_token_chars_min) return token
+  throw new StartRefused(
+    `${path} holds fewer than ${limits.admin_token_chars_min} characters. Delete it: the next start makes a new token.`,
+  )
 }
 
 /** A new master key in `master-key` of a data folder: 32 bytes in base64. */

@@ -5,7 +5,6 @@ import { startStandalone } from './standalone.ts'
 /** `npm start`: everything in one process, on embedded parts where no setting names a server. */
 await runService({
   name: 'standalone',
-  pretty: process.stderr.isTTY === true,
   readConfig,
   start: (config, service) => startStandalone(config, service, (line) => process.stdout.write(`${line}\n`)),
 })

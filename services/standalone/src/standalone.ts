@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { adminApi } from '@tributary/admin-api/app'
-import { reconcile_pause_ms, reconcileQuota } from '@tributary/admin-api/reconcile-quota'
+import { startQuotaReconciliation } from '@tributary/admin-api/start-quota-reconciliation'
 import { apiDocs } from '@tributary/api-docs/api-docs'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { consumers } from '@tributary/contracts/consumers'
@@ -13,10 +13,12 @@ import { ingest_needs, ingestGateway } from '@tributary/ingest-gateway/app'
 import { openCredentials } from '@tributary/postgres/credentials-cache'
 import { openFxRates } from '@tributary/postgres/fx-rates'
 import { reportApi } from '@tributary/report-api/app'
+import { fenceAdmin } from '@tributary/service-kit/admin-fence'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
-import { every } from '@tributary/service-kit/every'
+import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
 import { gatedConsumer } from '@tributary/service-kit/gated-consumer'
+import { createMisfitTroubles } from '@tributary/service-kit/misfit-troubles'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import type { Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
@@ -24,14 +26,15 @@ import { systemStatus } from '@tributary/service-kit/system-status'
 import type { Config } from './config.ts'
 import { makeDemoCompany } from './demo.ts'
 import { openEngines } from './engines.ts'
-import { openLocalMasterKeys } from './local-master-keys.ts'
+import { masterKeyFileTroubles, openLocalMasterKeys } from './local-master-keys.ts'
 import { openAdminToken } from './local-secrets.ts'
 import { watchDisk } from './watch-disk.ts'
 import { keepTablesWhole } from './whole-tables.ts'
+import { writeStart } from './write-start.ts'
 
 /** Everything in one process on one port; resolves once it takes traffic. `say` shows a line to the person at the terminal. */
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
-  const { logger, registry, now, onClose } = service
+  const { logger, registry, now, onClose, troubles } = service
   const data_dir = resolve(config.TRIBUTARY_DATA_DIR)
   const lock = lockDataDir(data_dir)
   onClose('data folder lock', async () => lock.release())
@@ -39,7 +42,9 @@ export async function startStandalone(config: Config, service: Service, say: (li
 
   const disk = await watchDisk(config, data_dir, service)
   const { audit, broker, clickhouse, keyValue, pool } = await openEngines(config, data_dir, disk, service)
-  const masterKeys = await openLocalMasterKeys(pool, data_dir, config.TRIBUTARY_MASTER_KEY)
+  const masterKeys = await openLocalMasterKeys(pool, data_dir, config)
+  if (config.TRIBUTARY_MASTER_KEY === undefined) troubles.push(masterKeyFileTroubles(data_dir))
+  watchSecrets(pool, masterKeys, service)
   const credentials = await openCredentials({ pool, masterKeys, now, logger, registry })
   onClose('credentials', () => credentials.close())
 
@@ -47,9 +52,11 @@ export async function startStandalone(config: Config, service: Service, say: (li
   const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk }, service) : null
   const reread = tables?.reread === true && { reread: true }
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
+  const misfits = createMisfitTroubles({ tables_on_server: !embedded })
+  troubles.push(misfits.troubles)
   for (const consumer of definitions) {
     const gated = gatedConsumer(consumer, disk)
-    const running = await runConsumer({ broker, consumer: gated, logger, registry, now, ...reread })
+    const running = await runConsumer({ broker, consumer: gated, logger, registry, now, misfits, ...reread })
     onClose(consumer.name, () => running.close())
   }
   await tables?.settle()
@@ -65,11 +72,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
   })
   onClose('audit groups', () => groupCommit.close())
 
-  const reconciling = every({
-    ...{ name: 'quota_reconciliation', pause_ms: reconcile_pause_ms, logger, registry },
-    work: () => reconcileQuota({ pool, clickhouse, keyValue, now }),
-  })
-  onClose('reconcile-quota', () => reconciling.close())
+  startQuotaReconciliation({ pool, clickhouse, broker, keyValue }, service)
 
   const partitions = await broker.partitionCount(topics.eventsAccepted.name)
   const shared = { credentials, keyValue, now, registry, logger }
@@ -77,6 +80,12 @@ export async function startStandalone(config: Config, service: Service, say: (li
     config,
     service,
     async (app, health) => {
+      fenceAdmin(app, {
+        networks: config.TRIBUTARY_ADMIN_NETWORKS,
+        hosts: config.TRIBUTARY_ADMIN_HOSTS,
+        trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES,
+        logger,
+      })
       const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
       const in_flight = {
         requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
@@ -88,10 +97,15 @@ export async function startStandalone(config: Config, service: Service, say: (li
       await app.register(reportApi({ ...shared, clickhouse, embedded, fxRates: openFxRates({ pool, now }) }))
       await app.register(apiDocs())
       const engines = { pool, broker, clickhouse, keyValue, audit }
-      await app.register(adminApi({ ...engines, masterKeys, admin_token, status, now, logger, registry }))
+      const onFilled = () => {
+        misfits.filled()
+        tables?.filled()
+      }
+      await app.register(adminApi({ ...engines, masterKeys, admin_token, status, onFilled, now, logger, registry }))
     },
     ingest_needs,
   )
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
+  writeStart({ url, data_dir }, logger)
   say(`Tributary is ready at ${url}`)
 }

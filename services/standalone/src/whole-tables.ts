@@ -18,6 +18,8 @@ export interface WholeTables {
   reread: boolean
   /** To be called once it is sure that the log is read again. */
   settle(): Promise<void>
+  /** A replay of the whole audit store is done: no event is lost any more. */
+  filled(): void
 }
 
 /** Far less than the five minutes for which the engine keeps the parts that it has merged. */
@@ -59,15 +61,18 @@ export async function keepTablesWhole(
   rmSync(incomplete, { force: true })
   const broken = brokenParts(registry)
   for (const { table } of repair.broken) broken.inc({ table })
-  const found = startTroubles(repair)
+  let found = startTroubles(repair)
   troubles.push(() => found)
-  for (const { message } of found) logger.error(message)
+  for (const { code, message, mend } of found) logger.error({ code, mend }, message)
   watchParts(clickhouse, service, broken, part_check_pause_ms)
   return {
     reread: existsSync(marker),
     async settle() {
       await repair.settle()
       rmSync(marker, { force: true })
+    },
+    filled() {
+      found = found.filter(({ code }) => code !== 'events_lost')
     },
   }
 }
@@ -79,10 +84,11 @@ async function findOpenPlaces(broker: Broker) {
 }
 
 function startTroubles({ beyond, lost_events }: Repair): Trouble[] {
-  const lost = `At least ${lost_events} rows of events_raw_v1 were lost. The log is read again and brings what it still holds; run "tributary replay --from-audit" for what is older.`
+  const lost = `At least ${lost_events} rows of events_raw_v1 were lost. The log is read again and brings what it still holds.`
+  const mend = 'For what is older: npx tributary replay --from-audit'
   const other = `Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`
   return [
-    ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, refuses: false }] : []),
+    ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, mend, refuses: false }] : []),
     ...(beyond.length > 0 ? [{ code: 'rows_lost', message: other, refuses: false }] : []),
   ]
 }
@@ -120,7 +126,8 @@ const nameOf = ({ table, name }: Pick<CutPart, 'table' | 'name'>) => `${table}/$
 
 const cutTrouble = ({ table, name }: CutPart): Trouble => ({
   code: 'part_broken',
-  message: `Part ${name} of ${table} was cut off on the disk. The next start repairs it: stop and start.`,
+  message: `Part ${name} of ${table} was cut off on the disk.`,
+  mend: 'The next start repairs it: stop and start.',
   refuses: false,
 })
 

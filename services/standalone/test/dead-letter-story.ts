@@ -59,7 +59,7 @@ const requestOf = (install_uuid: string, partitions: number) => {
 
 /** The admin API over the log. */
 async function openAdmin(pool: Pool, broker: AdminApiDeps['broker']) {
-  const admin_token = 'a-token-of-this-test'
+  const admin_token = 'a-token-of-this-test-and-no-other'
   const app = createHttpApp({ logger })
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   const stores = {

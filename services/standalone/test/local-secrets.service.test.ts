@@ -29,7 +29,7 @@ const newKey = () => randomBytes(32).toString('base64')
 async function used(setting?: string) {
   const db = await openTestPostgres()
   onTestFinished(() => db.close())
-  const open = (given?: string) => openLocalMasterKeys(db.pool, data_dir, given)
+  const open = (given?: string) => openLocalMasterKeys(db.pool, data_dir, given ? { TRIBUTARY_MASTER_KEY: given } : {})
   const first = await open(setting)
   const refusal = (given?: string) =>
     open(given).then(
@@ -42,8 +42,9 @@ async function used(setting?: string) {
 test('a fresh folder makes its key, and a later start reads what an earlier one encrypted', async () => {
   const { first, open } = await used()
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  const secret = first.encrypt('signing secret', 'app_1')
-  expect((await open()).decrypt(secret, 'app_1')).toBe('signing secret')
+  const place = { purpose: 'signing_secret', company_id: 'co_1', app_id: 'app_1' } as const
+  const secret = first.encrypt('signing secret', place)
+  expect((await open()).decrypt(secret, place)).toBe('signing secret')
 })
 
 test('a folder with secrets whose key is missing is refused in one line and gets no new key', async () => {

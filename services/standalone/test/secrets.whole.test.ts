@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
 import { expect, it, onTestFinished } from 'vitest'
 
@@ -20,6 +21,13 @@ async function sendSigned({ url, demo }: StandaloneProcess, secret?: string): Pr
       .digest('hex'),
   }
   return (await fetch(`${url}/event`, { method: 'POST', headers, body })).status
+}
+
+/** What doctor prints, whatever it finds. */
+function doctor(data_dir: string, url: string): string {
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, TRIBUTARY_URL: url }
+  return spawnSync(process.execPath, ['packages/cli/src/main.ts', 'doctor'], { cwd: root, env, encoding: 'utf8' })
+    .stdout
 }
 
 it('a data folder without its master key, or with another, does not start; with the right one it goes on, and so it does once the lost one is forgotten and apps have new secrets', async () => {
@@ -42,8 +50,18 @@ it('a data folder without its master key, or with another, does not start; with 
   const again = await startStandaloneProcess({ data_dir })
   expect(await sendSigned(again)).toBe(200)
   const { SERVER_KEY } = again.demo()
+  expect(doctor(data_dir, again.url)).toContain('ok    master key: ')
+  renameSync(file, `${file}.copy`)
+  expect(doctor(data_dir, again.url)).toMatch(/service: master_key_file: \S+ is missing\.\n/)
+  renameSync(`${file}.copy`, file)
   await again.stop('SIGTERM')
 
+  writeFileSync(`${file}.copy`, randomBytes(32).toString('base64'), { mode: 0o600 })
+  renameSync(file, `${file}.right`)
+  renameSync(`${file}.copy`, file)
+  expect(doctor(data_dir, again.url)).toMatch(
+    /master key: \S+\/master-key, id [0-9a-f]{8} is not the one that the secrets need: id [0-9a-f]{8}\n/,
+  )
   rmSync(file)
   const tributary = (words: string, more: NodeJS.ProcessEnv = {}) => {
     const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, ...more }
@@ -53,10 +71,39 @@ it('a data folder without its master key, or with another, does not start; with 
   expect(tributary('master-key forget --yes')).toEqual({ forgotten: expect.stringMatching(/^[0-9a-f]{8}$/) })
   const last = await startStandaloneProcess({ data_dir })
   expect(await sendSigned(last)).toBe(503)
+  expect(last.output()).toMatch(/signing secrets of app_\w+, app_\w+ need master key [0-9a-f]{8}/)
+  expect(doctor(data_dir, last.url)).toMatch(
+    /secrets_unreadable: .* \/event answers 503 .*\n.*npx tributary app rotate-secret/,
+  )
   const rotate = `app rotate-secret ${last.demo().APP_ID}`
   const { signing_secret } = tributary(rotate, { TRIBUTARY_URL: last.url })
   await expect.poll(() => sendSigned(last, signing_secret), { timeout: 5_000 }).toBe(200)
   const headers = { authorization: `Bearer ${SERVER_KEY}` }
   expect((await fetch(`${last.url}/api/v1/reports/events`, { headers })).status).toBe(200)
   await last.stop('SIGTERM')
+}, 120_000)
+
+it('the master key is rotated while events come in: the old key may go afterwards, and is refused', async () => {
+  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-secrets-'))
+  onTestFinished(() => rmSync(data_dir, { recursive: true, force: true }))
+  const file = join(data_dir, 'master-key')
+  await (await startStandaloneProcess({ data_dir })).stop('SIGTERM')
+
+  const old = readFileSync(file, 'utf8').trim()
+  writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+  const both = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_MASTER_KEY_OLD: old } })
+  expect(await sendSigned(both)).toBe(200)
+  const rotate = ['packages/cli/src/main.ts', 'key', 'rotate-master', '--json']
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, TRIBUTARY_URL: both.url }
+  const { stdout } = await promisify(execFile)(process.execPath, rotate, { cwd: root, env })
+  expect(JSON.parse(stdout)).toEqual({ key_id: expect.any(String), rotated: 2, unreadable: 0 })
+  expect(await sendSigned(both)).toBe(200)
+  await both.stop('SIGTERM')
+
+  await expect(startStandaloneProcess({ data_dir, env: { TRIBUTARY_MASTER_KEY: old } })).rejects.toThrow(
+    /The secrets in PostgreSQL were not made with/,
+  )
+  const alone = await startStandaloneProcess({ data_dir })
+  expect(await sendSigned(alone)).toBe(200)
+  await alone.stop('SIGTERM')
 }, 120_000)

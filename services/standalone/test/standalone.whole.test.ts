@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 
 const metricsPage = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'metrics.md'), 'utf8')
 
@@ -85,4 +86,49 @@ it('reports every wrong setting at once', async () => {
   await expect(startStandaloneProcess({ data_dir, env })).rejects.toThrow(
     /(?=[\s\S]*TRIBUTARY_PORT)(?=[\s\S]*TRIBUTARY_MASTER_KEY)(?=[\s\S]*TRIBUTARY_LOG_LEVEL)(?=[\s\S]*did you mean TRIBUTARY_PORT\?)/,
   )
+})
+
+it('the tributary command just works in the directory of a start, whatever its port and data folder', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'tributary second terminal-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
+  const standalone = await startStandaloneProcess({ data_dir: join(data_dir, "it's here"), cwd })
+  const command = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
+  const tributary = (words: string, env: Record<string, string> = {}, folder = cwd) => {
+    const options = { cwd: folder, env: { PATH: process.env.PATH, ...env }, encoding: 'utf8' as const }
+    return spawnSync(process.execPath, [command, ...words.split(' '), '--json'], options)
+  }
+  expect(JSON.parse(tributary('status').stdout)).toMatchObject({ ready: true })
+  expect(JSON.parse(tributary('doctor').stdout)).toMatchObject({ ok: true })
+  // From anywhere else with what the start wrote.
+  const demo = spawnSync(
+    'sh',
+    ['-c', '. "./it\'s here/demo.env"; exec "$@"', 'sh', process.execPath, command, 'company', 'list'],
+    {
+      ...{ cwd: data_dir, env: { PATH: process.env.PATH }, encoding: 'utf8' },
+    },
+  )
+  expect(demo.stdout).toContain('Demo')
+  // Settings win; a file that others may write is not believed.
+  expect(tributary('status', { TRIBUTARY_URL: 'http://127.0.0.1:1' }).stderr).toContain('"unavailable"')
+  chmodSync(join(cwd, '.tributary', 'start.json'), 0o666)
+  expect(tributary('status').stderr).toContain('"no_admin_token"')
+  await standalone.stop('SIGTERM')
+})
+
+it('shows metrics and the admin API to the networks of its operator alone, however a path is spelled', async () => {
+  const env = { TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1', TRIBUTARY_ADMIN_NETWORKS: '192.0.2.0/24' }
+  const { url, stop } = await startStandaloneProcess({ data_dir, env })
+  const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+  const ask = async (path: string, ip: string) => {
+    const headers = { 'x-forwarded-for': ip, authorization: `Bearer ${token}` }
+    const answer = await fetch(url + path, { headers })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  for (const path of ['/metrics', '/%6detrics', '/admin/api/v1/companies', '/%61dmin/api/v1/companies']) {
+    expect(await ask(path, '192.0.2.1')).toBe(200)
+    expect(await ask(path, '198.51.100.1')).toBe(404)
+  }
+  expect(await ask('/health', '198.51.100.1')).toBe(200)
+  await stop('SIGTERM')
 })

@@ -2,6 +2,7 @@ import { keyScopes, ServerKeyCreated, ServerKeyList, ServerKeyStatus } from '@tr
 import { type Command, InvalidArgumentError } from 'commander'
 import { admin } from '../admin.ts'
 import { lines, print, table } from '../output.ts'
+import { rotateMasterCommand } from './rotate-master.ts'
 
 interface CreateOptions {
   app: string
@@ -27,9 +28,9 @@ function scopesOf(text: string, before: string[] = []): string[] {
   return [...new Set([...before, ...asked])]
 }
 
-/** `key create|list|revoke`. */
+/** `key create|list|revoke|rotate-master`. */
 export function keyCommands(program: Command): void {
-  const key = program.command('key').description('server keys of an app: create, list, revoke')
+  const key = program.command('key').description('server keys of an app: create, list, revoke; the master key: rotate')
   key
     .command('create')
     .description('create a server key; it is shown once')
@@ -69,6 +70,7 @@ export function keyCommands(program: Command): void {
       const answer = await admin(`keys/${encodeURIComponent(key_id)}/revoke`, ServerKeyStatus, {})
       print(options, answer, `${answer.key_id} is ${answer.status}`)
     })
+  rotateMasterCommand(key)
 }
 
 const eventsOf = ({ allowed_events }: { allowed_events: string[] }): string => allowed_events.join(',') || 'all'

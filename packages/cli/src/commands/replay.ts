@@ -20,7 +20,8 @@ const help = `
 Reads accepted events again and fills those that the tables lack, exactly once; what is there stays as it is. It may be
 stopped (Ctrl-C), repeated, and run beside live traffic. The log holds 7 days, the audit store everything; docs/operations.md
 "Replay" says which to take and what the audit store can not tell.
---json: {replayed, filled, unknown}: events that were read, events that were missing, what the source can not tell`
+--json: {replayed, filled, unknown}: events that were read, events that were missing, what the source can not tell;
+unknown_reasons beside it counts the unknown ones by reason, and is absent without any`
 
 /** `replay --from-log|--from-audit`. */
 export function replayCommand(program: Command): void {
@@ -39,9 +40,10 @@ export function replayCommand(program: Command): void {
       const source = fromLog ? 'log' : 'audit'
       const response = await openAdmin('replays', { source, since_ms: since, app_id: app, dry_run: dryRun })
       const end = await follow(response, options.json !== true)
-      const { state, replayed, filled, unknown } = end
+      const { state, replayed, filled, unknown, unknown_reasons } = end
       if (state !== 'done') throw brokeOff(end.error ?? 'unavailable')
-      print(options, { replayed, filled, unknown }, describe(end, dryRun))
+      const totals = { replayed, filled, unknown, ...(unknown > 0 && { unknown_reasons }) }
+      print(options, totals, describe(end, dryRun))
     })
 }
 
@@ -50,14 +52,15 @@ const brokeOff = (code: string) =>
 
 /** Shows progress on a terminal and gives the last line. */
 async function follow(response: Response, shown: boolean): Promise<ReplayProgress> {
-  const format = ' {state} | {replayed} read | {filled} missing | {unknown} unknown | {at}'
+  const format =
+    ' {bar} {percentage}% | {at} | {seconds} s | {replayed} events, {filled} missing, {unknown} unknown | {state}'
   const bar = shown && process.stderr.isTTY ? new SingleBar({ format, stream: process.stderr, hideCursor: true }) : null
   let latest: ReplayProgress | null = null
-  bar?.start(1, 0, { state: 'starting', replayed: 0, filled: 0, unknown: 0, at: '' })
+  bar?.start(100, 0, { state: 'starting', replayed: 0, filled: 0, unknown: 0, at: '', seconds: 0 })
   try {
     for await (const line of linesOf(response)) {
       latest = ReplayProgress.parse(JSON.parse(line))
-      bar?.update(0, latest)
+      bar?.update(latest.percent, latest)
     }
   } catch {
     throw brokeOff('unavailable')

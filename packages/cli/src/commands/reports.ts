@@ -6,9 +6,11 @@ import { instant, several, wholeNumber } from '../arguments.ts'
 import { readConfig } from '../config.ts'
 import { asked, throwCliError } from '../http.ts'
 import { print, table } from '../output.ts'
+import { readSecret, secretOption } from '../secret-option.ts'
 
 interface ReportOptions {
-  key: string
+  key?: string
+  keyFile?: string
   since?: number
   until?: number
   limit?: number
@@ -20,22 +22,23 @@ interface ReportOptions {
 /** `reports events`. */
 export function reportCommands(program: Command): void {
   const reports = program.command('reports').description('the reports of the app that a server key belongs to')
-  reports
+  const events = reports
     .command('events')
     .description('events, distinct installs and revenue by UTC day and event name')
-    .requiredOption('--key <key>', 'server key (srv_...)')
     .option('--since <time>', 'first moment: YYYY-MM-DD (UTC), ISO time or Unix ms (default: 30 days ago)', instant)
     .option('--until <time>', 'first moment no longer covered; same forms (default: now)', instant)
     .option('--limit <rows>', 'rows of a page, 1 to 1000 (default: 100)', wholeNumber)
     .option('--offset <rows>', 'rows to leave out before the page', wholeNumber)
     .option('--event-name <name>', 'only rows of this event name; may be repeated', several)
-    .action(async ({ key, since, until, limit, offset, eventName, json }: ReportOptions) => {
+    .action(async ({ key: given, keyFile: file, since, until, limit, offset, eventName, json }: ReportOptions) => {
+      const key = await readSecret('key', { given, file }, 'TRIBUTARY_SERVER_KEY')
       const params = { since_ms: since, until_ms: until, limit, offset, event_name: eventName }
       const report = await eventsReport(key, params).catch(throwCliError)
       print({ json }, report, describe(report))
       warnOfMissingRates(report.meta)
       if (!json) hintAtMore(report)
     })
+  secretOption(events, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }
 
 /** Asked once: who waits at a terminal wants to know that the service is away. */

@@ -8,7 +8,7 @@ import { asked, throwCliError } from '../http.ts'
 import { type BackfillState, freshState, lockFile, readState, writeState } from './backfill-state.ts'
 import { batchesOf, workInOrder } from './batches.ts'
 import { csvLines, type Mapping } from './csv.ts'
-import { type BatchOutcome, deliverBatch, retryFor } from './deliver-batch.ts'
+import { type BatchOutcome, countReasons, deliverBatch, retryFor } from './deliver-batch.ts'
 import { jsonLines } from './events.ts'
 import { type Event, type FileLine, type OpenedFile, openFile } from './lines.ts'
 import { startProgress } from './progress.ts'
@@ -22,10 +22,13 @@ export interface BackfillOptions {
   resume: boolean
   give_up_after_ms: number
   show_progress: boolean
+  /** Ends the run, to be resumed. */
+  stopped?: AbortSignal
 }
 
 /** Totals of the whole file, earlier runs that were resumed included. */
-export interface BackfillResult extends Pick<BackfillState, 'accepted' | 'rejected' | 'duplicates_possible'> {
+export interface BackfillResult
+  extends Pick<BackfillState, 'accepted' | 'rejected' | 'rejected_reasons' | 'duplicates_possible'> {
   rejected_path: string
 }
 
@@ -42,8 +45,8 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
     const saved = options.resume ? await readState(options.path, fingerprint) : null
     const state = saved ?? freshState(fingerprint)
     const rejected_path = await sendFile(file, state, saved !== null, options)
-    const { accepted, rejected, duplicates_possible } = state
-    return { accepted, rejected, duplicates_possible, rejected_path }
+    const { accepted, rejected, rejected_reasons, duplicates_possible } = state
+    return { accepted, rejected, rejected_reasons, duplicates_possible, rejected_path }
   } finally {
     unlock()
   }
@@ -85,6 +88,7 @@ async function sendFile(
         await writeState(options.path, state)
         progress.update(bytesRead(), state.accepted + state.rejected)
       },
+      options.stopped,
     )
     state.complete = true
     await writeState(options.path, state)
@@ -107,6 +111,7 @@ function add(state: BackfillState, outcome: BatchOutcome, line: number, rejected
   state.line = line
   state.accepted += outcome.accepted
   state.rejected += outcome.rejected.length
+  countReasons(state.rejected_reasons, outcome.rejected)
   state.duplicates_possible += outcome.duplicates_possible
   state.rejected_bytes = rejected_bytes
 }

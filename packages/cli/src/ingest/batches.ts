@@ -29,15 +29,19 @@ export async function* batchesOf(
 
 /**
  * Works on several batches at once and commits them in order, so that what is committed is always a prefix of the
- * source. The first failure stops reading, tells the others through `signal`, and is thrown once they have ended.
+ * source. The first failure, or the abort of `stopped`, stops reading, tells the others through `signal`, and is thrown
+ * once they have ended.
  */
 export async function workInOrder<B, R>(
   batches: AsyncIterable<B>,
   in_flight_max: number,
   work: (batch: B, index: number, signal: AbortSignal) => Promise<R>,
   commit: (batch: B, result: R) => Promise<void>,
+  stopped?: AbortSignal,
 ): Promise<void> {
   const stop = new AbortController()
+  const pass = () => stop.abort(stopped?.reason)
+  stopped?.addEventListener('abort', pass, { once: true })
   let index = 0
   const open: { batch: B; result: Promise<R> }[] = []
   const commitFirst = async () => {
@@ -46,6 +50,7 @@ export async function workInOrder<B, R>(
   }
   try {
     for await (const batch of batches) {
+      stopped?.throwIfAborted()
       const result = work(batch, index, stop.signal)
       result.catch(() => {})
       index += 1
@@ -56,6 +61,9 @@ export async function workInOrder<B, R>(
   } catch (error) {
     stop.abort()
     await Promise.allSettled(open.map(({ result }) => result))
-    throw error
+    // What was cut off fails in its own words; why it was cut off is what counts.
+    throw stopped?.aborted ? stopped.reason : error
+  } finally {
+    stopped?.removeEventListener('abort', pass)
   }
 }

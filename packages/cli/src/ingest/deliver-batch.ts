@@ -12,6 +12,14 @@ export interface RejectedLine {
   text: string
 }
 
+/** Adds rejected lines to their counts by reason, and by field where one is named. */
+export function countReasons(counts: Record<string, number>, rejected: readonly RejectedLine[]): void {
+  for (const { reason, field } of rejected) {
+    const name = field === null ? reason : `${reason} (${field})`
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+}
+
 export interface BatchOutcome {
   accepted: number
   rejected: RejectedLine[]

@@ -4,7 +4,7 @@ import { createSdkPost, type SdkPost } from '@tributary/client/sdk-post'
 import { limits } from '@tributary/contracts/limits'
 import { asked, throwCliError } from '../http.ts'
 import { batchesOf, workInOrder } from './batches.ts'
-import { deliverBatch, retryFor } from './deliver-batch.ts'
+import { countReasons, deliverBatch, retryFor } from './deliver-batch.ts'
 import { jsonLines } from './events.ts'
 import { type Event, openFile } from './lines.ts'
 import { startProgress } from './progress.ts'
@@ -23,6 +23,7 @@ export interface SendOptions {
 export interface SendResult {
   accepted: number
   rejected: number
+  rejected_reasons: Record<string, number>
   /** Requests that the service answered. */
   batches: number
   rejected_path: string
@@ -40,7 +41,7 @@ export async function send(options: SendOptions): Promise<SendResult> {
   const progress = startProgress(file.bytes, options.show_progress)
   const { content, bytesRead } = file.open()
   const refusals = new Refusals()
-  const total = { accepted: 0, rejected: 0, batches: 0 }
+  const total = { accepted: 0, rejected: 0, rejected_reasons: {}, batches: 0 }
   try {
     await workInOrder(
       batchesOf(jsonLines(file, content, batch_limits), batch_limits),
@@ -58,6 +59,7 @@ export async function send(options: SendOptions): Promise<SendResult> {
         await rejects.append(outcome.rejected)
         total.accepted += outcome.accepted
         total.rejected += outcome.rejected.length
+        countReasons(total.rejected_reasons, outcome.rejected)
         progress.update(bytesRead(), total.accepted + total.rejected)
       },
     )

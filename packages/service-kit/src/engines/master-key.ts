@@ -4,17 +4,26 @@ import type { Pool } from 'pg'
 import { StartRefused } from '../run-service.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
 
+export const masterKeySettings = ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_MASTER_KEY_OLD'] as const
+
+/** What `masterKeySettings` give where the first is required. */
+export interface MasterKeyConfig {
+  TRIBUTARY_MASTER_KEY: string
+  TRIBUTARY_MASTER_KEY_OLD?: string | undefined
+}
+
 /**
- * The master key for use. Throws `StartRefused` when the secrets in PostgreSQL need another one: with it each signed
- * request would be answered 503 for ever. `source` is the setting or file that the key is from.
+ * The master keys for use: the one that encrypts, and the one before it while a rotation runs. Throws `StartRefused`
+ * when the secrets in PostgreSQL need another one: with it each signed request would be answered 503 for ever. `source`
+ * is the setting or file that the key is from.
  */
 export async function requireMasterKey(
   pool: Pool,
-  base64: string,
+  { TRIBUTARY_MASTER_KEY: base64, TRIBUTARY_MASTER_KEY_OLD: old }: MasterKeyConfig,
   source = 'TRIBUTARY_MASTER_KEY',
 ): Promise<MasterKeys> {
   const key = readKey(base64, source)
-  const masterKeys = openMasterKeys([key])
+  const masterKeys = openMasterKeys([key, ...(old === undefined ? [] : [readMasterKey(old)])])
   const right = await isMasterKeyRight(pool, masterKeys).catch((error: unknown) => {
     throw toRefusal('PostgreSQL', 'TRIBUTARY_POSTGRES_URL', error)
   })

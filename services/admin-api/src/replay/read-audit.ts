@@ -39,20 +39,22 @@ export async function readAudit(
   const first_day = new Date(since_ms).toISOString().slice(0, 10)
   const days = await sdkDays(audit, first_day, app_id)
   const found = app_id === undefined ? [...days.keys(), ...(await serverApps(audit))] : [app_id]
-  const chosen = [...new Set(found)]
-  for (const [index, id] of chosen.entries()) {
+  const plan: { app: AppFacts & { app_id: string }; day: string }[] = []
+  for (const id of new Set(found)) {
     const facts = apps.get(id)
     if (facts === undefined) {
       tally.doubt('app_gone')
       continue
     }
     const all = new Set([...(days.get(id) ?? []), ...(await serverDays(audit, first_day, id))])
-    for (const day of [...all].sort()) {
-      tally.at = `${day} of app ${index + 1} of ${chosen.length}`
-      await readDay(deps, { app_id: id, ...facts }, day, onRead)
-      await onDay()
-    }
+    for (const day of [...all].sort()) plan.push({ app: { app_id: id, ...facts }, day })
   }
+  for (const [index, { app, day }] of plan.entries()) {
+    tally.reached(index, plan.length, `day ${index + 1} of ${plan.length}: ${day} of ${app.app_id}`)
+    await readDay(deps, app, day, onRead)
+    await onDay()
+  }
+  tally.reached(plan.length, plan.length, `${plan.length} of ${plan.length} days`)
 }
 
 async function readDay(

@@ -40,6 +40,12 @@ export async function readLog(deps: ReadLogDeps, onRead: (read: ReadEnvelope[]) 
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => {})
   let turn = Promise.resolve()
+  const tellProgress = () => {
+    const read = total - leftOf(ranges)
+    tally.reached(read, total, `${read} of ${total} records`)
+  }
+
+  tellProgress()
 
   async function take({ partition, records }: Chunk): Promise<void> {
     const range = ranges.get(partition)
@@ -48,7 +54,7 @@ export async function readLog(deps: ReadLogDeps, onRead: (read: ReadEnvelope[]) 
     const fresh = records.filter(({ offset }) => offset >= range.next && offset < range.end)
     await onRead(fresh.flatMap((record) => envelopeOf(record, deps)))
     range.next = Math.max(range.next, (records.at(-1)?.offset ?? 0) + 1)
-    tally.at = `${total - leftOf(ranges)} of ${total} records`
+    tellProgress()
   }
 
   const consumption = await broker.consume({

@@ -40,12 +40,25 @@ export function replayRoute(app: FastifyInstance, deps: AdminApiDeps): void {
       await recordAdminAction(pool, adminRequest(request, now), action)
       const tally = createTally()
       const work = () => replay(deps, asked, { apps, tally, signal: stop.signal })
+      const facts = { ...asked, request_id: request.id }
+      logger.info(facts, 'replay started')
+      const started = performance.now()
+      const tick = () => {
+        tally.seconds = Math.floor((performance.now() - started) / 1000)
+      }
       const ended = run(work, tally, stop.signal, (err) => {
-        logger.error({ err, ...asked, request_id: request.id }, 'replay failed')
-      }).finally(end)
+        logger.error({ err, ...facts }, 'replay failed')
+      }).finally(() => {
+        end()
+        tick()
+        const { doubt: _, reached: __, ...totals } = tally
+        logger.info({ ...facts, ...totals }, 'replay ended')
+        const isWhole = asked.source === 'audit' && !asked.dry_run && !asked.since_ms && app_id === undefined
+        if (isWhole && tally.state === 'done') deps.onFilled?.()
+      })
       // Left open, the connection would hold up the stop of the process, which may begin meanwhile.
       reply.headers({ 'cache-control': 'no-store', connection: 'close' })
-      return reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(progressLines(tally, ended)))
+      return reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(progressLines(tally, tick, ended)))
     } catch (error) {
       end()
       throw error
@@ -66,13 +79,14 @@ async function run(work: () => Promise<void>, tally: Tally, stopped: AbortSignal
   }
 }
 
-async function* progressLines(tally: Tally, ended: Promise<void>): AsyncGenerator<string> {
+async function* progressLines(tally: Tally, tick: () => void, ended: Promise<void>): AsyncGenerator<string> {
   let over = false
   const end = ended.then(() => {
     over = true
   })
   for (;;) {
     const last = over
+    tick()
     yield line(tally)
     if (last) return
     const waited = new AbortController()
@@ -81,4 +95,5 @@ async function* progressLines(tally: Tally, ended: Promise<void>): AsyncGenerato
   }
 }
 
-const line = ({ doubt: _, ...progress }: Tally): string => `${JSON.stringify(progress satisfies ReplayProgress)}\n`
+const line = ({ doubt: _, reached: __, ...progress }: Tally): string =>
+  `${JSON.stringify(progress satisfies ReplayProgress)}\n`

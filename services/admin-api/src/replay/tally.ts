@@ -6,6 +6,8 @@ type UnknownReason = 'app_gone' | 'minted_id' | 'refused_now' | 'unreadable_obje
 /** The running counts of one replay. */
 export interface Tally extends ReplayProgress {
   doubt(reason: UnknownReason, count?: number): void
+  /** `done` of `total` are read; `words` say of what. */
+  reached(done: number, total: number, words: string): void
 }
 
 export function createTally(): Tally {
@@ -16,10 +18,16 @@ export function createTally(): Tally {
     unknown: 0,
     unknown_reasons: {},
     at: '',
+    percent: 0,
+    seconds: 0,
     doubt(reason, count = 1) {
       if (count === 0) return
       tally.unknown += count
       tally.unknown_reasons[reason] = (tally.unknown_reasons[reason] ?? 0) + count
+    },
+    reached(done, total, words) {
+      tally.at = words
+      tally.percent = total === 0 ? 100 : Math.floor((done * 100) / total)
     },
   }
   return tally

@@ -1,0 +1,10 @@
+-- As 0060: the counters say of which year, of the event and not of its receipt, the rows were.
+ALTER TABLE events_received_per_day_mv_v1 {{on_cluster}} MODIFY QUERY
+SELECT
+    if(e.topic = '', e.app_id, concat('/', e.topic, '/', toString(e.partition))) AS app_id,
+    if(e.topic = '', toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC')), toStartOfYear(e.day)) AS received_day,
+    count() AS events
+FROM events_raw_v1 AS e
+GROUP BY GROUPING SETS (
+    (e.app_id, toDate(fromUnixTimestamp64Milli(e.received_at_ms, 'UTC'))),
+    (e.topic, e.partition, toStartOfYear(e.day)))

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Makes a user in RustFS for each policy in this folder, named like the file, who may do what it says and nothing else.
+# May run again: a changed policy or secret takes the place of the one before.
+# Needs S3_URL, KEY_ID and SECRET of the root user, and a secret for each user: SECRET_OF_ADMIN_API for admin-api.json.
+set -eu
+umask 077
+body=$(mktemp)
+trap 'rm -f "$body"' EXIT
+
+# Sends the file "$body": put PATH. Secrets stand in no list of processes.
+put() {
+  status=$(printf 'user = "%s:%s"\n' "$KEY_ID" "$SECRET" | curl -sS -K - -o /dev/null -w '%{http_code}' -X PUT \
+    --aws-sigv4 aws:amz:us-east-1:s3 -H 'Content-Type: application/json' --data-binary "@$body" "$S3_URL$1")
+  [ "$status" = 200 ] || { echo "$1: status $status" >&2; exit 1; }
+}
+
+for policy in "$(dirname "$0")"/*.json; do
+  user=$(basename "$policy" .json)
+  secret=$(printenv "SECRET_OF_$(echo "$user" | tr 'a-z-' 'A-Z_')")
+  cat "$policy" >"$body"
+  put "/rustfs/admin/v3/add-canned-policy?name=$user"
+  printf '{"secretKey":"%s","status":"enabled"}' "$secret" >"$body"
+  put "/rustfs/admin/v3/add-user?accessKey=$user"
+  : >"$body"
+  put "/rustfs/admin/v3/set-user-or-group-policy?policyName=$user&userOrGroup=$user&isGroup=false"
+done

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, it, vi } from 'vitest'
+import { describeWith } from '../engines/describe-with-engine.ts'
+import { checkConfig, installHaproxy, spawnLoadBalancer } from './load-balancer.ts'
+
+const openapi = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'openapi.json'), 'utf8')
+const documented = Object.keys((JSON.parse(openapi) as { paths: object }).paths).map((path) =>
+  path.replaceAll(/\{\w+\}/g, 'some-id'),
+)
+const isInside = (path: string) => path === '/metrics' || path.startsWith('/admin/')
+const names = ['ingest-gateway', 'report-api', 'admin-api']
+
+/** HAProxy in front of servers that answer each request with their name. */
+async function open() {
+  await installHaproxy()
+  const dir = mkdtempSync(join(tmpdir(), 'tributary-balancer-'))
+  const servers = names.map((name) => createServer((_request, response) => response.end(name)).listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const address = (server: (typeof servers)[number]) => `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const replicas = Object.fromEntries(names.map((name, index) => [name, [address(servers[index]!)]]))
+  const { child, ...urls } = await spawnLoadBalancer(dir, replicas)
+  const exited = once(child, 'exit')
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await exited
+    for (const server of servers) server.close()
+    rmSync(dir, { recursive: true, force: true })
+  }
+  try {
+    await vi.waitFor(() => untilAll(urls.operators_url), { timeout: 20_000, interval: 50 })
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { ...urls, stop }
+}
+
+async function untilAll(url: string) {
+  for (const path of ['/ready', '/admin/', '/api/v1/reports/events'])
+    if ((await ask(url, path)).status !== 200) throw new Error(`${path} has no server yet`)
+}
+
+/** The path goes out letter for letter. */
+async function ask(url: string, path: string) {
+  const { hostname, port } = new URL(url)
+  const asked = request({ hostname, port, path, agent: false, headers: { host: '127.0.0.1' } }).end()
+  const [answer] = await once(asked, 'response')
+  return { status: answer.statusCode as number, body: await text(answer) }
+}
+
+await describeWith('load balancer', open, ({ url, operators_url }) => {
+  it('understands its file as it is', () => checkConfig())
+
+  it('forwards each documented public route to its service, and no other path of the documentation', async () => {
+    for (const path of [...documented, '/docs', '/docs/', '/docs/openapi.json', '/docs/viewer.0a1b2c.js']) {
+      const service = path.startsWith('/api/')
+        ? 'report-api'
+        : path.startsWith('/docs')
+          ? 'admin-api'
+          : 'ingest-gateway'
+      const answer = await ask(url, `${path}?a=b`)
+      if (isInside(path)) expect([path, answer.status, JSON.parse(answer.body).error]).toEqual([path, 404, 'not_found'])
+      else expect([path, answer]).toEqual([path, { status: 200, body: service }])
+    }
+  })
+
+  const everywhere = [
+    ...['/metrics', '/%6detrics', '/metrics/', '//metrics', '/./metrics', '/event/../metrics', '/METRICS', '/metrics.'],
+    ...['/%65vent', '/event/', '//event', '/event%20', '/event;a=b', '/Event', '/event.', '/event%00', '/s2s/../event'],
+    ...['/api/v1/installs/a/b', '/api/v1/installs/', '/api/v1/../../metrics', '/api/v1/reports/x/../../metrics'],
+    ...['/docs/../metrics', '/docs/..%2fmetrics', '/', '*', '/debug', '/.well-known/x', '/xadmin/'],
+    ...['http://127.0.0.1/metrics', 'http://127.0.0.1/event/../metrics'],
+  ]
+  const admin = [
+    '/admin',
+    '/admin/',
+    '/admin/api/v1/companies',
+    '/admin/api/v1/../../../metrics',
+    '/admin/..%2fmetrics',
+  ]
+  const spelledAdmin = ['/%61dmin/', '//admin/', '/./admin/', '/ADMIN/', '/event/../admin/', '/docs/../admin/']
+
+  it.each([...everywhere, ...admin, ...spelledAdmin])('answers 404 itself to %s', async (path) => {
+    const answer = await ask(url, path)
+    expect([answer.status, answer.body.startsWith('{') && JSON.parse(answer.body).error]).toEqual([404, 'not_found'])
+  })
+
+  it('forwards the admin API to operators on their own port, and no metrics', async () => {
+    for (const path of admin) expect(await ask(operators_url, path)).toEqual({ status: 200, body: 'admin-api' })
+    for (const path of [...everywhere, ...spelledAdmin]) expect((await ask(operators_url, path)).status, path).toBe(404)
+    expect(await ask(operators_url, '/event')).toEqual({ status: 200, body: 'ingest-gateway' })
+  })
+})

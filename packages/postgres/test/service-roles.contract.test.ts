@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto'
+import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
+import { Pool as PgPool, type Pool } from 'pg'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { applyServiceRoles } from '../src/apply-service-roles.ts'
+import { rotateSigningSecret } from '../src/apps.ts'
+import { openCredentials } from '../src/credentials-cache.ts'
+import { loadFxRates } from '../src/fx-rates.ts'
+import { isMasterKeyRight } from '../src/master-key-check.ts'
+import { openMasterKeys, readMasterKey } from '../src/master-keys.ts'
+import { migratePostgres } from '../src/migrate.ts'
+import { rotateMasterKey } from '../src/rotate-master-key.ts'
+import { type PostgresService, roleOf, serviceRoles } from '../src/service-roles.ts'
+import { createApp, createCompany, createServerKey, revokeServerKey, setCompanyStatus } from '../src/tenants.ts'
+
+const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
+const services = Object.keys(serviceRoles) as PostgresService[]
+const passwordOf = Object.fromEntries(services.map((name) => [name, randomBytes(24).toString('hex')])) as Record<
+  PostgresService,
+  string
+>
+const masterKeys = openMasterKeys([readMasterKey(randomBytes(32).toString('base64'))])
+const denied = { code: '42501' } // insufficient_privilege
+
+let db: TestPostgres
+beforeAll(async () => {
+  db = await openTestPostgres()
+  await applyServiceRoles(db.pool, passwordOf)
+})
+afterAll(() => db.close())
+
+/** A pool with the login of a service. */
+function poolOf(service: PostgresService, password = passwordOf[service]): Pool {
+  const url = Object.assign(new URL(db.url), { username: roleOf(service), password })
+  const pool = new PgPool({ connectionString: url.href, max: 2 })
+  onTestFinished(() => pool.end())
+  return pool
+}
+
+async function tenant(pool: Pool) {
+  const company = await createCompany(pool, { name: 'Acme', plan: 'free' }, request)
+  const app = await createApp(pool, masterKeys, { company_id: company.company_id, name: 'A', platform: 'ios' }, request)
+  const key = await createServerKey(pool, { app_id: app.app_id, label: 'x', allowed_events: [] }, request)
+  return { company, app, key }
+}
+
+const open = (pool: Pool, keys?: typeof masterKeys) =>
+  openCredentials({ pool, ...(keys && { masterKeys: keys }), now: Date.now, logger: pino({ level: 'silent' }) })
+
+describe('what a service needs it may do', () => {
+  test.each(services)('%s sees that no migration is missing', async (service) => {
+    expect(await migratePostgres({ pool: poolOf(service), dryRun: true })).toEqual({ files: [] })
+  })
+
+  test('admin-api makes, changes and rotates', async () => {
+    const pool = poolOf('admin-api')
+    expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
+    const { company, app, key } = await tenant(pool)
+    await rotateSigningSecret(pool, masterKeys, app.app_id, 24, request)
+    await rotateSigningSecret(pool, masterKeys, app.app_id, 0, request)
+    await setCompanyStatus(pool, company.company_id, 'suspended', request)
+    await revokeServerKey(pool, key.key_id, request)
+    await loadFxRates(pool, [{ day: '2026-06-01', currency: 'USD', units: '1.08' }], request)
+    expect(await rotateMasterKey(pool, masterKeys, request)).toMatchObject({ unreadable: 0 })
+  })
+
+  test('ingest-gateway finds keys and signing secrets', async () => {
+    const { app, key, company } = await tenant(db.pool)
+    const pool = poolOf('ingest-gateway')
+    expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
+    const credentials = await open(pool, masterKeys)
+    onTestFinished(() => credentials.close())
+    expect(await credentials.findApp(app.app_key)).toMatchObject({ signing_secret: app.signing_secret })
+    expect(await credentials.findCompany(company.company_key)).toMatchObject({ status: 'active' })
+    expect(await credentials.findServerKey(key.key)).toMatchObject({ app_id: app.app_id })
+  })
+
+  test('report-api finds server keys and rates, without a master key', async () => {
+    const { app, key } = await tenant(db.pool)
+    await loadFxRates(db.pool, [{ day: '2026-06-01', currency: 'USD', units: '1.08' }], request)
+    const pool = poolOf('report-api')
+    const credentials = await open(pool)
+    onTestFinished(() => credentials.close())
+    expect(await credentials.findServerKey(key.key)).toMatchObject({ app_id: app.app_id })
+    await expect(credentials.findApp(app.app_key)).rejects.toThrow()
+    expect((await pool.query('SELECT * FROM fx_rates')).rowCount).toBeGreaterThan(0)
+  })
+})
+
+describe('nothing else', () => {
+  const tables = async () =>
+    (await db.pool.query<{ name: string }>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'")).rows
+
+  test('report-api reads no signing secret, no audit log, and writes nothing', async () => {
+    const pool = poolOf('report-api')
+    for (const sql of [
+      'SELECT * FROM apps',
+      'SELECT signing_secret_ciphertext FROM apps',
+      'SELECT * FROM master_key_check',
+    ])
+      await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
+    await expect(pool.query('SELECT * FROM admin_audit_log')).rejects.toMatchObject(denied)
+    for (const { name } of await tables())
+      for (const sql of [`INSERT INTO ${name} DEFAULT VALUES`, `DELETE FROM ${name}`, `TRUNCATE ${name}`])
+        await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
+    for (const sql of ['UPDATE apps SET platform = platform', "UPDATE companies SET status = 'active'"])
+      await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
+  })
+
+  test.each(services)('%s makes no table, role or database, and reads no file', async (service) => {
+    const pool = poolOf(service)
+    for (const sql of [
+      'CREATE TABLE mine (a int)',
+      'CREATE TEMPORARY TABLE mine (a int)',
+      'CREATE ROLE mine',
+      'CREATE DATABASE mine',
+      "SELECT pg_read_file('/etc/passwd')",
+      `SET ROLE ${roleOf(service === 'admin-api' ? 'report-api' : 'admin-api')}`,
+      'DELETE FROM companies',
+      'DROP TABLE companies',
+      'UPDATE admin_audit_log SET actor = $$nobody$$',
+    ])
+      await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
+  })
+
+  test('rights that somebody gave besides are taken back, and a password that changed is the only one', async () => {
+    const role = roleOf('report-api')
+    await db.pool.query(`GRANT INSERT ON fx_rates TO ${role}`)
+    await db.pool.query(`GRANT SELECT (signing_secret_ciphertext) ON apps TO ${role}`)
+    const before = passwordOf['report-api']
+    passwordOf['report-api'] = 'another-one'
+    await applyServiceRoles(db.pool, { 'report-api': passwordOf['report-api'] })
+    await expect(poolOf('report-api', before).query('SELECT 1')).rejects.toMatchObject({ code: '28P01' })
+    const pool = poolOf('report-api')
+    await expect(pool.query('INSERT INTO fx_rates DEFAULT VALUES')).rejects.toMatchObject(denied)
+    await expect(pool.query('SELECT signing_secret_ciphertext FROM apps')).rejects.toMatchObject(denied)
+  })
+
+  test('without passwords the rights are renewed and the logins stay', async () => {
+    await db.pool.query(`REVOKE ALL ON fx_rates FROM ${roleOf('report-api')}`)
+    await applyServiceRoles(db.pool, {})
+    expect((await poolOf('report-api').query('SELECT 1 FROM fx_rates')).rows).toBeDefined()
+  })
+})

@@ -1,0 +1,101 @@
+import type { Trouble } from './health.ts'
+
+/** One partition whose log, committed offset and tables did not fit together. */
+export interface FoundMisfit {
+  consumer: string
+  topic: string
+  partition: number
+  reason: string
+  /** Offset that the group had committed; null when it is unknown. */
+  committed: number | null
+  /** Where reading goes on. */
+  next: number
+  /** End of the log, exclusive. */
+  end: number
+}
+
+/** The misfits of a process, as troubles of `/health` and `tributary doctor`. */
+export interface MisfitTroubles {
+  found(misfit: FoundMisfit): void
+  /** The consumer has handled all that a partition holds. */
+  caughtUp(consumer: string, partition: number): void
+  /** A replay of the whole audit store is done: nothing misses any more. */
+  filled(): void
+  troubles(): Trouble[]
+}
+
+const replay = 'npx tributary replay --from-audit'
+const watch = 'Nothing is missing. Wait for it with: npx tributary status --wait'
+
+/** What happened, in words; and the command that goes on. docs/operations.md holds the same table. */
+const reasons: Record<string, { what: string; mend: string; lasts: 'until_read' | 'until_filled' }> = {
+  offset_moved: { what: 'its offset was moved', mend: watch, lasts: 'until_read' },
+  tables_are_ahead: {
+    what: 'the tables hold more than was committed: offsets of an earlier state came back',
+    mend: watch,
+    lasts: 'until_read',
+  },
+  reread: { what: 'the log is read again because tables were filled again', mend: watch, lasts: 'until_read' },
+  log_ends_before: {
+    what: 'the log ends before the committed offset: its newest records were lost',
+    mend: `The audit store holds them: ${replay}`,
+    lasts: 'until_filled',
+  },
+  log_replaced: {
+    what: 'other records stand where handled ones stood: the log was made anew',
+    mend: `The audit store holds what the old log had: ${replay}`,
+    lasts: 'until_filled',
+  },
+  records_lost: {
+    what: 'retention removed records of a batch that was begun and not finished',
+    mend: `The audit store holds them: ${replay}`,
+    lasts: 'until_filled',
+  },
+  tables_lack_rows: {
+    what: 'the tables lack rows that were committed',
+    mend: `For what is older than the log: ${replay}`,
+    lasts: 'until_filled',
+  },
+}
+const rebuild = 'Stop the event-writers, run npx tributary rebuild, start them.'
+const unknownReason = { what: 'log, offset and tables do not fit', mend: replay, lasts: 'until_filled' as const }
+
+const about = (reason: string) => reasons[reason] ?? unknownReason
+
+/**
+ * Keeps the misfits of the consumers of a process. One that needs nobody is forgotten once its partition is read; one
+ * that needs a replay stays until a full replay in this process, or until the process ends. `tables_on_server`: nobody
+ * here fills tables of ClickHouse that lack rows.
+ */
+export function createMisfitTroubles({ tables_on_server }: { tables_on_server: boolean }): MisfitTroubles {
+  const open = new Map<string, FoundMisfit>()
+  const keyOf = (consumer: string, partition: number) => `${consumer}/${partition}`
+
+  function toTrouble({ consumer, topic, partition, reason, committed, next, end }: FoundMisfit): Trouble {
+    const { what, mend } = about(reason)
+    const known = `committed ${committed ?? 'unknown'}, the log ends at ${end}, reading goes on at ${next < 0 ? 'its beginning' : next}`
+    return {
+      code: reason,
+      message: `${consumer}, partition ${partition} of ${topic}: ${what} (${known}).`,
+      mend: reason === 'tables_lack_rows' && tables_on_server ? `${rebuild} ${mend}` : mend,
+      refuses: false,
+    }
+  }
+
+  return {
+    found(misfit) {
+      const key = keyOf(misfit.consumer, misfit.partition)
+      const known = open.get(key)
+      // Offsets that were put back because of a misfit are found as moved ones later: the cause is what counts.
+      const isEffect = known !== undefined && about(misfit.reason).lasts === 'until_read'
+      if (!isEffect) open.set(key, misfit)
+    },
+    caughtUp(consumer, partition) {
+      const key = keyOf(consumer, partition)
+      const known = open.get(key)
+      if (known !== undefined && about(known.reason).lasts === 'until_read') open.delete(key)
+    },
+    filled: () => open.clear(),
+    troubles: () => [...open.values()].map(toTrouble),
+  }
+}

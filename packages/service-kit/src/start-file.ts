@@ -1,0 +1,38 @@
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+
+const StartFile = z.object({ url: z.string().min(1).max(4096), data_dir: z.string().min(1).max(4096) })
+
+/**
+ * What the last start of a standalone leaves for commands in the same directory: where it answers and where its data is.
+ * It lies in the data folder, and in `./.tributary` when that is another one.
+ */
+export type StartFile = z.infer<typeof StartFile>
+
+export const startFile = (folder: string): string => join(folder, 'start.json')
+
+/**
+ * The start that a folder names; null when there is none, or when others may have written it: a command sends the admin
+ * token to that address. A folder that names another one counts as long as that one says the same.
+ */
+export function readStart(folder: string): StartFile | null {
+  const found = readOwn(startFile(folder))
+  if (found === null || resolve(folder) === resolve(found.data_dir)) return found
+  return readOwn(startFile(found.data_dir))
+}
+
+function readOwn(path: string): StartFile | null {
+  let file: number | null = null
+  try {
+    file = openSync(path, 'r')
+    const { uid, mode } = fstatSync(file)
+    const ours = process.getuid?.()
+    if (ours !== undefined && (uid !== ours || (mode & 0o077) !== 0)) return null
+    return StartFile.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data ?? null
+  } catch {
+    return null
+  } finally {
+    if (file !== null) closeSync(file)
+  }
+}
