@@ -6,12 +6,10 @@ export interface Attack {
   name: string
   /** What the attacker does, in one sentence. */
   what: string
-  /** Answers that must come, such as `429 rate_limited`; see `Answers` for the names. */
+  /** Answers that must come, such as `429 rate_limited`; see `Answers` for the names. The attack lasts until they do. */
   refused: readonly string[]
   /** Further answers that may come. Any other answer is a fault. */
   allowed: readonly string[]
-  /** The attack lasts at least so long: the time after which the service refuses it. */
-  seconds_min?: number
   /** Monthly quota of the attacker's company; unlimited when absent. */
   monthly_quota?: number
   /** Attacks until `target.signal` aborts, and waits for the answers that are due. */
@@ -27,6 +25,7 @@ export interface Target {
   /** Folder of the service, to see what it stored. */
   data_dir: string
   attacker: AttackTenant
+  started_ms: number
   signal: AbortSignal
   answers: Answers
 }

@@ -31,7 +31,7 @@ export const hostileJson: Attack = {
   async run(target) {
     const bodies = shapes().map((shape) => gzipSync(shape))
     const sent: Promise<Got>[] = []
-    for (let n = 0; !target.signal.aborted; n += 1) {
+    for (let n = 0; n < bodies.length || !target.signal.aborted; n += 1) {
       sent.push(sendSigned(target, '/event', bodies[n % bodies.length]!, true))
       await rest(target, 1000 / requests_per_s)
     }

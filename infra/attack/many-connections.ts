@@ -14,7 +14,6 @@ export const manyConnections: Attack = {
   what: `one address opens ${wanted} connections and sends nothing on them`,
   refused: ['closed'],
   allowed: [],
-  seconds_min: 3,
   async run(target) {
     const open = new Set<Socket>()
     async function openOne() {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type StandaloneProcess, startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
 import { residentMib } from '../fuzz/memory.ts'
 import { proxy_address } from './addresses.ts'
-import { countAnswers } from './answers.ts'
+import { type Answers, countAnswers } from './answers.ts'
 import type { Attack } from './attack.ts'
 import { findFaults, type Outcome } from './judge.ts'
 import { countEvents } from './reports.ts'
@@ -27,6 +27,8 @@ interface Options {
 /** How long the victim is served before an attack begins. */
 const calm_ms = 300
 const memory_ms = 50
+/** How long an attack goes on when the attacker was not refused yet: slow bodies have a grace of seconds. */
+const refused_ms_max = 30_000
 
 /** Runs attacks one after the other against a standalone process of its own, and judges what the victim saw of each. */
 export async function runAttacks({ attacks, seconds, say }: Options): Promise<AttackResult[]> {
@@ -35,7 +37,7 @@ export async function runAttacks({ attacks, seconds, say }: Options): Promise<At
   try {
     const results: AttackResult[] = []
     for (const attack of attacks) {
-      const result = await runAttack(attack, Math.max(seconds, attack.seconds_min ?? 0), service, data_dir)
+      const result = await runAttack(attack, seconds, service, data_dir)
       say(lineOf(result))
       results.push(result)
     }
@@ -56,16 +58,17 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const memory = watchMemory(service.pid)
   const victim = startVictim(url, tenant)
   await pause(calm_ms)
-  const started = performance.now()
+  const started_ms = Date.now()
   const port = Number(new URL(url).port)
-  const target = { url, port, data_dir, attacker, signal: AbortSignal.timeout(seconds * 1000), answers }
+  const signal = endOf(attack, answers, seconds)
+  const target = { url, port, data_dir, attacker, started_ms, signal, answers }
   let seen: VictimFigures
   try {
     await attack.run(target)
   } finally {
     seen = await victim.end()
   }
-  const took_s = Math.round((performance.now() - started) / 100) / 10
+  const took_s = Math.round((Date.now() - started_ms) / 100) / 10
   await waitUntilWritten(url, data_dir)
   const faults = (await attack.check?.(target)) ?? []
   const reported = await countEvents(url, tenant)
@@ -80,6 +83,19 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   return { name: attack.name, seconds: took_s, ...outcome, faults: findFaults(attack, outcome) }
 }
 
+/** Aborts after the seconds, once the attacker was refused as it should be; at the latest after `refused_ms_max` more. */
+function endOf({ refused }: Attack, answers: Answers, seconds: number): AbortSignal {
+  const end = new AbortController()
+  const at_ms = Date.now() + seconds * 1000
+  const timer = setInterval(() => {
+    const isRefused = refused.every((name) => name in answers.all())
+    if (Date.now() < at_ms || (!isRefused && Date.now() < at_ms + refused_ms_max)) return
+    clearInterval(timer)
+    end.abort()
+  }, 50).unref()
+  return end.signal
+}
+
 function errorLine(output: string): string[] {
   const line = output.split('\n').find((one) => /"level":(50|60)/.test(one))
   return line === undefined ? [] : [`the service logged ${line.slice(0, 500)}`]
@@ -90,7 +106,7 @@ function watchMemory(pid: number) {
   let peak = before ?? 0
   const timer = setInterval(() => {
     peak = Math.max(peak, residentMib(pid) ?? 0)
-  }, memory_ms)
+  }, memory_ms).unref()
   return {
     end() {
       clearInterval(timer)

@@ -1,4 +1,3 @@
-import { limits } from '@tributary/contracts/limits'
 import type { Attack } from './attack.ts'
 import { inParallel } from './send.ts'
 import { eventHead, sendPart } from './send-part.ts'
@@ -11,7 +10,6 @@ export const slowBodies: Attack = {
   what: `${connections} connections send one byte of their bodies a second`,
   refused: ['408 request_timeout'],
   allowed: [],
-  seconds_min: limits.slow_body_grace_ms / 1000 + 3,
   async run(target) {
     const { company_key, app_key } = target.attacker
     const keys = { 'x-service-company-key': company_key, 'x-service-app-key': app_key }
