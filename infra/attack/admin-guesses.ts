@@ -35,7 +35,7 @@ const spellings = [
 export const adminGuesses: Attack = {
   name: 'admin-guesses',
   what: `${clients} clients try odd spellings of /metrics and /admin from outside, and admin tokens from inside`,
-  refused: ['404 not_found', '401 invalid_admin_token', '429 rate_limited'],
+  expected: ['404 not_found', '401 invalid_admin_token', '429 rate_limited'],
   allowed: ['400 bad_json'],
   async run(target) {
     await inParallel(target, clients, async (client) => {

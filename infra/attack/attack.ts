@@ -7,7 +7,7 @@ export interface Attack {
   /** What the attacker does, in one sentence. */
   what: string
   /** Answers that must come, such as `429 rate_limited`; see `Answers` for the names. The attack lasts until they do. */
-  refused: readonly string[]
+  expected: readonly string[]
   /** Further answers that may come. Any other answer is a fault. */
   allowed: readonly string[]
   /** Monthly quota of the attacker's company; unlimited when absent. */

@@ -23,7 +23,7 @@ const purchase = (transaction_id: string, revenue: number) => ({
 export const claimedTransactions: Attack = {
   name: 'claimed-transactions',
   what: "a phone sends a backend's transaction ids first, with a revenue of 0.01",
-  refused: ['200'],
+  expected: ['200'],
   allowed: [],
   async run(target) {
     const { server_key } = target.attacker

@@ -10,7 +10,7 @@ const connections = 100
 export const heldBackBodies: Attack = {
   name: 'held-back-bodies',
   what: `${connections} connections hold the last byte of 1 MiB back, half with made-up keys, half with the public keys of an app`,
-  refused: ['503 unavailable'],
+  expected: ['503 unavailable'],
   // Those that hold no memory may wait until `request_wait_ms_max` or `silence_ms_max`.
   allowed: ['408 bad_json', 'closed'],
   async run(target) {

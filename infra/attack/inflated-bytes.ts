@@ -18,7 +18,7 @@ function smallBomb(): Buffer<ArrayBuffer> {
 export const inflatedBytes: Attack = {
   name: 'inflated-bytes',
   what: `${clients} clients send signed gzip bodies of 70 KB that inflate to 8 MiB`,
-  refused: ['400 bad_batch_shape'],
+  expected: ['400 bad_batch_shape'],
   allowed: ['503 unavailable'],
   async run(target) {
     const body = smallBomb()

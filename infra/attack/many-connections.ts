@@ -12,7 +12,7 @@ const wanted = limits.connections_max + 500
 export const manyConnections: Attack = {
   name: 'many-connections',
   what: `one address opens ${wanted} connections and sends nothing on them`,
-  refused: ['closed'],
+  expected: ['closed'],
   allowed: [],
   async run(target) {
     const open = new Set<Socket>()

@@ -26,7 +26,7 @@ function batch(change: Record<string, unknown>): Buffer<ArrayBuffer> {
 const flood = (name: string, what: string, change: Record<string, unknown>): Attack => ({
   name,
   what,
-  refused: ['429 cap_exceeded'],
+  expected: ['429 cap_exceeded'],
   allowed: ['200', '503 unavailable'],
   monthly_quota,
   async run(target: Target) {

@@ -22,7 +22,7 @@ function batch(): Buffer<ArrayBuffer> {
 export const quotaEvasion: Attack = {
   name: 'quota-evasion',
   what: `an app with a quota of ${monthly_quota} sends events with equal ids on other days`,
-  refused: ['429 cap_exceeded'],
+  expected: ['429 cap_exceeded'],
   allowed: ['200'],
   monthly_quota,
   async run(target) {

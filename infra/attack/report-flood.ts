@@ -7,7 +7,7 @@ const clients = 300
 export const reportFlood: Attack = {
   name: 'report-flood',
   what: `${clients} clients request reports with one key at the same time`,
-  refused: ['429 rate_limited'],
+  expected: ['429 rate_limited'],
   allowed: ['200', '503 unavailable'],
   async run(target) {
     const headers = { authorization: `Bearer ${target.attacker.server_key}` }

@@ -27,8 +27,8 @@ interface Options {
 /** How long the victim is served before an attack begins. */
 const calm_ms = 300
 const memory_ms = 50
-/** How long an attack goes on when the attacker was not refused yet: slow bodies have a grace of seconds. */
-const refused_ms_max = 30_000
+/** How long an attack goes on for an expected answer that did not come yet: slow bodies have a grace of seconds. */
+const expected_ms_max = 30_000
 
 /** Runs attacks one after the other against a standalone process of its own, and judges what the victim saw of each. */
 export async function runAttacks({ attacks, seconds, say }: Options): Promise<AttackResult[]> {
@@ -83,13 +83,13 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   return { name: attack.name, seconds: took_s, ...outcome, faults: findFaults(attack, outcome) }
 }
 
-/** Aborts after the seconds, once the attacker was refused as it should be; at the latest after `refused_ms_max` more. */
-function endOf({ refused }: Attack, answers: Answers, seconds: number): AbortSignal {
+/** Aborts after the seconds, once each expected answer has come; at the latest after `expected_ms_max` more. */
+function endOf({ expected }: Attack, answers: Answers, seconds: number): AbortSignal {
   const end = new AbortController()
   const at_ms = Date.now() + seconds * 1000
   const timer = setInterval(() => {
-    const isRefused = refused.every((name) => name in answers.all())
-    if (Date.now() < at_ms || (!isRefused && Date.now() < at_ms + refused_ms_max)) return
+    const isAnswered = expected.every((name) => name in answers.all())
+    if (Date.now() < at_ms || (!isAnswered && Date.now() < at_ms + expected_ms_max)) return
     clearInterval(timer)
     end.abort()
   }, 50).unref()

@@ -8,7 +8,7 @@ const connections = 100
 export const slowBodies: Attack = {
   name: 'slow-bodies',
   what: `${connections} connections send one byte of their bodies a second`,
-  refused: ['408 request_timeout'],
+  expected: ['408 request_timeout'],
   allowed: [],
   async run(target) {
     const { company_key, app_key } = target.attacker

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { findFaults, growth_mib_max, type Outcome } from '../attack/judge.ts'
 import { victim_ms_max } from '../attack/victim.ts'
 
-const attack = { refused: ['429 rate_limited'], allowed: ['200'] }
+const attack = { expected: ['429 rate_limited'], allowed: ['200'] }
 const victim = { requests: 30, accepted: 60, p50_ms: 5, p99_ms: 20, max_ms: 40, faults: [] }
 const harmless: Outcome = {
   victim,
