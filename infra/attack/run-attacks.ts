@@ -51,8 +51,10 @@ export async function runAttacks({ attacks, seconds, say }: Options): Promise<At
 async function runAttack(attack: Attack, seconds: number, service: StandaloneProcess, data_dir: string) {
   const { url } = service
   const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
-  const tenant = await makeTenant(url, token, 'Victim')
-  const attacker = await makeTenant(url, token, 'Attacker', attack.monthly_quota)
+  const [tenant, attacker] = await Promise.all([
+    makeTenant(url, token, 'Victim'),
+    makeTenant(url, token, 'Attacker', attack.monthly_quota),
+  ])
   const answers = countAnswers()
   const printed = service.output().length
   const memory = watchMemory(service.pid)

@@ -25,7 +25,7 @@ export async function makeTenant(
   type App = { app_id: string; app_key: string; signing_secret: string }
   const { app_id, app_key, signing_secret } = await admin<App>('/apps', { company_id, name, platform: 'android' })
   const makeKey = async () => (await admin<{ key: string }>('/keys', { app_id, label: name, allowed_events: [] })).key
-  const [server_key, report_key] = [await makeKey(), await makeKey()]
+  const [server_key, report_key] = await Promise.all([makeKey(), makeKey()])
   return { app_id, company_key, app_key, signing_secret, server_key, report_key }
 }
 

@@ -17,4 +17,4 @@ it('no attack of one company holds up, loses or doubles what another company sen
     results.map(({ name, faults }) => ({ name, faults })),
     stderr,
   ).toEqual(attacks.map(({ name }) => ({ name, faults: [] })))
-})
+}, 240_000)
