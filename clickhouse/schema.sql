@@ -164,7 +164,7 @@ CREATE TABLE events_raw_v1
 ENGINE = MergeTree
 PARTITION BY toYear(day)
 ORDER BY (app_id, day, install_uuid, ts_ms)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, min_bytes_for_wide_part = 67108864;
 
 CREATE MATERIALIZED VIEW events_received_per_day_mv_v1 TO events_received_per_day_v1
 (
