@@ -164,7 +164,7 @@ CREATE TABLE events_raw_v1
 ENGINE = MergeTree
 PARTITION BY toYear(day)
 ORDER BY (app_id, day, install_uuid, ts_ms)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, min_bytes_for_wide_part = 67108864;
 
 CREATE MATERIALIZED VIEW events_received_per_day_mv_v1 TO events_received_per_day_v1
 (
@@ -256,7 +256,8 @@ CREATE MATERIALIZED VIEW revenue_raw_mv_v1 TO revenue_raw_v1
     `received_at_ms` Int64,
     `topic` LowCardinality(String),
     `partition` UInt32,
-    `offset` UInt64
+    `offset` UInt64,
+    `claim_rank` UInt8
 )
 AS SELECT
     app_id,
@@ -271,7 +272,8 @@ AS SELECT
     received_at_ms,
     topic,
     partition,
-    offset
+    offset,
+    if(source = 'sdk', 1, 2) AS claim_rank
 FROM events_raw_v1
 WHERE (revenue_counts = 1) AND (revenue_micros IS NOT NULL);
 
@@ -289,7 +291,8 @@ CREATE TABLE revenue_raw_v1
     `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
     `topic` LowCardinality(String) COMMENT 'log position: topic',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
-    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `claim_rank` UInt8 DEFAULT 2 COMMENT 'who claims the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid)
@@ -314,7 +317,8 @@ CREATE MATERIALIZED VIEW transaction_keys_mv_v1 TO transaction_keys_v1
     `written_at_ms` Int64,
     `topic` LowCardinality(String),
     `partition` UInt32,
-    `offset` UInt64
+    `offset` UInt64,
+    `claim_rank` UInt8
 )
 AS SELECT
     app_id,
@@ -324,7 +328,8 @@ AS SELECT
     toUnixTimestamp64Milli(now64(3)) AS written_at_ms,
     topic,
     partition,
-    offset
+    offset,
+    claim_rank
 FROM revenue_raw_v1
 WHERE transaction_key != 0;
 
@@ -338,6 +343,7 @@ CREATE TABLE transaction_keys_v1
     `topic` LowCardinality(String) COMMENT 'log position: topic',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
     `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `claim_rank` UInt8 DEFAULT 2 COMMENT 'who claims the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed' CODEC(ZSTD(1)),
     INDEX written_at written_at_ms TYPE minmax GRANULARITY 1
 )
 ENGINE = MergeTree

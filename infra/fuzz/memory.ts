@@ -70,7 +70,8 @@ async function heapMib(url: string): Promise<number | null> {
   return bytes.includes(undefined) ? null : Math.round(bytes.reduce((sum, one) => sum + Number(one), 0) / 2 ** 20)
 }
 
-function residentMib(pid: number): number | null {
+/** Anonymous resident memory of a process; null where there is no /proc. */
+export function residentMib(pid: number): number | null {
   try {
     const kib = /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
     return kib === undefined ? null : Math.round(Number(kib) / 1024)

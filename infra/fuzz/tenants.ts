@@ -28,7 +28,8 @@ export interface FuzzTenants {
 
 type Admin = <Answer>(path: string, body?: unknown) => Promise<Answer>
 
-const adminApi =
+/** Calls the admin API with POST; throws for any other answer than 200. */
+export const adminApi =
   (url: string, admin_token: string): Admin =>
   async <Answer>(path: string, body: unknown = {}) => {
     const headers = { authorization: `Bearer ${admin_token}` }

@@ -119,7 +119,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
   it('a service with another master key than the first one had does not start', async () => {
     const other = { TRIBUTARY_MASTER_KEY: randomBytes(32).toString('base64') }
     const why = /^The secrets in PostgreSQL were not made with the master key of TRIBUTARY_MASTER_KEY .*copy\.$/
-    await Promise.all(['admin-api', 'ingest-gateway', 'report-api'].map((name) => refuses(name, why, other)))
+    await Promise.all(['admin-api', 'ingest-gateway'].map((name) => refuses(name, why, other)))
   })
 
   it('a topic with another partition count is refused by services and commands alike', async () => {
@@ -153,6 +153,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
       expect(found).toEqual([
         ['node', true, false],
         ['admin token', true, false],
+        ['master key', true, false],
         ...['kafka', 'postgresql', 'clickhouse', 'redis', 's3', 'service'].map((name) => [name, false, true]),
       ])
     } finally {

@@ -143,7 +143,7 @@ export const adminOperations: readonly Operation[] = [
     shown: {
       schema: 'CompanyUsage',
       description: 'What was used. A month long gone counts 0.',
-      example: { company_id: 'co_1', month: '2026-06', used: 1_234_567, monthly_quota: 50_000_000 },
+      example: { company_id: 'co_1', month: '2026-06', used: 1_234_567, rejected: 21, monthly_quota: 50_000_000 },
     },
     errors: ['unknown_company', 'invalid_field', 'not_found'],
   }),

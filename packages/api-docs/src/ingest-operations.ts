@@ -32,6 +32,7 @@ const sdkHeaders: Parameter[] = [
 const sdkErrors: ErrorCode[] = [
   'missing_auth_headers',
   'body_too_large',
+  'request_timeout',
   'empty_body',
   'unknown_company_key',
   'unknown_app_key',
@@ -51,6 +52,7 @@ const serverErrors: ErrorCode[] = [
   'scope_missing',
   'rate_limited',
   'body_too_large',
+  'request_timeout',
   'unsupported_encoding',
   'bad_gzip',
   'bad_json',
@@ -137,7 +139,7 @@ const serverEvent: Operation = {
   tag: 'Events',
   summary: 'One event from a backend',
   description:
-    'Give each event an `event_id`, so that it can be sent again; without one the service makes one and no retry is safe. At most 256 KiB, inflated too.',
+    'Give each event an `event_id`, so that it can be sent again; without one the service makes one and no retry is safe. Choose ids that a device cannot know. At most 256 KiB, inflated too.',
   auth: 'server_key',
   parameters: [encoding],
   body: {
@@ -205,14 +207,14 @@ const erasure: Operation = {
   tag: 'Privacy',
   summary: 'Ask that an install be erased (nothing is erased yet)',
   description:
-    'Signed like `/event`, with the same limits of the body. Records the request that all of the install that was received until now be erased; may be repeated. This version keeps requests and erases nothing.',
+    'Signed like `/event`, with the same limits of the body. Records the request that all of the install that was received until now be erased. While a request for the install is queued, another one is answered alike and stores nothing new; an app may make 100 new requests in any 60 s. This version keeps requests and erases nothing.',
   auth: 'sdk',
   parameters: sdkHeaders,
   body: { schema: 'ErasureAsked', description: 'JSON, gzipped or not.', examples: { 'an install': { install_uuid } } },
   answers: {
     202: { description: 'The request is durable.', schema: 'ErasureReply', example: { ok: true, queued: true } },
   },
-  errors: [...sdkErrors, 'install_uuid_required', 'invalid_field'],
+  errors: [...sdkErrors, 'install_uuid_required', 'invalid_field', 'rate_limited'],
 }
 
 /** The routes of the ingest gateway. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { adminShots } from './admin-shots.ts'
 import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
-import { ingestShots } from './ingest-shots.ts'
+import { ingestShots, signed } from './ingest-shots.ts'
 import { reportShots } from './report-shots.ts'
 import { bearer, type Companies, event, type Shot } from './shot.ts'
 import { adminOf } from './tenants.ts'
@@ -52,7 +52,7 @@ it('answers every documented code, in the documented shape and with the document
   ]
   for (const shot of shots) wrong.push(...(await fire(standalone.url, shot, seen)))
   await replayAtOnce()
-  wrong.push(...(await spendRate()), ...(await guessTooOften()))
+  wrong.push(...(await spendRate()), ...(await spendErasures()), ...(await guessTooOften()))
   expect(wrong).toEqual([])
 
   const documented = operations.flatMap(({ route, responses }) =>
@@ -86,7 +86,9 @@ async function spendRate(): Promise<string[]> {
   for (let left = limits.key_requests_max; left > 0; left -= 50) await Promise.all(Array.from({ length: 50 }, ask))
   const keyed = operations.filter(({ tags, responses }) => {
     const refused = responses[429]
-    return tags[0] !== 'Admin' && refused !== undefined && codesOf(refused).includes('rate_limited')
+    return (
+      !['Admin', 'Privacy'].includes(tags[0]!) && refused !== undefined && codesOf(refused).includes('rate_limited')
+    )
   })
   const faults = keyed.map(({ route }) => {
     const [method, path = ''] = route.split(' ')
@@ -94,6 +96,18 @@ async function spendRate(): Promise<string[]> {
     return fire(standalone.url, method === 'POST' ? { ...shot, body: '{}' } : shot, seen)
   })
   return (await Promise.all(faults)).flat()
+}
+
+/** As many new erasure requests as an app may make, and one more. */
+async function spendErasures(): Promise<string[]> {
+  const shots = Array.from({ length: limits.erasures_max }, (_, n) => toErase('ok', companies.other, `spent-${n}`))
+  const faults = await Promise.all(shots.map((shot) => fire(standalone.url, shot, seen)))
+  return [...faults.flat(), ...(await fire(standalone.url, toErase('rate_limited', companies.other, 'i-1'), seen))]
+}
+
+function toErase(code: string, as: Companies['tenant'], install_uuid: string): Shot {
+  const body = JSON.stringify({ install_uuid })
+  return { route: 'POST /privacy/delete', code, body, headers: signed(as, body) }
 }
 
 /** Uses up the wrong admin tokens of an address, then asks each route of the admin API with one more. */

@@ -94,7 +94,7 @@ function serverShots(
   ]
 }
 
-const signed = (as: Tenant, body: string | Buffer): Record<string, string> => ({
+export const signed = (as: Tenant, body: string | Buffer): Record<string, string> => ({
   'x-service-company-key': as.company_key,
   'x-service-app-key': as.app_key,
   'x-service-signature': createHmac('sha256', as.signing_secret).update(body).digest('hex'),

@@ -44,6 +44,7 @@ async function compare(text: string, source: string, folder: string, on_server: 
   if (!on_server && !(await hasPostgres(folder))) return passed(name, `${found}; no secret needs it yet`)
   const needed = await findNeeded()
   if (needed === 'in_use') return passed(name, `${found}; the service that runs watches it`)
+  if (needed === 'unknown') return passed(name, `${found}; not compared, PostgreSQL does not tell`)
   if (needed === null || needed === id) return passed(name, found)
   return failed(name, `${found} is not the one that the secrets need: id ${needed}`, lost)
 }
@@ -59,8 +60,8 @@ async function findNeeded(): Promise<string | null> {
   try {
     return await Promise.race([withPostgres(findNeededMasterKey), late])
   } catch (error) {
-    if (error instanceof CliError && error.code === 'data_folder_in_use') return 'in_use'
-    throw error
+    // A PostgreSQL that is away or has no tables yet fails a check of its own.
+    return error instanceof CliError && error.code === 'data_folder_in_use' ? 'in_use' : 'unknown'
   } finally {
     clearTimeout(timer)
   }

@@ -29,7 +29,10 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
     for (const { source, target } of sources.values()) if (wanted.has(source)) wanted.add(target)
   }
   const views = [...sources.values()].filter(({ target }) => wanted.has(target))
-  for (const { target } of views) await clickhouse.command(`TRUNCATE TABLE ${target}`)
+  const emptied = views.map(({ target }) => target)
+  // The sweep cancels anew, by the claims as they are now: what one claim cancelled before may be the best one now.
+  if (wanted.has('transaction_keys_v1')) emptied.push('revenue_cancelled_v1')
+  for (const table of emptied) await clickhouse.command(`TRUNCATE TABLE ${table}`)
   for (const view of views) {
     // The insert into its source fills it.
     if (!wanted.has(view.source)) await refill(clickhouse, view, logger)

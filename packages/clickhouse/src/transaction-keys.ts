@@ -11,6 +11,8 @@ export interface TransactionAsk {
 export interface TransactionClaim extends TransactionAsk {
   /** UTC date of the event. */
   day: string
+  /** Rank of whoever claims it (`claimRanks`): a higher one has the money whenever it comes. */
+  claim_rank: number
   received_at_ms: number
   topic: string
   partition: number
@@ -36,6 +38,7 @@ export async function findTransactionClaims(
     'app_id',
     'transaction_key',
     'day',
+    'claim_rank',
     'received_at_ms',
     'topic',
     'partition',

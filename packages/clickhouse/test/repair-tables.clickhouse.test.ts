@@ -139,6 +139,17 @@ describe('at the start', () => {
     expect(await repair()).toMatchObject({ broken: [], refilled: [] })
   })
 
+  test('claims that are filled again are settled anew: nothing stays cancelled by what they were before', async () => {
+    await writeBatch()
+    await clickhouse.command(
+      'INSERT INTO revenue_cancelled_v1 (app_id, transaction_key) SELECT app_id, transaction_key FROM revenue_raw_v1',
+    )
+    const [part] = await activeParts('transaction_keys_v1')
+    await clickhouse.reopen(() => cutFiles(part!))
+    expect((await repair()).refilled).toContain('transaction_keys_v1')
+    expect(await clickhouse.query('SELECT app_id FROM revenue_cancelled_v1')).toEqual([])
+  })
+
   test('lost events are counted, and the other tables hold what events_raw_v1 still has', async () => {
     for (let n = 0; n < 3; n += 1) await writeBatch()
     const [part] = await activeParts('events_raw_v1')

@@ -61,6 +61,7 @@ export const CompanyUsage = z.object({
   company_id: z.string(),
   month: z.string().describe('`yyyy-mm`, UTC.'),
   used: z.number().int().describe('Accepted events of the month.'),
+  rejected: z.number().int().describe('Rejected events of the month, which may be as many as the quota.'),
   monthly_quota: z.number().int().nullable(),
 })
 export type CompanyUsage = z.infer<typeof CompanyUsage>

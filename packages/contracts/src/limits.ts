@@ -48,6 +48,13 @@ export const limits = {
   requests_in_flight_max: 256,
   /** All their bodies, on the wire and inflated. Of this and of the requests an app or address has as much as it leaves free. */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
+  /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
+  reservation_ms_max: 20_000,
+  /** New erasure requests of one app in any `erasures_window_ms`. */
+  erasures_max: 100,
+  erasures_window_ms: 60_000,
+  /** How long an install is known to be queued for erasure; a request after that is stored once more. */
+  erasure_mark_kept_ms: 7 * 24 * 3600 * 1000,
   /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,
   /** For the round trips of a phone on a bad network. */
@@ -62,7 +69,7 @@ export const limits = {
   /** The worst 8 MiB of JSON take 230 MB. */
   judge_thread_heap_mb_max: 320,
   judge_thread_idle_ms: 10_000,
-  /** Connections of one process; more are closed at once. */
+  /** Connections of one process; one address has as many as it leaves free. More are closed at once. */
   connections_max: 10_000,
   /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */
   connections_waiting_max: 4096,

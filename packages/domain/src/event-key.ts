@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Envelope } from '@tributary/contracts/envelope'
 
 /** The day of a key that holds for ever. */
 export const installKeyDay = '1970-01-01'
@@ -39,5 +40,15 @@ export const noTransaction = '0'
 /** What makes two events the same money (decisions.md "Money once"); unsigned 64-bit decimal, looked up with the app. */
 export const transactionKey = (event_name: string, transaction_id: string): string =>
   first8Bytes(`transaction\0${event_name}\0${transaction_id}`)
+
+/**
+ * Who is believed when several events claim one transaction: a higher rank has its money, whenever it comes. Nothing
+ * produces `receipt` yet. The view `revenue_raw_mv_v1` gives the same numbers by `source`.
+ */
+export const claimRanks = { sdk: 1, backend: 2, receipt: 3 } as const
+
+/** Anybody who holds an app can send SDK events; a backend has a server key. */
+export const claimRank = (source: Envelope['source']): number =>
+  source === 'sdk' ? claimRanks.sdk : claimRanks.backend
 
 const first8Bytes = (text: string): string => BigInt(`0x${hash('sha256', text, 'hex').slice(0, 16)}`).toString()

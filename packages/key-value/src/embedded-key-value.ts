@@ -17,6 +17,7 @@ interface Entry {
 }
 interface Counter extends Entry {
   total: number
+  mark?: { token: string; total: number }
 }
 interface Window extends Entry {
   hits: number[]
@@ -66,14 +67,24 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       const known = counters.get(key)
       const total = Math.max(0, (known?.total ?? 0) + n)
       if (n > 0 && cap !== null && total > cap) return { added: false, total: known?.total ?? 0 }
-      counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
+      const mark = known?.mark && { ...known.mark, total: Math.max(0, known.mark.total + Math.min(0, n)) }
+      counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms, ...(mark && { mark }) })
       return { added: true, total }
     },
-    async raiseTo(key, total, ttl_ms) {
+    async mark(key, token) {
       assertOpen()
       const known = counters.get(key)
-      if (known !== undefined && known.total >= total) return known.total
-      counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms })
+      if (known === undefined) return null
+      counters.put(key, { ...known, mark: { token, total: known.total } })
+      return known.total
+    },
+    async settle(key, counted, token, ttl_ms) {
+      assertOpen()
+      const { total: before, mark, expires_at_ms } = counters.get(key) ?? { total: 0, expires_at_ms: now() + ttl_ms }
+      const settles = mark !== undefined && mark.token === token
+      const excess = settles ? Math.max(0, mark.total - counted) : 0
+      const total = Math.max(before - excess, counted)
+      if (total !== before || settles) counters.put(key, { total, expires_at_ms, ...(mark && !settles && { mark }) })
       return total
     },
     async hitWindow(key, limit, window_ms) {

@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from './key-value.ts'
 import { openRedisClient, type RedisClientOptions } from './redis-client.ts'
-import { addCappedScript, hitWindowScript, raiseToScript } from './redis-scripts.ts'
+import { addCappedScript, hitWindowScript, markScript, settleScript } from './redis-scripts.ts'
 
 /**
  * Counters in Redis, shared by all gateways: each method is one script on one key, so it is atomic, and any key may live
@@ -17,7 +17,8 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
     return (...words: (string | number)[]) => run.apply(redis, words).catch(away)
   }
   const addCapped = script('tributaryAddCapped', addCappedScript)
-  const raiseTo = script('tributaryRaiseTo', raiseToScript)
+  const mark = script('tributaryMark', markScript)
+  const settle = script('tributarySettle', settleScript)
   const hitWindow = script('tributaryHitWindow', hitWindowScript)
   let closing: Promise<unknown> | null = null
 
@@ -26,9 +27,13 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
       const [added, total] = await addCapped(counterKey(key), n, cap ?? '', ttl_ms)
       return { added: added === 1, total: total! }
     },
-    async raiseTo(key, total, ttl_ms) {
-      const [raised] = await raiseTo(counterKey(key), total, ttl_ms)
-      return raised!
+    async mark(key, token) {
+      const [total] = await mark(counterKey(key), token)
+      return total ?? null
+    },
+    async settle(key, counted, token, ttl_ms) {
+      const [total] = await settle(counterKey(key), counted, token ?? '', ttl_ms)
+      return total!
     },
     async hitWindow(key, limit, window_ms) {
       const [allowed, remaining, retry_after_ms] = await hitWindow(windowKey(key), limit, window_ms)
@@ -36,7 +41,7 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
     },
     async get(key) {
       const total = await redis.get(counterKey(key)).catch(away)
-      return total === null ? null : Number(total)
+      return total === null ? null : Number.parseInt(total, 10)
     },
     async checkHealth() {
       await redis.ping().catch(away)

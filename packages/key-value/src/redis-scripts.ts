@@ -1,24 +1,46 @@
 /**
- * `addCapped`: KEYS counter; ARGV n, cap or '', ttl_ms; answers {added, total}. A sum is written with all its digits,
- * since Lua would write a large one as 5e+12, and keeps the expiry of the first add.
+ * A counter is the text `<total>` or, with a mark, `<total> <marked> <token>`. Numbers are written with all their digits,
+ * since Lua would write a large one as 5e+12. A counter keeps the expiry of its first add.
  */
-export const addCappedScript = `
+const counter = `
 local known = redis.call('GET', KEYS[1])
-local before = tonumber(known or '0')
+local total, marked, token = string.match(known or '0', '^(%d+) ?(%d*) ?(.*)$')
+total = tonumber(total)
+marked = tonumber(marked)
+local function put(ttl_ms)
+  local text = string.format('%.0f', total)
+  if marked then text = text .. string.format(' %.0f ', marked) .. token end
+  if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ttl_ms) end
+end`
+
+/** `addCapped`: KEYS counter; ARGV n, cap or '', ttl_ms; answers {added, total}. */
+export const addCappedScript = `${counter}
 local n = tonumber(ARGV[1])
-local total = math.max(0, before + n)
-if n > 0 and ARGV[2] ~= '' and total > tonumber(ARGV[2]) then return {0, before} end
-local text = string.format('%.0f', total)
-if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ARGV[3]) end
+local sum = math.max(0, total + n)
+if n > 0 and ARGV[2] ~= '' and sum > tonumber(ARGV[2]) then return {0, total} end
+total = sum
+if marked then marked = math.max(0, marked + math.min(0, n)) end
+put(ARGV[3])
 return {1, total}`
 
-/** `raiseTo`: KEYS counter; ARGV total, ttl_ms; answers {total}. */
-export const raiseToScript = `
-local known = redis.call('GET', KEYS[1])
-if known and tonumber(known) >= tonumber(ARGV[1]) then return {tonumber(known)} end
-local text = string.format('%.0f', tonumber(ARGV[1]))
-if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ARGV[2]) end
-return {tonumber(text)}`
+/** `mark`: KEYS counter; ARGV token; answers {total}, or {} without a counter. */
+export const markScript = `${counter}
+if not known then return {} end
+marked = total
+token = ARGV[1]
+put()
+return {total}`
+
+/** `settle`: KEYS counter; ARGV counted, token or '', ttl_ms; answers {total}. */
+export const settleScript = `${counter}
+local counted = tonumber(ARGV[1])
+if marked and token == ARGV[2] then
+  total = total - math.max(0, marked - counted)
+  marked = nil
+end
+total = math.max(total, counted)
+if known or total > 0 then put(ARGV[3]) end
+return {total}`
 
 /**
  * `hitWindow`: KEYS list of the allowed hits, oldest first; ARGV limit, window_ms; answers {allowed, remaining,

@@ -98,7 +98,7 @@ export function changeCompany(
 }
 
 /** The company of every app. */
-export async function listAppCompanies(pool: Pool): Promise<Map<string, string>> {
+export async function listAppCompanies(pool: Pick<Pool, 'query'>): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ app_id: string; company_id: string }>('SELECT app_id, company_id FROM apps')
   return new Map(rows.map(({ app_id, company_id }) => [app_id, company_id]))
 }

@@ -10,7 +10,8 @@ export interface EveryOptions {
   pause_ms: number
   logger: Logger
   registry: Registry
-  work(): Promise<unknown>
+  /** The signal ends a run that waits when the job is closed. */
+  work(signal: AbortSignal): Promise<unknown>
 }
 
 /**
@@ -27,7 +28,7 @@ export function every({ name, pause_ms, logger, registry, work }: EveryOptions):
   const running = (async () => {
     while (!stop.signal.aborted) {
       try {
-        await work()
+        await work(stop.signal)
         runs.inc({ job: name, result: 'ok' })
       } catch (err) {
         runs.inc({ job: name, result: 'failure' })

@@ -12,6 +12,7 @@ import Fastify, {
 import type { Logger } from 'pino'
 import { clientAddress } from './client-address.ts'
 import { refuseConnections } from './refuse-connection.ts'
+import { shareConnections } from './share-connections.ts'
 
 export interface HttpAppOptions {
   logger: Logger
@@ -82,7 +83,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
       reply.status(404).header('x-request-id', request.id).send(errorBody('not_found', request.id)) // no hook runs here
     },
   }) as unknown as FastifyInstance
-  app.server.maxConnections = waits.connections_max
+  shareConnections(app.server, { connections_max: waits.connections_max, trusted_proxies })
   app.server.maxHeadersCount = limits.headers_max
   // RFC 9110 10.1.1 lets a server pass over an expectation it does not know; Node would refuse without a code.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))

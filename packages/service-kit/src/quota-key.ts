@@ -18,3 +18,6 @@ export function monthEndMs(at_ms: number): number {
 
 /** The counter of a company's accepted events of one month; braces keep a company on one slot of a Redis cluster. */
 export const quotaKey = (company_id: string, at_ms: number): string => `quota:{${company_id}}:${monthOf(at_ms)}`
+
+/** The counter of a company's rejected events of one month, which may be as many as its quota. */
+export const rejectedKey = (company_id: string, at_ms: number): string => `rejected:{${company_id}}:${monthOf(at_ms)}`

@@ -3,7 +3,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { CountersBreaker } from './counters-breaker.ts'
-import { monthEndMs, monthStartMs, quota_kept_ms, quotaKey } from './quota-key.ts'
+import { monthEndMs, monthStartMs, quota_kept_ms, quotaKey, rejectedKey } from './quota-key.ts'
 
 export interface QuotaDeps {
   keyValue: Pick<KeyValue, 'addCapped'>
@@ -27,11 +27,20 @@ export interface Reservation {
 }
 
 export interface Quota {
-  /** Reserves `n` events of the month in which they were received, all or none. Throws `cap_exceeded`. */
-  reserve(company: Company, n: number, received_at_ms: number): Promise<Reservation>
+  /**
+   * Reserves `n` accepted events and the `rejected` ones, by reason, of the month in which they were received, all or
+   * none. Each of the two numbers has the quota as its cap. Throws `cap_exceeded`, also for a request without accepted events when the quota
+   * is used up.
+   */
+  reserve(
+    company: Company,
+    n: number,
+    received_at_ms: number,
+    rejected?: ReadonlyMap<string, number>,
+  ): Promise<Reservation>
 }
 
-/** What this process knows of one company and month. */
+/** What this process knows of one counter: accepted or rejected events of a company and month. */
 interface Month {
   key: string
   from_ms: number
@@ -43,8 +52,10 @@ interface Month {
   known: number
   /** Accepted without the counters since then. */
   alone: number
-  /** That the whole quota is used up was said. */
+  /** That the whole quota is used up was logged. */
   spent: boolean
+  /** That a request was refused, with some of the quota left, was logged. */
+  crossed: boolean
 }
 
 interface Waiting {
@@ -61,16 +72,17 @@ const warn_share = 0.8
  * are away the last known total and a local count decide (data-model.md "Counters").
  */
 export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): Quota {
-  const months = new Map<string, Month>()
+  const accepted = new Map<string, Month>()
+  const rejected = new Map<string, Month>()
   const metrics = quotaMetrics(registry)
 
-  function monthOf(company_id: string, at_ms: number): Month {
+  function monthOf(months: typeof accepted, toKey: typeof quotaKey, company_id: string, at_ms: number): Month {
     const latest = months.get(company_id)
     if (latest !== undefined && at_ms >= latest.from_ms && at_ms < latest.end_ms) return latest
     const span = { from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms) }
     const month = {
-      ...{ key: quotaKey(company_id, at_ms), ...span },
-      ...{ waiting: [], running: false, known: 0, alone: 0, spent: false },
+      ...{ key: toKey(company_id, at_ms), ...span },
+      ...{ waiting: [], running: false, known: 0, alone: 0, spent: false, crossed: false },
     }
     months.set(company_id, month)
     return month
@@ -91,6 +103,20 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     return step.added ? step.total : null
   }
 
+  /** The new total, null when it would pass the cap. Requests that come meanwhile share the next step. */
+  function take(month: Month, n: number, cap: number | null, ttl_ms: number): Promise<number | null> {
+    const { promise, resolve } = Promise.withResolvers<number | null>()
+    month.waiting.push({ n, cap, resolve })
+    if (!month.running) void drain(month, ttl_ms)
+    return promise
+  }
+
+  async function giveBack(month: Month, n: number, ttl_ms: number): Promise<void> {
+    if (n === 0) return
+    if (month.alone >= n) month.alone -= n
+    else if ((await steady(() => keyValue.addCapped(month.key, -n, null, ttl_ms))) === null) metrics.kept.inc(n)
+  }
+
   /** One step for all that wait, else one for each: together they may pass a cap that some of them fit under. */
   async function drain(month: Month, ttl_ms: number): Promise<void> {
     month.running = true
@@ -108,52 +134,68 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     month.running = false
   }
 
-  function say(company_id: string, month: Month, reached: 80 | 100, used: number, cap: number): void {
-    metrics.reached.inc({ percent: reached })
-    // The last request need not fit: 950 of 1000 are 95 percent although no more is taken.
-    const percent = cap === 0 ? 100 : Math.floor((used * 100) / cap)
-    logger.warn({ company_id, month: month.key.slice(-'yyyy-mm'.length), used, cap, percent }, 'monthly quota reached')
+  function say(company_id: string, month: Month, percent: 80 | 100, used: number, cap: number): void {
+    metrics.reached.inc({ percent })
+    logger.warn({ company_id, month: textOf(month), used, cap, percent }, 'monthly quota reached')
   }
 
-  /** A quota that no request fits under any more is said once by each process. */
-  function sayIfSpent(company_id: string, month: Month, used: number, cap: number): void {
+  function saySpent(company_id: string, month: Month, used: number, cap: number): void {
     if (month.spent) return
     month.spent = true
     say(company_id, month, 100, used, cap)
   }
 
+  /** The first request that a month has no room for is logged by each process. */
+  function refuse(company_id: string, month: Month, cap: number, at_ms: number): CodedError {
+    metrics.refused.inc()
+    const used = month.known + month.alone
+    if (used >= cap) saySpent(company_id, month, used, cap)
+    else if (!month.crossed) {
+      month.crossed = true
+      const percent = Math.floor((100 * used) / cap)
+      logger.warn({ company_id, month: textOf(month), used, cap, percent }, 'request would cross the monthly quota')
+    }
+    return refusal(cap, used, at_ms)
+  }
+
+  function refuseRejected(company_id: string, month: Month, cap: number, used: number, at_ms: number): CodedError {
+    metrics.refused.inc()
+    if (!month.spent) logger.warn({ company_id, month: textOf(month), cap }, 'rejected events reached the quota')
+    month.spent = true
+    return refusal(cap, used, at_ms)
+  }
+
   return {
-    async reserve({ company_id, monthly_quota: cap }, n, at_ms) {
-      if (n === 0) return { headers: {}, giveBack: async () => {} }
-      const month = monthOf(company_id, at_ms)
+    async reserve({ company_id, monthly_quota: cap }, n, at_ms, reasons) {
+      const rejected_n = [...(reasons?.values() ?? [])].reduce((sum, one) => sum + one, 0)
+      if (n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }
+      const month = monthOf(accepted, quotaKey, company_id, at_ms)
       const ttl_ms = month.end_ms - at_ms + quota_kept_ms
-      const { promise, resolve } = Promise.withResolvers<number | null>()
-      month.waiting.push({ n, cap, resolve })
-      if (!month.running) void drain(month, ttl_ms)
-      const total = await promise
-      if (total === null) {
-        metrics.refused.inc()
-        const used = month.known + month.alone
-        sayIfSpent(company_id, month, used, cap!)
-        throw refusal(cap!, used, at_ms)
+      const total = await take(month, n, cap, ttl_ms)
+      // Without accepted events nothing is added: the step tells whether the quota is used up.
+      if (total === null || (n === 0 && total >= cap!)) throw refuse(company_id, month, cap!, at_ms)
+      const bad = rejected_n > 0 && cap !== null ? monthOf(rejected, rejectedKey, company_id, at_ms) : null
+      if (bad !== null && (await take(bad, rejected_n, cap, ttl_ms)) === null) {
+        await giveBack(month, n, ttl_ms)
+        throw refuseRejected(company_id, bad, cap!, total - n, at_ms)
       }
       if (cap !== null) {
         // Only the one step that crosses the mark says so.
         if (total - n < cap * warn_share && total >= cap * warn_share) say(company_id, month, 80, total, cap)
-        if (total >= cap) sayIfSpent(company_id, month, total, cap)
+        if (total >= cap) saySpent(company_id, month, total, cap)
       }
       return {
         headers: useHeaders(total, cap),
         async giveBack() {
-          if (month.alone >= n) month.alone -= n
-          else if ((await steady(() => keyValue.addCapped(month.key, -n, null, ttl_ms))) === null) {
-            metrics.kept.inc(n)
-          }
+          await giveBack(month, n, ttl_ms)
+          if (bad !== null) await giveBack(bad, rejected_n, ttl_ms)
         },
       }
     },
   }
 }
+
+const textOf = ({ from_ms }: Month): string => new Date(from_ms).toISOString().slice(0, 7)
 
 const useHeaders = (used: number, cap: number | null): Record<string, string> => ({
   'x-service-quota-used': String(used),

@@ -295,7 +295,7 @@ export const settings = {
   }),
   TRIBUTARY_POSTGRES_POOL_MAX: setting({
     meaning: 'most connections of one process to PostgreSQL',
-    kind: whole(2, 200),
+    kind: whole(3, 200),
     default_text: '8',
   }),
   TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS: setting({

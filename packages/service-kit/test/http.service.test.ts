@@ -32,8 +32,9 @@ async function listen(options: Omit<Parameters<typeof createHttpApp>[0], 'logger
   await app.listen({ port: 0, host: '127.0.0.1' })
 }
 
-async function open(first = ''): Promise<Socket & { answer: string }> {
-  const socket = Object.assign(connect((app.server.address() as AddressInfo).port, '127.0.0.1'), { answer: '' })
+async function open(first = '', localAddress = '127.0.0.1'): Promise<Socket & { answer: string }> {
+  const { port } = app.server.address() as AddressInfo
+  const socket = Object.assign(connect({ port, host: '127.0.0.1', localAddress }), { answer: '' })
   socket.setEncoding('latin1').on('data', (text: string) => {
     socket.answer += text
   })
@@ -129,14 +130,39 @@ describe('what is no request', () => {
   })
 })
 
-test('connections beyond the most are closed at once, and there is room again when one ends', async () => {
-  await listen({ patience: { connections_max: 2 } })
-  const [first] = [await open(), await open()]
-  await untilClosed(await open('GET /who HTTP/1.1\r\nHost: x\r\n\r\n'))
-  first?.destroy()
-  await expect
-    .poll(async () => untilClosed(await open('GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')))
-    .toMatch(/^HTTP\/1\.1 200 /)
+describe('connections', () => {
+  /** A connection that was answered and stays open; null when it was closed instead. */
+  async function openServed(from: string): Promise<Socket | null> {
+    const socket = await open('GET /who HTTP/1.1\r\nHost: x\r\n\r\n', from)
+    await Promise.race([once(socket, 'data'), once(socket, 'close')])
+    return socket.answer === '' ? null : socket
+  }
+  async function openAll(from: string): Promise<Socket[]> {
+    const sockets: Socket[] = []
+    for (let socket = await openServed(from); socket !== null; socket = await openServed(from)) sockets.push(socket)
+    return sockets
+  }
+
+  test('one address takes at most what it leaves free, a newcomer finds room, and it comes back', async () => {
+    await listen({ patience: { connections_max: 20 } })
+    const [first, ...others] = await openAll('127.0.0.2')
+    expect(others).toHaveLength(9)
+    expect((await openAll('127.0.0.3')).length).toBeGreaterThanOrEqual(4)
+    expect(await openServed('127.0.0.4')).not.toBeNull()
+    expect(await openServed('127.0.0.2')).toBeNull()
+    for (const socket of others) socket.destroy()
+    await expect.poll(() => openServed('127.0.0.2')).not.toBeNull()
+    first?.destroy()
+  })
+
+  test('those of trusted proxies take all there is; beyond the most they are closed as well', async () => {
+    await listen({ patience: { connections_max: 20 }, trusted_proxies: ['127.0.0.2'] })
+    const sockets = await openAll('127.0.0.2')
+    expect(sockets).toHaveLength(20)
+    expect(await openServed('127.0.0.3')).toBeNull()
+    sockets[0]?.destroy()
+    await expect.poll(() => openServed('127.0.0.3')).not.toBeNull()
+  })
 })
 
 test('a server that stops does not wait for connections that never spoke', async () => {

@@ -174,13 +174,47 @@ describe('requests that wait for the same step', () => {
   })
 })
 
-it('asks nothing of a request without events, not even of a company whose quota is used up', async () => {
-  const quota = gateway()
-  const company = { company_id, monthly_quota: 10 }
-  await quota.reserve(company, 10, now_ms)
-  const { headers, giveBack } = await quota.reserve(company, 0, now_ms)
-  await giveBack()
-  expect(headers).toEqual({})
+describe('rejected events', () => {
+  const use = (quota: ReturnType<typeof gateway>, n: number, rejected: number, monthly_quota: number | null = 10) =>
+    quota.reserve({ company_id, monthly_quota }, n, now_ms, new Map([['invalid_field', rejected]]))
+
+  it('use nothing of the quota up, but are refused once it is', async () => {
+    const quota = gateway()
+    const { headers } = await use(quota, 0, 4)
+    expect(headers).toEqual({ 'x-service-quota-used': '0', 'x-service-quota-limit': '10' })
+    await use(quota, 10, 0)
+    const refusal = await refusalOf(use(quota, 0, 1))
+    expect([refusal.code, refusal.headers['x-service-quota-used']]).toEqual(['cap_exceeded', '10'])
+    expect(refusal.headers['retry-after']).toBe(String(november_left_s))
+  })
+
+  it('are as many as the quota in a month; a request that would bring more is refused whole', async () => {
+    const quota = gateway()
+    await use(quota, 1, 8)
+    const refusal = await refusalOf(use(quota, 3, 3))
+    expect([refusal.code, refusal.headers['x-service-quota-used']]).toEqual(['cap_exceeded', '1'])
+    expect((await use(quota, 9, 0)).headers['x-service-quota-used']).toBe('10')
+    const elsewhere = gateway()
+    now_ms = Date.UTC(2026, 11, 1)
+    await use(elsewhere, 0, 10)
+    await refusalOf(use(elsewhere, 0, 1))
+  })
+
+  it('of a failed request are given back, and a company without a cap has no number of them', async () => {
+    const quota = gateway()
+    await (await use(quota, 5, 10)).giveBack()
+    await use(quota, 10, 10)
+    await use(quota, 0, 5_000_000, null)
+    await use(quota, 1, 5_000_000, null)
+  })
+
+  it('are judged by what is known while the counters are away', async () => {
+    const quota = gateway()
+    await use(quota, 9, 9)
+    keyValue.fault = new Error('away')
+    await use(quota, 1, 1)
+    await refusalOf(use(quota, 0, 1))
+  })
 })
 
 it('counts what it could not give back because the counters were away', async () => {
@@ -219,11 +253,12 @@ it('says once that 80 and once that 100 percent are used', async () => {
   expect(lines[0]?.company_id).toBe(company_id)
 })
 
-it('says at the first refusal how much is used, rounded down, though no request fits any more', async () => {
+it('says once how much is used when a request does not fit any more', async () => {
   const quota = gateway()
   const company = { company_id, monthly_quota: 100 }
   await quota.reserve(company, 70, now_ms)
   await refusalOf(quota.reserve(company, 50, now_ms))
   await refusalOf(quota.reserve(company, 50, now_ms))
-  expect(lines.map(({ percent, used }) => ({ percent, used }))).toEqual([{ percent: 70, used: 70 }])
+  await quota.reserve(company, 30, now_ms)
+  expect(lines.map(({ percent }) => percent)).toEqual([70, 80, 100])
 })

@@ -49,12 +49,45 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.get(key)).toBe(0)
     })
 
-    it('raises a counter to a total, and never lowers it', async () => {
-      expect(await keyValue.raiseTo(key, 40, long_ms)).toBe(40)
-      expect(await keyValue.raiseTo(key, 30, long_ms)).toBe(40)
+    it('settles a counter without a mark by raising it, and never lowers it', async () => {
+      expect(await keyValue.settle(key, 0, null, long_ms)).toBe(0)
+      expect(await keyValue.get(key)).toBeNull()
+      expect(await keyValue.settle(key, 40, null, long_ms)).toBe(40)
+      expect(await keyValue.settle(key, 30, null, long_ms)).toBe(40)
       expect(await keyValue.addCapped(key, 2, 50, long_ms)).toEqual({ added: true, total: 42 })
-      expect(await keyValue.raiseTo(key, 5_000_000_000_000, long_ms)).toBe(5_000_000_000_000)
+      expect(await keyValue.settle(key, 5_000_000_000_000, 'no mark', long_ms)).toBe(5_000_000_000_000)
       expect(await keyValue.get(key)).toBe(5_000_000_000_000)
+    })
+
+    it('takes off what the mark of a token has too much, and nothing that was added since', async () => {
+      expect(await keyValue.mark(key, 'a')).toBeNull()
+      await keyValue.addCapped(key, 5_000_000_000_010, null, long_ms)
+      expect(await keyValue.mark(key, 'a')).toBe(5_000_000_000_010)
+      await keyValue.addCapped(key, 7, null, long_ms)
+      expect(await keyValue.get(key)).toBe(5_000_000_000_017)
+      expect(await keyValue.settle(key, 5_000_000_000_004, 'a', long_ms)).toBe(5_000_000_000_011)
+      expect(await keyValue.settle(key, 1, 'a', long_ms)).toBe(5_000_000_000_011)
+    })
+
+    it('takes nothing off twice that was given back since the mark', async () => {
+      await keyValue.addCapped(key, 10, null, long_ms)
+      await keyValue.mark(key, 'a')
+      await keyValue.addCapped(key, 5, null, long_ms)
+      await keyValue.addCapped(key, -4, null, long_ms)
+      expect(await keyValue.settle(key, 6, 'a', long_ms)).toBe(11)
+    })
+
+    it('settles by the newest mark alone, also after it was closed', async () => {
+      await keyValue.addCapped(key, 10, null, long_ms)
+      await keyValue.mark(key, 'a')
+      await keyValue.mark(key, 'b')
+      expect(await keyValue.settle(key, 4, 'a', long_ms)).toBe(10)
+      expect(await keyValue.settle(key, 4, null, long_ms)).toBe(10)
+      await keyValue.close()
+      keyValue = await store.open()
+      expect(await keyValue.settle(key, 4, 'b', long_ms)).toBe(4)
+      await keyValue.mark(key, 'c')
+      expect(await keyValue.settle(key, 9, 'c', long_ms)).toBe(9)
     })
 
     it('counts exactly when many add at once', async () => {

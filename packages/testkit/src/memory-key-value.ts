@@ -9,6 +9,7 @@ export interface MemoryKeyValue extends KeyValue {
 /** Counters without disk, for tests that look into them or let them fail; nothing expires; never ready. */
 export function memoryKeyValue(now: () => number): MemoryKeyValue {
   const hits = new Map<string, number[]>()
+  const marks = new Map<string, { token: string; total: number }>()
   const store: MemoryKeyValue = {
     totals: new Map(),
     fault: null,
@@ -18,13 +19,26 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
       const total = Math.max(0, before + n)
       if (n > 0 && cap !== null && total > cap) return { added: false, total: before }
       store.totals.set(key, total)
+      const mark = marks.get(key)
+      if (mark) mark.total = Math.max(0, mark.total + Math.min(0, n))
       return { added: true, total }
     },
-    async raiseTo(key, total) {
+    async mark(key, token) {
       if (store.fault) throw store.fault
-      const raised = Math.max(total, store.totals.get(key) ?? 0)
-      store.totals.set(key, raised)
-      return raised
+      const total = store.totals.get(key)
+      if (total === undefined) return null
+      marks.set(key, { token, total })
+      return total
+    },
+    async settle(key, counted, token) {
+      if (store.fault) throw store.fault
+      const mark = marks.get(key)
+      const settles = mark !== undefined && mark.token === token
+      if (settles) marks.delete(key)
+      const before = store.totals.get(key) ?? 0
+      const total = Math.max(before - (settles ? Math.max(0, mark.total - counted) : 0), counted)
+      if (total > 0 || store.totals.has(key)) store.totals.set(key, total)
+      return total
     },
     async hitWindow(key, limit, window_ms) {
       if (store.fault) throw store.fault

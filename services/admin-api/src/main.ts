@@ -7,19 +7,18 @@ import { openPostgresServer, requirePostgresSchema } from '@tributary/service-ki
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
 import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
-import { every } from '@tributary/service-kit/every'
 import { runService, type Service } from '@tributary/service-kit/run-service'
 import { serve } from '@tributary/service-kit/serve'
 import { systemStatus } from '@tributary/service-kit/system-status'
 import { adminApi } from './app.ts'
 import { type Config, readConfig } from './config.ts'
-import { reconcile_pause_ms, reconcileQuota } from './reconcile-quota.ts'
+import { startQuotaReconciliation } from './start-quota-reconciliation.ts'
 
 /** Companies, apps, keys and the state of the whole, on PostgreSQL and Kafka. */
 await runService({ name: 'admin-api', readConfig, start })
 
 async function start(config: Config, service: Service) {
-  const { logger, registry, now, onClose } = service
+  const { logger, registry, now } = service
   const pool = openPostgresServer(config, service)
   const [broker, clickhouse, keyValue, audit] = await Promise.all([
     openKafka(config, service),
@@ -31,11 +30,7 @@ async function start(config: Config, service: Service) {
   const masterKeys = await requireMasterKey(pool, config)
   watchSecrets(pool, masterKeys, service)
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN
-  const reconciling = every({
-    ...{ name: 'quota_reconciliation', pause_ms: reconcile_pause_ms, logger, registry },
-    work: () => reconcileQuota({ pool, clickhouse, keyValue, now }),
-  })
-  onClose('reconcile-quota', () => reconciling.close())
+  startQuotaReconciliation({ pool, clickhouse, broker, keyValue }, service)
   await serve(config, service, async (app, health) => {
     const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
     const engines = { pool, broker, clickhouse, keyValue, audit }

@@ -1,7 +1,7 @@
 import type { CompanyUsage } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
 import { getCompany } from '@tributary/postgres/tenants'
-import { monthOf, quotaKey } from '@tributary/service-kit/quota-key'
+import { monthOf, quotaKey, rejectedKey } from '@tributary/service-kit/quota-key'
 import type { FastifyInstance } from 'fastify'
 import type { AdminApiDeps } from './app.ts'
 
@@ -11,10 +11,12 @@ export function usageRoute(app: FastifyInstance, { pool, keyValue, now }: AdminA
   app.get<Asked>('/companies/:id/usage', async ({ params, query }): Promise<CompanyUsage> => {
     const at_ms = query.month === undefined ? now() : monthStart(query.month)
     const { monthly_quota } = await getCompany(pool, params.id)
-    const used = await keyValue.get(quotaKey(params.id, at_ms)).catch((cause: unknown) => {
+    const keys = [quotaKey(params.id, at_ms), rejectedKey(params.id, at_ms)]
+    const totals = Promise.all(keys.map((key) => keyValue.get(key)))
+    const [used, rejected] = await totals.catch((cause: unknown) => {
       throw new CodedError('unavailable', { message: 'The counters are away.', cause, headers: { 'retry-after': '5' } })
     })
-    return { company_id: params.id, month: monthOf(at_ms), used: used ?? 0, monthly_quota }
+    return { company_id: params.id, month: monthOf(at_ms), used: used ?? 0, rejected: rejected ?? 0, monthly_quota }
   })
 }
 

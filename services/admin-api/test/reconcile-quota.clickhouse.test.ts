@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { openMasterKeys } from '@tributary/postgres/master-keys'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { createApp, createCompany } from '@tributary/postgres/tenants'
 import { quotaKey } from '@tributary/service-kit/quota-key'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
@@ -44,10 +45,20 @@ async function companyWithApps() {
   return { company_id, apps: [await app(), await app()] as const }
 }
 
+/** A round, with a log that holds nothing unwritten; the clock stands still but for what the round waits. */
+async function reconcile() {
+  const broker = { groupOffsets: async () => [] }
+  const pause = async (ms: number) => {
+    now_ms += ms
+  }
+  const deps = { pool: postgres.pool, clickhouse, keyValue, broker, now, pause }
+  await reconcileQuota(deps, new AbortController().signal)
+}
+
 const received = (app_id: string, received_at_ms: number, day: string) =>
   testEventRow({ app_id, received_at_ms, ts_ms: Date.parse(day) })
 
-test('counters that were lost come back from what ClickHouse holds, by received month, and none is lowered', async () => {
+test('counters that were lost come back from what ClickHouse holds, by received month, and one with too much is lowered', async () => {
   const lost = await companyWithApps()
   const ahead = await companyWithApps()
   const december = Date.UTC(2026, 11, 1, 0, 30)
@@ -64,13 +75,34 @@ test('counters that were lost come back from what ClickHouse holds, by received 
   )
   now_ms = december + 60_000
   await keyValue.addCapped(quotaKey(ahead.company_id, december), 9, null, 3_600_000)
-  const reconcile = () => reconcileQuota({ pool: postgres.pool, clickhouse, keyValue, now })
   await reconcile()
   await reconcile()
   const used = (company_id: string, at_ms: number) => keyValue.get(quotaKey(company_id, at_ms))
   expect(await used(lost.company_id, december)).toBe(3)
   expect(await used(lost.company_id, november)).toBe(1)
-  expect(await used(ahead.company_id, december)).toBe(9)
+  expect(await used(ahead.company_id, december)).toBe(1)
+})
+
+test('what a crash stranded comes back, also of a company that has no event in the tables', async () => {
+  const { company_id, apps } = await companyWithApps()
+  const other = await companyWithApps()
+  now_ms = Date.UTC(2026, 11, 7)
+  await clickhouse.insertEvents([received(apps[0], now_ms, '2026-12-07')], randomUUID())
+  await keyValue.addCapped(quotaKey(company_id, now_ms), 501, null, 3_600_000)
+  await keyValue.addCapped(quotaKey(other.company_id, now_ms), 500, null, 3_600_000)
+  await reconcile()
+  expect(await keyValue.get(quotaKey(company_id, now_ms))).toBe(1)
+  expect(await keyValue.get(quotaKey(other.company_id, now_ms))).toBe(0)
+})
+
+test('of several processes one settles, and another one goes on when its session ends', async () => {
+  const { pool } = postgres
+  const first = Promise.withResolvers<void>()
+  const holding = unlessRunning(pool, 'quota_reconciliation', () => first.promise)
+  await expect.poll(() => unlessRunning(pool, 'quota_reconciliation', reconcile)).toBeNull()
+  first.resolve()
+  await holding
+  expect(await unlessRunning(pool, 'quota_reconciliation', async () => 'mine')).toEqual({ result: 'mine' })
 })
 
 test('a count that comes back is kept for 35 days after its month, as any other', async () => {
@@ -78,7 +110,7 @@ test('a count that comes back is kept for 35 days after its month, as any other'
   const december = Date.UTC(2026, 11, 5)
   await clickhouse.insertEvents([received(apps[0], december, '2026-12-05')], randomUUID())
   now_ms = december
-  await reconcileQuota({ pool: postgres.pool, clickhouse, keyValue, now })
+  await reconcile()
   now_ms = Date.UTC(2027, 0, 1 + 35) - 1
   expect(await keyValue.get(quotaKey(company_id, december))).toBe(1)
   now_ms += 1

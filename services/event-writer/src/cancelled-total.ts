@@ -1,9 +1,9 @@
 import { sharedMetric } from '@tributary/service-kit/shared-metric'
 import { Counter, type Registry } from 'prom-client'
 
-/** Money taken back, whoever found it; the writer and the sweep of a process share the registry. */
+/** Counts cancelled money of the writer and of the sweep alike, which share the registry of a process. */
 export const cancelledTotal = (registry: Registry): Counter =>
   sharedMetric(registry, Counter, {
     name: 'tributary_event_writer_cancelled_total',
-    help: 'Events whose money was taken back, because an earlier one of another partition has the transaction.',
+    help: 'Events whose money was cancelled, because another event has a better claim on the transaction.',
   })

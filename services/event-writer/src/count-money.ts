@@ -1,8 +1,8 @@
 import { type TransactionAsk, type TransactionClaim, transactionOf } from '@tributary/clickhouse/transaction-keys'
 import { noTransaction } from '@tributary/domain/event-key'
 
-/** What tells whether the money of a row is a duplicate; `transaction_key` is '0' without money or transaction. */
-export type MoneyKey = TransactionAsk
+/** What decides whether the money of a row counts; `transaction_key` is '0' without money or transaction. */
+export type MoneyKey = Pick<TransactionClaim, 'app_id' | 'transaction_key' | 'claim_rank' | 'received_at_ms'>
 
 /** The transactions of the rows. */
 export const transactionsToAsk = (rows: readonly MoneyKey[]): TransactionAsk[] =>
@@ -10,17 +10,17 @@ export const transactionsToAsk = (rows: readonly MoneyKey[]): TransactionAsk[] =
 
 /** What came of a batch. */
 export interface CountedMoney<Row> {
-  /** All rows in their order; those whose transaction was counted before went through `withoutMoney`. */
+  /** All rows in their order; those whose transaction has a better claim before them went through `withoutMoney`. */
   rows: Row[]
-  /** Transactions counted here that an event of another partition has counted too. */
+  /** Transactions that several events have the money of now: all but the best of them must be cancelled. */
   contested: TransactionAsk[]
 }
 
 /**
- * Counts each transaction once among the events of a partition: the first one in the log has its money (decisions.md
- * "Money once"). Only what earlier batches of this very partition wrote decides, because that never changes: a batch
- * that comes again must make the same rows. Claims of other partitions may appear between two tries; they are told as
- * `contested`, and settled apart.
+ * Marks the rows whose money can never count, because a claim before them in their partition is at least as good
+ * (docs/adr/0195). All others get their money, also where they beat an earlier claim: that one is cancelled apart.
+ * Only what earlier batches of this very partition wrote decides, because that never changes: a batch that comes again
+ * must make the same rows. Claims of other partitions may appear between two tries, so they decide nothing here.
  */
 export function countMoney<Row extends MoneyKey>(
   rows: readonly Row[],
@@ -28,21 +28,29 @@ export function countMoney<Row extends MoneyKey>(
   range: { topic: string; partition: number; from: number },
   withoutMoney: (row: Row) => Row,
 ): CountedMoney<Row> {
-  const counted = new Set<string>()
+  const best = new Map<string, MoneyKey>()
   const elsewhere = new Set<string>()
   for (const claim of claims) {
     const here = claim.topic === range.topic && claim.partition === range.partition
-    if (!here) elsewhere.add(transactionOf(claim))
-    else if (claim.offset < range.from) counted.add(transactionOf(claim))
+    const transaction = transactionOf(claim)
+    if (!here) elsewhere.add(transaction)
+    else if (claim.offset < range.from && beats(claim, best.get(transaction))) best.set(transaction, claim)
   }
   const contested: TransactionAsk[] = []
   const marked = rows.map((row) => {
     if (row.transaction_key === noTransaction) return row
     const transaction = transactionOf(row)
-    if (counted.has(transaction)) return withoutMoney(row)
-    counted.add(transaction)
-    if (elsewhere.has(transaction)) contested.push(row)
+    const other = best.get(transaction)
+    if (!beats(row, other)) return withoutMoney(row)
+    best.set(transaction, row)
+    if (other !== undefined || elsewhere.has(transaction)) contested.push(row)
     return row
   })
   return { rows: marked, contested }
 }
+
+/** Whether a claim beats one before it in the log, which wins when both are equal. */
+const beats = (claim: MoneyKey, earlier: MoneyKey | undefined): boolean =>
+  earlier === undefined ||
+  claim.claim_rank > earlier.claim_rank ||
+  (claim.claim_rank === earlier.claim_rank && claim.received_at_ms < earlier.received_at_ms)

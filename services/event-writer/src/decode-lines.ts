@@ -1,6 +1,7 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EventRow } from '@tributary/contracts/rows'
+import { claimRank } from '@tributary/domain/event-key'
 import { toEventRow } from '@tributary/domain/event-row'
 import type { MoneyKey } from './count-money.ts'
 import type { RowKey } from './drop-duplicates.ts'
@@ -22,6 +23,7 @@ const newline = 0x0a
 export function decodeLines(value: Buffer, record: LogRecord, source: string): EventLine[] {
   const envelope = decodeEnvelope(value)
   const { partition, offset } = record
+  const claim = { claim_rank: claimRank(envelope.source), received_at_ms: envelope.received_at_ms }
   const position = { topic: source, partition, offset }
   let text = ''
   let tail = ''
@@ -39,7 +41,7 @@ export function decodeLines(value: Buffer, record: LogRecord, source: string): E
     // JSON text holds no newline of its own.
     to = bytes.indexOf(newline, from) + 1
     const { app_id, day, key_day, event_key, transaction_key } = key
-    return { record, app_id, day, key_day, event_key, transaction_key, bytes, from, to }
+    return { record, app_id, day, key_day, event_key, transaction_key, ...claim, bytes, from, to }
   })
 }
 

@@ -6,7 +6,7 @@ import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/
 import { takeTurns } from '@tributary/service-kit/consumer-turns'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
-import { cancelLaterClaims } from './cancel-later-claims.ts'
+import { cancelBeatenClaims } from './cancel-beaten-claims.ts'
 import { cancelledTotal } from './cancelled-total.ts'
 import { completeOlderLog } from './complete-older-log.ts'
 import { countMoney, transactionsToAsk } from './count-money.ts'
@@ -76,7 +76,7 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
       // writes at this very moment is left to the sweep.
       if (money.contested.length > 0) {
-        const taken_back = await cancelLaterClaims(clickhouse, money.contested)
+        const taken_back = await cancelBeatenClaims(clickhouse, money.contested)
         cancelled?.inc(taken_back)
       }
       for (const { record, err } of refused) {

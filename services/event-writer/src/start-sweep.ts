@@ -4,7 +4,7 @@ import type { Service } from '@tributary/service-kit/run-service'
 import { cancelledTotal } from './cancelled-total.ts'
 import { transactionSweep } from './sweep-transactions.ts'
 
-/** So soon the money of a transaction is right that two partitions counted at the same moment. */
+/** Maximum time a transaction may be counted twice, or by a claim of too low a rank. */
 const pause_ms = 60_000
 
 /** Sweeps transactions each minute until the service closes. */

@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { TransactionAsk } from '@tributary/clickhouse/transaction-keys'
-import { cancelLaterClaims } from './cancel-later-claims.ts'
+import { cancelBeatenClaims } from './cancel-beaten-claims.ts'
 
 /** Far longer than it takes from the moment that rows get their time to the moment that everybody sees them. */
 const overlap_ms = 10 * 60_000
@@ -8,17 +8,17 @@ const overlap_ms = 10 * 60_000
 const first_ms = 24 * 3600 * 1000
 
 /**
- * A sweep for transactions that events of several partitions counted, because they were written at the same moment;
- * gives back how many it took back. The first run looks at the last day that anything was written, each other one at
- * what was written since (by ClickHouse's clock); what a failed run left is done by the next. Any number of processes
- * may sweep.
+ * A sweep for transactions that several events have the money of, because two partitions wrote at the same moment or a
+ * batch ended half-way; returns how many events it cancelled. The first run looks at the last day that anything was
+ * written, each other one at what was written since (by ClickHouse's clock); the next run does what a failed one left.
+ * Any number of processes may sweep.
  */
 export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> {
   let since = `(SELECT max(written_at_ms) FROM transaction_keys_v1) - ${first_ms}`
   return async () => {
     const [clock] = await clickhouse.query<{ now_ms: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now_ms')
     const suspects = await clickhouse.query<TransactionAsk>(suspectsSql(since))
-    const cancelled = await cancelLaterClaims(clickhouse, suspects)
+    const cancelled = await cancelBeatenClaims(clickhouse, suspects)
     since = `${clock!.now_ms - overlap_ms}`
     return cancelled
   }

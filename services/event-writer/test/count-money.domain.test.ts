@@ -1,17 +1,23 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import type { TransactionClaim } from '@tributary/clickhouse/transaction-keys'
 import { eventRowColumns } from '@tributary/contracts/rows'
+import { claimRanks } from '@tributary/domain/event-key'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { laterClaims } from '../src/cancel-later-claims.ts'
+import { beatenClaims } from '../src/cancel-beaten-claims.ts'
 import { countMoney, transactionsToAsk } from '../src/count-money.ts'
 import { decodeLines, type EventLine, withoutMoney } from '../src/decode-lines.ts'
 
 const range = { topic: 't', partition: 1, from: 10 }
-const row = (transaction_key: string, n = 0, app_id = 'app_1') => ({ app_id, transaction_key, n })
+const row = (transaction_key: string, n = 0, app_id = 'app_1') => ({
+  ...{ app_id, transaction_key, n },
+  ...{ claim_rank: claimRanks.backend, received_at_ms: 6 },
+})
 const claim = (given: Partial<TransactionClaim> = {}): TransactionClaim => ({
   app_id: 'app_1',
   transaction_key: '7',
   day: '2026-01-01',
+  claim_rank: claimRanks.backend,
   received_at_ms: 5,
   topic: 't',
   partition: 1,
@@ -56,10 +62,10 @@ test('of several claims the first received stays, then the one of the lower posi
   const alone = claim({ transaction_key: '8' })
   const other = claim({ app_id: 'app_2' })
   for (const order of [[first, ...later], [...later, first], later.toReversed().toSpliced(1, 0, first)]) {
-    const found = laterClaims([alone, ...order, other])
+    const found = beatenClaims([alone, ...order, other])
     expect(new Set(found)).toEqual(new Set(later))
   }
-  expect(laterClaims(later.toReversed())).not.toContain(later[0])
+  expect(beatenClaims(later.toReversed())).not.toContain(later[0])
 })
 
 test('a line without its money differs in the last column alone', () => {
@@ -87,3 +93,73 @@ test('a line without its money differs in the last column alone', () => {
   expect(textOf(marked[0]!)).toBe(textOf(lines[0]!).replace(/1\]\n$/, '0]\n'))
   expect(lines.map(last)).toEqual([1, 0])
 })
+
+test('whatever comes in whatever order, each transaction has the money of its best claim, and of no other', () => {
+  const { sdk, backend, receipt } = claimRanks
+  const arrival = fc.record({
+    partition: fc.nat(2),
+    transaction_key: fc.constantFrom('0', '7', '7', '8'),
+    claim_rank: fc.constantFrom(sdk, backend, receipt),
+    received_at_ms: fc.nat(3),
+  })
+  const step = fc.record({
+    partition: fc.nat(2),
+    size: fc.integer({ min: 1, max: 4 }),
+    repeats: fc.boolean(),
+    sweeps: fc.nat(2),
+  })
+  fc.assert(
+    fc.property(fc.array(arrival, { maxLength: 14 }), fc.array(step, { maxLength: 12 }), (arrivals, steps) => {
+      const log = arrivals.map((one, n) => ({
+        ...one,
+        app_id: 'app_1',
+        day: '2026-01-01',
+        topic: 't',
+        offset: n,
+        money: true,
+      }))
+      const stored: typeof log = []
+      const cancelled = new Set<number>()
+      const sweep = () => {
+        for (const { offset } of beatenClaims(stored.filter(isClaim))) cancelled.add(offset)
+      }
+      const isClaim = ({ transaction_key, money }: (typeof log)[number]) => money && transaction_key !== '0'
+      const done = [0, 0, 0]
+      const all = [0, 1, 2].map((partition) => ({ partition, size: log.length, repeats: false, sweeps: 1 }))
+      for (const { partition, size, repeats, sweeps } of [...steps, ...all]) {
+        const batch = log.filter((one) => one.partition === partition).slice(done[partition], done[partition]! + size)
+        done[partition]! += batch.length
+        const range = { topic: 't', partition, from: batch[0]?.offset ?? 0 }
+        const count = () => countMoney(batch, stored.filter(isClaim), range, (one) => ({ ...one, money: false }))
+        const { rows, contested } = count()
+        stored.push(...rows)
+        if (repeats) expect(count()).toEqual({ rows, contested: expect.arrayContaining(contested) })
+        for (let n = 0; n < sweeps; n += 1) sweep()
+        // A batch settles what it knows to be contested before it ends.
+        const settled = new Set(contested.map(({ transaction_key }) => transaction_key))
+        for (const { offset } of beatenClaims(
+          stored.filter((one) => isClaim(one) && settled.has(one.transaction_key)),
+        )) {
+          cancelled.add(offset)
+        }
+      }
+      const counted = stored.filter(({ money, offset }) => money && !cancelled.has(offset)).map(({ offset }) => offset)
+      expect(counted.toSorted((a, b) => a - b)).toEqual(bestClaims(log))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+/** The rule by its words: of each transaction the highest rank, then the first received, then the first by position. */
+function bestClaims(log: readonly (TransactionClaim & { offset: number })[]): number[] {
+  const free = log.filter(({ transaction_key }) => transaction_key === '0').map(({ offset }) => offset)
+  const best = ['7', '8'].flatMap((key) => {
+    const claims = log.filter(({ transaction_key }) => transaction_key === key)
+    const rank = Math.max(...claims.map(({ claim_rank }) => claim_rank))
+    const ranked = claims.filter(({ claim_rank }) => claim_rank === rank)
+    const first_ms = Math.min(...ranked.map(({ received_at_ms }) => received_at_ms))
+    const first = ranked.filter(({ received_at_ms }) => received_at_ms === first_ms)
+    return first.toSorted((a, b) => a.partition - b.partition || a.offset - b.offset).slice(0, 1)
+  })
+  return [...free, ...best.map(({ offset }) => offset)].toSorted((a, b) => a - b)
+}

@@ -24,7 +24,7 @@ const event: fc.Arbitrary<ReceivedEvent> = fc.record({
 /** Events of one install, as one log record; gateways' clocks differ, so records need not be in the order of receipt. */
 export const received = fc.record({
   install: fc.integer({ min: 0, max: 2 }),
-  source: fc.constantFrom('sdk' as const, 's2s' as const),
+  source: fc.constantFrom('sdk' as const, 'sdk' as const, 's2s' as const, 'bulk' as const),
   received_ago_ms: fc.constantFrom(0, 0, 5, 1000),
   events: fc.array(event, { minLength: 1, maxLength: 4 }),
 })
@@ -35,6 +35,7 @@ export interface CountedEvent extends ReceivedEvent {
   partition: number
   offset: number
   received_at_ms: number
+  source: Envelope['source']
 }
 
 /** Which events count, decided one by one by the words of decisions.md, without keys, batches or tables. */
@@ -45,8 +46,8 @@ export function countedEvents(
   for (const { partition, offset, envelope } of log) {
     for (const event of envelope.events as ReceivedEvent[]) {
       const day = Math.floor(event.event_ts_ms / day_ms)
-      const { install_uuid: install, received_at_ms } = envelope
-      const candidate = { ...event, install, day, partition, offset, received_at_ms }
+      const { install_uuid: install, received_at_ms, source } = envelope
+      const candidate = { ...event, install, day, partition, offset, received_at_ms, source }
       if (!counted.some((other) => areOne(other, candidate))) counted.push(candidate)
     }
   }
@@ -62,25 +63,24 @@ const isInstall = ({ event_name, props }: ReceivedEvent): boolean =>
   event_name === 'app_install' && (props as Record<string, unknown> | null)?.identity_migration !== true
 
 /**
- * Whose money stands in `revenue_raw_v1`, and which of it is taken back: of the events with one transaction the first
- * of each partition, and of those all but the first to be received.
+ * Whose money stands in `revenue_raw_v1`, and which of it is cancelled. Of the events with one transaction the best
+ * counts: a backend's before an SDK's, then the one received first, then the one first in the log. An event that one
+ * before it in its partition beats never had money; all others that are beaten are cancelled.
  */
 export function countedMoney(events: readonly CountedEvent[]) {
   const paid = events.filter(({ revenue }) => typeof revenue === 'number')
   const same = (a: CountedEvent, b: CountedEvent) =>
     Boolean(a.transaction_id) && a.transaction_id === b.transaction_id && a.event_name === b.event_name
-  const gross = paid.filter(
-    (event) =>
-      !paid.some((other) => same(event, other) && other.partition === event.partition && isBefore(other, event)),
-  )
-  function isBefore(a: CountedEvent, b: CountedEvent) {
-    return a.offset < b.offset || (a.offset === b.offset && paid.indexOf(a) < paid.indexOf(b))
+  const position = (a: CountedEvent, b: CountedEvent) =>
+    a.partition - b.partition || a.offset - b.offset || paid.indexOf(a) - paid.indexOf(b)
+  const isBeatenBy = (event: CountedEvent, other: CountedEvent) => {
+    const rank = Number(other.source !== 'sdk') - Number(event.source !== 'sdk')
+    const later_ms = event.received_at_ms - other.received_at_ms
+    return same(event, other) && (rank || later_ms || position(event, other)) > 0
   }
-  const later = (a: CountedEvent, b: CountedEvent) => a.received_at_ms - b.received_at_ms || a.partition - b.partition
-  return {
-    gross,
-    cancelled: gross.filter((event) => gross.some((other) => same(event, other) && later(event, other) > 0)),
-  }
+  const isBefore = (a: CountedEvent, b: CountedEvent) => a.partition === b.partition && position(a, b) < 0
+  const gross = paid.filter((event) => !paid.some((other) => isBefore(other, event) && isBeatenBy(event, other)))
+  return { gross, cancelled: gross.filter((event) => paid.some((other) => isBeatenBy(event, other))) }
 }
 
 /** What every table must hold for these events. */

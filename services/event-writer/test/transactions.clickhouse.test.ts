@@ -3,6 +3,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
+import { transactionKey } from '@tributary/domain/event-key'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testkit/test-clickhouse'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -86,22 +87,39 @@ async function sums(app_id: string) {
 }
 const newAppId = () => `app_${randomBytes(10).toString('hex')}`
 
-test('SDK and backend tell of one purchase: whoever came first has the money, the other stays an event', async () => {
-  for (const [first, second] of [
-    ['sdk', 's2s'],
-    ['s2s', 'sdk'],
-  ] as const) {
-    const app_id = newAppId()
-    await write({ app_id, partition: 0, offset: 0, source: first, events: [purchase(4.99)] })
-    await write({
-      app_id,
-      partition: 0,
-      offset: 1,
-      source: second,
-      events: [purchase(3.5), purchase(7, { transaction_id: 't2' })],
-    })
-    expect(await sums(app_id)).toEqual([['purchase', 3, 11.99]])
+test('a phone cannot silence a backend: the money of the backend counts, whoever came first', async () => {
+  // In one partition and over two.
+  for (const [partition, backend] of (['s2s', 'bulk'] as const).entries()) {
+    for (const order of [
+      ['sdk', backend],
+      [backend, 'sdk'],
+    ] as const) {
+      const app_id = newAppId()
+      const claims = order.map((source) => ({ source, events: [purchase(source === 'sdk' ? 0 : 99.99)] }))
+      await write({ app_id, partition: 0, offset: 0, ...claims[0]! })
+      await write({ app_id, partition, offset: 1, received_at_ms: noon + 1, install: 'b', ...claims[1]! })
+      expect(await sums(app_id)).toEqual([['purchase', 2, 99.99]])
+    }
   }
+})
+
+test('among backends the claim that was received first counts, also where it is later in the log', async () => {
+  for (const partition of [0, 1]) {
+    const app_id = newAppId()
+    await write({ app_id, partition: 0, offset: 0, source: 's2s', received_at_ms: noon + 1, events: [purchase(4.99)] })
+    await write({ app_id, partition, offset: 1, source: 'bulk', install: 'b', events: [purchase(3.5)] })
+    expect(await sums(app_id)).toEqual([['purchase', 2, 3.5]])
+  }
+})
+
+test("claims of rows from before ranks are a backend's: no sum of theirs changes", async () => {
+  const app_id = newAppId()
+  await clickhouse.command(
+    `INSERT INTO transaction_keys_v1 (app_id, transaction_key, day, received_at_ms, written_at_ms, topic, partition, offset)
+     SELECT '${app_id}', ${transactionKey('purchase', 't1')}, '2026-01-02', ${noon - 1}, 0, '${topic}', 7, 0`,
+  )
+  await write({ app_id, partition: 0, offset: 0, source: 'bulk', events: [purchase(99)] })
+  expect(await sums(app_id)).toEqual([['purchase', 1, 0]])
 })
 
 test('a refund of a transaction is told once too, beside its purchase; without an id all money counts', async () => {

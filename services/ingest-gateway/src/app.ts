@@ -17,6 +17,7 @@ import { boundInFlight, type InFlightLimits } from './in-flight.ts'
 import { createJudgeBodies, type JudgeBodies } from './judge/judge-bodies.ts'
 import { observeRequests } from './observe-requests.ts'
 import { privacyRoute } from './privacy-route.ts'
+import { createQueuedErasures, type QueuedErasures } from './queued-erasures.ts'
 import { refuseWhenFull } from './refuse-when-full.ts'
 import { s2sBulkRoute } from './s2s-bulk-route.ts'
 import { s2sEventRoute } from './s2s-event-route.ts'
@@ -27,8 +28,8 @@ export interface GatewayDeps {
   audit: Pick<AuditStore, 'putOnce' | 'get'>
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish' | 'packs'>
-  /** Counts requests of a key and events of a company. */
-  keyValue: Pick<KeyValue, 'addCapped' | 'hitWindow'>
+  /** Counts requests of a key and events of a company, and knows which installs are queued for erasure. */
+  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */
   partitions: number
   now: () => number
@@ -46,6 +47,7 @@ export interface RouteDeps extends GatewayDeps {
   quota: Quota
   bodies: JudgeBodies
   keyRate: KeyRate
+  erasures: QueuedErasures
 }
 
 const defaultInFlight: InFlightLimits = {
@@ -63,7 +65,8 @@ export const ingestGateway =
     const counters = { ...gateway, steady: countersBreaker(gateway.now) }
     const bodies = createJudgeBodies(gateway)
     app.addHook('onClose', () => bodies.close())
-    const deps = { ...gateway, bodies, quota: createQuota(counters), keyRate: createKeyRate(counters) }
+    const limited = { quota: createQuota(counters), keyRate: createKeyRate(counters) }
+    const deps = { ...gateway, bodies, ...limited, erasures: createQueuedErasures(counters) }
     // `Content-Type` is not checked on ingestion (decisions.md "Bodies"): fastify would refuse a malformed one.
     app.addHook('onRequest', (request, _reply, done) => {
       request.headers['content-type'] = undefined // to delete it would slow down every later look at a header

@@ -25,8 +25,8 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
     const batch = await bodies.judge('sdk', body, input, (bytes) => request.hold(bytes)) // 5. to 7.
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
-    // 8. quota of the accepted events; a crash after this leaves it used up until it is reconciled
-    const spent = await quota.reserve(company, batch.counted, received_at_ms)
+    // 8. quota; a crash after this leaves it used up until it is settled
+    const spent = await quota.reserve(company, batch.counted, received_at_ms, rejected)
     reply.headers(spent.headers)
     try {
       // 9. audit durable: a crash after this leaves a line whose events the client sends again

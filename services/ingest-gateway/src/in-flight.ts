@@ -1,11 +1,11 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/service-kit/address-block'
+import { createShares } from '@tributary/service-kit/shares'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createPace } from './pace.ts'
 import { createReadWire } from './read-wire.ts'
-import { createShares } from './shares.ts'
 
 export interface InFlightLimits {
   /** Requests whose body is here and whose answer is not. */

@@ -10,17 +10,20 @@ import { identifySdk, requireAuthHeaders, takeSigned } from './sdk-auth.ts'
 
 /** POST /privacy/delete. 202 means that the audit store and the log both hold the request; no quota is asked. */
 export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
-  const { audit, broker, credentials, partitions } = deps
+  const { audit, broker, credentials, erasures, partitions } = deps
   // 1. auth headers present, 2. size on the wire (bodyLimit)
   const options = { bodyLimit: limits.sdk_body_bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
   app.post('/privacy/delete', options, async (request, reply) => {
     const asked = await takeRequest(request, deps) // 3. to 7.
-    // 8. audit durable: a crash after this leaves an object that asks for what the client asks for again
-    const audit_key = await audited(auditErasure(audit, asked))
-    request.ingest.audit_key = audit_key
-    // 9. log: a crash after this leaves a record that a re-sent request only moves to a later time
-    await published(broker.publish([toRecord({ ...asked, audit_key }, partitions)]))
-    return reply.status(202).send({ ok: true, queued: true }) // 10.
+    // 8. to 11. queued unless a request for this install is (queued-erasures.ts)
+    await erasures.queueOnce(asked.app_id, asked.install_uuid, async () => {
+      // 10. audit durable: a crash after this leaves an object that asks for what the client asks for again
+      const audit_key = await audited(auditErasure(audit, asked))
+      request.ingest.audit_key = audit_key
+      // and log: a crash after this leaves a record that a re-sent request only moves to a later time
+      await published(broker.publish([toRecord({ ...asked, audit_key }, partitions)]))
+    })
+    return reply.status(202).send({ ok: true, queued: true }) // 12.
   })
 }
 

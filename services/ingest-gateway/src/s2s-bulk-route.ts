@@ -24,8 +24,8 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     const input = { facts, partitions, key: { platform, allowed_events }, audit_key }
     const batch = await bodies.judge('bulk', serverBody(request), input, (bytes) => request.hold(bytes)) // 4. to 7.
     const { accepted, rejected, records, object, answer } = batch
-    // 8. quota of the accepted events: a crash after this leaves it used up until it is reconciled
-    const spent = await quota.reserve(key, batch.counted, received_at_ms)
+    // 8. quota: a crash after this leaves it used up until it is settled
+    const spent = await quota.reserve(key, batch.counted, received_at_ms, rejected)
     reply.headers(spent.headers)
     try {
       // 9. audit: a crash after this leaves an object whose events the client sends again

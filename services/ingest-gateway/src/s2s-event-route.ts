@@ -25,7 +25,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
     const input = { facts, partitions, key: { platform, allowed_events } }
     const event = await bodies.judge('event', serverBody(request), input, (bytes) => request.hold(bytes)) // 4. to 6.
     const { event_id } = event
-    // 7. quota: a crash after this leaves it used up until it is reconciled
+    // 7. quota: a crash after this leaves it used up until it is settled
     const spent = await quota.reserve(key, 1, received_at_ms)
     reply.headers(spent.headers)
     try {

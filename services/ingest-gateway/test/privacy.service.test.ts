@@ -46,15 +46,39 @@ describe('POST /privacy/delete', () => {
     expect(topics.erasuresRequested.partitions).toBe(topics.eventsAccepted.partitions)
   })
 
-  test('sent again it leaves nothing else; asked for later it is a later mark', async () => {
-    await erase('i-1')
-    await erase('i-1')
-    expect(gateway.audit.objects.size).toBe(1)
-    expect(new Set(erasures().map((one) => JSON.stringify(one))).size).toBe(1)
-    gateway.pass(1)
+  test('400 requests for 3 installs, at once and one after another, store 3', async () => {
+    const atOnce = await Promise.all(Array.from({ length: 200 }, (_, n) => erase(`i-${n % 3}`)))
+    for (let n = 0; n < 200; n += 1) {
+      gateway.pass(1)
+      atOnce.push(await erase(`i-${n % 3}`))
+    }
+    expect(new Set(atOnce.map((answer) => `${answer.statusCode} ${answer.body}`))).toEqual(
+      new Set(['202 {"ok":true,"queued":true}']),
+    )
+    expect([gateway.audit.objects.size, erasures().length]).toEqual([3, 3])
+  })
+
+  test('takes 100 new requests of an app in a minute, and says when the next one fits; queued ones are none', async () => {
+    for (let n = 0; n < 100; n += 1) expect((await erase(`i-${n}`)).statusCode).toBe(202)
+    const refused = await erase('i-100')
+    expect([refused.statusCode, refused.json().error, refused.headers['retry-after']]).toEqual([
+      429,
+      'rate_limited',
+      '60',
+    ])
+    expect((await erase('i-7')).statusCode).toBe(202)
+    expect((await erase('i-100', gateway.other)).statusCode).toBe(202)
+    expect(erasures()).toHaveLength(101)
+  })
+
+  test('is never taken for queued when storing it failed, nor while the counters are away', async () => {
+    gateway.log.fault = new Error('no')
+    expect((await erase('i-1')).statusCode).toBe(503)
+    gateway.log.fault = null
+    gateway.keyValue.fault = new Error('away')
     expect((await erase('i-1')).statusCode).toBe(202)
-    expect(Math.max(...erasures().map(({ requested_at_ms }) => requested_at_ms))).toBe(gateway.now_ms + 1)
-    expect(gateway.audit.objects.size).toBe(2)
+    expect((await erase('i-1')).statusCode).toBe(202)
+    expect(erasures()).toHaveLength(2)
   })
 
   test('keeps the same install of two apps apart', async () => {

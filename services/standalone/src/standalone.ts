@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { adminApi } from '@tributary/admin-api/app'
-import { reconcile_pause_ms, reconcileQuota } from '@tributary/admin-api/reconcile-quota'
+import { startQuotaReconciliation } from '@tributary/admin-api/start-quota-reconciliation'
 import { apiDocs } from '@tributary/api-docs/api-docs'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { consumers } from '@tributary/contracts/consumers'
@@ -17,7 +17,6 @@ import { fenceAdmin } from '@tributary/service-kit/admin-fence'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer'
 import { lockDataDir } from '@tributary/service-kit/data-dir-lock'
 import { watchSecrets } from '@tributary/service-kit/engines/unreadable-secrets'
-import { every } from '@tributary/service-kit/every'
 import { gatedConsumer } from '@tributary/service-kit/gated-consumer'
 import { createMisfitTroubles } from '@tributary/service-kit/misfit-troubles'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
@@ -73,11 +72,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
   })
   onClose('audit groups', () => groupCommit.close())
 
-  const reconciling = every({
-    ...{ name: 'quota_reconciliation', pause_ms: reconcile_pause_ms, logger, registry },
-    work: () => reconcileQuota({ pool, clickhouse, keyValue, now }),
-  })
-  onClose('reconcile-quota', () => reconciling.close())
+  startQuotaReconciliation({ pool, clickhouse, broker, keyValue }, service)
 
   const partitions = await broker.partitionCount(topics.eventsAccepted.name)
   const shared = { credentials, keyValue, now, registry, logger }

@@ -43,6 +43,7 @@ interface Entry extends ReceivedEvent {
   partition: number
   place: number
   received_at_ms: number
+  source: Envelope['source']
 }
 
 /** `log` in the order of each partition; every event as the words of decisions.md have it, one by one. */
@@ -53,8 +54,8 @@ export function twinReport(
 ) {
   const all = log.flatMap(({ partition, envelope }, record) =>
     (envelope.events as ReceivedEvent[]).map((sent, n): Entry => {
-      const { install_uuid: install, received_at_ms } = envelope
-      return { ...sent, install, partition, place: record * 100 + n, received_at_ms }
+      const { install_uuid: install, received_at_ms, source } = envelope
+      return { ...sent, install, partition, place: record * 100 + n, received_at_ms, source }
     }),
   )
   const stored: Entry[] = []
@@ -86,7 +87,7 @@ const dayOf = ({ event_ts_ms }: Entry) => Math.floor(event_ts_ms / day_ms)
 const isDuplicate = (a: Entry, b: Entry) =>
   a.install === b.install && a.event_id === b.event_id && Math.abs(dayOf(a) - dayOf(b)) <= 1
 
-/** The first of its transaction within its partition, and then the first received among the partitions' firsts. */
+/** The best of its transaction: a backend's before an SDK's, then the first received, then the first in the log. */
 function hasMoney(entry: Entry, stored: readonly Entry[]): boolean {
   if (typeof entry.revenue !== 'number') return false
   if (!entry.transaction_id) return true
@@ -94,10 +95,11 @@ function hasMoney(entry: Entry, stored: readonly Entry[]): boolean {
     ({ revenue, transaction_id, event_name }) =>
       typeof revenue === 'number' && transaction_id === entry.transaction_id && event_name === entry.event_name,
   )
-  const firsts = [...new Set(same.map(({ partition }) => partition))].map(
-    (partition) => same.filter((other) => other.partition === partition).toSorted((a, b) => a.place - b.place)[0]!,
-  )
-  return firsts.toSorted((a, b) => a.received_at_ms - b.received_at_ms || a.partition - b.partition)[0] === entry
+  const backends = same.filter(({ source }) => source !== 'sdk')
+  const ranked = backends.length > 0 ? backends : same
+  const byArrival = (a: Entry, b: Entry) =>
+    a.received_at_ms - b.received_at_ms || a.partition - b.partition || a.place - b.place
+  return ranked.toSorted(byArrival)[0] === entry
 }
 
 /** All rates are whole numbers of one unit, so USD = micros * USD / rate, over one common denominator. */

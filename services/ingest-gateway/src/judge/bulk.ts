@@ -42,7 +42,7 @@ export function judgeBulk(body: Buffer, _wire: Buffer, { facts, partitions, key,
   const { accepted, rejected, minted } = verdict
   return {
     accepted: accepted.length,
-    counted: countOnce(accepted),
+    counted: countOnce(accepted, received_at_ms),
     rejected,
     records: eventRecords(facts, accepted, audit_key, partitions),
     object: auditObject(auditHead(facts, { minted_event_ids: minted }), body),

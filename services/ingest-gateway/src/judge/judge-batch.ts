@@ -31,11 +31,13 @@ export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): J
   const events = findPlainEvents(raw_events, now_ms)
   if (events === null) return null
   const { install_uuid, event_ids } = events
+  // Equal ids count by their days, which are not known here.
+  if (new Set(event_ids).size !== event_ids.length) return null
   const from = raw_events.byteOffset - body.byteOffset
   return {
     sent_at_ms,
     accepted: event_ids.length,
-    counted: new Set(event_ids).size,
+    counted: event_ids.length,
     rejected: nothing,
     answer: openPlainReply(event_ids),
     open: (facts, partitions) => [
@@ -59,7 +61,7 @@ export function judgeAny(body: Buffer, now_ms: number): JudgedBatch {
   return {
     sent_at_ms,
     accepted: accepted.length,
-    counted: countOnce(accepted),
+    counted: countOnce(accepted, now_ms),
     rejected,
     answer: openReply(verdict),
     open: (facts, partitions) => openRecords(facts, accepted, rejected.size === 0 ? raw_events : null, partitions),

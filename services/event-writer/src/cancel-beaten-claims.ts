@@ -13,17 +13,17 @@ type Position = Pick<TransactionClaim, 'topic' | 'partition' | 'offset'>
 type Claimed = TransactionAsk & Position
 
 /**
- * Of several claims on one of the transactions, takes back the money of all but the one received first (decisions.md
- * "Money once"), and gives back how many. May be called at any time, by any number of processes:
- * `revenue_cancelled_v1` is a set, and a claim that has another before it has one for ever.
+ * Cancels the money of all but the best claim on each of the transactions, and returns how many it cancelled
+ * (docs/adr/0195). May be called at any time, by any number of processes: `revenue_cancelled_v1` is a set, and a claim
+ * that a better one beats is beaten for ever.
  */
-export async function cancelLaterClaims(clickhouse: Clickhouse, asks: readonly TransactionAsk[]): Promise<number> {
-  const later = laterClaims(await findTransactionClaims(clickhouse, asks))
-  if (later.length === 0) return 0
-  const open = new Map(later.map((claim) => [claimOf(claim), claim]))
+export async function cancelBeatenClaims(clickhouse: Clickhouse, asks: readonly TransactionAsk[]): Promise<number> {
+  const beaten = beatenClaims(await findTransactionClaims(clickhouse, asks))
+  if (beaten.length === 0) return 0
+  const open = new Map(beaten.map((claim) => [claimOf(claim), claim]))
   // These tables have no order by transaction: the days bound what is read.
-  const days = new Set(later.map(({ day }) => day))
-  const done = await selectTransactions<RevenueRow>(clickhouse, later, 'revenue_cancelled_v1', revenueRowColumns, days)
+  const days = new Set(beaten.map(({ day }) => day))
+  const done = await selectTransactions<RevenueRow>(clickhouse, beaten, 'revenue_cancelled_v1', revenueRowColumns, days)
   for (const row of done) open.delete(claimOf(row))
   const asked = [...open.values()]
   const found = await selectTransactions<RevenueRow>(clickhouse, asked, 'revenue_raw_v1', revenueRowColumns, days)
@@ -33,18 +33,19 @@ export async function cancelLaterClaims(clickhouse: Clickhouse, asks: readonly T
   return rows.length
 }
 
-/** All claims but the first of each transaction, in one order for everybody: received time, then log position. */
-export function laterClaims(claims: readonly TransactionClaim[]): TransactionClaim[] {
-  const first = new Map<string, TransactionClaim>()
+/** All claims but the best of each transaction, in one order for everybody: rank, received time, log position. */
+export function beatenClaims(claims: readonly TransactionClaim[]): TransactionClaim[] {
+  const best = new Map<string, TransactionClaim>()
   for (const claim of claims) {
     const transaction = transactionOf(claim)
-    const other = first.get(transaction)
-    if (other === undefined || byArrival(claim, other) < 0) first.set(transaction, claim)
+    const other = best.get(transaction)
+    if (other === undefined || byPrecedence(claim, other) < 0) best.set(transaction, claim)
   }
-  return claims.filter((claim) => first.get(transactionOf(claim)) !== claim)
+  return claims.filter((claim) => byPrecedence(claim, best.get(transactionOf(claim))!) > 0)
 }
 
-const byArrival = (a: TransactionClaim, b: TransactionClaim): number =>
+const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>
+  b.claim_rank - a.claim_rank ||
   a.received_at_ms - b.received_at_ms ||
   a.partition - b.partition ||
   a.offset - b.offset ||

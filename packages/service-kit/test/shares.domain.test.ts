@@ -1,6 +1,6 @@
+import { createShares } from '@tributary/service-kit/shares'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createShares } from '../src/shares.ts'
 
 const total = 1000
 const takes = fc.array(

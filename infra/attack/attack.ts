@@ -1,0 +1,31 @@
+import type { Answers } from './answers.ts'
+import type { AttackTenant } from './tenants.ts'
+
+/** One way to harm others through the public port. */
+export interface Attack {
+  name: string
+  /** What the attacker does, in one sentence. */
+  what: string
+  /** Answers that must come, such as `429 rate_limited`; see `Answers` for the names. The attack lasts until they do. */
+  expected: readonly string[]
+  /** Further answers that may come. Any other answer is a fault. */
+  allowed: readonly string[]
+  /** Monthly quota of the attacker's company; unlimited when absent. */
+  monthly_quota?: number
+  /** Attacks until `target.signal` aborts, and waits for the answers that are due. */
+  run(target: Target): Promise<void>
+  /** Gives what is wrong with what the service stored, once all is written. */
+  check?(target: Target): Promise<string[]>
+}
+
+/** What an attack works with. */
+export interface Target {
+  url: string
+  port: number
+  /** Folder of the service, to see what it stored. */
+  data_dir: string
+  attacker: AttackTenant
+  started_ms: number
+  signal: AbortSignal
+  answers: Answers
+}

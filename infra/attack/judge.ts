@@ -1,0 +1,35 @@
+import type { Attack } from './attack.ts'
+import { type VictimFigures, victim_ms_max } from './victim.ts'
+
+/** Most anonymous memory that a process may gain in one attack: the parser's thread has 320 MiB, bodies 64 MiB. */
+export const growth_mib_max = 512
+
+export interface Outcome {
+  victim: VictimFigures
+  /** The victim's events in its report. */
+  reported: number
+  answers: Record<string, number>
+  /** Anonymous resident memory; null where the system does not tell. */
+  memory_mib: { before: number; peak: number } | null
+  /** What the attack itself found wrong. */
+  faults: readonly string[]
+}
+
+/** What is wrong with the outcome of an attack; empty: nothing. */
+export function findFaults(attack: Pick<Attack, 'expected' | 'allowed'>, outcome: Outcome): string[] {
+  const { victim, reported, answers, memory_mib, faults } = outcome
+  const found = [...faults, ...several(victim.faults)]
+  if (victim.accepted === 0) found.push('no event of the victim was accepted')
+  if (victim.max_ms > victim_ms_max) found.push(`the victim waited ${victim.max_ms} ms`)
+  if (reported !== victim.accepted) found.push(`${victim.accepted} events of the victim accepted, ${reported} reported`)
+  const grown = memory_mib === null ? 0 : memory_mib.peak - memory_mib.before
+  if (grown > growth_mib_max) found.push(`memory grew by ${grown} MiB`)
+  for (const name of attack.expected) if (!(name in answers)) found.push(`the attacker was never answered ${name}`)
+  const known = [...attack.expected, ...attack.allowed]
+  for (const name of Object.keys(answers)) if (!known.includes(name)) found.push(`the attacker got: ${name}`)
+  return found
+}
+
+/** One fault stands for many of its kind. */
+const several = ([first, ...others]: readonly string[]): string[] =>
+  first === undefined ? [] : [others.length === 0 ? first : `${first} (and ${others.length} more)`]

@@ -1,0 +1,50 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { attacker_ip } from './addresses.ts'
+import { answerName } from './answers.ts'
+import type { Target } from './attack.ts'
+import { signedHeaders } from './tenants.ts'
+
+/** How long the attacker waits for an answer. */
+const answer_ms_max = 60_000
+
+export interface Got {
+  /** See `Answers`. */
+  name: string
+  text: string
+}
+
+/** Sends a request as the attacker and counts its answer. */
+export async function send(target: Target, path: string, init: RequestInit): Promise<Got> {
+  const headers = { 'x-forwarded-for': attacker_ip, ...(init.headers as Record<string, string>) }
+  const signal = AbortSignal.timeout(answer_ms_max)
+  const got = await fetch(`${target.url}${path}`, { ...init, headers, signal })
+    .then(async (answer) => {
+      const text = await answer.text()
+      return { name: answerName(answer.status, text), text }
+    })
+    .catch(() => ({ name: 'no answer', text: '' }))
+  target.answers.count(got.name)
+  return got
+}
+
+/** Sends a body with the signature of the attacker's app. */
+export const sendSigned = (target: Target, path: string, body: Buffer<ArrayBuffer>, gzip: boolean): Promise<Got> => {
+  const encoding = gzip ? { 'content-encoding': 'gzip' } : {}
+  return send(target, path, { method: 'POST', headers: { ...signedHeaders(target.attacker, body), ...encoding }, body })
+}
+
+/** Runs `clients` at the same time, each of which does `step` again and again until the attack ends. */
+export async function inParallel(
+  { signal }: Pick<Target, 'signal'>,
+  clients: number,
+  step: (client: number) => Promise<unknown>,
+): Promise<void> {
+  const client = async (_: unknown, n: number) => {
+    while (!signal.aborted) await step(n)
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+}
+
+/** Waits, but not beyond the end of the attack. */
+export const rest = ({ signal }: Pick<Target, 'signal'>, ms: number): Promise<void> =>
+  pause(ms, undefined, { signal }).catch(() => {})

@@ -1,0 +1,16 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Stored {
+  bytes: number
+  /** Paths of objects below the app's folder. */
+  objects: string[]
+}
+
+/** What the audit folder of a standalone process holds of one app. */
+export function storedOf(data_dir: string, app_id: string): Stored {
+  const dir = join(data_dir, 'audit')
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+  const objects = names.filter((name) => name.includes(app_id) && statSync(join(dir, name)).isFile())
+  return { objects, bytes: objects.reduce((sum, name) => sum + statSync(join(dir, name)).size, 0) }
+}

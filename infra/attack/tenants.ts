@@ -1,0 +1,37 @@
+import { createHmac } from 'node:crypto'
+import { adminApi } from '../fuzz/tenants.ts'
+
+/** A company with one app and what its clients know. */
+export interface AttackTenant {
+  app_id: string
+  company_key: string
+  app_key: string
+  signing_secret: string
+  server_key: string
+  /** Another key, so that reports do not use up the rate of `server_key`. */
+  report_key: string
+}
+
+/** Makes a company with one app and two keys through the admin API. */
+export async function makeTenant(
+  url: string,
+  admin_token: string,
+  name: string,
+  monthly_quota?: number,
+): Promise<AttackTenant> {
+  const admin = adminApi(url, admin_token)
+  type Company = { company_id: string; company_key: string }
+  const { company_id, company_key } = await admin<Company>('/companies', { name, plan: 'unlimited', monthly_quota })
+  type App = { app_id: string; app_key: string; signing_secret: string }
+  const { app_id, app_key, signing_secret } = await admin<App>('/apps', { company_id, name, platform: 'android' })
+  const makeKey = async () => (await admin<{ key: string }>('/keys', { app_id, label: name, allowed_events: [] })).key
+  const [server_key, report_key] = await Promise.all([makeKey(), makeKey()])
+  return { app_id, company_key, app_key, signing_secret, server_key, report_key }
+}
+
+/** The headers of a signed SDK request. */
+export const signedHeaders = (tenant: AttackTenant, body: Buffer): Record<string, string> => ({
+  'x-service-company-key': tenant.company_key,
+  'x-service-app-key': tenant.app_key,
+  'x-service-signature': createHmac('sha256', tenant.signing_secret).update(body).digest('hex'),
+})
