@@ -7,8 +7,8 @@ import { openWorker } from './worker-queue.ts'
 
 export interface JudgeBodies {
   /**
-   * What a body comes to, with the errors of `readBody` and of its judge. `hold` is called with the bytes that the
-   * inflated body takes, before they are used.
+   * What a body comes to, with the errors of `readBody` and of its judge. `hold` is called with the bytes of the inflated
+   * body: before it is judged here, or once the thread, which inflates one body at a time, has judged it.
    */
   judge<K extends Kind>(kind: K, body: WireBody, input: Judged[K]['input'], hold: Hold): Promise<Judged[K]['judged']>
   close(): Promise<void>

@@ -25,8 +25,8 @@ interface Job {
 
 /**
  * A thread that judges one body at a time, apps taking turns by the time that theirs took. It starts with the first
- * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. When
- * it ends by a fault, which can only be a body that outgrew its memory, the request is 503 and the next one starts it anew.
+ * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
+ * that outgrows its memory, or a fault of ours, ends it too: that request is 503, and the next body starts it anew.
  */
 export function openWorker({ logger, registry }: { logger: Logger; registry: Registry }): JudgeWorker {
   const queue = createFairQueue<Job>()
