@@ -32,6 +32,8 @@ export const limits = {
   record_bytes_max: 512 * 1024,
   /** A request header that is stored with events (`User-Agent`, `X-Service-Sdk`, ...) is cut here. */
   stored_header_chars_max: 512,
+  /** `X-Service-Sdk`, `X-Service-Platform`: they stand in each record of a batch of many installs. */
+  stored_sdk_chars_max: 128,
   /** Per server key, S2S and reports together, in any `key_requests_window_ms` (interface.md "Limits"). */
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
@@ -70,10 +72,14 @@ export const limits = {
   inline_inflated_bytes_max: 512 * 1024,
   /** The same for JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
   inline_json_bytes_max: 128 * 1024,
-  /** Time of the event loop in a second for the JSON of one app; what is beyond goes to the thread. */
-  inline_judge_ms_per_s: 100,
+  /** Of the event loop, for the bodies of all apps; each has as much as the others leave free. Beyond, the thread. */
+  inline_judge_ms_per_s: 800,
   /** The worst 8 MiB of JSON take 230 MB. */
   judge_thread_heap_mb_max: 320,
+  /** A thread whose heap is larger after a body is ended. */
+  judge_thread_kept_bytes: 96 * 1024 * 1024,
+  /** Bodies of one app that wait for the thread; more are 503. */
+  judge_thread_waiting_max: 32,
   judge_thread_idle_ms: 10_000,
   /** Connections of one process; one address has as many as it leaves free. More are closed at once. */
   connections_max: 10_000,
