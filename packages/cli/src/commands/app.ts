@@ -1,5 +1,6 @@
 import { App, AppCreated, AppList, SecretRotated } from '@tributary/contracts/admin'
 import { platforms } from '@tributary/contracts/envelope'
+import { limits } from '@tributary/contracts/limits'
 import { type Command, Option } from 'commander'
 import { admin } from '../admin.ts'
 import { wholeNumber } from '../arguments.ts'
@@ -53,7 +54,7 @@ export function appCommands(program: Command): void {
     .command('rotate-secret')
     .description('give an app a new signing secret, shown once; the old one stays valid for a while')
     .argument('<app_id>')
-    .option('--overlap-hours <hours>', 'how long it stays; 0 ends every old secret at once', wholeNumber, 24)
+    .option('--overlap-hours <hours>', overlapMeaning, wholeNumber, limits.secret_overlap_hours_default)
     .action(async (app_id: string, { overlapHours, json }: { overlapHours: number; json?: boolean }) => {
       const path = `apps/${encodeURIComponent(app_id)}/rotate-secret`
       const rotated = await admin(path, SecretRotated, { overlap_hours: overlapHours })
@@ -62,6 +63,8 @@ export function appCommands(program: Command): void {
       print({ json }, rotated, `${text}\nKeep the signing secret: it is not shown again.`)
     })
 }
+
+const overlapMeaning = 'how long it stays; 0 ends every old secret at once'
 
 const settings = (command: Command): Command =>
   command
