@@ -1,8 +1,8 @@
 import type { Attack } from './attack.ts'
 import { type VictimFigures, victim_ms_max } from './victim.ts'
 
-/** Most anonymous memory that a process may gain in one attack: the parser's thread has 320 MiB, bodies 64 MiB. */
-export const growth_mib_max = 512
+/** Most anonymous memory that a process may gain in one attack: the thread that judges bodies has 256 MiB and what it inflates, bodies 64 MiB. */
+export const growth_mib_max = 640
 
 export interface Outcome {
   victim: VictimFigures

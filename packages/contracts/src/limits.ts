@@ -74,10 +74,8 @@ export const limits = {
   inline_json_bytes_max: 128 * 1024,
   /** Of the event loop, for the bodies of all apps; each has as much as the others leave free. Beyond, the thread. */
   inline_judge_ms_per_s: 800,
-  /** The worst 8 MiB of JSON take 230 MB. */
-  judge_thread_heap_mb_max: 320,
-  /** A thread whose heap is larger after a body is ended. */
-  judge_thread_kept_bytes: 96 * 1024 * 1024,
+  /** The worst 8 MiB of JSON take 224. */
+  judge_thread_heap_mb_max: 256,
   /** Bodies of one app that wait for the thread; more are 503. */
   judge_thread_waiting_max: 32,
   judge_thread_idle_ms: 10_000,

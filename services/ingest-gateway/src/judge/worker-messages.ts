@@ -9,11 +9,9 @@ export interface Task extends WireBody {
 }
 
 /** What it answers, always one to one task. */
-export interface Answer {
-  verdict: { judged: unknown } | { fault: { code: ErrorCode; field?: string; message: string; cause?: string } }
-  /** What the thread has taken for itself, garbage included. */
-  heap_bytes: number
-}
+export type Answer =
+  | { judged: unknown }
+  | { fault: { code: ErrorCode; field?: string; message: string; cause?: string } }
 
 /** A copied value with its bytes as Buffers again. Maps, texts and numbers stay as they are. */
 export function fromThread(value: unknown): unknown {

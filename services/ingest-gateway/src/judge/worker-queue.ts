@@ -22,9 +22,8 @@ interface Job {
 
 /**
  * A thread that judges one body at a time, apps taking turns by the time that theirs took. It starts with the first
- * body. It ends when it had none for `limits.judge_thread_idle_ms`, and after a body that left its memory large: a heap
- * gives little back while it lives. A body that outgrows its memory, or a fault of ours, ends it too: that request is 503.
- * The next body starts it anew.
+ * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
+ * that outgrows its memory, or a fault of ours, ends it too: that request is 503, and the next body starts it anew.
  */
 export function openWorker({ logger, registry }: { logger: Logger; registry: Registry }): JudgeWorker {
   const queue = createFairQueue<Job>()
@@ -39,10 +38,7 @@ export function openWorker({ logger, registry }: { logger: Logger; registry: Reg
       resourceLimits: { maxOldGenerationSizeMb: limits.judge_thread_heap_mb_max, maxYoungGenerationSizeMb: 16 },
     })
     started.unref()
-    started.on('message', ({ verdict, heap_bytes }: Answer) => {
-      if (heap_bytes > limits.judge_thread_kept_bytes) void endThread()
-      end((job) => settle(job, verdict))
-    })
+    started.on('message', (answer: Answer) => end((job) => settle(job, answer)))
     started.on('error', (err) => {
       logger.warn({ err }, 'the thread that judges bodies ended; the next body starts another')
       if (worker === started) worker = null
@@ -104,9 +100,9 @@ const unavailable = (cause?: Error) =>
     ...(cause && { cause }),
   })
 
-function settle(job: Job, verdict: Answer['verdict']) {
-  if ('fault' in verdict) job.reject(new CodedError(verdict.fault.code, verdict.fault))
-  else job.resolve(fromThread(verdict.judged) as never)
+function settle(job: Job, answer: Answer) {
+  if ('fault' in answer) job.reject(new CodedError(answer.fault.code, answer.fault))
+  else job.resolve(fromThread(answer.judged) as never)
 }
 
 function workerMetrics(registry: Registry, waiting: () => number) {

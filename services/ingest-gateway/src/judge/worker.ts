@@ -1,4 +1,3 @@
-import { getHeapStatistics } from 'node:v8'
 import { parentPort } from 'node:worker_threads'
 import { CodedError } from '@tributary/contracts/errors'
 import { type Judge, judges } from './judges.ts'
@@ -6,13 +5,9 @@ import { readBody } from './read-body.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
 /** The thread of `openWorker`. A fault that is not coded is ours: it ends the thread, and the log has it. */
-parentPort?.on('message', (message: Task) => {
-  const verdict = judgeTask(fromThread(message) as Task)
-  const { total_heap_size, external_memory } = getHeapStatistics()
-  parentPort?.postMessage({ verdict, heap_bytes: total_heap_size + external_memory } satisfies Answer)
-})
+parentPort?.on('message', (message: Task) => parentPort?.postMessage(judgeTask(fromThread(message) as Task)))
 
-function judgeTask({ kind, wire, encoding, input }: Task): Answer['verdict'] {
+function judgeTask({ kind, wire, encoding, input }: Task): Answer {
   const judge = judges[kind] as Judge<unknown, unknown>
   try {
     const body = readBody({ wire, encoding }, judge)
