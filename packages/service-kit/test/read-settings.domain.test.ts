@@ -48,8 +48,9 @@ test('what is not set, or empty, has its default, which is enough for a required
   })
 })
 
-test('a setting that nobody knows is refused, naming the nearest one, together with all else that is wrong', () => {
+test('a setting that nobody knows is refused, naming the nearest one if one is near, together with all else that is wrong', () => {
   const env = {
+    TRIBUTARY_FOO: '1',
     TRIBUTARY_PROT: '8080',
     TRIBUTARY_KAFKA_BROKER: 'a:1',
     TRIBUTARY_HOST_: undefined,
@@ -57,6 +58,7 @@ test('a setting that nobody knows is refused, naming the nearest one, together w
     TRIBUTARYX: '1',
   }
   expect(problemsOf(() => readSettings({ ...env, TRIBUTARY_LOG_LEVEL: 'loud' }, ['TRIBUTARY_LOG_LEVEL']))).toEqual([
+    '  TRIBUTARY_FOO is no setting: docs/settings.md lists all.',
     '  TRIBUTARY_KAFKA_BROKER is no setting: did you mean TRIBUTARY_KAFKA_BROKERS?',
     '  TRIBUTARY_PROT is no setting: did you mean TRIBUTARY_PORT?',
     '  TRIBUTARY_LOG_LEVEL: "loud" was given; it must be trace, debug, info, warn, error or silent',

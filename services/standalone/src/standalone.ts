@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { adminApi } from '@tributary/admin-api/app'
 import { startQuotaReconciliation } from '@tributary/admin-api/start-quota-reconciliation'
@@ -63,6 +63,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
   startSweep(clickhouse, service)
 
   const gateway_id = randomBytes(4).toString('hex')
+  const instance = randomUUID()
   const groupCommit = createGroupCommit({
     store: audit,
     now,
@@ -86,7 +87,8 @@ export async function startStandalone(config: Config, service: Service, say: (li
         trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES,
         logger,
       })
-      const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
+      const looked = { consumers: Object.values(consumers), broker, health, now }
+      const status = async () => ({ ...(await systemStatus(looked)), instance })
       const in_flight = {
         requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
         body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
@@ -106,6 +108,6 @@ export async function startStandalone(config: Config, service: Service, say: (li
     ingest_needs,
   )
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
-  writeStart({ url, data_dir }, logger)
+  writeStart({ url, data_dir, instance }, logger)
   say(`Tributary is ready at ${url}`)
 }
