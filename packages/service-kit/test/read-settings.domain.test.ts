@@ -65,6 +65,21 @@ test('a setting that nobody knows is refused, naming the nearest one if one is n
   ])
 })
 
+test.each([
+  [{ CLICKHOUSE_REPLICATED: 'true' }, ['CLICKHOUSE_URL', 'CLICKHOUSE_CLUSTER']],
+  [{ CLICKHOUSE_REPLICATED: 'true', CLICKHOUSE_CLUSTER: 'c' }, ['CLICKHOUSE_URL']],
+  [{ CLICKHOUSE_REPLICATED: 'false' }, []],
+  [{ KAFKA_USERNAME: 'u', KAFKA_BROKERS: 'a:1' }, ['KAFKA_SASL']],
+  [{ KAFKA_TLS_CA_FILE: 'f', KAFKA_TLS: 'false' }, ['KAFKA_TLS']],
+  [{ S3_ENDPOINT: 'http://s3', S3_BUCKET: '' }, ['S3_BUCKET']],
+  [{ S3_SECRET_ACCESS_KEY: 's', S3_BUCKET: 'b' }, ['S3_ACCESS_KEY_ID']],
+])('%j is refused without %j, whoever reads the settings', (given, missing) => {
+  const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`TRIBUTARY_${name}`, value]))
+  const names = missing.map((name) => `TRIBUTARY_${name}`).join(' and ')
+  const line = `  TRIBUTARY_${Object.keys(given)[0]} does nothing without ${names}: set all, or none`
+  expect(problemsOf(() => readSettings(env, []))).toEqual(missing.length === 0 ? [] : [line])
+})
+
 test('one environment serves all services, and tests and the compose file have names of their own', () => {
   const others = Object.fromEntries([...Object.keys(settings), ...foreignSettings].map((name) => [name, 'anything']))
   expect(problemsOf(() => readSettings(others, []))).toEqual([])
