@@ -110,7 +110,7 @@ export const RotateSecret = z.strictObject({
     .int()
     .min(0)
     .max(limits.secret_overlap_hours_max)
-    .default(24)
+    .default(limits.secret_overlap_hours_default)
     .describe('How long the secret of today stays valid; 0 ends it and every older one at once.'),
 })
 

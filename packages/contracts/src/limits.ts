@@ -32,6 +32,8 @@ export const limits = {
   record_bytes_max: 512 * 1024,
   /** A request header that is stored with events (`User-Agent`, `X-Service-Sdk`, ...) is cut here. */
   stored_header_chars_max: 512,
+  /** `X-Service-Sdk`, `X-Service-Platform`: they stand in each record of a batch of many installs. */
+  stored_sdk_chars_max: 128,
   /** Per server key, S2S and reports together, in any `key_requests_window_ms` (interface.md "Limits"). */
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
@@ -44,9 +46,12 @@ export const limits = {
   admin_guesses_window_ms: 60_000,
   /** What anybody can cause as often as they like is logged once in so long, with a count. */
   refusals_log_ms: 10_000,
-  /** Ingest requests of one process that are worked on at the same time; more are 503. Chosen by the bench `overload`: all are done in a second. */
+  /**
+   * Ingest requests of one process that are worked on at the same time; more are 503. An app or an address alone has half,
+   * and the bench `overload` finds that so many are done in a second.
+   */
   requests_in_flight_max: 256,
-  /** All their bodies, on the wire and inflated. Of this and of the requests an app or address has as much as it leaves free. */
+  /** Bytes of all their bodies, on the wire and inflated; an app or an address alone has half. */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
   reservation_ms_max: 20_000,
@@ -60,14 +65,21 @@ export const limits = {
   /** For the round trips of a phone on a bad network. */
   slow_body_grace_ms: 5000,
   slow_body_check_ms: 1000,
-  /** A body of this size is inflated, and judged if it is as SDKs send them, between other requests; larger ones in a thread of their own. */
+  /**
+   * Largest body that is inflated, and judged if it is as SDKs send them, between other requests; larger ones are judged
+   * in a thread of their own.
+   */
   inline_inflated_bytes_max: 512 * 1024,
-  /** So with JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
+  /** The same for JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
   inline_json_bytes_max: 128 * 1024,
-  /** Of the event loop, for the JSON of one app; beyond, the thread. */
-  inline_judge_ms_per_s: 100,
+  /** Of the event loop, for the bodies of all apps; each has as much as the others leave free. Beyond, the thread. */
+  inline_judge_ms_per_s: 800,
   /** The worst 8 MiB of JSON take 230 MB. */
   judge_thread_heap_mb_max: 320,
+  /** A thread whose heap is larger after a body is ended. */
+  judge_thread_kept_bytes: 96 * 1024 * 1024,
+  /** Bodies of one app that wait for the thread; more are 503. */
+  judge_thread_waiting_max: 32,
   judge_thread_idle_ms: 10_000,
   /** Connections of one process; one address has as many as it leaves free. More are closed at once. */
   connections_max: 10_000,
@@ -122,6 +134,8 @@ export const limits = {
   credentials_stale_ms_max: 10 * 60_000,
   /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
   secret_overlap_hours_max: 365 * 24,
+  /** The same where a rotation does not say. */
+  secret_overlap_hours_default: 24,
   /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
   old_secrets_max: 3,
 } as const

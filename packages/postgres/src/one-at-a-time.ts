@@ -23,13 +23,15 @@ export async function unlessRunning<T>(
   const noteBroken = (error: Error) => {
     broken = error
   }
+  let mayHold = true
   client.on('error', noteBroken)
   try {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [lock])
-    return rows[0]?.locked === true ? { result: await work() } : null
+    mayHold = rows[0]?.locked === true
+    return mayHold ? { result: await work() } : null
   } finally {
-    // Of a lock that is not held this only warns.
-    await client.query('SELECT pg_advisory_unlock($1)', [lock]).catch(noteBroken)
+    // Of a lock that is not held the server would write a warning at each look.
+    if (mayHold) await client.query('SELECT pg_advisory_unlock($1)', [lock]).catch(noteBroken)
     client.off('error', noteBroken)
     // The end of a session ends its lock.
     client.release(broken)

@@ -32,5 +32,7 @@ export function openPostgres(options: PostgresOptions): Pool {
   })
   // Without a listener an idle connection that breaks would end the process. Whoever queries next sees the fault.
   pool.on('error', () => {})
+  // The pool takes its own listener away while a connection is in use: one that breaks inside a transaction would end it.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

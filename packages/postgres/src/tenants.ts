@@ -74,7 +74,10 @@ export async function getCompany(client: Pick<Pool, 'query'>, company_id: string
   return toCompany(rows[0])
 }
 
-/** Changes what is given and nothing else; nothing given is nothing logged. A plan brings its quota, unless one is given too (docs/adr/0182-a-plan-brings-its-quota.md). */
+/**
+ * Changes what is given and nothing else; nothing given is nothing logged. A plan brings its quota, unless one is given
+ * too (docs/adr/0182-a-plan-brings-its-quota.md).
+ */
 export function changeCompany(
   pool: Pool,
   company_id: string,

@@ -3,7 +3,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { CountersBreaker } from './counters-breaker.ts'
-import { monthEndMs, monthStartMs, quota_kept_ms, quotaKey, rejectedKey } from './quota-key.ts'
+import { monthEndMs, monthOf, monthStartMs, quota_kept_ms, quotaKey, rejectedKey } from './quota-key.ts'
 
 export interface QuotaDeps {
   keyValue: Pick<KeyValue, 'addCapped'>
@@ -29,8 +29,8 @@ export interface Reservation {
 export interface Quota {
   /**
    * Reserves `n` accepted events and the `rejected` ones, by reason, of the month in which they were received, all or
-   * none. Each of the two numbers has the quota as its cap, and both are counted without one too. Throws `cap_exceeded`, also for a request without accepted events when the quota
-   * is used up.
+   * none. Each of the two numbers has the quota as its cap, and both are counted without one too. Throws `cap_exceeded`,
+   * also for a request without accepted events when the quota is used up.
    */
   reserve(
     company: Company,
@@ -76,7 +76,7 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
   const rejected = new Map<string, Month>()
   const metrics = quotaMetrics(registry)
 
-  function monthOf(months: typeof accepted, toKey: typeof quotaKey, company_id: string, at_ms: number): Month {
+  function findMonth(months: typeof accepted, toKey: typeof quotaKey, company_id: string, at_ms: number): Month {
     const latest = months.get(company_id)
     if (latest !== undefined && at_ms >= latest.from_ms && at_ms < latest.end_ms) return latest
     const span = { from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms) }
@@ -136,7 +136,7 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
 
   function say(company_id: string, month: Month, percent: 80 | 100, used: number, cap: number): void {
     metrics.reached.inc({ percent })
-    logger.warn({ company_id, month: textOf(month), used, cap, percent }, 'monthly quota reached')
+    logger.warn({ company_id, month: monthOf(month.from_ms), used, cap, percent }, 'monthly quota reached')
   }
 
   function saySpent(company_id: string, month: Month, used: number, cap: number): void {
@@ -153,14 +153,18 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     else if (!month.crossed) {
       month.crossed = true
       const percent = Math.floor((100 * used) / cap)
-      logger.warn({ company_id, month: textOf(month), used, cap, percent }, 'request would cross the monthly quota')
+      logger.warn(
+        { company_id, month: monthOf(month.from_ms), used, cap, percent },
+        'request would cross the monthly quota',
+      )
     }
     return refusal(cap, used, at_ms, `${used} of ${cap} events of this month are used: these would be too many.`)
   }
 
   function refuseRejected(company_id: string, month: Month, cap: number, used: number, at_ms: number): CodedError {
     metrics.refused.inc()
-    if (!month.spent) logger.warn({ company_id, month: textOf(month), cap }, 'rejected events reached the quota')
+    if (!month.spent)
+      logger.warn({ company_id, month: monthOf(month.from_ms), cap }, 'rejected events reached the quota')
     month.spent = true
     return refusal(cap, used, at_ms, `No more than ${cap} events may be rejected in a month, and these would be more.`)
   }
@@ -169,12 +173,12 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     async reserve({ company_id, monthly_quota: cap }, n, at_ms, reasons) {
       const rejected_n = [...(reasons?.values() ?? [])].reduce((sum, one) => sum + one, 0)
       if (n === 0 && rejected_n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }
-      const month = monthOf(accepted, quotaKey, company_id, at_ms)
+      const month = findMonth(accepted, quotaKey, company_id, at_ms)
       const ttl_ms = month.end_ms - at_ms + quota_kept_ms
       const total = await take(month, n, cap, ttl_ms)
       // Without accepted events nothing is added: the step tells whether the quota is used up.
       if (total === null || (n === 0 && cap !== null && total >= cap)) throw refuse(company_id, month, cap!, at_ms)
-      const bad = rejected_n > 0 ? monthOf(rejected, rejectedKey, company_id, at_ms) : null
+      const bad = rejected_n > 0 ? findMonth(rejected, rejectedKey, company_id, at_ms) : null
       if (bad !== null && (await take(bad, rejected_n, cap, ttl_ms)) === null) {
         await giveBack(month, n, ttl_ms)
         throw refuseRejected(company_id, bad, cap!, total - n, at_ms)
@@ -194,8 +198,6 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     },
   }
 }
-
-const textOf = ({ from_ms }: Month): string => new Date(from_ms).toISOString().slice(0, 7)
 
 const useHeaders = (used: number, cap: number | null): Record<string, string> => ({
   'x-service-quota-used': String(used),

@@ -34,7 +34,10 @@ const stop_ms_max_default = 20_000
 /** Time for the last log lines to be written; whoever reads them may be stuck too, so nobody waits longer. */
 const flush_ms = 200
 
-/** Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, 1 after a failed one. A stop that misses its deadline is a kill. */
+/**
+ * Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, 1 after a failed
+ * one. A stop that misses its deadline is a kill.
+ */
 export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; TRIBUTARY_LOG_FORMAT: LogFormat }>(
   options: ServiceOptions<Config>,
 ): Promise<void> {

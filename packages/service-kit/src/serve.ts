@@ -26,7 +26,8 @@ export interface Serving {
 
 /**
  * Serves `/health`, `/ready`, `/metrics` and the routes that `register` adds, ready from the moment it listens. At the
- * stop `/ready` turns to 503 first; after `TRIBUTARY_DRAIN_MS` no request is taken and those in flight end, before anything opened earlier closes.
+ * stop `/ready` turns to 503 first; after `TRIBUTARY_DRAIN_MS` no request is taken and those in flight end, before
+ * anything opened earlier closes.
  */
 export async function serve(
   config: HttpConfig,

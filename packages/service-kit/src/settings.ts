@@ -189,7 +189,7 @@ export const settings = {
   TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX: setting({
     meaning:
       'bytes of all bodies of ingest requests in memory, inflated ones too, half of them for one app or address; more are answered 503 at once',
-    kind: whole(2 * limits.bulk_body_bytes_max, 2 ** 36),
+    kind: whole(6 * limits.bulk_body_bytes_max, 2 ** 36),
     default_text: String(limits.body_bytes_in_flight_max),
   }),
   TRIBUTARY_LOG_LEVEL: setting({

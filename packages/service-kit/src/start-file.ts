@@ -16,7 +16,7 @@ export const startFile = (folder: string): string => join(folder, 'start.json')
 
 /**
  * The start that a folder names; null when there is none, or when others may have written it: a command sends the admin
- * token to that address. A folder that names another one counts as long as that one says the same.
+ * token to that address. Where a folder names another data folder, the start that lies in that one counts.
  */
 export function readStart(folder: string): StartFile | null {
   const found = readOwn(startFile(folder))

@@ -24,8 +24,9 @@ type Missing = Map<OlderRows, number>
 /**
  * Completes what the log before left half-done in a partition, before the first batch of a new one: its open batch is not
  * known any more, and events without keys would not be found as duplicates. The logs before that one were completed when
- * it was begun. Only the last block of a log can be half-done. Blocks of a year are in the order of the log, and counters count by year, so that the tables alone tell what
- * each lacks, whatever has failed (docs/adr/0103). Nothing of an older log may be at work any more.
+ * it was begun. Only the last block of a log can be half-done. Blocks of a year are in the order of the log, and counters
+ * count by year, so that the tables alone tell what each lacks, whatever has failed (docs/adr/0103). No insert of an older
+ * log may be at work any more.
  */
 export async function completeOlderLog(clickhouse: Clickhouse, at: NewLog, logger?: Logger): Promise<void> {
   const found = await findOlderRows(clickhouse, at)

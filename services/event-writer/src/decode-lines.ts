@@ -16,8 +16,8 @@ export interface EventLine extends RowKey, MoneyKey, RowLine {
 const newline = 0x0a
 
 /**
- * The events of a record as lines; `source` names the log in their positions. Throws when one of them has no row: a record is written as a whole or not at all.
- * Events become bytes before duplicates are dropped: what waits for ClickHouse is outside the heap, and what it was
+ * The events of a record as lines; `source` names the log in their positions. Throws when one of them has no row: a record
+ * is written as a whole or not at all. Events become bytes before duplicates are dropped: what waits for ClickHouse is outside the heap, and what it was
  * made of is gone. The events of a record share their bytes: a Buffer of its own costs more than what stands in it.
  */
 export function decodeLines(value: Buffer, record: LogRecord, source: string): EventLine[] {

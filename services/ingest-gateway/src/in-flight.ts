@@ -1,11 +1,14 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/service-kit/address-block'
-import { createShares } from '@tributary/service-kit/shares'
+import { createShares, type Shares } from '@tributary/service-kit/shares'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createPace } from './pace.ts'
 import { createReadWire } from './read-wire.ts'
+
+/** Of the bytes of all bodies: for those whose signature is not checked yet. */
+const unsigned_part = 1 / 4
 
 export interface InFlightLimits {
   /** Requests whose body is here and whose answer is not. */
@@ -16,6 +19,7 @@ export interface InFlightLimits {
 
 interface Held {
   bytes: number
+  shares: Shares
   /** Whose shares it is taken from: the client's address, and the app once it is known. */
   holders: readonly string[]
   handling: boolean
@@ -29,6 +33,8 @@ declare module 'fastify' {
     refusal: Error | null
     /** Counts bytes that are kept in memory until the request has ended. Throws `unavailable` beyond the sender's share. */
     hold(bytes: number): void
+    /** Moves what is held of an SDK body to the share of the app that signed it. Throws as `hold`. */
+    holdAsSigned(): void
   }
 }
 
@@ -37,6 +43,9 @@ declare module 'fastify' {
  * beyond, 503 `unavailable` at once, where possible before the body is read. A request counts from the moment its body
  * is here, so that slow bodies can't use the places up; their bytes count as they come, not as they are announced. Held
  * until the handler and the answer have both ended, since a client that hangs up leaves its handler running.
+ *
+ * Keys of an app are public: until its signature is checked, a body counts for its address alone, and all such bodies have
+ * a part of memory of their own. So nobody fills the share of an app without its secret.
  */
 export function boundInFlight(
   app: FastifyInstance,
@@ -45,11 +54,15 @@ export function boundInFlight(
   now: () => number,
 ): void {
   const requests = createShares(requests_max)
-  const bytes = createShares(body_bytes_max)
+  const unsigned = createShares(body_bytes_max * unsigned_part)
+  const known = createShares(body_bytes_max * (1 - unsigned_part))
   const pace = createPace(now)
   const checking = setInterval(() => pace.check(), limits.slow_body_check_ms).unref()
   app.addHook('onClose', async () => clearInterval(checking))
-  const refused = inFlightMetrics(registry, () => ({ requests: requests.taken(), bytes: bytes.taken() }))
+  const refused = inFlightMetrics(registry, () => ({
+    requests: requests.taken(),
+    bytes: unsigned.taken() + known.taken(),
+  }))
   const refusal = new CodedError('unavailable', {
     message: 'Too many requests at once.',
     headers: { 'retry-after': '1' },
@@ -60,7 +73,7 @@ export function boundInFlight(
   }
   function release(held: Held) {
     if (held.handling || !held.closed) return
-    bytes.give(held.holders, held.bytes)
+    held.shares.give(held.holders, held.bytes)
     held.bytes = 0
   }
   function close({ held }: FastifyRequest) {
@@ -74,20 +87,31 @@ export function boundInFlight(
   app.decorateRequest('sender', null)
   app.decorateRequest('hold', function hold(amount) {
     const held = this.held!
-    // Nothing was taken before the app was known, so what is given back is what was taken.
-    if (held.bytes === 0) held.holders = holdersOf(this)
-    if (!bytes.take(held.holders, amount)) throw refuse('bytes')
+    if (held.bytes === 0 && held.shares !== known) {
+      const isUnsigned = this.sender !== null
+      held.shares = isUnsigned ? unsigned : known
+      held.holders = isUnsigned ? [addressOf(this)] : holdersOf(this)
+    }
+    if (!held.shares.take(held.holders, amount)) throw refuse('bytes')
     held.bytes += amount
+  })
+  app.decorateRequest('holdAsSigned', function holdAsSigned() {
+    const held = this.held!
+    const holders = holdersOf(this)
+    if (!known.take(holders, held.bytes)) throw refuse('bytes')
+    held.shares.give(held.holders, held.bytes)
+    held.shares = known
+    held.holders = holders
   })
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
     const holders = holdersOf(request)
-    const full = !requests.fits(holders, 1) ? 'requests' : !bytes.fits(holders, 1) ? 'bytes' : null
+    const full = !requests.fits(holders, 1) ? 'requests' : !known.fits(holders, 1) ? 'bytes' : null
     if (full !== null) {
       closeIfEndless(request, reply)
       return done(refuse(full))
     }
-    request.held = { bytes: 0, holders, handling: false, closed: false }
+    request.held = { bytes: 0, shares: unsigned, holders, handling: false, closed: false }
     reply.raw.once('close', () => close(request))
     done()
   })
@@ -120,9 +144,11 @@ export function boundInFlight(
   })
 }
 
-const holdersOf = ({ ingest, client_ip }: FastifyRequest): readonly string[] => {
-  const address = `address ${addressBlock(client_ip)}`
-  return ingest.app_id === undefined ? [address] : [address, `app ${ingest.app_id}`]
+const addressOf = ({ client_ip }: FastifyRequest): string => `address ${addressBlock(client_ip)}`
+
+function holdersOf(request: FastifyRequest): readonly string[] {
+  const { app_id } = request.ingest
+  return app_id === undefined ? [addressOf(request)] : [addressOf(request), `app ${app_id}`]
 }
 
 /** What still comes of a refused body is read and dropped, so its end must be near. */

@@ -15,14 +15,14 @@ export function requestFacts(request: FastifyRequest, received_at_ms: number): R
   return {
     received_at_ms,
     ip: request.client_ip,
-    user_agent: headerText(headers['user-agent']),
-    sdk: headerText(headers['x-service-sdk']),
-    sdk_platform: headerText(headers['x-service-platform']),
+    user_agent: headerText(headers['user-agent'], limits.stored_header_chars_max),
+    sdk: headerText(headers['x-service-sdk'], limits.stored_sdk_chars_max),
+    sdk_platform: headerText(headers['x-service-platform'], limits.stored_sdk_chars_max),
   }
 }
 
-const headerText = (value: string | string[] | undefined): string =>
-  typeof value === 'string' ? value.slice(0, limits.stored_header_chars_max) : ''
+const headerText = (value: string | string[] | undefined, chars_max: number): string =>
+  typeof value === 'string' ? value.slice(0, chars_max) : ''
 
 /** Up to and including `"body":`; the body's own bytes and a `}` follow. Keys are those of the headers they came in. */
 export function auditHead(facts: RequestFacts, more: Record<string, unknown> = {}): string {

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import { limits } from '@tributary/contracts/limits'
 import { sdkEvent, signedHeaders } from '@tributary/testkit/builders'
 import { expect, onTestFinished, test } from 'vitest'
 import { openGateway } from './gateway.ts'
@@ -100,4 +101,14 @@ test('the 501st event ends the parsing of a batch', async () => {
   const { gateway } = await open()
   const body = `{"events":[${'{"event_id":"1"},'.repeat(501)}this is no JSON]}`
   expect((await gateway.event(body)).json()).toMatchObject({ error: 'bad_batch_shape', field: 'events' })
+})
+
+test('an app has few bodies waiting for the thread, and a gateway that stops answers those that wait', async () => {
+  const { gateway } = await open()
+  const flood = Array.from({ length: limits.judge_thread_waiting_max + 3 }, () => gateway.event(hostile, gzip))
+  const early = await Promise.race(flood)
+  expect([early.statusCode, early.headers['retry-after']]).toEqual([503, '1'])
+  await gateway.app.close()
+  const answers = await Promise.all(flood)
+  for (const { statusCode } of answers) expect([200, 503]).toContain(statusCode)
 })

@@ -54,7 +54,7 @@ export function appCommands(program: Command): void {
     .command('rotate-secret')
     .description('give an app a new signing secret, shown once; the old one stays valid for a while')
     .argument('<app_id>')
-    .option('--overlap-hours <hours>', 'how long it stays; 0 ends every old secret at once', hours, 24)
+    .option('--overlap-hours <hours>', overlapMeaning, hours, limits.secret_overlap_hours_default)
     .action(async (app_id: string, { overlapHours, json }: { overlapHours: number; json?: boolean }) => {
       const path = `apps/${encodeURIComponent(app_id)}/rotate-secret`
       const rotated = await admin(path, SecretRotated, { overlap_hours: overlapHours })
@@ -68,6 +68,7 @@ const keepNew = `Keep the signing secret: it is not shown again. Files that hold
 of the data folder, do not change by themselves: put the new one there before the old one ends.`
 
 const hours = wholeNumberUpTo(limits.secret_overlap_hours_max)
+const overlapMeaning = 'how long it stays; 0 ends every old secret at once'
 
 const settings = (command: Command): Command =>
   command

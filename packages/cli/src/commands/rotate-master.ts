@@ -22,8 +22,8 @@ export function rotateMasterCommand(key: Command): void {
 }
 
 function describe({ key_id, rotated, unreadable }: MasterKeyRotated): string {
-  const line = `${rotated} secrets were encrypted again; all are under the master key ${key_id} now.`
+  const line = `${rotated} secrets were encrypted again`
   return unreadable === 0
-    ? line
-    : `${line}\nBut ${unreadable} secrets can't be read with the given keys: /event answers 503 for their apps.`
+    ? `${line}; all are under the master key ${key_id} now.`
+    : `${line} with the master key ${key_id}.\nBut ${unreadable} secrets can't be read with the given keys: /event answers 503 for their apps.`
 }

@@ -10,7 +10,7 @@ import { auditHead } from '../request-facts.ts'
 import { mintEventId } from '../s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
 import { closeReply, openReply } from './batch-reply.ts'
-import { readServerBody } from './read-server-body.ts'
+import { readJsonObject } from './read-json-object.ts'
 import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
 export interface BulkInput {
@@ -35,7 +35,7 @@ export interface JudgedBulk {
 
 /** Throws `bad_json`, `too_many_events`, `s2s_app_platform_mismatch` and `event_not_allowed_by_key`. */
 export function judgeBulk(body: Buffer, _wire: Buffer, { facts, partitions, key, audit_key }: BulkInput): JudgedBulk {
-  const events = readEvents(readServerBody(body))
+  const events = readEvents(readJsonObject(body))
   requireKeyFits(events, key)
   const { received_at_ms } = facts
   const verdict = acceptBatch(events, 'bulk', received_at_ms, () => mintEventId(received_at_ms))

@@ -6,7 +6,7 @@ import { auditHead } from '../request-facts.ts'
 import { mintEventId } from '../s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
 import { type OpenRecord, openRecords } from './envelopes.ts'
-import { readServerBody } from './read-server-body.ts'
+import { readJsonObject } from './read-json-object.ts'
 import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
 export interface EventInput {
@@ -27,7 +27,7 @@ export interface JudgedEvent {
 
 /** Throws `bad_json`, `s2s_app_platform_mismatch`, `event_not_allowed_by_key`, `*_required`, and the event's own fault. */
 export function judgeEvent(body: Buffer, _wire: Buffer, { facts, partitions, key }: EventInput): JudgedEvent {
-  const value = readServerBody(body)
+  const value = readJsonObject(body)
   requireKeyFits([value], key)
   const fault = findEventFault(value, 's2s', facts.received_at_ms)
   if (fault) throw toCodedError(fault)

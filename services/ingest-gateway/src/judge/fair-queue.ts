@@ -6,6 +6,8 @@ export interface FairQueue<Job> {
   /** What a job has cost its holder, in any unit. */
   spent(holder: string, cost: number): void
   size(): number
+  /** Jobs of one holder. */
+  waiting(holder: string): number
 }
 
 /**
@@ -45,5 +47,6 @@ export function createFairQueue<Job>(): FairQueue<Job> {
       startOf.set(holder, start(holder) + cost)
     },
     size: () => size,
+    waiting: (holder) => jobsOf.get(holder)?.length ?? 0,
   }
 }

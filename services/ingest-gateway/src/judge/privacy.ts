@@ -1,7 +1,6 @@
 import { ErasureRequest } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
-import { isJsonObject } from '@tributary/domain/accept-event'
-import { parseJson } from '@tributary/service-kit/parse-json'
+import { readJsonObject } from './read-json-object.ts'
 
 export interface PrivacyInput {
   facts: { app_id: string }
@@ -15,11 +14,7 @@ export interface JudgedPrivacy {
 /** Throws `empty_body`, `bad_json`, `install_uuid_required` and `invalid_field`. */
 export function judgePrivacy(body: Buffer): JudgedPrivacy {
   if (body.length === 0) throw new CodedError('empty_body')
-  const value = parseJson(body)
-  if (!isJsonObject(value)) {
-    throw new CodedError('bad_json', { field: 'body', message: 'The body is not a JSON object.' })
-  }
-  const { install_uuid } = value
+  const { install_uuid } = readJsonObject(body)
   if (install_uuid === undefined || install_uuid === null || install_uuid === '') {
     throw new CodedError('install_uuid_required', { field: 'install_uuid' })
   }

@@ -9,9 +9,11 @@ export interface Task extends WireBody {
 }
 
 /** What it answers, always one to one task. */
-export type Answer =
-  | { judged: unknown; inflated_bytes: number }
-  | { fault: { code: ErrorCode; field?: string; message: string; cause?: string } }
+export interface Answer {
+  verdict: { judged: unknown } | { fault: { code: ErrorCode; field?: string; message: string; cause?: string } }
+  /** What the thread has taken for itself, garbage included. */
+  heap_bytes: number
+}
 
 /** A copied value with its bytes as Buffers again. Maps, texts and numbers stay as they are. */
 export function fromThread(value: unknown): unknown {

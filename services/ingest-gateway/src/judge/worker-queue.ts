@@ -9,24 +9,22 @@ import type { WireBody } from './read-body.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
 export interface JudgeWorker {
-  judge<K extends Kind>(
-    kind: K,
-    body: WireBody,
-    input: Judged[K]['input'],
-  ): Promise<{ judged: Judged[K]['judged']; inflated_bytes: number }>
+  /** Rejects with `unavailable` while too many bodies of the app wait. */
+  judge<K extends Kind>(kind: K, body: WireBody, input: Judged[K]['input']): Promise<Judged[K]['judged']>
   close(): Promise<void>
 }
 
 interface Job {
   task: Task
-  resolve(answer: { judged: never; inflated_bytes: number }): void
+  resolve(judged: never): void
   reject(error: Error): void
 }
 
 /**
  * A thread that judges one body at a time, apps taking turns by the time that theirs took. It starts with the first
- * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. When
- * it ends by a fault, which can only be a body that outgrew its memory, the request is 503 and the next one starts it anew.
+ * body. It ends when it had none for `limits.judge_thread_idle_ms`, and after a body that left its memory large: a heap
+ * gives little back while it lives. A body that outgrows its memory, or a fault of ours, ends it too: that request is 503.
+ * The next body starts it anew.
  */
 export function openWorker({ logger, registry }: { logger: Logger; registry: Registry }): JudgeWorker {
   const queue = createFairQueue<Job>()
@@ -34,17 +32,21 @@ export function openWorker({ logger, registry }: { logger: Logger; registry: Reg
   let worker: Worker | null = null
   let running: { holder: string; job: Job; from_ms: number } | null = null
   let idle: NodeJS.Timeout | undefined
+  let closed = false
 
   function start(): Worker {
     const started = new Worker(new URL('./worker.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: limits.judge_thread_heap_mb_max },
+      resourceLimits: { maxOldGenerationSizeMb: limits.judge_thread_heap_mb_max, maxYoungGenerationSizeMb: 16 },
     })
     started.unref()
-    started.on('message', (answer: Answer) => end((job) => settle(job, answer)))
+    started.on('message', ({ verdict, heap_bytes }: Answer) => {
+      if (heap_bytes > limits.judge_thread_kept_bytes) void endThread()
+      end((job) => settle(job, verdict))
+    })
     started.on('error', (err) => {
       logger.warn({ err }, 'the thread that judges bodies ended; the next body starts another')
-      worker = null
-      end((job) => job.reject(new CodedError('unavailable', { cause: err, headers: { 'retry-after': '1' } })))
+      if (worker === started) worker = null
+      end((job) => job.reject(unavailable(err)))
     })
     return started
   }
@@ -61,7 +63,8 @@ export function openWorker({ logger, registry }: { logger: Logger; registry: Reg
     if (running !== null) return
     const turn = queue.next()
     if (turn === undefined) {
-      idle = setTimeout(stop, limits.judge_thread_idle_ms).unref()
+      clearTimeout(idle)
+      idle = setTimeout(() => void endThread(), limits.judge_thread_idle_ms).unref()
       return
     }
     clearTimeout(idle)
@@ -69,25 +72,41 @@ export function openWorker({ logger, registry }: { logger: Logger; registry: Reg
     running = { ...turn, from_ms: performance.now() }
     worker.postMessage(turn.job.task)
   }
-  async function stop() {
-    clearTimeout(idle)
+  async function endThread() {
     const ending = worker
     worker = null
     await ending?.terminate()
   }
+  async function close() {
+    closed = true
+    clearTimeout(idle)
+    await endThread()
+    running?.job.reject(unavailable())
+    running = null
+    for (let turn = queue.next(); turn !== undefined; turn = queue.next()) turn.job.reject(unavailable())
+  }
   return {
     judge: (kind, { wire, encoding }, input) =>
       new Promise((resolve, reject) => {
-        queue.push(input.facts.app_id, { task: { kind, wire, encoding, input }, resolve, reject } as Job)
+        const { app_id } = input.facts
+        if (closed || queue.waiting(app_id) >= limits.judge_thread_waiting_max) return reject(unavailable())
+        queue.push(app_id, { task: { kind, wire, encoding, input }, resolve, reject } as Job)
         next()
       }),
-    close: stop,
+    close,
   }
 }
 
-function settle(job: Job, answer: Answer) {
-  if ('fault' in answer) job.reject(new CodedError(answer.fault.code, answer.fault))
-  else job.resolve({ judged: fromThread(answer.judged) as never, inflated_bytes: answer.inflated_bytes })
+const unavailable = (cause?: Error) =>
+  new CodedError('unavailable', {
+    message: 'Too many large bodies at once.',
+    headers: { 'retry-after': '1' },
+    ...(cause && { cause }),
+  })
+
+function settle(job: Job, verdict: Answer['verdict']) {
+  if ('fault' in verdict) job.reject(new CodedError(verdict.fault.code, verdict.fault))
+  else job.resolve(fromThread(verdict.judged) as never)
 }
 
 function workerMetrics(registry: Registry, waiting: () => number) {

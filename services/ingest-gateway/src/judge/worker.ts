@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { parentPort } from 'node:worker_threads'
 import { CodedError } from '@tributary/contracts/errors'
 import { type Judge, judges } from './judges.ts'
@@ -5,13 +6,17 @@ import { readBody } from './read-body.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
 /** The thread of `openWorker`. A fault that is not coded is ours: it ends the thread, and the log has it. */
-parentPort?.on('message', (message: Task) => parentPort?.postMessage(answer(fromThread(message) as Task)))
+parentPort?.on('message', (message: Task) => {
+  const verdict = judgeTask(fromThread(message) as Task)
+  const { total_heap_size, external_memory } = getHeapStatistics()
+  parentPort?.postMessage({ verdict, heap_bytes: total_heap_size + external_memory } satisfies Answer)
+})
 
-function answer({ kind, wire, encoding, input }: Task): Answer {
+function judgeTask({ kind, wire, encoding, input }: Task): Answer['verdict'] {
   const judge = judges[kind] as Judge<unknown, unknown>
   try {
     const body = readBody({ wire, encoding }, judge)
-    return { judged: judge.judge(body, wire, input), inflated_bytes: body.length }
+    return { judged: judge.judge(body, wire, input) }
   } catch (error) {
     if (!(error instanceof CodedError)) throw error
     const { code, field, message, cause } = error

@@ -2,8 +2,8 @@ import { CodedError } from '@tributary/contracts/errors'
 import { isJsonObject } from '@tributary/domain/accept-event'
 import { parseJson } from '@tributary/service-kit/parse-json'
 
-/** The JSON object of an S2S request, or `bad_json` (decisions.md "Shapes on S2S"). */
-export function readServerBody(body: Buffer): Record<string, unknown> {
+/** The JSON object that a body is. Throws `bad_json` for anything else. */
+export function readJsonObject(body: Buffer): Record<string, unknown> {
   const value = parseJson(body)
   if (!isJsonObject(value)) {
     throw new CodedError('bad_json', { field: 'body', message: 'The body is not a JSON object.' })
