@@ -236,6 +236,7 @@ describe('every command', () => {
       'company set co_1',
       'app set app_1',
       'app rotate-secret app_1 --overlap-hours soon',
+      'app rotate-secret app_1 --overlap-hours 8761',
       'key create --app app_1 --label l --scope events:read',
       'app create --company c --name A --platform windows',
       'reports events --key k --since 2013-02-30',
