@@ -7,6 +7,13 @@ export function wholeNumber(text: string): number {
   return value
 }
 
+/** A whole number from 0 to `max` as an option value. */
+export const wholeNumberUpTo = (max: number) => (text: string) => {
+  const value = wholeNumber(text)
+  if (value > max) throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`)
+  return value
+}
+
 /** Seconds from 0, fractions allowed, as an option value. */
 export function seconds(text: string): number {
   if (!/^\d{1,7}(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number of seconds.')

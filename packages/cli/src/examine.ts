@@ -4,10 +4,11 @@ import { dirname, join, resolve } from 'node:path'
 import type { HealthReply } from '@tributary/contracts/admin'
 import { diskLevel, readDiskSpace } from '@tributary/service-kit/disk-watch'
 import { type Check, check_ms_max, failed, passed } from './check.ts'
-import { findAdminToken, readConfig } from './config.ts'
+import { type CliConfig, findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
 import { examineMasterKey } from './examine-master-key.ts'
-import { type Answer, request } from './http.ts'
+import { findInstance, otherInstance } from './find-instance.ts'
+import { type Answer, adminFenceHint, request } from './http.ts'
 import { readSecretFile } from './secret-file.ts'
 
 /** The Date header has whole seconds; a client's clock matters in the corrections of `sent_at_ms`. */
@@ -22,14 +23,15 @@ export async function examine(services: readonly string[]): Promise<Check[]> {
   const { data_dir, disk_free_bytes_min, servers, url } = config
   const folder = resolve(data_dir)
   const embedded = Object.values(servers).includes(false)
-  const [onFolder, masterKey, onServers, onService, ...onOthers] = await Promise.all([
+  const [onFolder, masterKey, onServers, onAdmin, onService, ...onOthers] = await Promise.all([
     embedded ? [await folderCheck(folder), await diskCheck(folder, disk_free_bytes_min)] : [],
     examineMasterKey(folder, config),
     examineServers(servers),
+    examineAdmin(config),
     examineService('service', url),
     ...services.map((address) => examineService(`service ${address}`, address)),
   ])
-  const onServices = [...onService, ...onOthers.flat()]
+  const onServices = [...onAdmin, ...onService, ...onOthers.flat()]
   return [nodeCheck(), await tokenCheck(folder), masterKey, ...onFolder, ...onServers, ...onServices]
 }
 
@@ -38,6 +40,22 @@ async function examineServers(servers: Record<string, boolean>): Promise<Check[]
   // Loaded here: the clients of all engines take most of a second.
   const { examineEngines } = await import('./examine-engines.ts')
   return examineEngines()
+}
+
+/** The look at the service itself says it when nobody answers, that at the token when there is none. */
+async function examineAdmin(config: CliConfig): Promise<Check[]> {
+  const { url } = config
+  const instance = await findInstance(config).catch((error: unknown) => {
+    if (error instanceof CliError) return 'away' as const
+    throw error
+  })
+  if (instance === 'away') return []
+  if (instance === 'wrong_token')
+    return [failed('admin API', `${url} refuses the admin token`, 'Is it of that service? See TRIBUTARY_ADMIN_TOKEN.')]
+  if (instance === 'not_found') return [failed('admin API', `${url} answers 404 to this machine`, adminFenceHint)]
+  if (instance === 'same' || instance === 'untold') return [passed('admin API', 'answers')]
+  const { found, mend } = otherInstance(config)
+  return [failed('admin API', found, mend)]
 }
 
 async function examineService(name: string, url: string): Promise<Check[]> {

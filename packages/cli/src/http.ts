@@ -63,6 +63,10 @@ function toCliError({ code, status, field, message }: TributaryError): CliError 
   return new CliError(code, `${words}${at}`)
 }
 
+/** Why an admin path may answer as if nothing was there. */
+export const adminFenceHint =
+  'The service must know this machine by TRIBUTARY_ADMIN_NETWORKS and its own name by TRIBUTARY_ADMIN_HOSTS, and TRIBUTARY_URL must name admin-api or a standalone. Its log says what it refused.'
+
 const explained: Record<string, string> = {
   invalid_admin_token: 'The admin token is wrong: check TRIBUTARY_ADMIN_TOKEN or the data folder.',
   unknown_or_revoked_key: 'The server key is unknown or revoked.',

@@ -5,7 +5,6 @@ import { migratePostgres } from '@tributary/postgres/migrate'
 import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/engines/clickhouse'
 import { EngineRefused, toRefusal } from '@tributary/service-kit/engines/engine-refused'
 import { openPostgresServer, postgresSettings } from '@tributary/service-kit/engines/postgres'
-import { StartRefused } from '@tributary/service-kit/run-service'
 import { withService } from './brief-service.ts'
 import { readEngineSettings } from './config.ts'
 
@@ -43,11 +42,6 @@ export function migrateClickhouseServer(dryRun: boolean): Promise<string[]> {
     ['TRIBUTARY_CLICKHOUSE_URL'],
   )
   const { TRIBUTARY_CLICKHOUSE_REPLICATED: replicated, TRIBUTARY_CLICKHOUSE_CLUSTER: on_cluster } = config
-  if (replicated !== (on_cluster !== undefined)) {
-    throw new StartRefused(
-      'TRIBUTARY_CLICKHOUSE_REPLICATED=true and TRIBUTARY_CLICKHOUSE_CLUSTER are set together or not at all: every replica needs the tables.',
-    )
-  }
   const query_timeout_ms = Math.max(config.TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS, statement_ms_min)
   return withService(async (service) => {
     const patient = { ...config, TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS: query_timeout_ms }

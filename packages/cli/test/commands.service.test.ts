@@ -20,9 +20,14 @@ const company = {
 const idle = { name: 'event-writer', topic: 'events.accepted.v1', lag: 0, oldest_unwritten_ms: null }
 const ready = { ready: true, consumers: [idle], bindings: { database: { status: 'ok', latency_ms: 1 } } }
 
+/** What every test has that does not say otherwise. */
+const well: Record<string, (request: Received) => Reply> = {
+  'GET /admin/api/v1/status': () => ({ status: 200, body: ready }),
+}
+
 async function service(routes: Record<string, (request: Received) => Reply>) {
   const started = await startService((request) => {
-    const route = routes[`${request.method} ${request.path}`]
+    const route = { ...well, ...routes }[`${request.method} ${request.path}`]
     if (request.path.startsWith('/admin') && request.headers.authorization !== `Bearer ${token}`) {
       return { status: 401, body: { error: 'invalid_admin_token' } }
     }
@@ -231,6 +236,7 @@ describe('every command', () => {
       'company set co_1',
       'app set app_1',
       'app rotate-secret app_1 --overlap-hours soon',
+      'app rotate-secret app_1 --overlap-hours 8761',
       'key create --app app_1 --label l --scope events:read',
       'app create --company c --name A --platform windows',
       'reports events --key k --since 2013-02-30',
@@ -450,6 +456,29 @@ describe('tributary doctor', () => {
     expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'service: disk_full', 'clock'])
     expect(failed.every(({ mend }) => mend.length > 0)).toBe(true)
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
+  })
+
+  it('says of the admin API that this machine is kept out, or that the address is not that of the data folder', async () => {
+    const admin = (status: number, body: object) => ({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+      'GET /admin/api/v1/status': () => ({ status, body }),
+    })
+    const folder = await emptyFolder()
+    const start = { url: 'http://127.0.0.1:1', data_dir: folder, instance: 'ours' }
+    await writeFile(join(folder, 'start.json'), JSON.stringify(start), { mode: 0o600 })
+    const find = async (status: number, body: object) => {
+      const env = await service(admin(status, body))
+      const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: folder })
+      const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; mend: string | null }[] }
+      const { ok, mend } = checks.find(({ name }) => name === 'admin API')!
+      return [ok, mend]
+    }
+    expect(await find(200, { ...ready, instance: 'ours' })).toEqual([true, null])
+    expect(await find(200, { ...ready, instance: 'other' })).toEqual([false, expect.stringContaining('demo.env')])
+    const fenced = [false, expect.stringContaining('TRIBUTARY_ADMIN_NETWORKS')]
+    expect(await find(404, { error: 'not_found' })).toEqual(fenced)
+    const env = await service(admin(404, { error: 'not_found' }))
+    expect((await tributary(['status'], env)).stderr).toContain('TRIBUTARY_ADMIN_NETWORKS')
   })
 
   it('shows the command that goes on, for services that are named besides as well', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createClient } from '@clickhouse/client'
-import { drainPending, Session, version } from 'chdb'
+import { drainPending, Session } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
 import { type Clickhouse, statement_bytes_max } from './clickhouse.ts'
 import { insertSettings } from './insert-settings.ts'
@@ -46,14 +46,12 @@ const guarded =
 export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
   const forgotten_tokens = await mendDedupeLogs(data_dir)
-  const engine = new Session(data_dir, { connectionArgs: engineArguments })
-  await engine.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
+  const chdb = new Session(data_dir, { connectionArgs: engineArguments })
+  await chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
+  const engine = (await chdb.queryAsync('SELECT version()', { format: 'TabSeparated' })).text().trim()
   const reads = openLane([await openSession(data_dir, `SET ${common}, ${guarded}`)])
   const writes = openLane([await openSession(data_dir, `SET ${common}`), await openSession(data_dir, `SET ${common}`)])
-  logger?.info(
-    { engine: version().libchdb, forgotten_tokens, open_ms: Math.round(performance.now() - started) },
-    'clickhouse engine open',
-  )
+  logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
   return {
     async query<Row>(sql: string, params?: Record<string, unknown>) {
       const lane = params === undefined ? writes : reads
@@ -79,13 +77,13 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
         await client.command({ query: sql })
       }),
     async checkHealth() {
-      await engine.queryAsync('SELECT 1')
+      await chdb.queryAsync('SELECT 1')
     },
     async close() {
       const sessions = [...reads.close(), ...writes.close()]
       await drainPending()
       for (const { client } of sessions) await client.close()
-      engine.close()
+      chdb.close()
       await drainPending()
     },
   }

@@ -254,6 +254,10 @@ export const SystemStatus = z.object({
     }),
   ),
   bindings: Bindings,
+  instance: z
+    .string()
+    .optional()
+    .describe('Standalone: another one for each start; `start.json` of its data folder holds the same.'),
 })
 export type SystemStatus = z.infer<typeof SystemStatus>
 

@@ -14,6 +14,13 @@ export interface AdminFence {
   logger: Logger
 }
 
+/** What kept a request out, as it was, and the setting that would let it in. */
+interface Fault {
+  refused: 'proxy' | 'network' | 'host' | 'origin'
+  value: string | undefined
+  setting: string
+}
+
 const isFenced = (path: string | undefined): boolean =>
   path === '/metrics' || path === '/admin' || path?.startsWith('/admin/') === true
 
@@ -27,28 +34,29 @@ export function fenceAdmin(app: FastifyInstance, { networks, hosts, trusted_prox
   const isInside = networkList(networks)
   const isProxy = networkList(trusted_proxies)
   const named = new Set(hosts.map((name) => hostOf(name)))
-  const refusals = countedLog(logger, 'requests to the admin paths refused: see TRIBUTARY_ADMIN_NETWORKS')
-  const isOurs = (host: string | null, request: FastifyRequest) =>
-    host !== null && (isLoopback(host) || named.has(host) || host === normalAddress(request.socket.localAddress ?? ''))
-  const isNeighbour = ({ client_ip, socket, headers }: FastifyRequest) =>
+  const refusals = countedLog(logger, 'requests to the admin paths refused: see the setting')
+  const isOurs = (host: string | null, { localAddress = '' }: FastifyRequest['socket']) =>
+    host !== null && (isLoopback(host) || named.has(host) || host === normalAddress(localAddress))
+  /** What about a request keeps it out; null lets it pass. */
+  const faultOf = ({ client_ip, socket, headers }: FastifyRequest): Fault | null => {
+    const { host, origin, 'x-forwarded-for': forwarded } = headers
     // Whoever stands behind a proxy that nobody named is not known.
-    isInside(client_ip) &&
-    (headers['x-forwarded-for'] === undefined || isProxy(normalAddress(socket.remoteAddress ?? '')))
-  const mayPass = (request: FastifyRequest) => {
-    const { host, origin } = request.headers
-    return (
-      isNeighbour(request) &&
-      isOurs(hostOf(host), request) &&
-      (origin === undefined || isOurs(originOf(origin), request))
-    )
+    const remote = normalAddress(socket.remoteAddress ?? '')
+    if (forwarded !== undefined && !isProxy(remote))
+      return { refused: 'proxy', value: remote ?? undefined, setting: 'TRIBUTARY_TRUSTED_PROXIES' }
+    if (!isInside(client_ip)) return { refused: 'network', value: client_ip, setting: 'TRIBUTARY_ADMIN_NETWORKS' }
+    if (!isOurs(hostOf(host), socket)) return { refused: 'host', value: host, setting: 'TRIBUTARY_ADMIN_HOSTS' }
+    if (origin === undefined || isOurs(originOf(origin), socket)) return null
+    return { refused: 'origin', value: origin, setting: 'TRIBUTARY_ADMIN_HOSTS' }
   }
 
   app.addHook('onRequest', (request, _reply, done) => {
     // Without a route the answer is 404, but for a path as it stands in a route, whose methods a 405 would tell.
     const path = request.is404 ? request.url.split('?', 1)[0] : request.routeOptions.url
-    if (!isFenced(path) || mayPass(request)) return done()
+    const fault = isFenced(path) ? faultOf(request) : null
+    if (fault === null) return done()
     const { host, origin } = request.headers
-    refusals.count({ ip: request.client_ip, host, origin })
+    refusals.count({ ...fault, ip: request.client_ip, host, origin })
     done(new CodedError('not_found'))
   })
   app.addHook('onClose', async () => refusals.flush())

@@ -38,7 +38,9 @@ export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean
     // Nothing is read of an empty partition, so nothing would end what is to be read.
     if (offset < end || reason !== 'reread')
       misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
-    logger.error({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
+    // What was asked for is no fault: the cause, if there was one, has a line of its own.
+    const level = reason === 'reread' ? 'warn' : 'error'
+    logger[level]({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
   }
   return new Map(earliest.map(({ partition, offset }) => [partition, offset]))
 }

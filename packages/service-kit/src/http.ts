@@ -126,7 +126,8 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
 export function bearerToken(authorization: string | undefined): string {
   const token = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1]
   if (token === undefined) {
-    throw new CodedError('missing_bearer_token', { headers: { 'www-authenticate': 'Bearer' } })
+    const message = 'The header Authorization must be: Bearer, a space, and the key or token.'
+    throw new CodedError('missing_bearer_token', { message, headers: { 'www-authenticate': 'Bearer' } })
   }
   return token
 }

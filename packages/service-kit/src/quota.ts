@@ -29,8 +29,8 @@ export interface Reservation {
 export interface Quota {
   /**
    * Reserves `n` accepted events and the `rejected` ones, by reason, of the month in which they were received, all or
-   * none. Each of the two numbers has the quota as its cap. Throws `cap_exceeded`, also for a request without accepted
-   * events when the quota is used up.
+   * none. Each of the two numbers has the quota as its cap, and both are counted without one too. Throws `cap_exceeded`,
+   * also for a request without accepted events when the quota is used up.
    */
   reserve(
     company: Company,
@@ -158,7 +158,7 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
         'request would cross the monthly quota',
       )
     }
-    return refusal(cap, used, at_ms)
+    return refusal(cap, used, at_ms, `${used} of ${cap} events of this month are used: these would be too many.`)
   }
 
   function refuseRejected(company_id: string, month: Month, cap: number, used: number, at_ms: number): CodedError {
@@ -166,19 +166,19 @@ export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): 
     if (!month.spent)
       logger.warn({ company_id, month: monthOf(month.from_ms), cap }, 'rejected events reached the quota')
     month.spent = true
-    return refusal(cap, used, at_ms)
+    return refusal(cap, used, at_ms, `No more than ${cap} events may be rejected in a month, and these would be more.`)
   }
 
   return {
     async reserve({ company_id, monthly_quota: cap }, n, at_ms, reasons) {
       const rejected_n = [...(reasons?.values() ?? [])].reduce((sum, one) => sum + one, 0)
-      if (n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }
+      if (n === 0 && rejected_n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }
       const month = findMonth(accepted, quotaKey, company_id, at_ms)
       const ttl_ms = month.end_ms - at_ms + quota_kept_ms
       const total = await take(month, n, cap, ttl_ms)
       // Without accepted events nothing is added: the step tells whether the quota is used up.
-      if (total === null || (n === 0 && total >= cap!)) throw refuse(company_id, month, cap!, at_ms)
-      const bad = rejected_n > 0 && cap !== null ? findMonth(rejected, rejectedKey, company_id, at_ms) : null
+      if (total === null || (n === 0 && cap !== null && total >= cap)) throw refuse(company_id, month, cap!, at_ms)
+      const bad = rejected_n > 0 ? findMonth(rejected, rejectedKey, company_id, at_ms) : null
       if (bad !== null && (await take(bad, rejected_n, cap, ttl_ms)) === null) {
         await giveBack(month, n, ttl_ms)
         throw refuseRejected(company_id, bad, cap!, total - n, at_ms)
@@ -204,9 +204,10 @@ const useHeaders = (used: number, cap: number | null): Record<string, string> =>
   ...(cap === null ? {} : { 'x-service-quota-limit': String(cap) }),
 })
 
-function refusal(cap: number, used: number, at_ms: number): CodedError {
+function refusal(cap: number, used: number, at_ms: number, message: string): CodedError {
   const wait_s = Math.max(1, Math.ceil((monthEndMs(at_ms) - at_ms) / 1000))
-  return new CodedError('cap_exceeded', { headers: { ...useHeaders(used, cap), 'retry-after': String(wait_s) } })
+  const headers = { ...useHeaders(used, cap), 'retry-after': String(wait_s) }
+  return new CodedError('cap_exceeded', { headers, message })
 }
 
 function quotaMetrics(registry: Registry) {

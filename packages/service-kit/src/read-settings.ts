@@ -1,3 +1,4 @@
+import { findIdleSettings } from './idle-settings.ts'
 import { StartRefused } from './run-service.ts'
 import { type Setting, type SettingName, type SettingValue, settings } from './settings.ts'
 import { findUnknownSettings } from './unknown-settings.ts'
@@ -11,7 +12,7 @@ type Environment = Record<string, string | undefined>
 
 /**
  * The named settings, read and checked; `required` ones must be set or have a default. Throws `StartRefused` that lists
- * every problem at once, each `TRIBUTARY_` variable that nobody knows among them.
+ * every problem at once, each `TRIBUTARY_` variable among them that nobody knows, or that does nothing alone.
  */
 export function readSettings<Name extends SettingName, Required extends SettingName = never>(
   env: Environment,
@@ -29,6 +30,7 @@ export function readSettings<Name extends SettingName, Required extends SettingN
       problems.push(`  ${name} is needed: ${meaning}`)
     } else values[name] = parsed.data
   }
+  problems.push(...findIdleSettings(env))
   if (problems.length > 0) throw new StartRefused(`These settings are wrong:\n${problems.join('\n')}`)
   return values as Settings<Name, Required>
 }

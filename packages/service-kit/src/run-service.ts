@@ -50,12 +50,15 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
   const onClose: OnClose = (what, close) => closes.push({ what, close })
   let stopping = false
 
-  const stop = async (reason: string, exit_code: number) => {
+  const stop = async (reason: string, exit_code: number, last_line = '') => {
     if (stopping) return
     stopping = true
     logger.info({ reason }, 'stopping')
+    // The log's own exit hook, which came first, writes what it still holds.
+    process.on('exit', () => process.stderr.write(last_line))
     const deadline = setTimeout(() => {
       logger.error({ stop_ms_max }, 'did not stop in time, ending anyway')
+      process.stderr.write(last_line)
       killSoon()
     }, stop_ms_max)
     deadline.unref()
@@ -85,10 +88,9 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     await start(config, { name, logger, registry, now: Date.now, onClose, checks: {}, troubles: [] })
     shedStartMemory()
   } catch (err) {
-    // A refusal to start is an answer to a person: its message first, without a stack where it was foreseen.
-    if (err instanceof StartRefused) process.stderr.write(`${err.message}\n`)
-    else logger.fatal({ err }, 'start failed')
-    await stop('start failed', 1)
+    // A refusal to start is an answer to a person: its message last, below what engines log, without a stack.
+    if (!(err instanceof StartRefused)) logger.fatal({ err }, 'start failed')
+    await stop('start failed', 1, err instanceof StartRefused ? `${err.message}\n` : '')
   }
 }
 

@@ -1,4 +1,5 @@
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import type { FastifyInstance } from 'fastify'
@@ -41,10 +42,7 @@ export async function serve(
   const host = config.TRIBUTARY_HOST
   await app
     .listen({ port: config.TRIBUTARY_PORT, host, backlog: limits.connections_waiting_max })
-    .catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EADDRINUSE' && error.code !== 'EADDRNOTAVAIL' && error.code !== 'EACCES') throw error
-      throw new StartRefused(`Can't listen: ${error.message}. Set TRIBUTARY_HOST and TRIBUTARY_PORT.`, { cause: error })
-    })
+    .catch(refuseAddress(config))
   onClose('http', () => app.close())
   onClose('readiness', async () => {
     health.stopping()
@@ -56,3 +54,21 @@ export async function serve(
   logger.info({ url }, 'listening')
   return { url, health }
 }
+
+/** Refuses an address that can't be listened on now, before a start has made or opened anything. */
+export async function requireAddress(config: HttpConfig): Promise<void> {
+  const server = createServer().listen(config.TRIBUTARY_PORT, config.TRIBUTARY_HOST)
+  await once(server, 'listening').catch(refuseAddress(config))
+  server.close()
+  await once(server, 'close')
+}
+
+/** A name that can't be looked up, an address of another machine, a port that is taken or not ours: all of listen. */
+const refuseAddress =
+  ({ TRIBUTARY_HOST: host, TRIBUTARY_PORT: port }: HttpConfig) =>
+  (error: NodeJS.ErrnoException): never => {
+    if (error.code === undefined) throw error
+    const ofPort = error.code === 'EADDRINUSE' || error.code === 'EACCES'
+    const mend = ofPort ? 'Set TRIBUTARY_PORT to another one.' : 'Set TRIBUTARY_HOST to an address of this machine.'
+    throw new StartRefused(`Can't listen on ${host}, port ${port}: ${error.message}. ${mend}`, { cause: error })
+  }

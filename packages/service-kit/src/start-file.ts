@@ -2,10 +2,12 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 
-const StartFile = z.object({ url: z.string().min(1).max(4096), data_dir: z.string().min(1).max(4096) })
+const text = z.string().min(1).max(4096)
+const StartFile = z.object({ url: text, data_dir: text, instance: text.optional() })
 
 /**
- * What the last start of a standalone leaves for commands in the same directory: where it answers and where its data is.
+ * What the last start of a standalone leaves for commands in the same directory: where it answers, where its data is, and
+ * the `instance` that its admin API tells, so that a command can tell whether an address is that of a folder.
  * It lies in the data folder, and in `./.tributary` when that is another one.
  */
 export type StartFile = z.infer<typeof StartFile>

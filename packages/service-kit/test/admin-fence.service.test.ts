@@ -139,3 +139,15 @@ describe('a page of another site', () => {
     expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ count: 50, last: { host: 'evil.example' } }])
   })
 })
+
+test.each([
+  ['proxy', '127.0.0.1', 'TRIBUTARY_TRUSTED_PROXIES', {}, from('198.51.100.1')],
+  ['network', '198.51.100.1', 'TRIBUTARY_ADMIN_NETWORKS', behindProxy, from('198.51.100.1')],
+  ['host', 'evil.example', 'TRIBUTARY_ADMIN_HOSTS', {}, { host: 'evil.example' }],
+  ['origin', 'http://evil.example', 'TRIBUTARY_ADMIN_HOSTS', {}, { origin: 'http://evil.example' }],
+])('the log names what was refused: %s %s, and %s', async (what, value, setting, given, headers) => {
+  await listen(given)
+  expect(await ask('/metrics', headers)).toEqual(refused)
+  await app.close()
+  expect(logged.map((line) => JSON.parse(line).last)).toMatchObject([{ refused: what, value, setting }])
+})

@@ -11,7 +11,7 @@ import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { countersBreaker } from '../src/counters-breaker.ts'
 import { createQuota, type Reservation } from '../src/quota.ts'
-import { quotaKey } from '../src/quota-key.ts'
+import { quotaKey, rejectedKey } from '../src/quota-key.ts'
 
 const november = Date.UTC(2026, 10, 21, 12)
 const november_left_s = (Date.UTC(2026, 11, 1) - november) / 1000
@@ -200,12 +200,14 @@ describe('rejected events', () => {
     await refusalOf(use(elsewhere, 0, 1))
   })
 
-  it('of a failed request are given back, and a company without a cap has no number of them', async () => {
+  it('of a failed request are given back, and a company without a cap may have any number, which is counted', async () => {
     const quota = gateway()
     await (await use(quota, 5, 10)).giveBack()
     await use(quota, 10, 10)
     await use(quota, 0, 5_000_000, null)
     await use(quota, 1, 5_000_000, null)
+    await (await use(quota, 1, 7, null)).giveBack()
+    expect(keyValue.totals.get(rejectedKey(company_id, now_ms))).toBe(10_000_010)
   })
 
   it('are judged by what is known while the counters are away', async () => {

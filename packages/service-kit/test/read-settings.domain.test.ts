@@ -48,8 +48,9 @@ test('what is not set, or empty, has its default, which is enough for a required
   })
 })
 
-test('a setting that nobody knows is refused, naming the nearest one, together with all else that is wrong', () => {
+test('a setting that nobody knows is refused, naming the nearest one if one is near, together with all else that is wrong', () => {
   const env = {
+    TRIBUTARY_FOO: '1',
     TRIBUTARY_PROT: '8080',
     TRIBUTARY_KAFKA_BROKER: 'a:1',
     TRIBUTARY_HOST_: undefined,
@@ -57,10 +58,26 @@ test('a setting that nobody knows is refused, naming the nearest one, together w
     TRIBUTARYX: '1',
   }
   expect(problemsOf(() => readSettings({ ...env, TRIBUTARY_LOG_LEVEL: 'loud' }, ['TRIBUTARY_LOG_LEVEL']))).toEqual([
+    '  TRIBUTARY_FOO is no setting: docs/settings.md lists all.',
     '  TRIBUTARY_KAFKA_BROKER is no setting: did you mean TRIBUTARY_KAFKA_BROKERS?',
     '  TRIBUTARY_PROT is no setting: did you mean TRIBUTARY_PORT?',
     '  TRIBUTARY_LOG_LEVEL: "loud" was given; it must be trace, debug, info, warn, error or silent',
   ])
+})
+
+test.each([
+  [{ CLICKHOUSE_REPLICATED: 'true' }, ['CLICKHOUSE_URL', 'CLICKHOUSE_CLUSTER']],
+  [{ CLICKHOUSE_REPLICATED: 'true', CLICKHOUSE_CLUSTER: 'c' }, ['CLICKHOUSE_URL']],
+  [{ CLICKHOUSE_REPLICATED: 'false' }, []],
+  [{ KAFKA_USERNAME: 'u', KAFKA_BROKERS: 'a:1' }, ['KAFKA_SASL']],
+  [{ KAFKA_TLS_CA_FILE: 'f', KAFKA_TLS: 'false' }, ['KAFKA_TLS']],
+  [{ S3_ENDPOINT: 'http://s3', S3_BUCKET: '' }, ['S3_BUCKET']],
+  [{ S3_SECRET_ACCESS_KEY: 's', S3_BUCKET: 'b' }, ['S3_ACCESS_KEY_ID']],
+])('%j is refused without %j, whoever reads the settings', (given, missing) => {
+  const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`TRIBUTARY_${name}`, value]))
+  const names = missing.map((name) => `TRIBUTARY_${name}`).join(' and ')
+  const line = `  TRIBUTARY_${Object.keys(given)[0]} does nothing without ${names}: set all, or none`
+  expect(problemsOf(() => readSettings(env, []))).toEqual(missing.length === 0 ? [] : [line])
 })
 
 test('one environment serves all services, and tests and the compose file have names of their own', () => {

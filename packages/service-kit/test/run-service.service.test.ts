@@ -58,10 +58,10 @@ describe('a stop', () => {
 })
 
 describe('a start that fails half-way closes what it opened and ends with 1', () => {
-  test('a refusal says its message and no stack', async () => {
+  test('a refusal says its message, last and without a stack', async () => {
     const { code, said, logged } = await run({ START: 'refused' })
     expect({ code, said }).toEqual({ code: 1, said: ['second closed', 'first closed'] })
-    expect(logged).toMatch(/^Set THAT\.$/m)
+    expect(logged).toMatch(/\nSet THAT\.\n$/)
     expect(logged).not.toContain('StartRefused')
   })
 

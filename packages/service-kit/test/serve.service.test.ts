@@ -1,5 +1,6 @@
 import { readSettings } from '@tributary/service-kit/read-settings'
-import { httpSettings, serve } from '@tributary/service-kit/serve'
+import { StartRefused } from '@tributary/service-kit/run-service'
+import { httpSettings, requireAddress, serve } from '@tributary/service-kit/serve'
 import { expect, test } from 'vitest'
 import { serviceUnderTest } from './service-under-test.ts'
 
@@ -15,4 +16,26 @@ test('a stopping service says so on /ready, and goes on taking requests until lo
   expect([await ask('/ready'), await ask('/work')]).toEqual([503, 200])
   await closed
   await expect(ask('/work')).rejects.toThrow()
+})
+
+test.each(['999.1.1.1', '192.0.2.1', 'no-such-host.invalid'])(
+  'an address that is not of this machine is one line with its setting: %s',
+  async (host) => {
+    const config = readSettings({ TRIBUTARY_PORT: '0', TRIBUTARY_HOST: host }, httpSettings)
+    const { service, close } = serviceUnderTest()
+    const line = new RegExp(`^Can't listen on ${host}, port 0: [^\\n]+ Set TRIBUTARY_HOST [^\\n]+$`)
+    for (const start of [requireAddress(config), serve(config, service, async () => {})]) {
+      await expect(start).rejects.toBeInstanceOf(StartRefused)
+      await expect(start).rejects.toThrow(line)
+    }
+    await close()
+  },
+)
+
+test('a port that is taken is told before anything is opened', async () => {
+  const { service, close } = serviceUnderTest()
+  const { url } = await serve(readSettings({ TRIBUTARY_PORT: '0' }, httpSettings), service, async () => {})
+  const taken = readSettings({ TRIBUTARY_PORT: new URL(url).port }, httpSettings)
+  await expect(requireAddress(taken)).rejects.toThrow(/EADDRINUSE[^\n]+Set TRIBUTARY_PORT/)
+  await close()
 })

@@ -16,8 +16,17 @@ export function readBody<Schema extends z.ZodType>(request: FastifyRequest, sche
   const field = path?.join('.') ?? ''
   // Never the value: it may be a secret that was put into the wrong field.
   if (field === '') throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
-  throw new CodedError('invalid_field', { field, ...(issue === undefined ? {} : { message: issue.message }) })
+  throw new CodedError('invalid_field', { field, ...(issue === undefined ? {} : { message: ruleOf(issue) }) })
 }
+
+/** A limit in plain words. */
+function ruleOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'too_big') return `It must be at most ${issue.maximum}${unitOf(issue.origin)}.`
+  if (issue.code === 'too_small') return `It must be at least ${issue.minimum}${unitOf(issue.origin)}.`
+  return issue.message
+}
+
+const unitOf = (origin: string): string => ({ string: ' characters long', array: ' items long' })[origin] ?? ''
 
 /** Lone surrogates become U+FFFD (decisions.md "Strings"): PostgreSQL refuses them. Depth is what the schema allows. */
 function wellFormed(value: unknown): unknown {

@@ -102,6 +102,12 @@ test('no overlap ends every old secret at once', async () => {
   expect(await secretsOf(app_id)).toEqual([signing_secret])
 })
 
+test('a limit of a field is told in plain words', async () => {
+  const { app_id } = await newApp()
+  const refused = await ask('POST', `/apps/${app_id}/rotate-secret`, { overlap_hours: 8761 })
+  expect(refused.body).toMatchObject({ error: 'invalid_field', message: 'It must be at most 8760.' })
+})
+
 test('a rotation that leaves too many old secrets is refused, and changes nothing', async () => {
   const { app_id } = await newApp()
   for (const overlap_hours of [24, 1, 24]) await rotate(app_id, { overlap_hours })

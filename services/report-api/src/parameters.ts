@@ -1,4 +1,4 @@
-import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
+import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { type FilterName, filtersOf, parametersOf, type ReportName } from '@tributary/contracts/reports'
 
@@ -44,19 +44,28 @@ function parsePage(query: Query, now_ms: number): ReportPage {
   const since_ms = integer(query.since_ms, now_ms - limits.report_window_default_ms, 'invalid_since_until', 'since_ms')
   const until_ms = integer(query.until_ms, now_ms, 'invalid_since_until', 'until_ms')
   if (since_ms >= until_ms) throw new CodedError('since_ms_must_be_less_than_until_ms')
-  if (until_ms - since_ms > window_ms_max) throw new CodedError('window_too_large')
+  if (until_ms - since_ms > window_ms_max) throw new CodedError('window_too_large', { message: windowRule })
   const limit = integer(query.limit, limits.report_limit_default, 'invalid_limit', 'limit')
-  if (limit < 1 || limit > limits.report_limit_max) throw new CodedError('invalid_limit', { field: 'limit' })
+  if (limit < 1 || limit > limits.report_limit_max) throw invalid('invalid_limit', 'limit')
   const offset = integer(query.offset, 0, 'invalid_offset', 'offset')
-  if (offset < 0) throw new CodedError('invalid_offset', { field: 'offset' })
+  if (offset < 0) throw invalid('invalid_offset', 'offset')
   return { since_ms, until_ms, limit, offset }
 }
 
+const windowRule = `The window from since_ms to until_ms may be ${limits.report_window_days_max} days long at most.`
+const pageRules = {
+  invalid_since_until: 'It must be a time in whole Unix milliseconds, such as 1767225600000.',
+  invalid_limit: `It must be a whole number from 1 to ${limits.report_limit_max}.`,
+  invalid_offset: 'It must be a whole number from 0.',
+}
+type PageError = keyof typeof pageRules
+const invalid = (code: PageError, field: string) => new CodedError(code, { field, message: pageRules[code] })
+
 /** Digits only: Number() would take `1e3`, `0x10`, an empty text and spaces for integers. */
-function integer(value: unknown, fallback: number, code: ErrorCode, field: string): number {
+function integer(value: unknown, fallback: number, code: PageError, field: string): number {
   if (value === undefined) return fallback
   const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : Number.NaN
-  if (!Number.isSafeInteger(number)) throw new CodedError(code, { field })
+  if (!Number.isSafeInteger(number)) throw invalid(code, field)
   return number + 0 // `-0` is 0
 }
 

@@ -205,6 +205,14 @@ describe('parameters', () => {
     for (const [query, code] of faults) expect(await refusal({ path: `/events?${query}` })).toEqual([400, code])
   })
   test.each([
+    ['since_ms=2026-11-01', /whole Unix milliseconds/],
+    ['since_ms=0', /365 days/],
+    ['limit=1001', /from 1 to 1000/],
+    ['offset=-1', /from 0/],
+  ])('a number that is refused comes with its rule in words: %s', async (query, rule) => {
+    expect((await ask({ path: `/events?${query}` })).body.message).toMatch(rule)
+  })
+  test.each([
     'since=2026-11-01',
     'app_id=x',
     'Limit=5',

@@ -16,7 +16,7 @@ export interface DemoDeps {
 /**
  * Makes the demo company with an Android and an iOS app when there is no company yet, and returns the lines to show;
  * null at every later start. The ids and keys also go into `demo.env` (mode 0600), for `source`; later starts keep its
- * address true.
+ * address and its folder true.
  */
 export async function makeDemoCompany({
   pool,
@@ -27,7 +27,7 @@ export async function makeDemoCompany({
 }: DemoDeps): Promise<string[] | null> {
   const file = join(data_dir, 'demo.env')
   if ((await listCompanies(pool)).length > 0) {
-    keepAddress(file, base_url)
+    keepPlace(file, { TRIBUTARY_URL: base_url, TRIBUTARY_DATA_DIR: data_dir })
     return null
   }
   const actor = { actor: 'standalone', request_id: 'first-start', now_ms: now() }
@@ -70,11 +70,18 @@ export async function makeDemoCompany({
 const quote = (value: string): string =>
   /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 
-/** A start on another port changes the address in `demo.env`, and nothing else of it; a file that was removed stays away. */
-function keepAddress(file: string, base_url: string): void {
+/**
+ * A start on another port or of a moved folder changes these lines of `demo.env`, and nothing else of it; a file that was
+ * removed stays away.
+ */
+function keepPlace(file: string, place: Record<string, string>): void {
   if (!existsSync(file)) return
   const text = readFileSync(file, 'utf8')
-  const changed = text.replace(/^export TRIBUTARY_URL=.*$/m, () => `export TRIBUTARY_URL=${base_url}`)
+  const changed = Object.entries(place).reduce(
+    (kept, [name, value]) =>
+      kept.replace(new RegExp(`^export ${name}=.*$`, 'm'), () => `export ${name}=${quote(value)}`),
+    text,
+  )
   if (changed !== text) writePrivateFile(file, changed)
 }
 

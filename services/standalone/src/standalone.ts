@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { adminApi } from '@tributary/admin-api/app'
 import { startQuotaReconciliation } from '@tributary/admin-api/start-quota-reconciliation'
@@ -21,11 +22,12 @@ import { gatedConsumer } from '@tributary/service-kit/gated-consumer'
 import { createMisfitTroubles } from '@tributary/service-kit/misfit-troubles'
 import { runConsumer } from '@tributary/service-kit/run-consumer'
 import type { Service } from '@tributary/service-kit/run-service'
-import { serve } from '@tributary/service-kit/serve'
+import { requireAddress, serve } from '@tributary/service-kit/serve'
 import { systemStatus } from '@tributary/service-kit/system-status'
 import type { Config } from './config.ts'
 import { makeDemoCompany } from './demo.ts'
 import { openEngines } from './engines.ts'
+import { areEventsGone } from './events-gone.ts'
 import { masterKeyFileTroubles, openLocalMasterKeys } from './local-master-keys.ts'
 import { openAdminToken } from './local-secrets.ts'
 import { watchDisk } from './watch-disk.ts'
@@ -36,6 +38,8 @@ import { writeStart } from './write-start.ts'
 export async function startStandalone(config: Config, service: Service, say: (line: string) => void): Promise<void> {
   const { logger, registry, now, onClose, troubles } = service
   const data_dir = resolve(config.TRIBUTARY_DATA_DIR)
+  // A folder is in use by itself, and says so: its lock comes first. A new one is not made in vain.
+  if (!existsSync(data_dir)) await requireAddress(config)
   const lock = lockDataDir(data_dir)
   onClose('data folder lock', async () => lock.release())
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? openAdminToken(data_dir)
@@ -49,7 +53,8 @@ export async function startStandalone(config: Config, service: Service, say: (li
   onClose('credentials', () => credentials.close())
 
   const embedded = config.TRIBUTARY_CLICKHOUSE_URL === undefined
-  const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk }, service) : null
+  const events_gone = embedded && (await areEventsGone({ clickhouse, broker, audit, pool }))
+  const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk, events_gone }, service) : null
   const reread = tables?.reread === true && { reread: true }
   const definitions = [eventWriter({ clickhouse, registry, logger }) as ConsumerDefinition<never>]
   const misfits = createMisfitTroubles({ tables_on_server: !embedded })
@@ -63,6 +68,7 @@ export async function startStandalone(config: Config, service: Service, say: (li
   startSweep(clickhouse, service)
 
   const gateway_id = randomBytes(4).toString('hex')
+  const instance = randomUUID()
   const groupCommit = createGroupCommit({
     store: audit,
     now,
@@ -86,7 +92,8 @@ export async function startStandalone(config: Config, service: Service, say: (li
         trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES,
         logger,
       })
-      const status = () => systemStatus({ consumers: Object.values(consumers), broker, health, now })
+      const looked = { consumers: Object.values(consumers), broker, health, now }
+      const status = async () => ({ ...(await systemStatus(looked)), instance })
       const in_flight = {
         requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
         body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
@@ -106,6 +113,6 @@ export async function startStandalone(config: Config, service: Service, say: (li
     ingest_needs,
   )
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
-  writeStart({ url, data_dir }, logger)
+  writeStart({ url, data_dir, instance }, logger)
   say(`Tributary is ready at ${url}`)
 }

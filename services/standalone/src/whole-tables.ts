@@ -30,6 +30,8 @@ export interface WholeTablesOptions {
   /** Tables are filled again only while there is space. */
   disk: Gate
   part_check_pause_ms?: number
+  /** Tables and log were removed both (events-gone.ts). */
+  events_gone?: boolean
 }
 
 /**
@@ -40,7 +42,7 @@ export interface WholeTablesOptions {
 export async function keepTablesWhole(
   clickhouse: Clickhouse,
   broker: Broker,
-  { data_dir, disk, part_check_pause_ms = part_check_pause_default_ms }: WholeTablesOptions,
+  { data_dir, disk, part_check_pause_ms = part_check_pause_default_ms, events_gone = false }: WholeTablesOptions,
   service: Service,
 ): Promise<WholeTables> {
   const { logger, registry, troubles } = service
@@ -61,7 +63,7 @@ export async function keepTablesWhole(
   rmSync(incomplete, { force: true })
   const broken = brokenParts(registry)
   for (const { table } of repair.broken) broken.inc({ table })
-  let found = startTroubles(repair)
+  let found = [...startTroubles(repair), ...(events_gone ? [goneTrouble] : [])]
   troubles.push(() => found)
   for (const { code, message, mend } of found) logger.error({ code, mend }, message)
   watchParts(clickhouse, service, broken, part_check_pause_ms)
@@ -91,6 +93,14 @@ function startTroubles({ beyond, lost_events }: Repair): Trouble[] {
     ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, mend, refuses: false }] : []),
     ...(beyond.length > 0 ? [{ code: 'rows_lost', message: other, refuses: false }] : []),
   ]
+}
+
+const goneTrouble: Trouble = {
+  code: 'events_lost',
+  message:
+    'Tables and log are empty, and the audit store holds requests of before: their events are gone, unless all of them were rejected.',
+  mend: 'npx tributary replay --from-audit',
+  refuses: false,
 }
 
 /** Takes parts that were cut off out of use, as long as those that they were merged from are there. */

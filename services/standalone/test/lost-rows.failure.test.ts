@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { client, compare, type LoadTarget } from '@tributary/testkit/kill-run'
@@ -87,6 +89,27 @@ it('an emptied ClickHouse is filled again from the log at the next start', async
   const second = await start()
   await waitUntilWritten(second.url, data_dir)
   await load(second, 5)
+  expect(await second.stop('SIGTERM')).toBe(0)
+  const verdict = await compare(data_dir, acknowledged, unanswered)
+  expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+})
+
+it('tables and log that are both gone are told, until a replay of the audit store has brought their events back', async () => {
+  const troublesOf = async ({ url }: StandaloneProcess) =>
+    ((await (await fetch(`${url}/health`)).json()) as { troubles?: object[] }).troubles ?? []
+  const first = await start()
+  expect(await troublesOf(first)).toEqual([])
+  await load(first, 20)
+  expect(await first.stop('SIGTERM')).toBe(0)
+  for (const folder of ['clickhouse', 'log']) rmSync(join(data_dir, folder), { recursive: true })
+  const second = await start()
+  expect(await troublesOf(second)).toMatchObject([{ code: 'events_lost', mend: 'npx tributary replay --from-audit' }])
+  expect(second.output()).toContain('Tables and log are empty')
+  const env = { ...process.env, TRIBUTARY_URL: second.url, TRIBUTARY_DATA_DIR: data_dir }
+  const command = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
+  await promisify(execFile)(process.execPath, [command, 'replay', '--from-audit'], { env })
+  expect(await troublesOf(second)).toEqual([])
+  await waitUntilWritten(second.url, data_dir)
   expect(await second.stop('SIGTERM')).toBe(0)
   const verdict = await compare(data_dir, acknowledged, unanswered)
   expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)

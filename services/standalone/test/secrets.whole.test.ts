@@ -62,13 +62,18 @@ it('a data folder without its master key, or with another, does not start; with 
   expect(doctor(data_dir, again.url)).toMatch(
     /master key: \S+\/master-key, id [0-9a-f]{8} is not the one that the secrets need: id [0-9a-f]{8}\n/,
   )
-  rmSync(file)
+  writeFileSync(file, '', { mode: 0o600 })
   const tributary = (words: string, more: NodeJS.ProcessEnv = {}) => {
     const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, ...more }
     const args = ['packages/cli/src/main.ts', ...words.split(' '), '--json']
     return JSON.parse(execFileSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' }))
   }
   expect(tributary('master-key forget --yes')).toEqual({ forgotten: expect.stringMatching(/^[0-9a-f]{8}$/) })
+  await expect(startStandaloneProcess({ data_dir })).rejects.toThrow(/holds no master key/)
+  const forget = ['packages/cli/src/main.ts', 'master-key', 'forget', '--yes']
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir }
+  const said = execFileSync(process.execPath, forget, { cwd: root, env, encoding: 'utf8' })
+  execFileSync('sh', ['-c', /rm \S+$/m.exec(said)![0]])
   const last = await startStandaloneProcess({ data_dir })
   expect(await sendSigned(last)).toBe(503)
   expect(last.output()).toMatch(/signing secrets of app_\w+, app_\w+ need master key [0-9a-f]{8}/)

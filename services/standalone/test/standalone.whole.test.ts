@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
@@ -45,6 +45,32 @@ it('keeps all data over a clean stop and a second start, shows the demo keys onl
   const report = await fetch(`${second.url}/api/v1/reports/events`, { headers })
   expect(await report.json()).toMatchObject({ rows: [{ event_name: 'level_up', events: 1, unique_installs: 1 }] })
   expect(await second.stop('SIGINT')).toBe(0)
+})
+
+it('keeps demo.env of a moved folder true, and commands refuse a folder and an address that do not belong together', async () => {
+  const [before, moved] = [join(data_dir, 'before'), join(data_dir, 'moved here')]
+  const first = await startStandaloneProcess({ data_dir: before })
+  const demo = first.demo()
+  expect(demo.TRIBUTARY_DATA_DIR).toBe(before)
+  expect(await first.stop('SIGTERM')).toBe(0)
+  execFileSync('cp', ['-a', before, moved])
+  const [old, copy] = [
+    await startStandaloneProcess({ data_dir: before }),
+    await startStandaloneProcess({ data_dir: moved }),
+  ]
+  expect(copy.demo()).toEqual({ ...demo, TRIBUTARY_URL: copy.url, TRIBUTARY_DATA_DIR: `'${moved}'` })
+  const command = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
+  const tributary = (words: string[], url: string) => {
+    const env = { PATH: process.env.PATH, TRIBUTARY_URL: url, TRIBUTARY_DATA_DIR: before }
+    return spawnSync(process.execPath, [command, ...words, '--json'], { env, encoding: 'utf8' })
+  }
+  expect(JSON.parse(tributary(['doctor'], old.url).stdout)).toMatchObject({ ok: true })
+  expect(tributary(['doctor'], copy.url).stdout).toContain('is another service than the one that started last on')
+  const target = join(data_dir, 'backup')
+  expect(JSON.parse(tributary(['backup', target], copy.url).stderr)).toMatchObject({ error: 'other_service' })
+  expect(existsSync(target)).toBe(false)
+  expect(tributary(['backup', target], old.url).status).toBe(0)
+  await Promise.all([old.stop('SIGTERM'), copy.stop('SIGTERM')])
 })
 
 it('refuses a second process on the same data folder and says what to do', async () => {

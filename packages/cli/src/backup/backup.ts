@@ -6,6 +6,7 @@ import type { CopyFolder } from '@tributary/postgres/copy-cluster'
 import { type CliConfig, readConfig } from '../config.ts'
 import { takeFolder } from '../data-folder.ts'
 import { CliError } from '../errors.ts'
+import { findInstance, otherInstance } from '../find-instance.ts'
 import { type Copied, type CopyTreeOptions, copyTree } from './copy-tree.ts'
 
 export interface Backup extends Copied {
@@ -17,10 +18,12 @@ export interface Backup extends Copied {
  * counts nothing twice. Throws CliError.
  */
 export async function backUp(target: string): Promise<Backup> {
-  const { data_dir: given, servers } = readConfig()
-  const data_dir = resolve(given)
+  const config = readConfig()
+  const { servers } = config
+  const data_dir = resolve(config.data_dir)
   const folder = resolve(target)
   await refuse(data_dir, folder)
+  await refuseOther(config)
   const partial = `${folder}.partial`
   const links = join(data_dir, '.backup-links')
   await mkdir(links, { recursive: true, mode: 0o700 })
@@ -99,6 +102,14 @@ async function refuse(data_dir: string, folder: string): Promise<void> {
     throw new CliError('folder_inside', `${folder} is in the data folder: name one outside, best on another disk.`)
   if (isFree(data_dir))
     throw new CliError('not_running', `Nothing runs on ${data_dir}: copy it as it is (cp -a ${data_dir} ${folder}).`)
+}
+
+/** An address that is set and belongs to another start: which of the two is to be backed up is not known. */
+async function refuseOther(config: CliConfig): Promise<void> {
+  const instance = await findInstance(config).catch(() => 'away' as const)
+  if (instance !== 'other' && instance !== 'wrong_token') return
+  const { found, mend } = otherInstance(config)
+  throw new CliError('other_service', `${found}. ${mend}`)
 }
 
 function isFree(data_dir: string): boolean {

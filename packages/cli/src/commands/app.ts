@@ -3,7 +3,7 @@ import { platforms } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { type Command, Option } from 'commander'
 import { admin } from '../admin.ts'
-import { wholeNumber } from '../arguments.ts'
+import { wholeNumberUpTo } from '../arguments.ts'
 import { usageError } from '../errors.ts'
 import { lines, print, table } from '../output.ts'
 
@@ -39,7 +39,7 @@ export function appCommands(program: Command): void {
     .requiredOption('--company <company_id>', 'the company')
     .action(async ({ company, json }: { company: string; json?: boolean }) => {
       const answer = await admin(`apps?company_id=${encodeURIComponent(company)}`, AppList)
-      print({ json }, answer, table(Object.keys(App.shape), answer.apps.map(shown).map(Object.values)))
+      print({ json }, answer, table(heads, answer.apps.map(shown).map(Object.values)))
     })
   settings(app.command('set'))
     .description('change what is given of an app, and nothing else')
@@ -54,16 +54,20 @@ export function appCommands(program: Command): void {
     .command('rotate-secret')
     .description('give an app a new signing secret, shown once; the old one stays valid for a while')
     .argument('<app_id>')
-    .option('--overlap-hours <hours>', overlapMeaning, wholeNumber, limits.secret_overlap_hours_default)
+    .option('--overlap-hours <hours>', overlapMeaning, hours, limits.secret_overlap_hours_default)
     .action(async (app_id: string, { overlapHours, json }: { overlapHours: number; json?: boolean }) => {
       const path = `apps/${encodeURIComponent(app_id)}/rotate-secret`
       const rotated = await admin(path, SecretRotated, { overlap_hours: overlapHours })
       const { signing_secret, ...rest } = rotated
       const text = lines({ ...shown(rest), signing_secret })
-      print({ json }, rotated, `${text}\nKeep the signing secret: it is not shown again.`)
+      print({ json }, rotated, `${text}\n${keepNew}`)
     })
 }
 
+const keepNew = `Keep the signing secret: it is not shown again. Files that hold the old one, such as SIGNING_SECRET in the demo.env
+of the data folder, do not change by themselves: put the new one there before the old one ends.`
+
+const hours = wholeNumberUpTo(limits.secret_overlap_hours_max)
 const overlapMeaning = 'how long it stays; 0 ends every old secret at once'
 
 const settings = (command: Command): Command =>
@@ -77,10 +81,13 @@ const fieldsOf = ({ name, bundleId, storeId, providerToken }: Settings) => ({
 })
 
 /** Times as text, for people. */
-const shown = (app: App) => ({
+const shown = ({ created_at_ms, old_secrets_end_ms, ...app }: App) => ({
   ...app,
-  created_at_ms: time(app.created_at_ms),
-  old_secrets_end_ms: app.old_secrets_end_ms.map(time).join(',') || '-',
+  created: time(created_at_ms),
+  old_secrets_end: old_secrets_end_ms.map(time).join(',') || '-',
 })
+
+/** As `shown` has them, also for no apps. */
+const heads = Object.keys(App.shape).map((name) => name.replace(/(_at)?_ms$/, ''))
 
 const time = (at_ms: number): string => new Date(at_ms).toISOString()

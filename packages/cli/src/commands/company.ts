@@ -75,10 +75,10 @@ export function companyCommands(program: Command): void {
   statusCommand(company, 'reinstate', 'take a suspended company back')
 }
 
-const shown = (company: Company) => ({
+const shown = ({ created_at_ms, ...company }: Company) => ({
   ...company,
   monthly_quota: company.monthly_quota ?? 'unlimited',
-  created_at_ms: new Date(company.created_at_ms).toISOString(),
+  created: new Date(created_at_ms).toISOString(),
 })
 
 function statusCommand(company: Command, verb: 'suspend' | 'reinstate', description: string): void {

@@ -9,7 +9,12 @@ export function configCommand(program: Command): void {
     .description('every setting with its meaning, default and present value (secrets masked)')
     .action((options: { json?: boolean }) => {
       const settings = listSettings()
-      const rows = settings.map((one) => [one.name, one.value ?? one.default, one.default, one.meaning])
+      const rows = settings.map((one) => [
+        one.name,
+        one.value ?? (one.default || null),
+        one.default || null,
+        one.meaning,
+      ])
       print(options, { settings }, table(['setting', 'value', 'default', 'meaning'], rows))
     })
 }

@@ -53,8 +53,7 @@ export async function openKafka(
 }
 
 function tlsOf({ TRIBUTARY_KAFKA_TLS: tls, TRIBUTARY_KAFKA_TLS_CA_FILE: file }: KafkaConfig) {
-  if (file === undefined) return tls
-  if (!tls) throw new StartRefused('TRIBUTARY_KAFKA_TLS_CA_FILE is set, but TRIBUTARY_KAFKA_TLS is not true.')
+  if (!tls || file === undefined) return tls
   try {
     const ca = readFileSync(file, 'utf8')
     new X509Certificate(ca) // TLS itself takes any text for a list of no authorities
@@ -69,10 +68,7 @@ function tlsOf({ TRIBUTARY_KAFKA_TLS: tls, TRIBUTARY_KAFKA_TLS_CA_FILE: file }: 
 function saslOf(config: KafkaConfig) {
   const { TRIBUTARY_KAFKA_SASL: mechanism } = config
   const { TRIBUTARY_KAFKA_USERNAME: username, TRIBUTARY_KAFKA_PASSWORD: password } = config
-  if (mechanism === undefined && username === undefined && password === undefined) return {}
-  if (mechanism === undefined || username === undefined || password === undefined) {
-    throw new StartRefused('SASL needs TRIBUTARY_KAFKA_SASL, TRIBUTARY_KAFKA_USERNAME and TRIBUTARY_KAFKA_PASSWORD.')
-  }
+  if (mechanism === undefined || username === undefined || password === undefined) return {}
   return { sasl: { mechanism, username, password } }
 }
 

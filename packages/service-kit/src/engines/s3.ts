@@ -1,7 +1,7 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
 import type { Settings } from '../read-settings.ts'
-import { type Service, StartRefused } from '../run-service.ts'
+import type { Service } from '../run-service.ts'
 import { toRefusal } from './engine-refused.ts'
 
 export const s3Settings = [
@@ -30,11 +30,6 @@ export async function openS3(config: S3Config, { onClose, checks }: Service): Pr
 
 function credentialsOf(config: S3Config) {
   const { TRIBUTARY_S3_ACCESS_KEY_ID: accessKeyId, TRIBUTARY_S3_SECRET_ACCESS_KEY: secretAccessKey } = config
-  if (accessKeyId === undefined && secretAccessKey === undefined) return {}
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new StartRefused(
-      'TRIBUTARY_S3_ACCESS_KEY_ID and TRIBUTARY_S3_SECRET_ACCESS_KEY are set together or not at all.',
-    )
-  }
+  if (accessKeyId === undefined || secretAccessKey === undefined) return {}
   return { credentials: { accessKeyId, secretAccessKey } }
 }

@@ -1,0 +1,38 @@
+import { resolve } from 'node:path'
+import { SystemStatus } from '@tributary/contracts/admin'
+import { readStart } from '@tributary/service-kit/start-file'
+import { check_ms_max } from './check.ts'
+import { type CliConfig, findAdminToken } from './config.ts'
+import { CliError } from './errors.ts'
+import { request } from './http.ts'
+
+/**
+ * What the admin API at TRIBUTARY_URL is to TRIBUTARY_DATA_DIR: the service that started last on that folder, another one,
+ * a service that does not tell (a fleet), or an address that refuses the token, has no admin API for us, or is away.
+ */
+export type Instance = 'same' | 'other' | 'untold' | 'wrong_token' | 'not_found' | 'away'
+
+/** Asks the admin API. Throws CliError `no_admin_token`. */
+export async function findInstance(config: CliConfig): Promise<Instance> {
+  const headers = { authorization: `Bearer ${await findAdminToken(config)}` }
+  try {
+    const signal = AbortSignal.timeout(check_ms_max)
+    const { status, body } = await request(`${config.url}/admin/api/v1/status`, { headers, signal })
+    if (status === 401) return 'wrong_token'
+    if (status === 404) return 'not_found'
+    const theirs = SystemStatus.safeParse(body).data?.instance
+    const start = readStart(config.data_dir)
+    const ours = start !== null && resolve(start.data_dir) === resolve(config.data_dir) ? start.instance : undefined
+    if (theirs === undefined || ours === undefined) return 'untold'
+    return theirs === ours ? 'same' : 'other'
+  } catch (error) {
+    if (error instanceof CliError) return 'away'
+    throw error
+  }
+}
+
+/** What is wrong when an address and a folder belong to two starts. */
+export const otherInstance = ({ url, data_dir }: CliConfig) => ({
+  found: `TRIBUTARY_URL (${url}) is another service than the one that started last on ${resolve(data_dir)}`,
+  mend: 'Set TRIBUTARY_URL and TRIBUTARY_DATA_DIR for the same start: source the demo.env of its folder, or unset the first.',
+})
