@@ -17,7 +17,7 @@ interface Entry {
 }
 interface Counter extends Entry {
   total: number
-  mark?: { token: string; total: number }
+  mark?: { mark_id: string; total: number }
 }
 interface Window extends Entry {
   hits: number[]
@@ -71,17 +71,17 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms, ...(mark && { mark }) })
       return { added: true, total }
     },
-    async mark(key, token) {
+    async mark(key, mark_id) {
       assertOpen()
       const known = counters.get(key)
       if (known === undefined) return null
-      counters.put(key, { ...known, mark: { token, total: known.total } })
+      counters.put(key, { ...known, mark: { mark_id, total: known.total } })
       return known.total
     },
-    async settle(key, counted, token, ttl_ms) {
+    async settle(key, counted, mark_id, ttl_ms) {
       assertOpen()
       const { total: before, mark, expires_at_ms } = counters.get(key) ?? { total: 0, expires_at_ms: now() + ttl_ms }
-      const settles = mark !== undefined && mark.token === token
+      const settles = mark !== undefined && mark.mark_id === mark_id
       const excess = settles ? Math.max(0, mark.total - counted) : 0
       const total = Math.max(before - excess, counted)
       if (total !== before || settles) counters.put(key, { total, expires_at_ms, ...(mark && !settles && { mark }) })

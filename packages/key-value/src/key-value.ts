@@ -18,15 +18,15 @@ export interface KeyValue {
   /** Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires after `ttl_ms`. */
   addCapped(key: string, n: number, cap: number | null, ttl_ms: number): Promise<CappedAdd>
   /**
-   * Marks what a counter holds now under a token, in place of any mark before; returns its total, null without a
+   * Marks what a counter holds now, in place of any mark before; returns its total, null without a
    * counter. What is given back afterwards lowers the mark too; what is added does not raise it.
    */
-  mark(key: string, token: string): Promise<number | null>
+  mark(key: string, mark_id: string): Promise<number | null>
   /**
-   * Raises a counter that is below `counted`, or gone, to it. With the `token` of its mark, takes off what the mark has
-   * above `counted`, and removes the mark; another token takes nothing off. Returns the total.
+   * Raises a counter that is below `counted`, or gone, to it. With the `mark_id` of its mark, takes off what the mark has
+   * above `counted`, and removes the mark; another one takes nothing off. Returns the total.
    */
-  settle(key: string, counted: number, token: string | null, ttl_ms: number): Promise<number>
+  settle(key: string, counted: number, mark_id: string | null, ttl_ms: number): Promise<number>
   /** At most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. */
   hitWindow(key: string, limit: number, window_ms: number): Promise<WindowHit>
   get(key: string): Promise<number | null>

@@ -27,12 +27,12 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
       const [added, total] = await addCapped(counterKey(key), n, cap ?? '', ttl_ms)
       return { added: added === 1, total: total! }
     },
-    async mark(key, token) {
-      const [total] = await mark(counterKey(key), token)
+    async mark(key, mark_id) {
+      const [total] = await mark(counterKey(key), mark_id)
       return total ?? null
     },
-    async settle(key, counted, token, ttl_ms) {
-      const [total] = await settle(counterKey(key), counted, token ?? '', ttl_ms)
+    async settle(key, counted, mark_id, ttl_ms) {
+      const [total] = await settle(counterKey(key), counted, mark_id ?? '', ttl_ms)
       return total!
     },
     async hitWindow(key, limit, window_ms) {

@@ -1,15 +1,15 @@
 /**
- * A counter is the text `<total>` or, with a mark, `<total> <marked> <token>`. Numbers are written with all their digits,
+ * A counter is the text `<total>` or, with a mark, `<total> <marked> <mark_id>`. Numbers are written with all their digits,
  * since Lua would write a large one as 5e+12. A counter keeps the expiry of its first add.
  */
 const counter = `
 local known = redis.call('GET', KEYS[1])
-local total, marked, token = string.match(known or '0', '^(%d+) ?(%d*) ?(.*)$')
+local total, marked, mark_id = string.match(known or '0', '^(%d+) ?(%d*) ?(.*)$')
 total = tonumber(total)
 marked = tonumber(marked)
 local function put(ttl_ms)
   local text = string.format('%.0f', total)
-  if marked then text = text .. string.format(' %.0f ', marked) .. token end
+  if marked then text = text .. string.format(' %.0f ', marked) .. mark_id end
   if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ttl_ms) end
 end`
 
@@ -23,18 +23,18 @@ if marked then marked = math.max(0, marked + math.min(0, n)) end
 put(ARGV[3])
 return {1, total}`
 
-/** `mark`: KEYS counter; ARGV token; answers {total}, or {} without a counter. */
+/** `mark`: KEYS counter; ARGV mark_id; answers {total}, or {} without a counter. */
 export const markScript = `${counter}
 if not known then return {} end
 marked = total
-token = ARGV[1]
+mark_id = ARGV[1]
 put()
 return {total}`
 
-/** `settle`: KEYS counter; ARGV counted, token or '', ttl_ms; answers {total}. */
+/** `settle`: KEYS counter; ARGV counted, mark_id or '', ttl_ms; answers {total}. */
 export const settleScript = `${counter}
 local counted = tonumber(ARGV[1])
-if marked and token == ARGV[2] then
+if marked and mark_id == ARGV[2] then
   total = total - math.max(0, marked - counted)
   marked = nil
 end

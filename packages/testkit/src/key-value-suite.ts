@@ -59,7 +59,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.get(key)).toBe(5_000_000_000_000)
     })
 
-    it('takes off what the mark of a token has too much, and nothing that was added since', async () => {
+    it('takes off what a mark has too much, and nothing that was added since', async () => {
       expect(await keyValue.mark(key, 'a')).toBeNull()
       await keyValue.addCapped(key, 5_000_000_000_010, null, long_ms)
       expect(await keyValue.mark(key, 'a')).toBe(5_000_000_000_010)

@@ -9,7 +9,7 @@ export interface MemoryKeyValue extends KeyValue {
 /** Counters without disk, for tests that look into them or let them fail; nothing expires; never ready. */
 export function memoryKeyValue(now: () => number): MemoryKeyValue {
   const hits = new Map<string, number[]>()
-  const marks = new Map<string, { token: string; total: number }>()
+  const marks = new Map<string, { mark_id: string; total: number }>()
   const store: MemoryKeyValue = {
     totals: new Map(),
     fault: null,
@@ -23,17 +23,17 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
       if (mark) mark.total = Math.max(0, mark.total + Math.min(0, n))
       return { added: true, total }
     },
-    async mark(key, token) {
+    async mark(key, mark_id) {
       if (store.fault) throw store.fault
       const total = store.totals.get(key)
       if (total === undefined) return null
-      marks.set(key, { token, total })
+      marks.set(key, { mark_id, total })
       return total
     },
-    async settle(key, counted, token) {
+    async settle(key, counted, mark_id) {
       if (store.fault) throw store.fault
       const mark = marks.get(key)
-      const settles = mark !== undefined && mark.token === token
+      const settles = mark !== undefined && mark.mark_id === mark_id
       if (settles) marks.delete(key)
       const before = store.totals.get(key) ?? 0
       const total = Math.max(before - (settles ? Math.max(0, mark.total - counted) : 0), counted)

@@ -42,9 +42,9 @@ const look_back_ms = 3600 * 1000
 export async function reconcileQuota(deps: ReconcileDeps, signal: AbortSignal): Promise<void> {
   const { keyValue, broker, now, pause } = deps
   const round = monthsToReconcile(now())
-  const token = randomUUID()
+  const mark_id = randomUUID()
   await raise(deps)
-  const marked = await markCounters(deps, round, token) // 1.
+  const marked = await markCounters(deps, round, mark_id) // 1.
   const marked_at_ms = now()
   let ends: Map<number, number> | null = null
   for (;;) {
@@ -58,7 +58,7 @@ export async function reconcileQuota(deps: ReconcileDeps, signal: AbortSignal): 
   }
   const counted = await readCounted(deps, round) // 5.
   await Promise.all(
-    marked.map(({ key, ttl_ms }) => keyValue.settle(key, counted.get(key)?.events ?? 0, token, ttl_ms)), // 6.
+    marked.map(({ key, ttl_ms }) => keyValue.settle(key, counted.get(key)?.events ?? 0, mark_id, ttl_ms)), // 6.
   )
 }
 
@@ -82,13 +82,13 @@ async function raise(deps: ReconcileDeps): Promise<void> {
 }
 
 /** Marks the counters of all companies, and returns those that there are. */
-async function markCounters({ pool, keyValue, now }: ReconcileDeps, months: readonly number[], token: string) {
+async function markCounters({ pool, keyValue, now }: ReconcileDeps, months: readonly number[], mark_id: string) {
   const companies = new Set((await listAppCompanies(pool)).values())
   const counters = months.flatMap((at_ms) => {
     const ttl_ms = monthEndMs(at_ms) + quota_kept_ms - now()
     return [...companies].map((company_id) => ({ key: quotaKey(company_id, at_ms), ttl_ms }))
   })
-  const totals = await Promise.all(counters.map(({ key }) => keyValue.mark(key, token)))
+  const totals = await Promise.all(counters.map(({ key }) => keyValue.mark(key, mark_id)))
   return counters.filter((_, at) => totals[at] !== null)
 }
 
