@@ -50,7 +50,9 @@ it('answers every documented code, in the documented shape and with the document
     ...adminShots(admin_token, companies, await keepObject()),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]
+  const slow = Promise.all(slowShots().map((shot) => fire(standalone.url, shot, seen)))
   for (const shot of shots) wrong.push(...(await fire(standalone.url, shot, seen)))
+  wrong.push(...(await slow).flat())
   await replayAtOnce()
   wrong.push(...(await spendRate()), ...(await spendErasures()), ...(await guessTooOften()))
   expect(wrong).toEqual([])
@@ -62,6 +64,15 @@ it('answers every documented code, in the documented shape and with the document
   expect(unseen).toEqual([])
   expect(operations.map(({ route }) => route).filter((route) => !seen.has(`${route} ok`))).toEqual([])
 })
+
+/** Bodies that are announced and do not come. */
+const slowShots = (): Shot[] =>
+  operations
+    .filter(({ responses }) => responses[408] !== undefined)
+    .map(({ route }) => ({
+      ...{ route, code: 'request_timeout', announced_bytes: 1000 },
+      headers: route.includes('/s2s/') ? bearer(companies.tenant.server_key) : signed(companies.tenant, ''),
+    }))
 
 /** The audit key of an event that was accepted. */
 async function keepObject(): Promise<string> {

@@ -8,7 +8,7 @@ export interface Shot {
   path?: string
   headers?: Record<string, string>
   body?: string | Buffer
-  /** A body of this size is announced, and none is sent: what is too large is refused unread. */
+  /** A body of this size is announced, and none is sent: what is too large is refused unread, what is not is waited for. */
   announced_bytes?: number
 }
 
