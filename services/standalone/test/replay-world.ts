@@ -155,9 +155,14 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
 }
 export type World = Awaited<ReturnType<typeof openWorld>>
 
-/** All tables that events fill, without the positions in the log: a replay gives events another one. */
+/**
+ * All tables that events fill, as reports read them. Without positions in the log, which a replay changes, and without
+ * money that does not count: who told of a transaction first decides whether a beaten claim is cancelled or never
+ * counted (docs/adr/0195).
+ */
 export async function tablesOf(clickhouse: TestClickhouse): Promise<Record<string, string[]>> {
-  const tables = await clickhouse.readEventTables()
+  const tables = { ...(await clickhouse.readEventTables()) }
+  for (const [name, sql] of Object.entries(withoutCancelled)) tables[name] = await clickhouse.query(sql)
   return Object.fromEntries(
     Object.entries(tables).map(([name, rows]) => [
       name,
@@ -166,6 +171,22 @@ export async function tablesOf(clickhouse: TestClickhouse): Promise<Record<strin
         .sort(),
     ]),
   )
+}
+
+const place = 'app_id, transaction_key, topic, partition, offset'
+const isCancelled = `(${place}) IN (SELECT ${place} FROM revenue_cancelled_v1)`
+const withoutCancelled = {
+  events_raw_v1: `SELECT * REPLACE (revenue_counts AND NOT ${isCancelled} AS revenue_counts) FROM events_raw_v1`,
+  revenue_raw_v1: `SELECT * FROM revenue_raw_v1 WHERE NOT ${isCancelled}`,
+  transaction_keys_v1: `SELECT * FROM transaction_keys_v1 WHERE NOT ${isCancelled}`,
+  events_per_day_v1: `
+    SELECT app_id, day, event_name, currency, sum(events) AS events, toString(sum(micros)) AS revenue_micros
+    FROM (
+      SELECT app_id, day, event_name, currency, events, toInt128(revenue_micros) AS micros
+      FROM events_per_day_v1 WHERE NOT startsWith(app_id, '/')
+      UNION ALL
+      SELECT app_id, day, event_name, currency, 0, -toInt128(amount_micros) FROM revenue_cancelled_v1 FINAL
+    ) GROUP BY ALL`,
 }
 
 /** Takes events out of every table; `keep` says which stay. */

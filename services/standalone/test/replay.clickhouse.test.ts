@@ -68,6 +68,22 @@ describe.each(sources)('a replay from the %s', (source) => {
     expect(JSON.stringify(after)).not.toContain(other.app_id)
   })
 
+  test('leaves money with the backend that took it over from a phone, whichever of the two was lost', async () => {
+    const [tenant] = tenants
+    const paid = { event_name: 'purchase', install_uuid: 'i', event_ts_ms: start_ms, transaction_id: 't' }
+    await world.sdk(tenant, JSON.stringify({ events: [{ ...paid, event_id: 'phone', revenue: 0.01 }] }))
+    await world.single(tenant, { ...paid, event_id: 'backend', revenue: 4.99 })
+    await world.untilWritten()
+    const before = await tablesOf(clickhouse)
+    expect(before.revenue_raw_v1!.map((row) => JSON.parse(row).amount_micros)).toEqual([4_990_000])
+    for (const kept of ['backend', 'phone']) {
+      await loseEvents(clickhouse, ({ event_id }) => event_id === kept)
+      expect(await world.replay({ source })).toMatchObject({ ...done, filled: 1 })
+      await world.untilWritten()
+      expect(await tablesOf(clickhouse)).toEqual(before)
+    }
+  })
+
   test('leaves out what came before --since', async () => {
     const [tenant] = tenants
     const wanted = (n: number) => ({ event_id: `${n}`, event_name: 'e', install_uuid: 'i', event_ts_ms: start_ms })
