@@ -29,6 +29,9 @@ export interface FleetProcess {
   resume(): void
 }
 
+/** As `npm run service` and the image start a service. */
+const nodeOptions = ['--max-semi-space-size=16']
+
 export interface FleetProcessOptions {
   name: string
   /** Program, from the root of the checkout. */
@@ -49,7 +52,7 @@ export async function startFleetProcess(options: FleetProcessOptions): Promise<F
 
   function launch() {
     const log = openSync(file, 'a')
-    const child = spawn(process.execPath, [join(root, program)], {
+    const child = spawn(process.execPath, [...nodeOptions, join(root, program)], {
       cwd: root,
       env: { ...withoutSettings(process.env), ...env },
       stdio: ['ignore', log, log],
