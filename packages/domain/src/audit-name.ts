@@ -1,3 +1,5 @@
+import { utcDay } from './utc-day.ts'
+
 /**
  * The two audit keys that a request of one backend event can have: the second is of another body under the same
  * `event_id` and day. `~` separates the two, so it is percent-encoded in ids.
@@ -8,7 +10,7 @@ export function serverEventAuditKeys(request: {
   body_sha256: string
 }): string[] {
   const { received_at_ms, event_id, body_sha256 } = request
-  const day = new Date(received_at_ms).toISOString().slice(0, 10)
+  const day = utcDay(received_at_ms)
   const name = `s2s/${day}/${encodeURIComponent(event_id).replaceAll('~', '%7E')}`
   return ['', `~${body_sha256.slice(0, 8)}`].map((suffix) => `${name}${suffix}.json`)
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { utcDay } from './utc-day.ts'
 
 /** The day of a key that holds for ever. */
 export const installKeyDay = '1970-01-01'
@@ -31,7 +32,7 @@ const day_ms = 24 * 3600 * 1000
 export function duplicateDays(key_day: string): string[] {
   if (key_day === installKeyDay) return [key_day]
   const at_ms = Date.parse(key_day)
-  return [at_ms - day_ms, at_ms, at_ms + day_ms].map((ms) => new Date(ms).toISOString().slice(0, 10))
+  return [at_ms - day_ms, at_ms, at_ms + day_ms].map(utcDay)
 }
 
 /** No money, or money of no transaction. */

@@ -3,6 +3,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { EventRow } from '@tributary/contracts/rows'
 import { eventKey, isInstall, noTransaction, transactionKey } from './event-key.ts'
 import { jsonText } from './json-text.ts'
+import { utcDay } from './utc-day.ts'
 
 type ReceivedEvent = Envelope['events'][number]
 
@@ -43,7 +44,7 @@ const ts_ms_max = Date.UTC(2100, 0, 1)
  */
 export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: LogPosition): EventRow {
   const ts_ms = time(event.event_ts_ms ?? envelope.received_at_ms, 'event_ts_ms')
-  const day = new Date(ts_ms).toISOString().slice(0, 10)
+  const day = utcDay(ts_ms)
   const event_name = text(event.event_name, 'event_name')
   const event_id = text(event.event_id, 'event_id')
   const props = object(event.props, 'props')

@@ -3,6 +3,7 @@ import { installPartition } from '@tributary/broker/partition'
 import type { ErasureRequest } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RouteDeps } from './app.ts'
 import { audited, published } from './durable.ts'
@@ -46,7 +47,7 @@ async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps):
  */
 async function auditErasure(audit: Pick<AuditStore, 'putOnce'>, asked: AskedErasure): Promise<string> {
   const { app_id, install_uuid, requested_at_ms } = asked
-  const date = new Date(requested_at_ms).toISOString().slice(0, 10)
+  const date = utcDay(requested_at_ms)
   const audit_key = `privacy/${date}/${install_uuid}~${requested_at_ms}.json`
   await audit.putOnce(`${app_id}/${audit_key}`, Buffer.from(JSON.stringify(asked)))
   return audit_key

@@ -1,5 +1,6 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { JudgedEvent } from './judge/event.ts'
 import { mintEventId } from './s2s-event-id.ts'
 
@@ -26,4 +27,4 @@ export async function auditServerEvent(
 
 /** Of a new object of a bulk request: `s2s/bulk/<date>/<uuid>.json`. */
 export const bulkAuditKey = (received_at_ms: number): string =>
-  `s2s/bulk/${new Date(received_at_ms).toISOString().slice(0, 10)}/${mintEventId(received_at_ms)}.json`
+  `s2s/bulk/${utcDay(received_at_ms)}/${mintEventId(received_at_ms)}.json`

@@ -1,6 +1,7 @@
 import type { AuditStore, Listed } from '@tributary/audit-store/audit-store'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { AppFacts } from '@tributary/postgres/tenants'
 import { dayFolders, sdkDays, serverApps, serverDays } from './audit-days.ts'
 import { type AuditedRequest, readRequest, toEnvelopes } from './audited-request.ts'
@@ -36,7 +37,7 @@ export async function readAudit(
   onDay: () => Promise<void>,
 ): Promise<void> {
   const { audit, apps, app_id, since_ms, tally } = deps
-  const first_day = new Date(since_ms).toISOString().slice(0, 10)
+  const first_day = utcDay(since_ms)
   const days = await sdkDays(audit, first_day, app_id)
   const found = app_id === undefined ? [...days.keys(), ...(await serverApps(audit))] : [app_id]
   const plan: { app: AppFacts & { app_id: string }; day: string }[] = []
