@@ -30,7 +30,7 @@ CREATE TABLE activity_per_day_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, install_uuid, day)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
 CREATE MATERIALIZED VIEW event_installs_per_day_mv_v1 TO event_installs_per_day_v1
 (
@@ -59,7 +59,7 @@ CREATE TABLE event_installs_per_day_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, day, event_name)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8, merge_max_block_size = 8, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8, merge_max_block_size = 8, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
 CREATE MATERIALIZED VIEW event_keys_mv_v1 TO event_keys_v1
 (
@@ -90,7 +90,7 @@ CREATE TABLE event_keys_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, key_day, event_key)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
 CREATE MATERIALIZED VIEW events_per_day_mv_v1 TO events_per_day_v1
 (
@@ -164,7 +164,7 @@ CREATE TABLE events_raw_v1
 ENGINE = MergeTree
 PARTITION BY toYear(day)
 ORDER BY (app_id, day, install_uuid, ts_ms)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, min_bytes_for_wide_part = 67108864;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, min_bytes_for_wide_part = 67108864, merge_selector_base = 10;
 
 CREATE MATERIALIZED VIEW events_received_per_day_mv_v1 TO events_received_per_day_v1
 (
