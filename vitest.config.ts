@@ -8,7 +8,7 @@ export default defineConfig({
     projects: rings.map((ring) => ({
       test: {
         name: ring,
-        include: [`{packages,services,examples,infra,bench}/**/test/*.${ring}.test.ts`],
+        include: [`{packages,services,examples,testing,tools,infra,bench}/**/test/**/*.${ring}.test.ts`],
         // chdb allows one engine a process.
         pool: 'forks' as const,
         testTimeout: ring === 'domain' ? 20_000 : 120_000,

@@ -1,5 +1,5 @@
-import { runFullDisk } from '@tributary/testkit/full-disk-run'
-import { type DiskKind, mountSmallDisk } from '@tributary/testkit/small-disk'
+import { type DiskKind, mountSmallDisk } from '@tributary/testing/engines/small-disk'
+import { runFullDisk } from '@tributary/testing/standalone/full-disk-run'
 import { type Bench, type BenchRow, numberArgument } from './bench.ts'
 
 /** The long form of the full-disk test of `npm test`: both kinds of disk, stopped and killed while it is freed. */

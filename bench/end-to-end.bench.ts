@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
+import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import { type Bench, numberArgument, percentile } from './bench.ts'
 import type { LoadReport } from './end-to-end/load.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openFleet } from '../infra/fleet/fleet.ts'
-import type { FleetProcess } from '../infra/fleet/fleet-process.ts'
+import { openFleet } from '@tributary/testing/fleet/fleet'
+import type { FleetProcess } from '@tributary/testing/fleet/fleet-process'
 import { type Bench, numberArgument } from './bench.ts'
 import { cpuSeconds, residentMegabytes } from './process/process-cost.ts'
 

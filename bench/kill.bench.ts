@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runKills } from '@tributary/testkit/kill-run'
+import { runKills } from '@tributary/testing/standalone/kill-run'
 import { type Bench, numberArgument } from './bench.ts'
 
 /** The long form of the kill test of `npm test`. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startStandaloneProcess } from '@tributary/testkit/standalone-process'
+import { startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
 import type { Bench } from './bench.ts'
 
 const runs = 3

@@ -1,7 +1,7 @@
 import { installPartition } from '@tributary/broker/partition'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { type Fleet, openFleet } from '../infra/fleet/fleet.ts'
+import { type Fleet, openFleet } from '@tributary/testing/fleet/fleet'
 import { type Bench, type BenchRow, numberArgument } from './bench.ts'
 import { residentMegabytes } from './process/process-cost.ts'
 

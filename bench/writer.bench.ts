@@ -1,6 +1,6 @@
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { migrateClickhouse } from '@tributary/clickhouse/migrate'
+import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { type Aim, type Bench, type BenchRow, numberArgument } from './bench.ts'
 import { openEmbedded, openServers } from './writer/engines.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { sign } from '@tributary/testkit/builders'
+import { sign } from '@tributary/testing/builders'
 
 /** What an SDK is configured with. */
 export interface DoorApp {

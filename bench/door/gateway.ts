@@ -7,15 +7,16 @@ import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { type GatewayDeps, ingestGateway } from '@tributary/ingest-gateway/app'
+import { ingestGateway } from '@tributary/ingest-gateway/app'
+import type { GatewayDeps } from '@tributary/ingest-gateway/deps'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import type { Credentials } from '@tributary/postgres/credentials'
-import { createHttpApp } from '@tributary/service-kit/http'
-import { shedStartMemory } from '@tributary/service-kit/shed-start-memory'
-import { memoryCredentials, type Tenant } from '@tributary/testkit/builders'
+import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memory'
+import type { Credentials } from '@tributary/tenancy/credentials/credentials'
+import { memoryCredentials, type Tenant } from '@tributary/testing/builders'
+import type { EngineName } from '@tributary/testing/engines/engine'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import type { EngineName } from '../../infra/engines/engine.ts'
 import { startCount } from './count-logged.ts'
 
 /**
@@ -86,8 +87,8 @@ async function openKeyValue({ data_dir, engines: { redis } = {} }: GatewayOrder)
 
 async function storedKeys(url: string, master_key: string): Promise<Credentials> {
   const { openPostgres } = await import('@tributary/postgres/postgres')
-  const { openCredentials } = await import('@tributary/postgres/credentials-cache')
-  const { openMasterKeys, readMasterKey } = await import('@tributary/postgres/master-keys')
+  const { openCredentials } = await import('@tributary/tenancy/credentials/credentials-cache')
+  const { openMasterKeys, readMasterKey } = await import('@tributary/tenancy/secrets/master-keys')
   const pool = openPostgres({ url, pool_max: 2, statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 })
   const masterKeys = openMasterKeys([readMasterKey(master_key)])
   const credentials = await openCredentials({ pool, masterKeys, now: Date.now, logger, registry })

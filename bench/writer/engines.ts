@@ -7,8 +7,8 @@ import { openKafkaBroker } from '@tributary/broker/kafka'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
+import { openEngine } from '@tributary/testing/engines/open-engine'
 import { pino } from 'pino'
-import { openEngine } from '../../infra/engines/open-engine.ts'
 
 export interface WriterEngines {
   clickhouse: Clickhouse

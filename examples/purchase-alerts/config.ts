@@ -1,7 +1,7 @@
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
-import { readSettings } from '@tributary/service-kit/read-settings'
-import { StartRefused } from '@tributary/service-kit/run-service'
-import { httpSettings } from '@tributary/service-kit/serve'
+import { httpSettings } from '@tributary/service-kit/http/serve'
+import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { readSettings } from '@tributary/service-kit/settings/read-settings'
 import { z } from 'zod'
 
 const Alerts = z.object({

@@ -1,5 +1,5 @@
-import { runService } from '@tributary/service-kit/run-service'
-import { startConsumer } from '@tributary/service-kit/start-consumer'
+import { startConsumer } from '@tributary/service-kit/consumer/start-consumer'
+import { runService } from '@tributary/service-kit/service/run-service'
 import { readConfig } from './config.ts'
 import { purchaseAlerts } from './purchase-alerts.ts'
 

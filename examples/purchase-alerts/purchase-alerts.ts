@@ -1,7 +1,7 @@
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { topics } from '@tributary/contracts/topics'
 import { toEventRow } from '@tributary/domain/event-row'
-import { defineConsumer } from '@tributary/service-kit/consumer'
+import { defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 
 /** `above`: by currency, the largest amount without an alert; a currency that is not named makes none. */
 export type AlertOptions = { webhook_url: string; above: Record<string, number>; timeout_ms: number }

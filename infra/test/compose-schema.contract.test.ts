@@ -4,10 +4,10 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { describeWith } from '@tributary/testing/engines/describe-with-engine'
+import { EngineUnavailable } from '@tributary/testing/engines/engine'
+import { announce, cacheDir, needed, once } from '@tributary/testing/engines/install'
 import { expect, it } from 'vitest'
-import { describeWith } from '../engines/describe-with-engine.ts'
-import { EngineUnavailable } from '../engines/engine.ts'
-import { announce, cacheDir, needed, once } from '../engines/install.ts'
 import { composeText } from './compose-file.ts'
 
 const run = promisify(execFile)

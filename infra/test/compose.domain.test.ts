@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { type PostgresService, roleOf, serviceRoles } from '@tributary/postgres/service-roles'
-import { settings } from '@tributary/service-kit/settings'
+import { settings } from '@tributary/service-kit/settings/settings'
+import { clickhouse } from '@tributary/testing/engines/clickhouse-http'
+import { kafka } from '@tributary/testing/engines/kafka'
+import { postgres } from '@tributary/testing/engines/postgres'
 import { describe, expect, it } from 'vitest'
 import { serviceFlags } from '../../bench/door/gateway-process.ts'
-import { clickhouse } from '../engines/clickhouse-http.ts'
-import { kafka } from '../engines/kafka.ts'
-import { postgres } from '../engines/postgres.ts'
 import { composeText, envExample, parseEnv, readCompose } from './compose-file.ts'
 import { readDockerfile } from './image.ts'
 
@@ -65,7 +65,7 @@ it('starts node with the flags of npm start and npm run service, which the bench
   const [program, ...flags] = readDockerfile().entrypoint
   expect(program).toBe('node')
   expect(flags).toEqual(serviceFlags)
-  for (const script of [start, service, bench]) expect(script).toMatch(`node ${flags.join(' ')} infra/bootstrap.mjs `)
+  for (const script of [start, service, bench]) expect(script).toMatch(`node ${flags.join(' ')} tools/bootstrap.mjs `)
 })
 
 it('bounds memory and logs of whatever goes on running', () => {

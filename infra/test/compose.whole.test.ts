@@ -4,9 +4,9 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { sign } from '@tributary/testkit/builders'
+import { sign } from '@tributary/testing/builders'
+import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import { expect, it } from 'vitest'
-import { describeWith } from '../engines/describe-with-engine.ts'
 import { envExample, parseEnv } from './compose-file.ts'
 import { openComposeRun } from './compose-run.ts'
 import { checkConfig } from './load-balancer.ts'
@@ -101,7 +101,7 @@ await describeWith(
         'typescript',
         'node',
         'knip',
-        '@tributary/testkit',
+        '@tributary/testing',
       ])
         expect(existsSync(join(compose.image_dir, 'node_modules', absent)), absent).toBe(false)
       const { stdout } = await run('du', ['-sm', compose.image_dir])

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import { expect, it, vi } from 'vitest'
-import { describeWith } from '../engines/describe-with-engine.ts'
 import { checkConfig, installHaproxy, spawnLoadBalancer } from './load-balancer.ts'
 
 const openapi = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'openapi.json'), 'utf8')

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { EngineUnavailable } from '../engines/engine.ts'
-import { announce, cacheDir, needed, once } from '../engines/install.ts'
-import { freePorts } from '../engines/ports.ts'
+import { EngineUnavailable } from '@tributary/testing/engines/engine'
+import { announce, cacheDir, needed, once } from '@tributary/testing/engines/install'
+import { freePorts } from '@tributary/testing/engines/ports'
 
 const run = promisify(execFile)
 /** HAProxy and the libraries that Debian's build of it asks for; unpacked, not installed: no service is to start. */

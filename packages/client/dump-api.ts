@@ -14,7 +14,9 @@ function declarations(): Map<string, { module: string; text: string }> {
   const project = join(here, 'tsconfig.pack.json')
   execFileSync(process.execPath, [tsc, '-p', project, '--emitDeclarationOnly', '--outDir', folder])
   const found = new Map<string, { module: string; text: string }>()
-  for (const file of readdirSync(folder)) {
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.d.ts'),
+  )) {
     const source = readFileSync(join(folder, file), 'utf8')
     const all =
       /(?:^\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^(?:export )?(?:declare )?(?:interface|class|type|function|const) (\w+)(?:.*;$|[\s\S]*?^\}.*$)/gm

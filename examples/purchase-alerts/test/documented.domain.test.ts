@@ -24,7 +24,7 @@ describe('docs/consumers.md', () => {
   })
 
   test('names every field of a batch', () => {
-    const kit = readFileSync(join(root, 'packages/service-kit/src/consumer.ts'), 'utf8')
+    const kit = readFileSync(join(root, 'packages/service-kit/src/consumer/define-consumer.ts'), 'utf8')
     const [, batch = ''] = /^export interface Batch<T> \{\n(.*?)^\}/ms.exec(kit) ?? []
     const fields = [...batch.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)].map(([, name]) => name)
     const [, rows = ''] = /^\| Field .*?\n((?:\|.*\n)+)/m.exec(page) ?? []

@@ -8,9 +8,9 @@ import { json, text } from 'node:stream/consumers'
 import { openKafkaBroker } from '@tributary/broker/kafka'
 import { installPartition } from '@tributary/broker/partition'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { describeWithEngine } from '../../../infra/engines/describe-with-engine.ts'
 
 const start = (env: Record<string, string>) =>
   spawn(process.execPath, [join(import.meta.dirname, '..', 'main.ts')], { env, stdio: ['ignore', 'ignore', 'pipe'] })

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
+import { describeWith } from '@tributary/testing/engines/describe-with-engine'
+import { needed } from '@tributary/testing/engines/install'
+import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeWith } from '../../../infra/engines/describe-with-engine.ts'
-import { needed } from '../../../infra/engines/install.ts'
 import { docs } from './document.ts'
 
 const run = promisify(execFile)

@@ -4,9 +4,9 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
-import { auditStoreSuite } from '@tributary/testkit/audit-store-suite'
+import { describeWithEngine, describeWithOwnEngine } from '@tributary/testing/engines/describe-with-engine'
+import { auditStoreSuite } from '@tributary/testing/suites/audit-store-suite'
 import { expect, it, vi } from 'vitest'
-import { describeWithEngine, describeWithOwnEngine } from '../../../infra/engines/describe-with-engine.ts'
 
 const account = {
   region: 'us-east-1',

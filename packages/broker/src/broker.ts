@@ -1,5 +1,4 @@
 import type { Topic } from '@tributary/contracts/topics'
-import type { PackedValue } from './packed-value.ts'
 
 /** A record to be appended. The partition is always ours (see partition.ts), so that every client library agrees. */
 export interface OutgoingRecord {
@@ -145,4 +144,14 @@ export interface Broker {
   /** Rejects when the log can't be used. */
   checkHealth(): Promise<void>
   close(): Promise<void>
+}
+
+/** A value in a smaller form: `head`, then what the gzip file holds from byte `from` to `to`, then `tail`. */
+export interface PackedValue {
+  head: Buffer
+  /** As a client sent it; known to be whole. */
+  gzip: Buffer
+  from: number
+  to: number
+  tail: Buffer
 }

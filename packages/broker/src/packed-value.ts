@@ -1,16 +1,6 @@
 import { gunzipSync } from 'node:zlib'
-import type { OutgoingRecord, WholeRecord } from './broker.ts'
-import { createInflateInPlace } from './inflate-in-place.ts'
-
-/** A value in a smaller form: `head`, then what the gzip file holds from byte `from` to `to`, then `tail`. */
-export interface PackedValue {
-  head: Buffer
-  /** As a client sent it; known to be whole. */
-  gzip: Buffer
-  from: number
-  to: number
-  tail: Buffer
-}
+import type { OutgoingRecord, PackedValue, WholeRecord } from './broker.ts'
+import { createInflateInPlace } from './embedded/inflate-in-place.ts'
 
 /** Bytes of the value itself. */
 export const valueBytes = (value: Buffer | PackedValue): number =>

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readSettings, type Settings } from '@tributary/service-kit/read-settings'
-import { type SettingName, settings } from '@tributary/service-kit/settings'
-import { readStart } from '@tributary/service-kit/start-file'
+import { readStart } from '@tributary/service-kit/service/start-file'
+import { readSettings, type Settings } from '@tributary/service-kit/settings/read-settings'
+import { type SettingName, settings } from '@tributary/service-kit/settings/settings'
 import { CliError } from './errors.ts'
 
 export interface CliConfig {

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { SystemStatus } from '@tributary/contracts/admin'
-import { readStart } from '@tributary/service-kit/start-file'
-import { check_ms_max } from './check.ts'
+import { readStart } from '@tributary/service-kit/service/start-file'
 import { type CliConfig, findAdminToken } from './config.ts'
 import { CliError } from './errors.ts'
+import { check_ms_max } from './examine/check.ts'
 import { request } from './http.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testkit/test-clickhouse'
+import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const day_ms = 24 * 3600 * 1000

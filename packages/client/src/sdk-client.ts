@@ -1,17 +1,17 @@
-import { crashProps } from './crash-props.ts'
-import { EventQueue, type QueuedEvent } from './event-queue.ts'
 import type { SdkEvent } from './events.ts'
 import { badOptions } from './http.ts'
 import { limits } from './limits.ts'
 import { pauseMs } from './retry.ts'
-import type { SdkClient, SdkClientOptions } from './sdk-options.ts'
-import { createSdkPost } from './sdk-post.ts'
-import { SdkSender } from './sdk-sender.ts'
-import { loadState, type SdkState } from './sdk-state.ts'
+import { crashProps } from './sdk/crash-props.ts'
+import { EventQueue, type QueuedEvent } from './sdk/event-queue.ts'
+import type { SdkClient, SdkClientOptions } from './sdk/sdk-options.ts'
+import { createSdkPost } from './sdk/sdk-post.ts'
+import { SdkSender } from './sdk/sdk-sender.ts'
+import { loadState, type SdkState } from './sdk/sdk-state.ts'
 import { TributaryError } from './tributary-error.ts'
 
 export type { SdkEvent } from './events.ts'
-export type { RejectedEvent, SdkClient, SdkClientOptions } from './sdk-options.ts'
+export type { RejectedEvent, SdkClient, SdkClientOptions } from './sdk/sdk-options.ts'
 
 /** A client for apps. Throws TributaryError `bad_options`. */
 export function createSdkClient(options: SdkClientOptions): SdkClient {

@@ -5,7 +5,7 @@ import { type Answer, ask, baseUrl, errorOf } from './http.ts'
 import { limits } from './limits.ts'
 import type { Report, ReportName, ReportParams } from './reports.ts'
 import { defaultPolicy, deliver, type RetryPolicy } from './retry.ts'
-import { takeBatch, utf8Bytes } from './take-batch.ts'
+import { takeBatch, utf8Bytes } from './sdk/take-batch.ts'
 import { TributaryError } from './tributary-error.ts'
 
 export type { ServerEvent, ServerEventReply } from './events.ts'

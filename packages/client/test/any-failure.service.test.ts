@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { SdkClient } from '../src/sdk/sdk-options.ts'
 import { createSdkClient } from '../src/sdk-client.ts'
-import type { SdkClient } from '../src/sdk-options.ts'
 import { type EventStorage, memoryStorage } from '../src/storage.ts'
 import { EventShelf, eventsOf, type JsonObject } from './hostile-service.ts'
 

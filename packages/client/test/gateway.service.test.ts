@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { RejectedEvent, SdkClientOptions } from '../src/sdk/sdk-options.ts'
 import { createSdkClient } from '../src/sdk-client.ts'
-import type { RejectedEvent, SdkClientOptions } from '../src/sdk-options.ts'
 import { createServerClient } from '../src/server-client.ts'
 import { memoryStorage } from '../src/storage.ts'
 import { startGateway, startReportApi } from './gateway.ts'

@@ -1,8 +1,8 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import type { EventRow } from '@tributary/contracts/rows'
+import { jsonText } from './accept/json-text.ts'
 import { eventKey, isInstall, noTransaction, transactionKey } from './event-key.ts'
-import { jsonText } from './json-text.ts'
 import { utcDay } from './utc-day.ts'
 
 type ReceivedEvent = Envelope['events'][number]

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
-import { keyValueSuite } from '@tributary/testkit/key-value-suite'
+import { keyValueSuite } from '@tributary/testing/suites/key-value-suite'
 
 keyValueSuite('the embedded key-value store', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'tributary-key-value-'))

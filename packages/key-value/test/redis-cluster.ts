@@ -1,8 +1,8 @@
+import type { OwnEngine } from '@tributary/testing/engines/engine'
+import { startOwnEngine } from '@tributary/testing/engines/own-engine'
+import { redisNode } from '@tributary/testing/engines/redis'
 import { Redis } from 'ioredis'
 import { vi } from 'vitest'
-import type { OwnEngine } from '../../../infra/engines/engine.ts'
-import { startOwnEngine } from '../../../infra/engines/own-engine.ts'
-import { redisNode } from '../../../infra/engines/redis.ts'
 
 const slots = 16_384
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
-import { keyValueSuite } from '@tributary/testkit/key-value-suite'
+import { describeWithEngine, describeWithOwnEngine } from '@tributary/testing/engines/describe-with-engine'
+import { keyValueSuite } from '@tributary/testing/suites/key-value-suite'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { describeWithEngine, describeWithOwnEngine } from '../../../infra/engines/describe-with-engine.ts'
 import { startRedisCluster } from './redis-cluster.ts'
 
 const logger = { warn: () => {} }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
-import { openEmbeddedPostgres } from './embedded-postgres.ts'
+import { openEmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import { migratePostgres } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
 

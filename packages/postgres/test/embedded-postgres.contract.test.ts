@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { openEmbeddedPostgres } from '../src/embedded-postgres.ts'
+import { openEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts'
 import { openPostgres } from '../src/postgres.ts'
 
 const logger = pino({ level: 'silent' })
@@ -41,7 +41,7 @@ const postmasterPid = async (data_dir: string) =>
 async function openInChild(data_dir: string): Promise<{ child: ChildProcess; url: string }> {
   const program = `
     import { pino } from 'pino'
-    import { openEmbeddedPostgres } from ${JSON.stringify(join(import.meta.dirname, '../src/embedded-postgres.ts'))}
+    import { openEmbeddedPostgres } from ${JSON.stringify(join(import.meta.dirname, '../src/embedded/embedded-postgres.ts'))}
     const { url } = await openEmbeddedPostgres({ data_dir: process.argv[1], logger: pino({ level: 'silent' }) })
     console.info(url)
     setInterval(() => {}, 1000)`

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
+import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dumpSchema } from '../src/dump-schema.ts'
 import { migratePostgres } from '../src/migrate.ts'

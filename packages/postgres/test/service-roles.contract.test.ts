@@ -1,18 +1,24 @@
 import { randomBytes } from 'node:crypto'
-import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
+import { rotateSigningSecret } from '@tributary/tenancy/companies/apps'
+import {
+  createApp,
+  createCompany,
+  createServerKey,
+  revokeServerKey,
+  setCompanyStatus,
+} from '@tributary/tenancy/companies/tenants'
+import { openCredentials } from '@tributary/tenancy/credentials/credentials-cache'
+import { loadFxRates } from '@tributary/tenancy/fx-rates'
+import { isMasterKeyRight } from '@tributary/tenancy/secrets/master-key-check'
+import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
+import { rotateMasterKey } from '@tributary/tenancy/secrets/rotate-master-key'
+import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { applyServiceRoles } from '../src/apply-service-roles.ts'
-import { rotateSigningSecret } from '../src/apps.ts'
-import { openCredentials } from '../src/credentials-cache.ts'
-import { loadFxRates } from '../src/fx-rates.ts'
-import { isMasterKeyRight } from '../src/master-key-check.ts'
-import { openMasterKeys, readMasterKey } from '../src/master-keys.ts'
 import { migratePostgres } from '../src/migrate.ts'
-import { rotateMasterKey } from '../src/rotate-master-key.ts'
 import { type PostgresService, roleOf, serviceRoles } from '../src/service-roles.ts'
-import { createApp, createCompany, createServerKey, revokeServerKey, setCompanyStatus } from '../src/tenants.ts'
 
 const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
 const services = Object.keys(serviceRoles) as PostgresService[]

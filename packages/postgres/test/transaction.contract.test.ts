@@ -1,4 +1,4 @@
-import { openTestPostgres } from '@tributary/testkit/test-postgres'
+import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { inTransaction } from '../src/transaction.ts'
 

@@ -1,4 +1,4 @@
-import type { AdminRequest } from '@tributary/postgres/admin-audit'
+import type { AdminRequest } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyRequest } from 'fastify'
 
 /** Who is asking, for `admin_audit_log`. There is one token, so the address tells callers apart. */

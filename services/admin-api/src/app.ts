@@ -1,46 +1,20 @@
-import type { AuditStore } from '@tributary/audit-store/audit-store'
-import type { Broker } from '@tributary/broker/broker'
-import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { SystemStatus } from '@tributary/contracts/admin'
 import { CodedError } from '@tributary/contracts/errors'
-import type { KeyValue } from '@tributary/key-value/key-value'
-import type { MasterKeys } from '@tributary/postgres/master-keys'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'
-import { countedLog } from '@tributary/service-kit/counted-log'
+import { countedLog } from '@tributary/service-kit/http/counted-log'
 import type { FastifyPluginAsync } from 'fastify'
-import type { Pool } from 'pg'
-import type { Logger } from 'pino'
-import { Counter, type Registry } from 'prom-client'
-import { appRoutes } from './app-routes.ts'
-import { auditObjectRoute } from './audit-object-route.ts'
-import { companyRoutes } from './company-routes.ts'
-import { deadLetterRoutes } from './dead-letter-routes.ts'
-import { fxRoutes } from './fx-routes.ts'
-import { masterKeyRoute } from './master-key-route.ts'
+import { Counter } from 'prom-client'
+import { deadLetterRoutes } from './dead-letters/dead-letter-routes.ts'
+import type { AdminApiDeps } from './deps.ts'
 import { replayRoute } from './replay/replay-route.ts'
 import { requireAdmin } from './require-admin.ts'
-import { serverKeyRoutes } from './server-key-routes.ts'
-import { statusRoute } from './status-route.ts'
-import { usageRoute } from './usage-route.ts'
-
-export interface AdminApiDeps {
-  pool: Pool
-  masterKeys: MasterKeys
-  admin_token: string
-  /** The audit objects of the gateways. */
-  audit: Pick<AuditStore, 'get' | 'list'>
-  /** The log of accepted events, and the tables that the event-writer fills from it. */
-  broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
-  clickhouse: Clickhouse
-  /** The counters of the gateways. */
-  keyValue: Pick<KeyValue, 'get'>
-  status: () => Promise<SystemStatus>
-  /** Called when a replay has filled all that the audit store holds. */
-  onFilled?: () => void
-  now: () => number
-  logger: Logger
-  registry: Registry
-}
+import { appRoutes } from './routes/app-routes.ts'
+import { auditObjectRoute } from './routes/audit-object-route.ts'
+import { companyRoutes } from './routes/company-routes.ts'
+import { fxRoutes } from './routes/fx-routes.ts'
+import { masterKeyRoute } from './routes/master-key-route.ts'
+import { serverKeyRoutes } from './routes/server-key-routes.ts'
+import { statusRoute } from './routes/status-route.ts'
+import { usageRoute } from './routes/usage-route.ts'
 
 const body_bytes_max = 64 * 1024
 

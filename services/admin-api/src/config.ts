@@ -1,11 +1,11 @@
 import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
-import { masterKeySettings } from '@tributary/service-kit/engines/master-key'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
 import { redisSettings } from '@tributary/service-kit/engines/redis'
 import { s3Settings } from '@tributary/service-kit/engines/s3'
-import { readSettings } from '@tributary/service-kit/read-settings'
-import { httpSettings } from '@tributary/service-kit/serve'
+import { httpSettings } from '@tributary/service-kit/http/serve'
+import { readSettings } from '@tributary/service-kit/settings/read-settings'
+import { masterKeySettings } from '@tributary/tenancy/secrets/require-master-key'
 
 /** The settings of this service; the only reader of its environment. */
 export const readConfig = () =>

@@ -1,5 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { parseJson } from '@tributary/service-kit/parse-json'
+import { parseJson } from '@tributary/service-kit/http/parse-json'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 

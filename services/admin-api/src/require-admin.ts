@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { addressBlock } from '@tributary/service-kit/address-block'
-import type { CountedLog } from '@tributary/service-kit/counted-log'
-import { bearerToken } from '@tributary/service-kit/http'
+import { addressBlock } from '@tributary/service-kit/http/address-block'
+import type { CountedLog } from '@tributary/service-kit/http/counted-log'
+import { bearerToken } from '@tributary/service-kit/http/http-app'
 import type { FastifyRequest } from 'fastify'
 
 declare module 'fastify' {

@@ -1,8 +1,8 @@
 import { AppCreated, CompanyCreated, ServerKeyCreated } from '@tributary/contracts/admin'
-import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
+import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
-import type { AdminApiDeps } from '../src/app.ts'
+import type { AdminApiDeps } from '../src/deps.ts'
 import { adminApp, authorization } from './admin-app.ts'
 
 const base = '/admin/api/v1'

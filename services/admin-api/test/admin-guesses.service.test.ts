@@ -1,5 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
-import { openTestPostgres, type TestPostgres } from '@tributary/testkit/test-postgres'
+import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaSettings } from '@tributary/service-kit/engines/kafka'
-import { readSettings } from '@tributary/service-kit/read-settings'
-import { httpSettings } from '@tributary/service-kit/serve'
+import { httpSettings } from '@tributary/service-kit/http/serve'
+import { readSettings } from '@tributary/service-kit/settings/read-settings'
 
 /** The settings of this service; the only reader of its environment. */
 export const readConfig = () =>

@@ -1,4 +1,4 @@
-import { runService } from '@tributary/service-kit/run-service'
+import { runService } from '@tributary/service-kit/service/run-service'
 import { readConfig } from './config.ts'
 import { start } from './start.ts'
 

@@ -1,10 +1,10 @@
+import type { RunConsumerOptions } from '@tributary/service-kit/consumer/run-consumer'
+import { startConsumer } from '@tributary/service-kit/consumer/start-consumer'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
-import type { RunConsumerOptions } from '@tributary/service-kit/run-consumer'
-import type { Service } from '@tributary/service-kit/run-service'
-import { startConsumer } from '@tributary/service-kit/start-consumer'
+import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Config } from './config.ts'
 import { eventWriter } from './event-writer.ts'
-import { startSweep } from './start-sweep.ts'
+import { startSweep } from './money/start-sweep.ts'
 
 /** The event-writer on Kafka and a ClickHouse server; `crash` is for tests. */
 export async function start(

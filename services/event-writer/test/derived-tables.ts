@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { readViewSources } from '@tributary/clickhouse/view-sources'
-import type { tables } from '../src/written-rows.ts'
+import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
+import type { tables } from '../src/write/written-rows.ts'
 
 /** Of each table what doesn't depend on how its rows came in. */
 const forms: Record<keyof typeof tables, string> = {

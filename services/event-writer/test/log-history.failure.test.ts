@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { consumers } from '@tributary/contracts/consumers'
-import { isExact, type SentEvents, verifyEvents } from '@tributary/testkit/verify-events'
+import { describeWithFleet } from '@tributary/testing/fleet/describe-with-fleet'
+import { startFlow } from '@tributary/testing/fleet/flow'
+import { isExact, type SentEvents, verifyEvents } from '@tributary/testing/verify-events'
 import kafkajs, { type Admin } from 'kafkajs'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { describeWithFleet } from '../../../infra/fleet/describe-with-fleet.ts'
-import { startFlow } from '../../../infra/fleet/flow.ts'
 
 const patience = { timeout: 60_000, interval: 100 }
 const { name: groupId, topic } = consumers.eventWriter

@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
-import type { Gate } from '@tributary/service-kit/disk-watch'
+import { closeIfEndless } from '@tributary/door/in-flight'
+import type { Gate } from '@tributary/service-kit/service/disk-watch'
 import type { FastifyInstance } from 'fastify'
-import { closeIfEndless } from './in-flight.ts'
 
 /** Freeing a disk takes a person, so a client need not look each second. */
 const retry_after_s = '10'

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { limits } from '@tributary/contracts/limits'
-import { sdkEvent } from '@tributary/testkit/builders'
-import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
+import { sdkEvent } from '@tributary/testing/builders'
+import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, test } from 'vitest'
 import { openGateway } from './gateway.ts'
 

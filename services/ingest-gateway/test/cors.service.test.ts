@@ -1,4 +1,4 @@
-import { sdkEvent, signedHeaders } from '@tributary/testkit/builders'
+import { sdkEvent, signedHeaders } from '@tributary/testing/builders'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Gateway, openGateway } from './gateway.ts'
 

@@ -1,14 +1,15 @@
 import { gunzipSync } from 'node:zlib'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
-import { createHttpApp } from '@tributary/service-kit/http'
-import { buildTenant, memoryCredentials, signedHeaders } from '@tributary/testkit/builders'
-import { memoryAuditStore } from '@tributary/testkit/memory-audit-store'
-import { memoryBroker } from '@tributary/testkit/memory-broker'
-import { memoryKeyValue } from '@tributary/testkit/memory-key-value'
+import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { buildTenant, memoryCredentials, signedHeaders } from '@tributary/testing/builders'
+import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
+import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
-import { type GatewayDeps, ingestGateway } from '../src/app.ts'
+import { ingestGateway } from '../src/app.ts'
+import type { GatewayDeps } from '../src/deps.ts'
 
 const partitions = 4
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { sdkEvent, signedHeaders } from '@tributary/testkit/builders'
+import type { InFlightLimits } from '@tributary/door/in-flight'
+import { sdkEvent, signedHeaders } from '@tributary/testing/builders'
 import { expect, onTestFinished, test } from 'vitest'
-import type { InFlightLimits } from '../src/in-flight.ts'
 import { openGateway } from './gateway.ts'
 
 const roomy: InFlightLimits = { requests_max: 1000, body_bytes_max: 64 * 1024 * 1024 }

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
-import { sdkEvent, signedHeaders } from '@tributary/testkit/builders'
+import { sdkEvent, signedHeaders } from '@tributary/testing/builders'
 import { expect, onTestFinished, test } from 'vitest'
 import { openGateway } from './gateway.ts'
 

@@ -1,12 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
-import { createHttpApp } from '@tributary/service-kit/http'
-import { buildTenant, memoryCredentials, sdkEvent, signedHeaders, type Tenant } from '@tributary/testkit/builders'
-import { memoryBroker } from '@tributary/testkit/memory-broker'
+import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { buildTenant, memoryCredentials, sdkEvent, signedHeaders, type Tenant } from '@tributary/testing/builders'
+import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
+import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { describeWithEngine } from '../../../infra/engines/describe-with-engine.ts'
 import { ingestGateway } from '../src/app.ts'
 
 const logger = pino({ level: 'silent' })

@@ -1,5 +1,5 @@
-import { rejectedKey } from '@tributary/service-kit/quota-key'
-import { sdkEvent } from '@tributary/testkit/builders'
+import { rejectedKey } from '@tributary/tenancy/quota/quota-key'
+import { sdkEvent } from '@tributary/testing/builders'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Gateway, openGateway } from './gateway.ts'
 

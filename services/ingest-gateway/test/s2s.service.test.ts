@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
-import { sdkEvent } from '@tributary/testkit/builders'
+import { sdkEvent } from '@tributary/testing/builders'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Gateway, openGateway } from './gateway.ts'
 

@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
-import type { FxRates } from '@tributary/postgres/fx-rates'
+import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { Counter, Histogram } from 'prom-client'

@@ -1,9 +1,9 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import type { Credentials, ServerKeyCredential } from '@tributary/postgres/credentials'
-import { countersBreaker } from '@tributary/service-kit/counters-breaker'
-import { bearerToken } from '@tributary/service-kit/http'
-import { createKeyRate } from '@tributary/service-kit/key-rate'
+import { bearerToken } from '@tributary/service-kit/http/http-app'
+import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
+import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
+import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 

@@ -1,8 +1,8 @@
 import { clickhouseSettings } from '@tributary/service-kit/engines/clickhouse'
 import { postgresSettings } from '@tributary/service-kit/engines/postgres'
 import { redisSettings } from '@tributary/service-kit/engines/redis'
-import { readSettings } from '@tributary/service-kit/read-settings'
-import { httpSettings } from '@tributary/service-kit/serve'
+import { httpSettings } from '@tributary/service-kit/http/serve'
+import { readSettings } from '@tributary/service-kit/settings/read-settings'
 
 /** The settings of this service; the only reader of its environment. */
 export const readConfig = () =>

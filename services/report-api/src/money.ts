@@ -1,5 +1,5 @@
-import { type ForeignAmount, sumUsd, usdRates } from '@tributary/domain/money-usd'
-import type { FxAsk, FxRates } from '@tributary/postgres/fx-rates'
+import { type ForeignAmount, sumUsd, usdRates } from '@tributary/domain/money/money-usd'
+import type { FxAsk, FxRates } from '@tributary/tenancy/fx-rates'
 
 /** Money of one UTC day. */
 interface Money {

@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { FxRates } from '@tributary/postgres/fx-rates'
+import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { ReportFilters, ReportPage } from './parameters.ts'
 
 interface ReportRequest extends ReportPage {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MasterKeys } from '@tributary/postgres/master-keys'
-import { createApp, createCompany, createServerKey, listCompanies } from '@tributary/postgres/tenants'
+import { createApp, createCompany, createServerKey, listCompanies } from '@tributary/tenancy/companies/tenants'
+import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import { writePrivateFile } from './local-secrets.ts'
 

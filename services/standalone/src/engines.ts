@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { createMergeSwitch } from '@tributary/clickhouse/merge-switch'
-import { migrateClickhouse } from '@tributary/clickhouse/migrate'
+import { createMergeSwitch } from '@tributary/clickhouse/embedded/merge-switch'
+import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
-import { type DiskWatch, disk_look_ms } from '@tributary/service-kit/disk-watch'
 import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
 import { openKafka, requireTopics } from '@tributary/service-kit/engines/kafka'
 import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
 import { openRedis } from '@tributary/service-kit/engines/redis'
 import { openS3 } from '@tributary/service-kit/engines/s3'
-import { every } from '@tributary/service-kit/every'
-import type { Service } from '@tributary/service-kit/run-service'
+import { type DiskWatch, disk_look_ms } from '@tributary/service-kit/service/disk-watch'
+import { every } from '@tributary/service-kit/service/every'
+import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Pool } from 'pg'
 import type { Config } from './config.ts'
 
@@ -64,7 +64,7 @@ async function openDatabase(config: Config, dir: Dir, service: Service): Promise
     await requirePostgresSchema(pool)
     return pool
   }
-  const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded-postgres')
+  const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded/embedded-postgres')
   const { logger, onClose, checks } = service
   const server = await openEmbeddedPostgres({ data_dir: dir('postgres'), logger })
   onClose('postgres', () => server.close())

@@ -2,7 +2,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { consumers } from '@tributary/contracts/consumers'
-import { listAppCompanies } from '@tributary/postgres/tenants'
+import { listAppCompanies } from '@tributary/tenancy/companies/tenants'
 import type { Pool } from 'pg'
 
 export interface GoneDeps {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
-import { StartRefused } from '@tributary/service-kit/run-service'
+import { StartRefused } from '@tributary/service-kit/service/run-service'
 
 /** Writes a file that only its owner may read, whole or not at all; it survives a power cut from then on. */
 export function writePrivateFile(path: string, content: string): void {

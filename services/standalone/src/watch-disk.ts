@@ -1,6 +1,6 @@
-import { type DiskWatch, disk_look_ms, openDiskWatch } from '@tributary/service-kit/disk-watch'
-import { every } from '@tributary/service-kit/every'
-import type { Service } from '@tributary/service-kit/run-service'
+import { type DiskWatch, disk_look_ms, openDiskWatch } from '@tributary/service-kit/service/disk-watch'
+import { every } from '@tributary/service-kit/service/every'
+import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Config } from './config.ts'
 
 /** Watches the disk of the data folder, which is that of every embedded engine, until the service closes. */

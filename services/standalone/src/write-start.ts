@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { settings } from '@tributary/service-kit/settings'
-import { type StartFile, startFile } from '@tributary/service-kit/start-file'
+import { type StartFile, startFile } from '@tributary/service-kit/service/start-file'
+import { settings } from '@tributary/service-kit/settings/settings'
 import type { Logger } from 'pino'
 import { writePrivateFile } from './local-secrets.ts'
 

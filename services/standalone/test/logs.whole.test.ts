@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startStandaloneProcess, waitUntilWritten } from '@tributary/testkit/standalone-process'
+import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import { expect, it, onTestFinished } from 'vitest'
 
 it('each log line of a start, of requests and of a stop is JSON that names no key twice and rounds its times', async () => {

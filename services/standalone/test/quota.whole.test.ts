@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sign } from '@tributary/testkit/builders'
-import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
+import { sign } from '@tributary/testing/builders'
+import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 
 let data_dir: string

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testkit/standalone-process'
+import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
 import { expect, it, onTestFinished } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..', '..')

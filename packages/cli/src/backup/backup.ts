@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import type { CopyFolder } from '@tributary/postgres/copy-cluster'
+import type { CopyFolder } from '@tributary/postgres/embedded/copy-cluster'
 import { type CliConfig, readConfig } from '../config.ts'
-import { takeFolder } from '../data-folder.ts'
+import { takeFolder } from '../engines/data-folder.ts'
 import { CliError } from '../errors.ts'
 import { findInstance, otherInstance } from '../find-instance.ts'
 import { type Copied, type CopyTreeOptions, copyTree } from './copy-tree.ts'
@@ -58,9 +58,9 @@ async function copyParts({ data_dir, partial, links, servers }: Places): Promise
     total.bytes += bytes
   }
   const copyPart = (name: string, options?: CopyTreeOptions) => copy(join(data_dir, name), join(partial, name), options)
-  const { copyLmdb } = await import('@tributary/broker/copy-lmdb')
-  const { isTableData, linkTables } = await import('@tributary/clickhouse/link-tables')
-  const { copyCluster } = await import('@tributary/postgres/copy-cluster')
+  const { copyLmdb } = await import('@tributary/broker/embedded/copy-lmdb')
+  const { isTableData, linkTables } = await import('@tributary/clickhouse/repair/link-tables')
+  const { copyCluster } = await import('@tributary/postgres/embedded/copy-cluster')
 
   // 1. The tables. What is written from now on is in the log still, which the copy reads again from its beginning.
   if (!servers.clickhouse) await linkTables(join(data_dir, 'clickhouse'), join(links, 'clickhouse'))

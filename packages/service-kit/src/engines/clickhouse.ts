@@ -1,8 +1,8 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { migrateClickhouse } from '@tributary/clickhouse/migrate'
+import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
-import type { Settings } from '../read-settings.ts'
-import type { Service } from '../run-service.ts'
+import type { Service } from '../service/run-service.ts'
+import type { Settings } from '../settings/read-settings.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const clickhouseSettings = [

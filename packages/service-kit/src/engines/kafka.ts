@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { Broker } from '@tributary/broker/broker'
 import { openKafkaBroker } from '@tributary/broker/kafka'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
-import type { Settings } from '../read-settings.ts'
-import { type Service, StartRefused } from '../run-service.ts'
+import { type Service, StartRefused } from '../service/run-service.ts'
+import type { Settings } from '../settings/read-settings.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const kafkaSettings = [

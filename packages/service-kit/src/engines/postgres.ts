@@ -1,8 +1,8 @@
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
 import type { Pool } from 'pg'
-import type { Settings } from '../read-settings.ts'
-import type { Service } from '../run-service.ts'
+import type { Service } from '../service/run-service.ts'
+import type { Settings } from '../settings/read-settings.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const postgresSettings = [

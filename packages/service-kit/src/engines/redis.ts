@@ -1,7 +1,7 @@
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
-import type { Settings } from '../read-settings.ts'
-import type { Service } from '../run-service.ts'
+import type { Service } from '../service/run-service.ts'
+import type { Settings } from '../settings/read-settings.ts'
 import { toRefusal } from './engine-refused.ts'
 
 export const redisSettings = ['TRIBUTARY_REDIS_URL'] as const

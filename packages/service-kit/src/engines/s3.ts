@@ -1,7 +1,7 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
-import type { Settings } from '../read-settings.ts'
-import type { Service } from '../run-service.ts'
+import type { Service } from '../service/run-service.ts'
+import type { Settings } from '../settings/read-settings.ts'
 import { toRefusal } from './engine-refused.ts'
 
 export const s3Settings = [

@@ -1,5 +1,5 @@
 import type { BatchReply } from '@tributary/contracts/event'
-import type { BatchVerdict } from '@tributary/domain/accept-batch'
+import type { BatchVerdict } from '@tributary/domain/accept/accept-batch'
 
 /** The answer to a batch (`BatchReply` of contracts) as JSON text, all but its `audit_key`; see `closeReply`. */
 export function openReply({ accepted, results }: BatchVerdict): string {

@@ -1,11 +1,10 @@
-import type { OutgoingRecord } from '@tributary/broker/broker'
-import type { PackedValue } from '@tributary/broker/packed-value'
+import type { OutgoingRecord, PackedValue } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import type { AcceptedEvent } from '@tributary/domain/accept-event'
-import { joinBounded } from '@tributary/service-kit/join-bounded'
+import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
+import { joinBounded } from '@tributary/service-kit/http/join-bounded'
 
 /** A record that lacks its audit key; see `closeRecords`. */
 export interface OpenRecord {

@@ -1,8 +1,8 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { hasMoreItems } from '@tributary/domain/count-items'
-import { type SdkBatch, toSdkBatch } from '@tributary/domain/sdk-batch'
-import { parseJson } from '@tributary/service-kit/parse-json'
+import { hasMoreItems } from '@tributary/domain/accept/count-items'
+import { type SdkBatch, toSdkBatch } from '@tributary/domain/accept/sdk-batch'
+import { parseJson } from '@tributary/service-kit/http/parse-json'
 
 interface ReadBatch extends SdkBatch {
   /** The client's own bytes of the `events` array, null when they could not be told for certain. */

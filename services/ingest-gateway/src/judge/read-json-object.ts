@@ -1,6 +1,6 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { isJsonObject } from '@tributary/domain/accept-event'
-import { parseJson } from '@tributary/service-kit/parse-json'
+import { isJsonObject } from '@tributary/domain/accept/accept-event'
+import { parseJson } from '@tributary/service-kit/http/parse-json'
 
 /** The JSON object that a body is. Throws `bad_json` for anything else. */
 export function readJsonObject(body: Buffer): Record<string, unknown> {

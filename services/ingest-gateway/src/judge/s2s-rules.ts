@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { findForbiddenName } from '@tributary/domain/allow-list'
-import { namesOtherPlatform } from '@tributary/domain/platform-rule'
-import type { ServerKeyCredential } from '@tributary/postgres/credentials'
+import { findForbiddenName } from '@tributary/domain/accept/allow-list'
+import { namesOtherPlatform } from '@tributary/domain/accept/platform-rule'
+import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 
 export type KeyRules = Pick<ServerKeyCredential, 'platform' | 'allowed_events'>
 

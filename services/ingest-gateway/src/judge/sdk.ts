@@ -1,7 +1,7 @@
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import { CodedError } from '@tributary/contracts/errors'
-import { auditHead } from '../request-facts.ts'
+import { auditHead } from '@tributary/door/request-facts'
 import { auditLine } from './audit-line.ts'
 import type { OpenRecord } from './envelopes.ts'
 import { type JudgedBatch, judgeAny, judgePlain } from './judge-batch.ts'

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, opendir, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { AuditStore, Listed } from '../audit-store.ts'
+import { createDirectories } from './directories.ts'
+import { hasCode } from './has-code.ts'
+import { type JournalLimits, openJournaledObjects } from './journaled-objects.ts'
+import { folderPath, objectPath, segmentOf } from './object-path.ts'
+
+export interface FolderAuditStoreOptions {
+  dir: string
+  /** For tests. */
+  journal?: JournalLimits
+}
+
+/** Larger ones are written by themselves: a second copy in the journal would cost more than the syncs it spares. */
+const journaled_bytes_max = 16 * 1024
+
+/**
+ * Write-once objects as files of a folder, for one process. An object is durable and whole under its name when `putOnce`
+ * resolves: small ones by the journal (journaled-objects.ts), larger ones written and synced beside, then linked, which
+ * never replaces, then their directory is synced.
+ */
+export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOptions): Promise<AuditStore> {
+  const root = resolve(dir)
+  const unfinished = join(root, '.tmp')
+  await openRoot(root, unfinished)
+  const directories = createDirectories(root)
+  const journaled = await openJournaledObjects(root, journal)
+  const putting = new Map<string, Promise<unknown>>()
+  const prefix = randomBytes(6).toString('hex')
+  let files = 0
+  let closed = false
+
+  const nextFile = () => join(unfinished, `${prefix}-${++files}`)
+  const writeDurably = (path: string, content: Buffer) =>
+    writeFile(path, content, { flag: 'wx', mode: 0o600, flush: true })
+
+  async function put(name: string, content: Buffer): Promise<'created' | 'exists'> {
+    if (content.length > journaled_bytes_max) return putLarge(join(root, name), content)
+    const outcome = await journaled.putOnce(name, content)
+    // A larger one that was linked may not have been synced yet.
+    if (outcome === 'exists') await directories.sync(dirname(join(root, name)))
+    return outcome
+  }
+
+  async function putLarge(target: string, content: Buffer): Promise<'created' | 'exists'> {
+    await journaled.whole()
+    const directory = dirname(target)
+    const file = nextFile()
+    try {
+      await Promise.all([writeDurably(file, content), directories.ensure(directory)])
+      const outcome = await linkOnce(file, target, directory)
+      // Also when it exists: whoever linked it may not have synced yet.
+      await Promise.all([directories.sync(directory), unlink(file)])
+      return outcome
+    } catch (error) {
+      await rm(file, { force: true }).catch(() => {})
+      throw error
+    }
+  }
+
+  async function linkOnce(file: string, target: string, directory: string): Promise<'created' | 'exists'> {
+    for (let again = true; ; again = false) {
+      try {
+        await link(file, target)
+        return 'created'
+      } catch (error) {
+        if (hasCode(error, 'EEXIST')) return await assertObject(target)
+        if (!again || !hasCode(error, 'ENOENT')) throw error
+      }
+      // An operator has removed old days by hand.
+      directories.forget()
+      await directories.ensure(directory)
+    }
+  }
+
+  function assertOpen() {
+    if (closed) throw new Error('the audit store is closed')
+  }
+
+  return {
+    async putOnce(key, content) {
+      assertOpen()
+      const name = objectPath(key)
+      // One after the other, also where the file system takes upper and lower case for the same.
+      const claim = name.toLowerCase()
+      const before = putting.get(claim)
+      const done = before === undefined ? put(name, content) : before.then(() => put(name, content))
+      const over = done.then(
+        () => {},
+        () => {},
+      )
+      putting.set(claim, over)
+      const outcome = await done.finally(() => {
+        if (putting.get(claim) === over) putting.delete(claim)
+      })
+      return outcome
+    },
+    async get(key) {
+      assertOpen()
+      return readObject(join(root, objectPath(key)))
+    },
+    list(folder) {
+      assertOpen()
+      return listFolder(join(root, folderPath(folder)), folder)
+    },
+    async checkHealth() {
+      assertOpen()
+      const file = nextFile()
+      await writeDurably(file, Buffer.from('health'))
+      await unlink(file)
+    },
+    async close() {
+      closed = true
+      await Promise.all(putting.values())
+      await journaled.close()
+    },
+  }
+}
+
+async function readObject(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG')) return null
+    throw error
+  }
+}
+
+async function* listFolder(path: string, folder: string): AsyncGenerator<Listed> {
+  const directory = await opendir(path).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+    throw error
+  })
+  for await (const entry of directory ?? []) {
+    if (entry.name.startsWith('.')) continue // ours: keys never begin so
+    const segment = segmentOf(entry.name)
+    const key = segment === null ? null : folder + segment
+    if (entry.isFile()) yield { kind: 'object', key, read: () => readObject(join(path, entry.name)) }
+    else if (entry.isDirectory() && key !== null) yield { kind: 'folder', folder: `${key}/` }
+  }
+}
+
+/** A folder of that name is no object: `exists` would acknowledge what is not stored. */
+async function assertObject(target: string): Promise<'exists'> {
+  if (!(await stat(target)).isFile()) throw new Error('the audit key is the folder of other objects')
+  return 'exists'
+}
+
+/** Makes the folder durably, and drops what a killed process left half-written. */
+async function openRoot(root: string, unfinished: string): Promise<void> {
+  const made = await mkdir(root, { recursive: true, mode: 0o700 })
+  await mkdir(unfinished, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(unfinished)) await rm(join(unfinished, name), { force: true })
+  if (made === undefined) return
+  const { sync } = createDirectories(root)
+  for (let path = root; ; path = dirname(path)) {
+    await sync(dirname(path))
+    if (path === resolve(made)) return
+  }
+}

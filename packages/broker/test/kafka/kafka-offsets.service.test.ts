@@ -1,0 +1,40 @@
+import type { Admin } from 'kafkajs'
+import { expect, it } from 'vitest'
+import { fetchGroupOffsets } from '../../src/kafka/kafka-offsets.ts'
+
+/** Fails the first time, as kafkajs does when the broker says that something has just moved. */
+function movedOnce<T>(type: string, answer: T): () => Promise<T> {
+  let asked = false
+  return async () => {
+    if (asked) return answer
+    asked = true
+    throw Object.assign(new Error(type), { type, retriable: true })
+  }
+}
+
+const admin = (given: object) =>
+  ({
+    fetchOffsets: async () => [{ topic: 't', partitions: [{ partition: 0, offset: '3', metadata: null }] }],
+    fetchTopicOffsets: async () => [{ partition: 0, offset: '5', low: '1', high: '5' }],
+    fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: '0' }],
+    ...given,
+  }) as unknown as Admin
+
+it('tells where a group stands though coordinator and leaders have just moved', async () => {
+  const moved = admin({
+    fetchOffsets: movedOnce('NOT_COORDINATOR_FOR_GROUP', await admin({}).fetchOffsets({ groupId: 'g' })),
+    fetchTopicOffsets: movedOnce('NOT_LEADER_FOR_PARTITION', await admin({}).fetchTopicOffsets('t')),
+    fetchTopicOffsetsByTimestamp: movedOnce('NOT_LEADER_FOR_PARTITION', [{ partition: 0, offset: '0' }]),
+  })
+  const stands = [
+    { partition: 0, committed: 3, metadata: '', earliest: 1, end: 5, oldest_unread_ms: expect.any(Number) },
+  ]
+  expect(await fetchGroupOffsets(moved, 'g', 't', Date.now())).toEqual(stands)
+})
+
+it('gives back what Kafka refuses for good', async () => {
+  const refused = async () => {
+    throw Object.assign(new Error('not allowed'), { retriable: false })
+  }
+  await expect(fetchGroupOffsets(admin({ fetchTopicOffsets: refused }), 'g', 't', 0)).rejects.toThrow('not allowed')
+})

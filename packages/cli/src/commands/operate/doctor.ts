@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { several } from '../../arguments.ts'
+import { CliError, usageError } from '../../errors.ts'
+import type { Check } from '../../examine/check.ts'
+import { examine } from '../../examine/examine.ts'
+import { print } from '../../output.ts'
+
+/** `doctor`. */
+export function doctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('look for what keeps Tributary from working, and say how to mend it')
+    .option('--service <url>', 'look at the /health of this service too, such as an event-writer', several)
+    .addHelpText('after', '\n--json: {ok, checks: [{name, ok, found, mend}]}; exit 1 when a check fails')
+    .action(async (options: { service?: string[]; json?: boolean }) => {
+      const checks = await examine((options.service ?? []).map(checkAddress))
+      const failed = checks.filter(({ ok }) => !ok)
+      print(options, { ok: failed.length === 0, checks }, checks.map(describe).join('\n'))
+      if (failed.length > 0) throw new CliError('unhealthy', `Failed: ${failed.map(({ name }) => name).join(', ')}.`)
+    })
+}
+
+function checkAddress(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')
+  throw usageError('--service takes an address such as http://event-writer:8080.')
+}
+
+function describe({ name, ok, found, mend }: Check): string {
+  const line = `${ok ? 'ok  ' : 'FAIL'}  ${name}: ${found}`
+  return mend === null ? line : `${line}\n      ${mend}`
+}

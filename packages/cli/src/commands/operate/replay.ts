@@ -1,0 +1,78 @@
+import { ReplayProgress } from '@tributary/contracts/admin'
+import { SingleBar } from 'cli-progress'
+import type { Command } from 'commander'
+import { openAdmin } from '../../admin.ts'
+import { instant } from '../../arguments.ts'
+import { CliError, usageError } from '../../errors.ts'
+import { print } from '../../output.ts'
+import { linesOf } from '../../response-lines.ts'
+
+interface ReplayOptions {
+  fromLog?: boolean
+  fromAudit?: boolean
+  since?: number
+  app?: string
+  dryRun?: boolean
+  json?: boolean
+}
+
+const help = `
+Reads accepted events again and fills those that the tables lack, exactly once; what is there stays as it is. It may be
+stopped (Ctrl-C), repeated, and run beside live traffic. The log holds 7 days, the audit store everything; docs/operations.md
+"Replay" says which to take and what the audit store can not tell.
+--json: {replayed, filled, unknown}: events that were read, events that were missing, what the source can not tell;
+unknown_reasons beside it counts the unknown ones by reason, and is absent without any`
+
+/** `replay --from-log|--from-audit`. */
+export function replayCommand(program: Command): void {
+  program
+    .command('replay')
+    .description('fill accepted events that the tables lack')
+    .option('--from-log', 'read the event log')
+    .option('--from-audit', 'read the audit store')
+    .option('--since <time>', 'only what came since then: YYYY-MM-DD (UTC), ISO time or Unix ms', instant)
+    .option('--app <app_id>', 'only this app')
+    .option('--dry-run', 'only count what is missing')
+    .addHelpText('after', help)
+    .action(async (options: ReplayOptions) => {
+      const { fromLog = false, fromAudit = false, since, app, dryRun = false } = options
+      if (fromLog === fromAudit) throw usageError('Give one of --from-log and --from-audit.')
+      const source = fromLog ? 'log' : 'audit'
+      const response = await openAdmin('replays', { source, since_ms: since, app_id: app, dry_run: dryRun })
+      const end = await follow(response, options.json !== true)
+      const { state, replayed, filled, unknown, unknown_reasons } = end
+      if (state !== 'done') throw brokeOff(end.error ?? 'unavailable')
+      const totals = { replayed, filled, unknown, ...(unknown > 0 && { unknown_reasons }) }
+      print(options, totals, describe(end, dryRun))
+    })
+}
+
+const brokeOff = (code: string) =>
+  new CliError(code, 'The replay broke off. Run it again: it fills only what still misses.')
+
+/** Shows progress on a terminal and gives the last line. */
+async function follow(response: Response, shown: boolean): Promise<ReplayProgress> {
+  const format =
+    ' {bar} {percentage}% | {at} | {seconds} s | {replayed} events, {filled} missing, {unknown} unknown | {state}'
+  const bar = shown && process.stderr.isTTY ? new SingleBar({ format, stream: process.stderr, hideCursor: true }) : null
+  let latest: ReplayProgress | null = null
+  bar?.start(100, 0, { state: 'starting', replayed: 0, filled: 0, unknown: 0, at: '', seconds: 0 })
+  try {
+    for await (const line of linesOf(response)) {
+      latest = ReplayProgress.parse(JSON.parse(line))
+      bar?.update(latest.percent, latest)
+    }
+  } catch {
+    throw brokeOff('unavailable')
+  } finally {
+    bar?.stop()
+  }
+  if (latest === null) throw brokeOff('unavailable')
+  return latest
+}
+
+function describe({ replayed, filled, unknown, unknown_reasons }: ReplayProgress, dryRun: boolean): string {
+  const reasons = Object.entries(unknown_reasons).map(([reason, count]) => `  ${reason}  ${count}`)
+  const fills = dryRun ? `${filled} would be filled` : `${filled} filled`
+  return [`${replayed} events read, ${fills}, ${unknown} unknown`, ...reasons].join('\n')
+}

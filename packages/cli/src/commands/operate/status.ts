@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SystemStatus } from '@tributary/contracts/admin'
+import type { Command } from 'commander'
+import { admin } from '../../admin.ts'
+import { seconds } from '../../arguments.ts'
+import { CliError } from '../../errors.ts'
+import { lines, print, table } from '../../output.ts'
+
+const poll_ms = 250
+
+interface StatusOptions {
+  wait?: boolean
+  timeout: number
+  json?: boolean
+}
+
+/** `status [--wait]`. */
+export function statusCommand(program: Command): void {
+  program
+    .command('status')
+    .description('what the consumers still have to write, and whether everything behind them answers')
+    .option('--wait', 'return when every lag is 0: all that was accepted is in the reports')
+    .option('--timeout <seconds>', 'how long to wait, then exit 1', seconds, 60)
+    .action(async ({ wait, timeout, json }: StatusOptions) => {
+      const status = wait ? await waitForNoLag(timeout) : await admin('status', SystemStatus)
+      print({ json }, status, describe(status))
+    })
+}
+
+/** A service that is away while it restarts is waited for as well; a wrong token is not. */
+async function waitForNoLag(timeout_s: number): Promise<SystemStatus> {
+  const deadline = performance.now() + timeout_s * 1000
+  for (;;) {
+    const found = await admin('status', SystemStatus).catch((error: unknown) => {
+      if (error instanceof CliError && error.code === 'unavailable') return error
+      throw error
+    })
+    const written = !(found instanceof CliError) && found.consumers.every(({ lag }) => lag === 0)
+    if (written) return found
+    if (performance.now() + poll_ms > deadline) throw found instanceof CliError ? found : timeoutError(found, timeout_s)
+    await sleep(poll_ms)
+  }
+}
+
+function timeoutError({ consumers }: SystemStatus, timeout_s: number): CliError {
+  const behind = consumers.filter(({ lag }) => lag > 0).map(({ name, lag }) => `${name} has ${lag} records to write`)
+  return new CliError('timeout', `After ${timeout_s} seconds ${behind.join(', ')}.`)
+}
+
+function describe({ ready, consumers, bindings }: SystemStatus): string {
+  const rows = consumers.map(({ name, topic, lag, oldest_unwritten_ms }) => [name, topic, lag, oldest_unwritten_ms])
+  const answers = Object.entries(bindings).map(([name, { status, latency_ms }]) => [
+    name,
+    `${status} (${latency_ms} ms)`,
+  ])
+  return [
+    lines({ ready: ready ? 'yes' : 'no', ...Object.fromEntries(answers) }),
+    table(['consumer', 'topic', 'lag', 'oldest_unwritten_ms'], rows),
+  ].join('\n')
+}

@@ -1,0 +1,93 @@
+import { App, AppCreated, AppList, SecretRotated } from '@tributary/contracts/admin'
+import { platforms } from '@tributary/contracts/envelope'
+import { limits } from '@tributary/contracts/limits'
+import { type Command, Option } from 'commander'
+import { admin } from '../../admin.ts'
+import { wholeNumberUpTo } from '../../arguments.ts'
+import { usageError } from '../../errors.ts'
+import { lines, print, table } from '../../output.ts'
+
+interface Settings {
+  name?: string
+  bundleId?: string
+  storeId?: string
+  providerToken?: string
+  json?: boolean
+}
+
+interface CreateOptions extends Settings {
+  company: string
+  name: string
+  platform: string
+}
+
+/** `app create|list|set|rotate-secret`. */
+export function appCommands(program: Command): void {
+  const app = program.command('app').description('apps of a company: create, list, set, rotate-secret')
+  settings(app.command('create'))
+    .description('create an app; its signing secret is shown once')
+    .requiredOption('--company <company_id>', 'the company it belongs to')
+    .requiredOption('--name <name>', 'what people call it')
+    .addOption(new Option('--platform <platform>', 'where it runs').choices(platforms).makeOptionMandatory())
+    .action(async ({ company, platform, json, ...given }: CreateOptions) => {
+      const created = await admin('apps', AppCreated, { company_id: company, platform, ...fieldsOf(given) })
+      print({ json }, created, `${lines(created)}\nKeep the signing secret: it is not shown again.`)
+    })
+  app
+    .command('list')
+    .description('list the apps of a company')
+    .requiredOption('--company <company_id>', 'the company')
+    .action(async ({ company, json }: { company: string; json?: boolean }) => {
+      const answer = await admin(`apps?company_id=${encodeURIComponent(company)}`, AppList)
+      print({ json }, answer, table(heads, answer.apps.map(shown).map(Object.values)))
+    })
+  settings(app.command('set'))
+    .description('change what is given of an app, and nothing else')
+    .argument('<app_id>')
+    .option('--name <name>', 'what people call it')
+    .action(async (app_id: string, { json, ...given }: Settings) => {
+      if (Object.keys(given).length === 0) throw usageError('Say what to change; --help lists it.')
+      const changed = await admin(`apps/${encodeURIComponent(app_id)}`, App, fieldsOf(given), 'PATCH')
+      print({ json }, changed, lines(shown(changed)))
+    })
+  app
+    .command('rotate-secret')
+    .description('give an app a new signing secret, shown once; the old one stays valid for a while')
+    .argument('<app_id>')
+    .option('--overlap-hours <hours>', overlapMeaning, hours, limits.secret_overlap_hours_default)
+    .action(async (app_id: string, { overlapHours, json }: { overlapHours: number; json?: boolean }) => {
+      const path = `apps/${encodeURIComponent(app_id)}/rotate-secret`
+      const rotated = await admin(path, SecretRotated, { overlap_hours: overlapHours })
+      const { signing_secret, ...rest } = rotated
+      const text = lines({ ...shown(rest), signing_secret })
+      print({ json }, rotated, `${text}\n${keepNew}`)
+    })
+}
+
+const keepNew = `Keep the signing secret: it is not shown again. Files that hold the old one, such as SIGNING_SECRET in the demo.env
+of the data folder, do not change by themselves: put the new one there before the old one ends.`
+
+const hours = wholeNumberUpTo(limits.secret_overlap_hours_max)
+const overlapMeaning = 'how long it stays; 0 ends every old secret at once'
+
+const settings = (command: Command): Command =>
+  command
+    .option('--bundle-id <id>', 'bundle id or package name')
+    .option('--store-id <id>', 'number of the app in the App Store')
+    .option('--provider-token <token>', 'App Store provider token, for tracking links')
+
+const fieldsOf = ({ name, bundleId, storeId, providerToken }: Settings) => ({
+  ...{ name, bundle_id: bundleId, store_id: storeId, provider_token: providerToken },
+})
+
+/** Times as text, for people. */
+const shown = ({ created_at_ms, old_secrets_end_ms, ...app }: App) => ({
+  ...app,
+  created: time(created_at_ms),
+  old_secrets_end: old_secrets_end_ms.map(time).join(',') || '-',
+})
+
+/** As `shown` has them, also for no apps. */
+const heads = Object.keys(App.shape).map((name) => name.replace(/(_at)?_ms$/, ''))
+
+const time = (at_ms: number): string => new Date(at_ms).toISOString()

@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises'
+import { FxLoaded } from '@tributary/contracts/admin'
+import type { Command } from 'commander'
+import { admin } from '../../admin.ts'
+import { print } from '../../output.ts'
+
+const help = `
+FILE.csv is the ECB's own: eurofxref-hist.csv (all days since 1999) or eurofxref.csv (the last day). An amount is turned
+into USD at the rate of its day or of the last day before it. A file may be loaded again; a corrected rate replaces the
+one before. Reports use new rates within seconds, for past days too.
+--json: {days, currencies, rates, from, to}`
+
+/** `fx load`. */
+export function fxCommands(program: Command): void {
+  const fx = program.command('fx').description('exchange rates: load')
+  fx.command('load')
+    .description('load reference rates of the European Central Bank')
+    .argument('<file>', 'FILE.csv')
+    .addHelpText('after', help)
+    .action(async (path: string, options: { json?: boolean }) => {
+      const loaded = await admin('fx-rates', FxLoaded, await readFile(path, 'utf8'))
+      const { days, currencies, rates, from, to } = loaded
+      print(options, loaded, `${rates} rates of ${currencies} currencies on ${days} days, ${from} to ${to}`)
+    })
+}

@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { openPostgres } from '@tributary/postgres/postgres'
+import { type DataDirLock, lockDataDir } from '@tributary/service-kit/service/data-dir-lock'
+import { createLogger } from '@tributary/service-kit/service/logger'
+import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { readConfig, readEngineSettings } from '../config.ts'
+import { CliError } from '../errors.ts'
+
+type Pool = ReturnType<typeof openPostgres>
+
+/** The data folder for this command alone. Throws CliError `no_data_folder` or `data_folder_in_use`. */
+export function takeFolder(folder: string): DataDirLock {
+  if (!existsSync(folder))
+    throw new CliError('no_data_folder', `There is no ${folder} yet; the first npm start makes it.`)
+  try {
+    return lockDataDir(folder)
+  } catch (error) {
+    if (error instanceof StartRefused) throw new CliError('data_folder_in_use', error.message)
+    throw error
+  }
+}
+
+/** The folder of one engine, as standalone names it. */
+export function engineFolder(folder: string, engine: string): string {
+  const path = join(folder, engine)
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  return path
+}
+
+// The engines are loaded here and not at the top: half a second that no other command should wait for.
+
+/** Runs `work` on the embedded PostgreSQL of a folder that was taken. */
+export async function withPostgresIn<T>(folder: string, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded/embedded-postgres')
+  const { openPostgres } = await import('@tributary/postgres/postgres')
+  const logger = createLogger({ name: 'cli', level: 'silent', format: 'json' })
+  const server = await openEmbeddedPostgres({ data_dir: engineFolder(folder, 'postgres'), logger })
+  try {
+    const pool = openPostgres({ url: server.url, pool_max: 1, statement_timeout_ms: 10_000, connect_timeout_ms: 5000 })
+    try {
+      return await work(pool)
+    } finally {
+      await pool.end()
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+/** Runs `work` on the PostgreSQL that the settings name, else on that of the data folder, which nobody may use meanwhile. */
+export async function withPostgres<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
+  const { data_dir, servers } = readConfig()
+  if (servers.postgres) {
+    const { openPostgresServer, postgresSettings } = await import('@tributary/service-kit/engines/postgres')
+    const { withService } = await import('./brief-service.ts')
+    const config = readEngineSettings(postgresSettings, ['TRIBUTARY_POSTGRES_URL'])
+    return withService((service) => work(openPostgresServer(config, service)))
+  }
+  const folder = resolve(data_dir)
+  const lock = takeFolder(folder)
+  try {
+    return await withPostgresIn(folder, work)
+  } finally {
+    lock.release()
+  }
+}

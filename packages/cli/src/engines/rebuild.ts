@@ -1,0 +1,72 @@
+import { findDifferences } from '@tributary/clickhouse/repair/compare-tables'
+import { refillTables } from '@tributary/clickhouse/repair/refill-tables'
+import { consumers } from '@tributary/contracts/consumers'
+import { isHandedOver } from '@tributary/service-kit/consumer/hand-over'
+import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/engines/clickhouse'
+import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
+import { readEngineSettings } from '../config.ts'
+import { CliError } from '../errors.ts'
+import { withService } from './brief-service.ts'
+
+/** A slice of a million rows on a busy server. */
+const statement_ms_min = 600_000
+
+export interface Rebuilt {
+  /** Tables whose number of events differs from `events_raw_v1`. */
+  differing: { table: string; counted: number; expected: number }[]
+  /** Tables that were emptied and filled again, also those that a view fills from one of them. */
+  filled: string[]
+}
+
+/**
+ * Fills tables of the ClickHouse server that lack rows again from `events_raw_v1`, and has the event-writers read the log
+ * again when they start. They must be stopped: throws CliError `writers_running`. May be killed and repeated.
+ */
+export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
+  refuseStandalone()
+  const config = readEngineSettings(
+    [...clickhouseSettings, ...kafkaSettings],
+    ['TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_KAFKA_BROKERS'],
+  )
+  const query_timeout_ms = Math.max(config.TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS, statement_ms_min)
+  return withService(async (service) => {
+    const clickhouse = await openClickhouse(
+      { ...config, TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS: query_timeout_ms },
+      service,
+    )
+    const differing = await findDifferences(clickhouse, [])
+    if (dryRun || differing.length === 0) return { differing, filled: [] }
+    // First: it shows whether anybody writes, and a rebuild that is killed must have the log read again all the same.
+    await readLogAgain(await openKafka(config, service))
+    // A rebuild that was killed may go on in the server.
+    if (await clickhouse.isInserting('refill/'))
+      throw new CliError('rebuild_running', 'An earlier rebuild is still at work.')
+    const tables = differing.map(({ table }) => table)
+    const filled = await refillTables({ clickhouse, tables, logger: service.logger })
+    const left = await findDifferences(clickhouse, [])
+    if (left.length > 0)
+      throw new CliError('tables_differ', `Tables still differ: ${JSON.stringify(left)}. Run it again.`)
+    return { differing, filled }
+  })
+}
+
+function refuseStandalone(): void {
+  const { TRIBUTARY_CLICKHOUSE_URL: server } = readEngineSettings(clickhouseSettings, [])
+  if (server !== undefined) return
+  throw new CliError(
+    'not_a_fleet',
+    'TRIBUTARY_CLICKHOUSE_URL is not set. Standalone does this at each start: stop and start it.',
+  )
+}
+
+async function readLogAgain(broker: Awaited<ReturnType<typeof openKafka>>): Promise<void> {
+  const { name, topic } = consumers.eventWriter
+  const offsets = await broker.groupOffsets(name, topic.name)
+  const earliest = offsets
+    .filter(({ metadata }) => !isHandedOver(metadata))
+    .map(({ partition, earliest: offset }) => ({ partition, offset }))
+  await broker.moveGroup(name, topic.name, earliest).catch((error: Error) => {
+    if (!/running instances|has members/.test(error.message)) throw error
+    throw new CliError('writers_running', `Stop all event-writers first: ${error.message}`)
+  })
+}

@@ -1,0 +1,49 @@
+import { type AppliedTopics, TopicsRefused } from '@tributary/broker/broker'
+import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { publishMarks } from '@tributary/service-kit/consumer/hand-over'
+import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
+import { readEngineSettings } from '../config.ts'
+import { CliError } from '../errors.ts'
+import { withService } from './brief-service.ts'
+
+/** Every topic of this version and its dead-letter topic. */
+export const everyTopic = () => Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])
+
+/** Makes the topics on the Kafka of the settings. Throws `StartRefused`, or CliError with the code of `TopicsRefused`. */
+export function applyAllTopics(dryRun: boolean): Promise<AppliedTopics> {
+  const config = readEngineSettings(kafkaSettings, ['TRIBUTARY_KAFKA_BROKERS'])
+  return withService(async (service) => {
+    const broker = await openKafka(config, service)
+    try {
+      return await broker.applyTopics(everyTopic(), { dryRun })
+    } catch (error) {
+      if (error instanceof TopicsRefused) throw new CliError(error.code, `${error.message}. ${mends[error.code]}`)
+      throw new CliError('topics_failed', `Kafka did not do it: ${(error as Error).message}`)
+    }
+  })
+}
+
+/** Marks every partition of a topic on the Kafka of the settings, and gives back how many it has. */
+export function handTopicOver(from: string, to: string): Promise<number> {
+  const config = readEngineSettings(kafkaSettings, ['TRIBUTARY_KAFKA_BROKERS'])
+  return withService(async (service) => {
+    const broker = await openKafka(config, service)
+    try {
+      return await publishMarks(broker, from, to)
+    } catch (error) {
+      throw new CliError('topics_failed', `The topic was not handed over: ${(error as Error).message}`)
+    }
+  })
+}
+
+/** What to do about topics that can't be as wanted. */
+export const mends: Record<TopicsRefused['code'], string> = {
+  topic_differs:
+    'Nothing was changed. Delete the topic if it is empty; copies are changed with kafka-reassign-partitions, or set ' +
+    'TRIBUTARY_KAFKA_REPLICATION_FACTOR to what it has.',
+  too_few_brokers:
+    'Nothing was changed. Add brokers, or set TRIBUTARY_KAFKA_REPLICATION_FACTOR and TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS; ' +
+    'on a single broker both are 1.',
+  bad_replication:
+    'Set TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS to at most TRIBUTARY_KAFKA_REPLICATION_FACTOR, or below it so that a broker may fail.',
+}

@@ -1,0 +1,142 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { HealthReply } from '@tributary/contracts/admin'
+import { diskLevel, readDiskSpace } from '@tributary/service-kit/service/disk-watch'
+import { type CliConfig, findAdminToken, readConfig } from '../config.ts'
+import { CliError } from '../errors.ts'
+import { findInstance, otherInstance } from '../find-instance.ts'
+import { type Answer, adminFenceHint, request } from '../http.ts'
+import { readSecretFile } from '../secrets/secret-file.ts'
+import { type Check, check_ms_max, failed, passed } from './check.ts'
+import { examineMasterKey } from './examine-master-key.ts'
+
+/** The Date header has whole seconds; a client's clock matters in the corrections of `sent_at_ms`. */
+const clock_skew_ms_max = 5000
+
+/**
+ * Looks at this machine, at the servers that the settings name and at the services; never throws for what it finds. The
+ * data folder counts only when something is embedded. `services`: addresses besides TRIBUTARY_URL.
+ */
+export async function examine(services: readonly string[]): Promise<Check[]> {
+  const config = readConfig()
+  const { data_dir, disk_free_bytes_min, servers, url } = config
+  const folder = resolve(data_dir)
+  const embedded = Object.values(servers).includes(false)
+  const [onFolder, masterKey, onServers, onAdmin, onService, ...onOthers] = await Promise.all([
+    embedded ? [await folderCheck(folder), await diskCheck(folder, disk_free_bytes_min)] : [],
+    examineMasterKey(folder, config),
+    examineServers(servers),
+    examineAdmin(config),
+    examineService('service', url),
+    ...services.map((address) => examineService(`service ${address}`, address)),
+  ])
+  const onServices = [...onAdmin, ...onService, ...onOthers.flat()]
+  return [nodeCheck(), await tokenCheck(folder), masterKey, ...onFolder, ...onServers, ...onServices]
+}
+
+async function examineServers(servers: Record<string, boolean>): Promise<Check[]> {
+  if (!Object.values(servers).includes(true)) return []
+  // Loaded here: the clients of all engines take most of a second.
+  const { examineEngines } = await import('./examine-engines.ts')
+  return examineEngines()
+}
+
+/** The look at the service itself says it when nobody answers, that at the token when there is none. */
+async function examineAdmin(config: CliConfig): Promise<Check[]> {
+  const { url } = config
+  const instance = await findInstance(config).catch((error: unknown) => {
+    if (error instanceof CliError) return 'away' as const
+    throw error
+  })
+  if (instance === 'away') return []
+  if (instance === 'wrong_token')
+    return [failed('admin API', `${url} refuses the admin token`, 'Is it of that service? See TRIBUTARY_ADMIN_TOKEN.')]
+  if (instance === 'not_found') return [failed('admin API', `${url} answers 404 to this machine`, adminFenceHint)]
+  if (instance === 'same' || instance === 'untold') return [passed('admin API', 'answers')]
+  const { found, mend } = otherInstance(config)
+  return [failed('admin API', found, mend)]
+}
+
+async function examineService(name: string, url: string): Promise<Check[]> {
+  try {
+    const health = await request(`${url}/health`, { signal: AbortSignal.timeout(check_ms_max) })
+    return [...serviceChecks(name, url, health), clockCheck(health)]
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    return [failed(name, error.message, startIt(url))]
+  }
+}
+
+const startIt = (url: string) => `Start it with npm start, or set TRIBUTARY_URL if it is not at ${url}.`
+
+function nodeCheck(): Check {
+  const major = Number(process.versions.node.split('.')[0])
+  if (major >= 24) return passed('node', process.version)
+  return failed('node', process.version, 'Node 24 is needed: run npm start once, it fetches it from npm.')
+}
+
+async function folderCheck(folder: string): Promise<Check> {
+  const found = await stat(folder).catch(() => null)
+  if (found === null) return passed('data folder', `${folder} is not there yet; the first npm start makes it`)
+  if (!found.isDirectory()) return failed('data folder', `${folder} is no folder`, 'Set TRIBUTARY_DATA_DIR.')
+  const usable = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  if (usable) return passed('data folder', folder)
+  return failed('data folder', `${folder} can't be read and written`, `Make it yours: chown -R $(id -u) ${folder}`)
+}
+
+async function tokenCheck(folder: string): Promise<Check> {
+  const read = await readSecretFile('admin token', join(folder, 'admin-token'))
+  if (read !== null && 'check' in read) return read.check
+  return findAdminToken(readConfig()).then(
+    () => passed('admin token', 'found'),
+    (error: Error) => failed('admin token', error.message, 'Start the service once, or set TRIBUTARY_ADMIN_TOKEN.'),
+  )
+}
+
+async function diskCheck(folder: string, free_bytes_min: number): Promise<Check> {
+  const there = (await stat(folder).catch(() => null)) === null ? dirname(folder) : folder
+  const space = await readDiskSpace(there).catch(() => null)
+  if (space === null)
+    return failed('disk', `${there} can't be looked at`, 'Set TRIBUTARY_DATA_DIR to an existing folder.')
+  const level = diskLevel(space, free_bytes_min, 'ok')
+  const found = `${gib(space.free_bytes)} of ${gib(space.size_bytes)} GiB free at ${there}`
+  if (level === 'ok') return passed('disk', found)
+  const mend = `Keep ${gib(free_bytes_min)} GiB and a tenth of the disk free, or move TRIBUTARY_DATA_DIR to a larger one.`
+  return failed('disk', level === 'full' ? `${found}: new events are refused` : found, mend)
+}
+
+const gib = (bytes: number) => (bytes / 1024 ** 3).toFixed(1)
+
+function serviceChecks(name: string, url: string, { status, body }: Answer): Check[] {
+  const { bindings, troubles = [] } = (body ?? {}) as Partial<HealthReply>
+  if (status !== 200 || typeof bindings !== 'object' || bindings === null) {
+    return [failed(name, `${url}/health answers ${status}, not as Tributary does`, startIt(url))]
+  }
+  const checks = Object.entries(bindings).map(([binding, state]) => {
+    if (state?.status === 'ok') return passed(`${name}: ${binding}`, 'ok')
+    return failed(
+      `${name}: ${binding}`,
+      'down',
+      'The log of the service says why; it goes on by itself once it is back.',
+    )
+  })
+  const found = troubles.map(({ code, message, mend }) =>
+    failed(`${name}: ${code}`, message ?? 'The words are for operators: ask the service itself.', mend ?? troubleMend),
+  )
+  return [passed(name, url), ...checks, ...found]
+}
+
+const troubleMend = 'See "When something is wrong" in docs/operations.md.'
+
+function clockCheck({ headers }: Answer): Check {
+  const theirs = Date.parse(headers.get('date') ?? '')
+  if (Number.isNaN(theirs)) return passed('clock', 'the service sends no Date header')
+  const skew_ms = Math.abs(Date.now() - theirs)
+  if (skew_ms <= clock_skew_ms_max) return passed('clock', 'within 5 seconds of the service')
+  const found = `${Math.round(skew_ms / 1000)} seconds away from the service`
+  return failed('clock', found, 'Set both clocks by NTP; events from the future are refused.')
+}

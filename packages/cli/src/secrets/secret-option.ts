@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { readEngineSettings } from '../config.ts'
+import { CliError, usageError } from '../errors.ts'
+
+type SecretSetting = 'TRIBUTARY_SERVER_KEY' | 'TRIBUTARY_SIGNING_SECRET'
+
+/** Adds `--NAME` and `--NAME-file`, for a secret that need not stand in the list of processes. */
+export function secretOption(command: Command, name: string, what: string, setting: SecretSetting): Command {
+  return command
+    .option(`--${name} <${name}>`, `${what}; - reads it from standard input (default: ${setting})`)
+    .option(`--${name}-file <file>`, `file that holds the ${name}, so that it stands in no list of processes`)
+}
+
+/** The secret of such an option, else that of the setting. Throws CliError for none, and for two. */
+export async function readSecret(
+  name: string,
+  { given, file }: { given: string | undefined; file: string | undefined },
+  setting: SecretSetting,
+): Promise<string> {
+  if (given !== undefined && file !== undefined) throw usageError(`Give --${name} or --${name}-file, not both.`)
+  const secret = (await readGiven(name, given, file)) ?? readEngineSettings([setting], [])[setting] ?? ''
+  if (secret !== '') return secret
+  throw usageError(`No ${name}: give --${name}-file FILE, --${name} - with it on standard input, or set ${setting}.`)
+}
+
+async function readGiven(name: string, given: string | undefined, file: string | undefined) {
+  if (given === '-') return (await text(process.stdin)).trim()
+  if (file === undefined) return given
+  const content = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new CliError('unreadable_file', `--${name}-file: ${error.message}`)
+  })
+  return content.trim()
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import { createClient } from '@clickhouse/client'
+import { drainPending, Session } from 'chdb'
+import { createChdbConnection } from 'chdb/connection'
+import { type Clickhouse, statement_bytes_max } from '../clickhouse.ts'
+import { insertSettings } from '../insert-settings.ts'
+import { openLane } from './lane.ts'
+import { mendDedupeLogs } from './mend-dedupe-logs.ts'
+
+export interface EmbeddedOptions {
+  /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */
+  data_dir: string
+  logger?: { info(fields: object, message: string): void }
+}
+
+/**
+ * Server settings, which chdb takes as arguments of the first connection only. Defaults are made for a machine of its
+ * own (a mark cache of 5 GB); here the whole process aims at 1.5 GB.
+ */
+const engineArguments = [
+  '--max_server_memory_usage=1100000000',
+  '--mark_cache_size=67108864',
+  '--index_mark_cache_size=8388608',
+  '--primary_index_cache_size=67108864',
+  '--uncompressed_cache_size=0',
+  '--index_uncompressed_cache_size=0',
+  '--query_condition_cache_size=16777216',
+  '--compiled_expression_cache_size=16777216',
+  '--background_pool_size=2',
+  // Settings of tables are not taken as arguments.
+  `--config-file=${join(import.meta.dirname, 'embedded-engine.xml')}`,
+]
+
+/** For every session. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. */
+const common = `output_format_json_quote_64bit_integers = 0, max_query_size = ${statement_bytes_max}, max_threads = 2, compile_expressions = 0`
+/** What a question of a client may cost; on the write side only the look-ups of our own consumers run. */
+const guarded =
+  'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
+  'max_bytes_before_external_sort = 200000000, readonly = 2'
+
+/**
+ * ClickHouse in this process (chdb), database `tributary`. A session runs one statement at a time, so there are three:
+ * one for parameterised questions, which chdb runs one by one anyway, and two for inserts, DDL and look-ups. Each
+ * running statement holds one of libuv's four threads; the fourth is left to files and names.
+ */
+export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptions): Promise<Clickhouse> {
+  const started = performance.now()
+  const forgotten_tokens = await mendDedupeLogs(data_dir)
+  const chdb = new Session(data_dir, { connectionArgs: engineArguments })
+  await chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
+  const engine = (await chdb.queryAsync('SELECT version()', { format: 'TabSeparated' })).text().trim()
+  const reads = openLane([await openSession(data_dir, `SET ${common}, ${guarded}`)])
+  const writes = openLane([await openSession(data_dir, `SET ${common}`), await openSession(data_dir, `SET ${common}`)])
+  logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
+  return {
+    async query<Row>(sql: string, params?: Record<string, unknown>) {
+      const lane = params === undefined ? writes : reads
+      return lane.run(async ({ client }) => {
+        const result = await client.query({
+          query: sql,
+          format: 'JSONEachRow',
+          ...(params && { query_params: params }),
+        })
+        return result.json<Row>()
+      })
+    },
+    insert: ({ table, columns, lines, token }) =>
+      writes.run(async ({ connection }) => {
+        const values = typeof lines === 'string' ? Buffer.from(lines) : lines
+        const settings = { ...insertSettings, insert_deduplication_token: token }
+        await connection.chdb.rawInsert({ table, columns, settings, format: 'JSONCompactEachRow', values })
+      }),
+    // An insert of this process ends before its promise does, and no other process has this engine.
+    isInserting: async () => false,
+    command: (sql) =>
+      writes.run(async ({ client }) => {
+        await client.command({ query: sql })
+      }),
+    async checkHealth() {
+      await chdb.queryAsync('SELECT 1')
+    },
+    async close() {
+      const sessions = [...reads.close(), ...writes.close()]
+      await drainPending()
+      for (const { client } of sessions) await client.close()
+      chdb.close()
+      await drainPending()
+    },
+  }
+}
+
+type ClientOptions = NonNullable<Parameters<typeof createClient>[0]>
+
+async function openSession(path: string, settings: string) {
+  const connection = createChdbConnection({ path })
+  // Both sides declare the hook with types of their own; only settings that neither passes on differ.
+  const client = createClient({ connection: connection as unknown as NonNullable<ClientOptions['connection']> })
+  await connection.chdb.queryAsync('USE tributary')
+  await connection.chdb.queryAsync(settings)
+  return { connection, client }
+}

@@ -1,0 +1,67 @@
+import type { Clickhouse } from '../clickhouse.ts'
+
+/** Where a group of consumers goes on in a partition of the log. */
+export interface GoesOnAt {
+  partition: number
+  offset: number
+}
+
+interface Counts {
+  table: string
+  /** Rows of `events_raw_v1` that it stands for. */
+  counted: number
+  expected: number
+}
+
+const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
+// Apps that begin with a slash are counters of the writer.
+const ofApps = `NOT startsWith(app_id, '/')`
+
+/** Numbers that must be equal when every row of `events_raw_v1` has reached the tables that views fill from it. */
+const comparisons = {
+  event_keys_v1: ['SELECT count() FROM event_keys_v1', 'SELECT count() FROM events_raw_v1'],
+  events_per_day_v1: [`SELECT sum(events) FROM events_per_day_v1 WHERE ${ofApps}`, 'SELECT count() FROM events_raw_v1'],
+  events_received_per_day_v1: [
+    `SELECT sum(events) FROM events_received_per_day_v1 WHERE ${ofApps}`,
+    'SELECT count() FROM events_raw_v1',
+  ],
+  revenue_raw_v1: ['SELECT count() FROM revenue_raw_v1', `SELECT countIf(${hasMoney}) FROM events_raw_v1`],
+  transaction_keys_v1: [
+    'SELECT count() FROM transaction_keys_v1',
+    'SELECT countIf(transaction_key != 0) FROM revenue_raw_v1',
+  ],
+} as const
+
+/** Tables that a count says something about. */
+export const countable: ReadonlySet<string> = new Set(Object.keys(comparisons))
+
+/**
+ * Tables whose number of events differs from `events_raw_v1`. A batch that a crash broke off may be in some tables and not
+ * in others, and is completed when it comes again: a difference as large as what the log still brings is none.
+ */
+export async function findDifferences(clickhouse: Clickhouse, goesOn: readonly GoesOnAt[]): Promise<Counts[]> {
+  const compared: Counts[] = []
+  for (const [table, [counted, expected]] of Object.entries(comparisons)) {
+    const [row] = await clickhouse.query<Omit<Counts, 'table'>>(
+      `SELECT toUInt64((${counted})) AS counted, toUInt64((${expected})) AS expected`,
+    )
+    compared.push({ table, ...row! })
+  }
+  const different = compared.filter(({ counted, expected }) => counted !== expected)
+  if (different.length === 0) return []
+  const open = await countOpenRows(clickhouse, goesOn)
+  return different.filter(({ counted, expected }) => counted > expected || counted < expected - open)
+}
+
+/** Rows of `events_raw_v1` from the place on at which each partition goes on, of its newest log alone. */
+async function countOpenRows(clickhouse: Clickhouse, goesOn: readonly GoesOnAt[]): Promise<number> {
+  if (goesOn.length === 0) return 0
+  const places = goesOn
+    .map(({ partition, offset }) => `(partition = ${partition} AND offset >= ${offset})`)
+    .join(' OR ')
+  const [row] = await clickhouse.query<{ open: number }>(`
+    SELECT sum(open) AS open FROM (
+      SELECT partition, countIf(${places}) AS open, max(received_at_ms) AS newest_ms
+      FROM events_raw_v1 GROUP BY topic, partition ORDER BY newest_ms DESC LIMIT 1 BY partition)`)
+  return row?.open ?? 0
+}

@@ -1,0 +1,75 @@
+import type { Clickhouse } from '../clickhouse.ts'
+import { readViewSources, type ViewSource } from '../schema/view-sources.ts'
+
+export interface RefillOptions {
+  clickhouse: Clickhouse
+  tables: Iterable<string>
+  logger: { info(fields: object, message: string): void }
+}
+
+/** Rows of the source that one statement reads, unless one day has more. Bounds what a statement holds in memory. */
+const slice_rows_max = 1_000_000
+
+/** No token: the tables were emptied, and what they had before is no duplicate. */
+const settings =
+  'insert_deduplicate = 0, max_threads = 1, max_insert_threads = 1, max_memory_usage = 600000000, ' +
+  'max_bytes_before_external_group_by = 200000000, min_insert_block_size_rows = 200000, ' +
+  'min_insert_block_size_bytes = 67108864, max_partitions_per_insert_block = 0, parallel_view_processing = 0, ' +
+  'materialized_views_ignore_errors = 0'
+
+/**
+ * Fills tables again from what their views read. Nobody else may write meanwhile. After a kill the same call begins anew.
+ * Gives back every table that was filled, also those that a view fills from one of them.
+ */
+export async function refillTables({ clickhouse, tables, logger }: RefillOptions): Promise<string[]> {
+  const sources = await readViewSources(clickhouse)
+  const wanted = new Set(tables)
+  for (let size = 0; size < wanted.size; ) {
+    size = wanted.size
+    for (const { source, target } of sources.values()) if (wanted.has(source)) wanted.add(target)
+  }
+  const views = [...sources.values()].filter(({ target }) => wanted.has(target))
+  const emptied = views.map(({ target }) => target)
+  // The sweep cancels anew, by the claims as they are now: what one claim cancelled before may be the best one now.
+  if (wanted.has('transaction_keys_v1')) emptied.push('revenue_cancelled_v1')
+  for (const table of emptied) await clickhouse.command(`TRUNCATE TABLE ${table}`)
+  for (const view of views) {
+    // The insert into its source fills it.
+    if (!wanted.has(view.source)) await refill(clickhouse, view, logger)
+  }
+  return views.map(({ target }) => target)
+}
+
+async function refill(clickhouse: Clickhouse, view: ViewSource, logger: RefillOptions['logger']): Promise<void> {
+  const { source, target, columns } = view
+  const slices = await cutDays(clickhouse, source)
+  for (const [done, { from, to, rows }] of slices.entries()) {
+    const part = `(SELECT * FROM ${source} WHERE day BETWEEN '${from}' AND '${to}')`
+    await clickhouse.command(
+      `INSERT INTO ${target} (${columns.join(', ')}) ${view.selectFrom(part)} SETTINGS ${settings}`,
+      { name: `refill/${target}` },
+    )
+    logger.info({ table: target, from, to, rows, slice: done + 1, slices: slices.length }, 'table is filled again')
+  }
+}
+
+interface Slice {
+  from: string
+  to: string
+  rows: number
+}
+
+/** Neighbouring days in as few slices as there may be. */
+async function cutDays(clickhouse: Clickhouse, source: string): Promise<Slice[]> {
+  const days = await clickhouse.query<{ on: string; rows: number }>(
+    `SELECT toString(day) AS on, count() AS rows FROM ${source} GROUP BY day ORDER BY day`,
+  )
+  const slices: Slice[] = []
+  for (const { on, rows } of days) {
+    const last = slices.at(-1)
+    if (last !== undefined && last.rows + rows <= slice_rows_max)
+      Object.assign(last, { to: on, rows: last.rows + rows })
+    else slices.push({ from: on, to: on, rows })
+  }
+  return slices
+}

@@ -1,0 +1,67 @@
+import type { Clickhouse } from '../clickhouse.ts'
+import { readViewSources } from '../schema/view-sources.ts'
+import { type BrokenPart, findBrokenParts, settleBrokenPart } from './broken-parts.ts'
+import { findDifferences, type GoesOnAt } from './compare-tables.ts'
+import { refillTables } from './refill-tables.ts'
+
+export interface RepairOptions {
+  clickhouse: Clickhouse
+  goesOn: readonly GoesOnAt[]
+  /** Every table that views fill is filled again, whatever it holds. */
+  everything?: boolean
+  logger: { info(fields: object, message: string): void; error(fields: object, message: string): void }
+  /** Called before the first table is emptied: from then on the log must be read again, also after a crash. */
+  beforeRefill(): Promise<void>
+}
+
+export interface Repair {
+  broken: BrokenPart[]
+  refilled: string[]
+  /** Rows of `events_raw_v1` are gone: only the log and the audit store have them. */
+  lost_events: number
+  /** Tables that lost rows and that nothing fills again. */
+  beyond: string[]
+  /** Forgets the broken parts, once the log is sure to be read again. */
+  settle(): Promise<void>
+}
+
+/** A set that no view fills: the sweep makes it from all transactions that are new, which they are after a refill. */
+export const sweptFrom: Record<string, string> = { revenue_cancelled_v1: 'transaction_keys_v1' }
+
+const raw = 'events_raw_v1'
+/** The migrator has run before and has recorded again what was lost here. */
+const records = 'schema_migrations_v1'
+
+/**
+ * Finds out at the start of an engine whether tables lack rows, and fills those again that views fill from others.
+ * Nobody may write meanwhile. Killed half-way it does the same at the next start.
+ */
+export async function repairTables(options: RepairOptions): Promise<Repair> {
+  const { clickhouse, goesOn, everything = false, logger, beforeRefill } = options
+  const broken = await findBrokenParts(clickhouse)
+  const differences = everything ? [] : await findDifferences(clickhouse, goesOn)
+  for (const { table, name, lost } of broken) logger.error({ table, part: name, lost }, 'part of a table is broken')
+  for (const counts of differences) logger.error(counts, 'table differs from the events that it is made of')
+  const lost_events = Math.max(0, ...differences.map((one) => (one.table === 'transaction_keys_v1' ? 0 : surplus(one))))
+
+  const sources = await readViewSources(clickhouse)
+  const damaged = new Set(broken.filter(({ lost }) => lost).map(({ table }) => table))
+  const wanted = new Set(everything ? sources.keys() : differences.map(({ table }) => table))
+  for (const table of damaged) {
+    const made = sweptFrom[table] ?? table
+    if (sources.has(made)) wanted.add(made)
+  }
+  const beyond = [...damaged].filter(
+    (table) => table !== raw && table !== records && !sources.has(sweptFrom[table] ?? table),
+  )
+  if (wanted.size > 0) await beforeRefill()
+  const refilled = wanted.size === 0 ? [] : await refillTables({ clickhouse, tables: wanted, logger })
+  return {
+    ...{ broken, refilled, lost_events, beyond },
+    settle: async () => {
+      for (const part of broken) await settleBrokenPart(part, part.table === raw || beyond.includes(part.table))
+    },
+  }
+}
+
+const surplus = ({ counted, expected }: { counted: number; expected: number }) => counted - expected

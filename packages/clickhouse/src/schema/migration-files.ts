@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** How tables are made: the same files serve one engine, a replicated server and a cluster. */
+export interface MigrationParameters {
+  /** Uses the Replicated engine family; needs a Keeper, `on_cluster` and the macro `replica` on each server. */
+  replicated?: boolean
+  /** Cluster name for `ON CLUSTER`: one shard, whose replicas all have every row. */
+  on_cluster?: string
+}
+
+export interface Migration {
+  version: number
+  /** `NNNN_name`. */
+  name: string
+  /** SHA-256 of the file, hexadecimal; placeholders are not filled in, so it is the same on every engine. */
+  checksum: string
+  template: string
+}
+
+/** `clickhouse/migrations` of this checkout. */
+export const migrationsDir = fileURLToPath(new URL('../../../../clickhouse/migrations/', import.meta.url))
+
+const fileShape = /^(\d{4})_[a-z0-9_]+\.sql$/
+
+/** The migrations of a folder in their order. Throws for a foreign file, a repeated number or a statement that can't run twice. */
+export async function readMigrations(dir: string): Promise<Migration[]> {
+  const files = (await readdir(dir)).toSorted()
+  const migrations = await Promise.all(files.map((file) => readMigration(dir, file)))
+  migrations.forEach(({ version, name }, index) => {
+    if (version === migrations[index - 1]?.version) throw new Error(`Two migrations have the number of ${name}`)
+  })
+  requireRenamed(migrations)
+  return migrations
+}
+
+async function readMigration(dir: string, file: string): Promise<Migration> {
+  const number = fileShape.exec(file)?.[1]
+  if (number === undefined) throw new Error(`${file} in ${dir} is not named NNNN_name.sql`)
+  const template = await readFile(join(dir, file), 'utf8')
+  requireRepeatable(template, file)
+  const checksum = createHash('sha256').update(template).digest('hex')
+  return { version: Number(number), name: file.slice(0, -'.sql'.length), checksum, template }
+}
+
+/**
+ * Two processes may run the same migration at the same time, and a crash may come before it is recorded. There is no
+ * lock that a crash could leave behind: every statement must come to the same end however often it runs.
+ */
+function requireRepeatable(template: string, file: string): void {
+  const statement = statementOf(template)
+  const repeatable =
+    /^CREATE\s+(TABLE|MATERIALIZED VIEW|VIEW|DICTIONARY)\s+IF NOT EXISTS\s/.test(statement) ||
+    /^DROP\s+(TABLE|VIEW|DICTIONARY)\s+IF EXISTS\s/.test(statement) ||
+    renamedAndBack.test(statement) ||
+    (/^ALTER\s+TABLE\s/.test(statement) &&
+      !/\b(ADD|DROP|RENAME)\s+(COLUMN|INDEX|PROJECTION)\s+(?!IF )/.test(statement) &&
+      !/\b(ATTACH|REPLACE|MOVE|UPDATE)\b/.test(statement))
+  if (!repeatable) throw new Error(`${file}: the statement can't be repeated; use IF [NOT] EXISTS`)
+  if (/;\s*\S/.test(statement)) throw new Error(`${file} holds more than one statement`)
+}
+
+/** `RENAME` of a name to another and back, beginning with what a kill in between left to do. */
+const renamedAndBack =
+  /^RENAME\s+TABLE\s+IF EXISTS\s+(?<other>\w+)\s+TO\s+(?<name>\w+),\s+\k<name>\s+TO\s+\k<other>,\s+\k<other>\s+TO\s+\k<name>\b/
+
+/** A view whose query was changed counts repeated batches again until it is renamed (docs/adr/0071). */
+function requireRenamed(migrations: readonly Migration[]): void {
+  const altered = new Map<string, string>()
+  for (const { name, template } of migrations) {
+    const statement = statementOf(template)
+    const view = /^ALTER\s+TABLE\s+(\w+)[\s\S]*\bMODIFY\s+QUERY\b/.exec(statement)?.[1]
+    if (view !== undefined) altered.set(view, name)
+    altered.delete(renamedAndBack.exec(statement)?.groups?.name ?? '')
+  }
+  for (const [view, name] of altered) {
+    throw new Error(`${name} changes the query of ${view}: a migration after it must rename the view and back`)
+  }
+}
+
+/** Without comments and without what stands in quotes. */
+const statementOf = (template: string): string =>
+  template
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/'[^']*'/g, "''")
+    .trim()
+
+/** The statement of a migration for an engine. Throws for an unknown placeholder. */
+export function renderMigration(
+  { name, template }: Migration,
+  { replicated, on_cluster }: MigrationParameters,
+): string {
+  if (on_cluster !== undefined && !/^[A-Za-z0-9_-]+$/.test(on_cluster))
+    throw new Error('A cluster name has another shape')
+  if (replicated && on_cluster === undefined) throw new Error('Replicated tables need the name of their cluster')
+  const values: Record<string, string> = {
+    replicated: '',
+    on_cluster: on_cluster === undefined ? '' : `ON CLUSTER '${on_cluster}'`,
+    dedupe_window: dedupeWindow(replicated ?? false),
+  }
+  const withEngine = replicated ? replicatedEngine(template, on_cluster!) : template
+  return withEngine.replaceAll(/\{\{(\w+)\}\}/g, (_all, key: string) => {
+    const value = values[key]
+    if (value === undefined) throw new Error(`${name} has an unknown placeholder ${key}`)
+    return value
+  })
+}
+
+/**
+ * The engine with its path in Keeper. The default path holds `{uuid}`, which every CREATE makes anew: a replica that is
+ * added or made again later would be alone on a path of its own, in silence. This path is the same for whoever creates
+ * the table. It has no `{shard}`, so that every server of the cluster is a replica of the whole table.
+ */
+function replicatedEngine(template: string, cluster: string): string {
+  const table = /^CREATE\s+TABLE\s+IF NOT EXISTS\s+(\w+)/.exec(statementOf(template))?.[1]
+  const made = template.replace(/\{\{replicated\}\}(\w+)(?:\(([^\n]*?)\))?(?=\s|$)/, (_all, engine: string, given) => {
+    const path = `'/clickhouse/tables/${cluster}/{database}/${table}', '{replica}'`
+    return `Replicated${engine}(${given === undefined ? path : `${path}, ${given}`})`
+  })
+  if (made.includes('{{replicated}}')) throw new Error(`The engine of ${table} has another shape`)
+  return made
+}
+
+/**
+ * How long a repeated insert is known: the last 10 000 blocks. 12 partitions that insert twice a second make 24 blocks a
+ * second, 408 where each batch spans all 17 years: seven minutes, 24 seconds at worst. It has to be longer than an insert
+ * waits between its fence and the engine, which is milliseconds; a repeated batch looks up what is there (docs/adr/0101).
+ * On replicated tables an hour is the default; a week is as long as the log keeps records.
+ */
+const dedupeWindow = (replicated: boolean): string =>
+  replicated
+    ? 'replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800'
+    : 'non_replicated_deduplication_window = 10000'

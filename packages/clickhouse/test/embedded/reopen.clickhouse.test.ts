@@ -1,0 +1,90 @@
+import { appendFile, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Clickhouse } from '../../src/clickhouse.ts'
+import { openEmbeddedClickhouse } from '../../src/embedded/embedded-clickhouse.ts'
+
+let data_dir: string
+let clickhouse: Clickhouse
+beforeEach(async () => {
+  data_dir = await mkdtemp(join(tmpdir(), 'tributary-reopen-'))
+  clickhouse = await openEmbeddedClickhouse({ data_dir })
+  const settings = 'SETTINGS non_replicated_deduplication_window = 100'
+  await clickhouse.command(`CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a ${settings}`)
+  await clickhouse.command(`CREATE TABLE doubled (a UInt64) ENGINE = MergeTree ORDER BY a ${settings}`)
+  await clickhouse.command('CREATE MATERIALIZED VIEW doubled_mv TO doubled AS SELECT a * 2 AS a FROM t')
+})
+afterEach(async () => {
+  await clickhouse.close()
+  await rm(data_dir, { recursive: true, force: true })
+})
+
+const insert = (a: number | string) =>
+  clickhouse.insert({ table: 't', columns: ['a'], lines: `["${a}"]`, token: `token-${a}` })
+const read = async (table: string) =>
+  (await clickhouse.query<{ a: string }>(`SELECT toString(a) AS a FROM ${table} ORDER BY ${table}.a`)).map(({ a }) => a)
+
+async function reopenAfter(change: () => Promise<void>) {
+  await clickhouse.close()
+  await change()
+  clickhouse = await openEmbeddedClickhouse({ data_dir })
+}
+
+const paths = async (pattern: RegExp) =>
+  (await readdir(join(data_dir, 'store'), { recursive: true }))
+    .filter((path) => pattern.test(path))
+    .map((path) => join(data_dir, 'store', path))
+
+test('what was inserted is there after a stop, and its token is still known', async () => {
+  await insert('18446744073709551615')
+  await reopenAfter(async () => {})
+  await insert('18446744073709551615')
+  expect(await read('t')).toEqual(['18446744073709551615'])
+})
+
+test('a block whose token was written when the kill came, but not its rows, is repaired by a retry', async () => {
+  await insert(1)
+  await insert(2)
+  await reopenAfter(async () => {
+    // What a kill between the two steps leaves: the last part has its temporary name still, in the table and the view.
+    const parts = await paths(/\/all_2_2_\d$/)
+    expect(parts).toHaveLength(2)
+    for (const part of parts) await rename(part, join(dirname(part), `tmp_insert_${basename(part)}`))
+  })
+  expect([await read('t'), await read('doubled')]).toEqual([['1'], ['2']])
+  await insert(2)
+  await insert(1)
+  await insert(2)
+  expect([await read('t'), await read('doubled')]).toEqual([
+    ['1', '2'],
+    ['2', '4'],
+  ])
+})
+
+test('tokens of blocks that were merged meanwhile stay known', async () => {
+  for (const a of [1, 2, 3]) await insert(a)
+  await clickhouse.command('OPTIMIZE TABLE t FINAL')
+  await reopenAfter(async () => {
+    for (const part of await paths(/\/all_(\d)_\1_\d$/)) await rm(part, { recursive: true })
+    for (const log of await paths(/deduplication_log_\d+\.txt$/)) expect(await readFile(log, 'utf8')).not.toMatch(/^2/m)
+  })
+  for (const a of [1, 2, 3]) await insert(a)
+  expect(await read('t')).toEqual(['1', '2', '3'])
+})
+
+test('half a line at the end of a log, which a kill left, spoils neither older tokens nor the next', async () => {
+  await insert(1)
+  await reopenAfter(async () => {
+    for (const log of await paths(/deduplication_log_\d+\.txt$/)) await appendFile(log, '1\tall_9_9_0\tall_12')
+  })
+  await insert(1)
+  await insert(2)
+  await reopenAfter(async () => {})
+  await insert(1)
+  await insert(2)
+  expect([await read('t'), await read('doubled')]).toEqual([
+    ['1', '2'],
+    ['2', '4'],
+  ])
+})

@@ -1,0 +1,191 @@
+import { readdir, rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createPartCheck, findBrokenParts, reloadTable } from '../../src/repair/broken-parts.ts'
+import { repairTables } from '../../src/repair/repair-tables.ts'
+
+let clickhouse: TestClickhouse
+let offset: number
+beforeEach(async () => {
+  clickhouse = await openTestClickhouse()
+  offset = 0
+})
+afterEach(() => clickhouse.close())
+
+const noon_ms = Date.UTC(2026, 5, 1, 12)
+const day_ms = 24 * 3600 * 1000
+
+/** Writes a batch of events over three days and two years, a third with money, and gives back the next offset. */
+async function writeBatch(): Promise<number> {
+  const rows = Array.from({ length: 30 }, (_, n) => {
+    const money =
+      n % 3 === 0 ? { revenue_micros: String(1000 * n), currency: 'EUR', transaction_key: `${offset + n + 1}` } : {}
+    const ts_ms = noon_ms - (n % 3) * day_ms - (n % 2) * 366 * day_ms
+    return testEventRow({ app_id: `app-${n % 2}`, ts_ms, user_id: `user-${n}`, offset: offset + n, ...money })
+  })
+  await clickhouse.insertEvents(rows, `batch-${offset}`)
+  offset += rows.length
+  return offset
+}
+
+interface Part {
+  table: string
+  name: string
+  path: string
+}
+const activeParts = (table: string) =>
+  clickhouse.query<Part>(
+    `SELECT table, name, path FROM system.parts WHERE active AND database = 'tributary' AND table = '${table}' ORDER BY name`,
+  )
+
+/** What a full disk does to a part: some files are there and empty. */
+async function cutFiles({ path }: Part) {
+  for (const name of await readdir(path)) if (name !== 'data.bin') await truncate(join(path, name), 0)
+}
+
+async function repair(goesOnAt = offset) {
+  const steps: string[] = []
+  const repaired = await repairTables({
+    clickhouse,
+    goesOn: [{ partition: 0, offset: goesOnAt }],
+    logger: { info: () => {}, error: () => {} },
+    beforeRefill: async () => void steps.push('before'),
+  })
+  return { ...repaired, noted: steps.length > 0 }
+}
+
+describe('a merged part whose files were cut off', () => {
+  test('is found while the parts that it was merged from are there, and they come back with all rows', async () => {
+    const findCutParts = createPartCheck(clickhouse)
+    await writeBatch()
+    await writeBatch()
+    expect(await findCutParts()).toEqual([])
+    const before = await clickhouse.readEventTables()
+    await clickhouse.command('OPTIMIZE TABLE event_keys_v1 FINAL')
+    const [merged] = await activeParts('event_keys_v1')
+    await cutFiles(merged!)
+    expect(await findCutParts()).toMatchObject([{ name: merged!.name, restorable: true }])
+    await reloadTable(clickhouse, 'event_keys_v1')
+    expect(await clickhouse.readEventTables()).toEqual(before)
+    expect(await findBrokenParts(clickhouse)).toMatchObject([{ table: 'event_keys_v1', lost: false }])
+    expect(await findCutParts()).toEqual([])
+
+    const repaired = await repair()
+    expect(repaired).toMatchObject({ refilled: [], lost_events: 0, beyond: [], noted: false })
+    await repaired.settle()
+    expect(await findBrokenParts(clickhouse)).toEqual([])
+    await writeBatch()
+    expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0 })
+  })
+})
+
+test('a cut part that was merged from nothing is found as well, and known to be beyond help while the engine runs', async () => {
+  const findCutParts = createPartCheck(clickhouse)
+  await writeBatch()
+  const [part] = await activeParts('events_raw_v1')
+  await cutFiles(part!)
+  expect(await findCutParts()).toMatchObject([{ name: part!.name, restorable: false }])
+})
+
+test('parts with a file for each column, of altered and of mutated tables are whole', async () => {
+  const findCutParts = createPartCheck(clickhouse)
+  const settings = 'min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0'
+  await clickhouse.command(`CREATE TABLE wide (a UInt8, b String) ENGINE = MergeTree ORDER BY a SETTINGS ${settings}`)
+  await clickhouse.command(`INSERT INTO wide SELECT number, '' FROM numbers(1000)`)
+  await clickhouse.command('ALTER TABLE wide ADD COLUMN c UInt8 DEFAULT 7')
+  await clickhouse.command('ALTER TABLE wide UPDATE b = toString(a) WHERE a > 9 SETTINGS mutations_sync = 2')
+  await clickhouse.command('DELETE FROM wide WHERE a = 3 SETTINGS lightweight_deletes_sync = 2')
+  expect(await findCutParts()).toEqual([])
+  const [part] = await activeParts('wide')
+  await truncate(join(part!.path, 'b.bin'), 1)
+  expect(await createPartCheck(clickhouse)()).toMatchObject([{ table: 'wide' }])
+})
+
+test('parts that were merged are kept for longer than the check of the merged one may take', async () => {
+  const [kept] = await clickhouse.query(
+    `SELECT toUInt32(value) AS seconds FROM system.merge_tree_settings WHERE name = 'old_parts_lifetime'`,
+  )
+  expect(kept).toEqual({ seconds: 300 })
+})
+
+describe('at the start', () => {
+  test('tables that lack nothing are left alone', async () => {
+    expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0, noted: false })
+    await writeBatch()
+    expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0, noted: false })
+  })
+
+  test.each([
+    'event_keys_v1',
+    'events_per_day_v1',
+    'event_installs_per_day_v1',
+    'activity_per_day_v1',
+    'revenue_raw_v1',
+    'transaction_keys_v1',
+    'identities_v1',
+    'events_received_per_day_v1',
+  ])('a broken part of %s is filled again from the events, and every table is as before', async (table) => {
+    for (let n = 0; n < 3; n += 1) await writeBatch()
+    const before = await clickhouse.readEventTables()
+    const [part] = await activeParts(table)
+    await clickhouse.reopen(() => cutFiles(part!))
+    const repaired = await repair()
+    expect(repaired.broken).toMatchObject([{ table, lost: true }])
+    expect(repaired.refilled).toContain(table)
+    expect([repaired.noted, repaired.lost_events, repaired.beyond]).toEqual([true, 0, []])
+    expect(await clickhouse.readEventTables()).toEqual(before)
+    await repaired.settle()
+    expect(await repair()).toMatchObject({ broken: [], refilled: [] })
+  })
+
+  test('claims that are filled again are settled anew: nothing stays cancelled by what they were before', async () => {
+    await writeBatch()
+    await clickhouse.command(
+      'INSERT INTO revenue_cancelled_v1 (app_id, transaction_key) SELECT app_id, transaction_key FROM revenue_raw_v1',
+    )
+    const [part] = await activeParts('transaction_keys_v1')
+    await clickhouse.reopen(() => cutFiles(part!))
+    expect((await repair()).refilled).toContain('transaction_keys_v1')
+    expect(await clickhouse.query('SELECT app_id FROM revenue_cancelled_v1')).toEqual([])
+  })
+
+  test('lost events are counted, and the other tables hold what events_raw_v1 still has', async () => {
+    for (let n = 0; n < 3; n += 1) await writeBatch()
+    const [part] = await activeParts('events_raw_v1')
+    await clickhouse.reopen(() => rm(part!.path, { recursive: true }))
+    const lost = await repair()
+    expect(lost.lost_events).toBeGreaterThan(0)
+    expect(lost.refilled.toSorted()).toEqual([
+      'event_keys_v1',
+      'events_per_day_v1',
+      'events_received_per_day_v1',
+      'revenue_raw_v1',
+      'transaction_keys_v1',
+    ])
+    expect(await repair()).toMatchObject({ refilled: [], lost_events: 0 })
+  })
+
+  test('a broken part of a table that nothing fills is named and kept', async () => {
+    await clickhouse.command('CREATE TABLE other (a UInt8) ENGINE = MergeTree ORDER BY a')
+    await clickhouse.insert({ table: 'other', columns: ['a'], lines: '[1]', token: 'first' })
+    const [part] = await activeParts('other')
+    await clickhouse.reopen(() => cutFiles(part!))
+    const repaired = await repair()
+    expect(repaired.beyond).toEqual(['other'])
+    await repaired.settle()
+    expect(await findBrokenParts(clickhouse)).toEqual([])
+    expect(await readdir(join(part!.path, '..', 'detached'))).toEqual([
+      expect.stringMatching(/^kept-on-start_all_1_1_0_[0-9a-z]+$/),
+    ])
+  })
+
+  test('a batch that a kill broke off between two tables is left to its repetition', async () => {
+    const goesOnAt = await writeBatch()
+    await clickhouse.command('DETACH TABLE event_keys_mv_v1')
+    await writeBatch()
+    await clickhouse.command('ATTACH TABLE event_keys_mv_v1')
+    expect(await repair(goesOnAt)).toMatchObject({ refilled: [], noted: false })
+    expect(await repair()).toMatchObject({ refilled: ['event_keys_v1'], noted: true })
+  })
+})

@@ -1,0 +1,127 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventRowColumns } from '@tributary/contracts/rows'
+import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dumpSchema } from '../../src/schema/dump-schema.ts'
+import { migrateClickhouse } from '../../src/schema/migrate.ts'
+import { migrationsDir } from '../../src/schema/migration-files.ts'
+
+let clickhouse: TestClickhouse
+let dir: string
+beforeEach(async () => {
+  clickhouse = await openTestClickhouse({ migrated: false })
+  dir = await mkdtemp(join(tmpdir(), 'tributary-migrations-'))
+})
+afterEach(async () => {
+  await clickhouse.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+const tableFile = (name: string) =>
+  `CREATE TABLE IF NOT EXISTS ${name} {{on_cluster}} (a UInt8) ENGINE = {{replicated}}MergeTree ORDER BY a SETTINGS {{dedupe_window}}`
+const write = (name: string, text: string) => writeFile(join(dir, name), text)
+const recorded = () => clickhouse.query<{ n: number }>('SELECT count() AS n FROM schema_migrations_v1 FINAL')
+
+describe('migrations of the product', () => {
+  test('an empty engine gets every table, a second run changes nothing', async () => {
+    const files = (await readdir(migrationsDir)).toSorted().map((file) => file.slice(0, -'.sql'.length))
+    expect(await migrateClickhouse({ clickhouse })).toEqual(files)
+    const schema = await dumpSchema(clickhouse)
+    expect(await migrateClickhouse({ clickhouse })).toEqual([])
+    expect(await dumpSchema(clickhouse)).toBe(schema)
+  })
+
+  test('several runs at once end in the same schema, each migration recorded once', async () => {
+    await Promise.all(Array.from({ length: 4 }, () => migrateClickhouse({ clickhouse })))
+    expect(await dumpSchema(clickhouse)).toBe(await readFile(join(migrationsDir, '../schema.sql'), 'utf8'))
+    expect(await recorded()).toEqual([{ n: (await readdir(migrationsDir)).length }])
+  })
+
+  test('a run that was killed before it recorded its statement is finished by the next', async () => {
+    const [first] = await readdir(migrationsDir)
+    const statement = await readFile(join(migrationsDir, first!), 'utf8')
+    await clickhouse.command(
+      statement
+        .replaceAll(/\{\{(on_cluster|replicated)\}\}/g, '')
+        .replace('{{dedupe_window}}', 'non_replicated_deduplication_window = 10000'),
+    )
+    await migrateClickhouse({ clickhouse })
+    expect(await dumpSchema(clickhouse)).toBe(await readFile(join(migrationsDir, '../schema.sql'), 'utf8'))
+  })
+
+  test('a run that was killed while a view had another name is finished by the next', async () => {
+    const statement = await readFile(join(migrationsDir, '0032_events_per_day_mv_token.sql'), 'utf8')
+    await migrateClickhouse({ clickhouse })
+    await clickhouse.command('RENAME TABLE events_per_day_mv_v1 TO events_per_day_mv_v1_renamed')
+    await clickhouse.command(statement.replace('{{on_cluster}}', ''))
+    expect(await dumpSchema(clickhouse)).toBe(await readFile(join(migrationsDir, '../schema.sql'), 'utf8'))
+  })
+
+  test('a dry run says what would run and writes nothing', async () => {
+    const would = await migrateClickhouse({ clickhouse, dryRun: true })
+    expect(would).toHaveLength((await readdir(migrationsDir)).length)
+    expect(await clickhouse.query(`SELECT name FROM system.tables WHERE database = currentDatabase()`)).toEqual([])
+  })
+
+  test('the row schema equals the table', async () => {
+    await migrateClickhouse({ clickhouse })
+    const columns = await clickhouse.query<{ name: string }>(
+      `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'events_raw_v1' ORDER BY position`,
+    )
+    expect(columns.map(({ name }) => name)).toEqual([...eventRowColumns])
+  })
+
+  test('every table begins its order with the app, explains its columns and knows repeated inserts', async () => {
+    await migrateClickhouse({ clickhouse })
+    const tables = await clickhouse.query<{ name: string; sorting_key: string; create: string; silent: number }>(`
+      SELECT name, sorting_key, create_table_query AS create,
+        (SELECT count() FROM system.columns AS c WHERE c.database = currentDatabase() AND c.comment = ''
+          AND NOT endsWith(c.table, '_mv_v1')) AS silent
+      FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations_v1'`)
+    expect(tables.length).toBeGreaterThan(0)
+    for (const table of tables) {
+      expect(table.sorting_key).toMatch(/^app_id, /)
+      expect(table.create).toMatch(/non_replicated_deduplication_window = 10000/)
+      expect(table.silent).toBe(0)
+    }
+  })
+})
+
+describe('the migrator', () => {
+  test('refuses a migration that was edited after it ran, and changes nothing', async () => {
+    await write('0001_a.sql', tableFile('a'))
+    await migrateClickhouse({ clickhouse, dir })
+    await write('0001_a.sql', `${tableFile('a')} -- edited`)
+    await write('0002_b.sql', tableFile('b'))
+    await expect(migrateClickhouse({ clickhouse, dir })).rejects.toThrow(/0001_a was changed/)
+    expect(await dumpSchema(clickhouse)).not.toMatch(/TABLE b/)
+  })
+
+  test('refuses a schema ahead of the code', async () => {
+    await write('0001_a.sql', tableFile('a'))
+    await write('0002_b.sql', tableFile('b'))
+    await migrateClickhouse({ clickhouse, dir })
+    await rm(join(dir, '0002_b.sql'))
+    await expect(migrateClickhouse({ clickhouse, dir })).rejects.toThrow(
+      /ahead of this code: it holds migration 0002_b/,
+    )
+  })
+
+  test.each([
+    ['that fails when it runs twice', '0001_a.sql', 'CREATE TABLE a (a UInt8) ENGINE = MergeTree ORDER BY a'],
+    ['that adds rows', '0001_a.sql', 'INSERT INTO a SELECT 1'],
+    ['that adds a column without IF NOT EXISTS', '0001_a.sql', 'ALTER TABLE a ADD COLUMN b UInt8'],
+    ['with two statements', '0001_a.sql', `${tableFile('a')}; ${tableFile('b')}`],
+    ['with an unknown placeholder', '0001_a.sql', 'CREATE TABLE IF NOT EXISTS a {{nope}} (a UInt8)'],
+    ['without a number', 'a.sql', tableFile('a')],
+    ['that renames', '0001_a.sql', 'RENAME TABLE a TO b'],
+    ['that renames one table and gives another back', '0001_a.sql', 'RENAME TABLE IF EXISTS b TO a, a TO b, b TO c'],
+    ['that changes a view and does not rename it', '0001_a.sql', 'ALTER TABLE a MODIFY QUERY SELECT 1'],
+  ])('refuses a file %s', async (_what, name, text) => {
+    await write(name, text)
+    await expect(migrateClickhouse({ clickhouse, dir })).rejects.toThrow()
+    expect(await clickhouse.query(`SELECT name FROM system.tables WHERE name = 'a'`)).toEqual([])
+  })
+})

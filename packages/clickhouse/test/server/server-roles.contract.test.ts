@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openClickhouseServer } from '@tributary/clickhouse/server'
+import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
+import { expect, it } from 'vitest'
+import { testServer } from './server-under-test.ts'
+
+const folder = join(import.meta.dirname, '../../../../clickhouse')
+const read = async (file: string) => (await readFile(join(folder, file), 'utf8')).replaceAll(/^--.*$/gm, '')
+const split = (script: string) =>
+  script
+    .replaceAll(/^--.*$/gm, '')
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter(Boolean)
+const roles = await read('roles.sql')
+const statements = split(roles)
+
+await describeWithEngine('clickhouse', ({ url }) => {
+  /** As the engine itself words them. */
+  async function format(given: readonly string[]): Promise<string[]> {
+    const clickhouse = await openClickhouseServer(testServer(url, { database: 'default' }))
+    const formatted: string[] = []
+    for (const sql of given) {
+      const [row] = await clickhouse.query<{ formatted: string }>('SELECT formatQuery({sql:String}) AS formatted', {
+        sql,
+      })
+      formatted.push(row!.formatted)
+    }
+    await clickhouse.close()
+    return formatted
+  }
+
+  it('roles.sql is what this version of the engine understands', async () => {
+    for (const formatted of await format(statements)) expect(formatted).toMatch(/^(CREATE|GRANT)/)
+  })
+
+  it('the commands of the README make statements for a whole cluster of it', async () => {
+    const commands = /```sh\n(sed [\s\S]*?)```/.exec(await readFile(join(folder, 'README.md'), 'utf8'))![1]!
+    const dir = await mkdtemp(join(tmpdir(), 'tributary-roles-'))
+    await cp(join(folder, 'roles.sql'), join(dir, 'clickhouse', 'roles.sql'))
+    execFileSync('sh', ['-euc', commands], { cwd: dir })
+    const made = split(await readFile(join(dir, 'roles-on-cluster.sql'), 'utf8'))
+    await rm(dir, { recursive: true })
+    expect(made).toHaveLength(statements.length + 1)
+    for (const formatted of await format(made))
+      expect(formatted).toMatch(/^(CREATE|GRANT)[\s\S]* ON CLUSTER analytics\b/)
+  })
+})
+
+it('gives rights only on tables that the migrations make', async () => {
+  const schema = await read('schema.sql')
+  const tables = [...roles.matchAll(/ON tributary\.(\w+)/g)].map(([, table]) => table)
+  expect(tables.length).toBeGreaterThan(0)
+  for (const table of tables) expect(schema).toContain(`CREATE TABLE ${table}`)
+})
+
+it('lets the report API read and nothing else', () => {
+  const grants = statements.filter((sql) => sql.startsWith('GRANT') && sql.includes('tributary_report_api'))
+  expect(grants).toEqual(['GRANT SELECT ON tributary.* TO tributary_report_api'])
+})
+
+// The test engine has no users: that the rights suffice is seen on a server only (clickhouse/README.md).
+it('lets every service see which migrations ran', () => {
+  const services = [...roles.matchAll(/CREATE USER IF NOT EXISTS (\w+)/g)].map(([, user]) => user)
+  expect(services).toContain('tributary_event_writer')
+  for (const user of services) {
+    expect(roles).toMatch(new RegExp(`GRANT [^;]*SELECT[^;]* ON tributary\\.(\\*|schema_migrations_v1) TO ${user}`))
+  }
+})

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { createSdkClient } from '../../src/sdk-client.ts'
+import { type EventStorage, memoryStorage } from '../../src/storage.ts'
+import type { JsonObject } from '../hostile-service.ts'
+import { keys, openSdkClient, some, track } from './open-sdk-client.ts'
+
+describe('a hostile runtime', () => {
+  const broken = (fails: (method: keyof EventStorage) => boolean): EventStorage => {
+    const storage = memoryStorage()
+    const or = <A extends unknown[], R>(method: keyof EventStorage, work: (...args: A) => R) => {
+      return (...args: A): R => {
+        if (fails(method)) throw new Error('disk full')
+        return work(...args)
+      }
+    }
+    return {
+      get: or('get', storage.get),
+      set: or('set', storage.set),
+      delete: or('delete', storage.delete),
+      keys: or('keys', storage.keys),
+    }
+  }
+
+  it('sends from memory what storage does not take, and tells so', async () => {
+    let full = false
+    const storage = broken((method) => full && method !== 'get')
+    const { client, errors, shelf } = await openSdkClient(undefined, { storage })
+    await client.installUuid()
+    full = true
+    await track(client, some(3))
+    expect(await client.trackInstall()).toBe(true)
+    expect(await client.close()).toEqual({ pending: 0 })
+    expect(shelf.events.size).toBe(4)
+    expect(new Set(errors)).toEqual(new Set(['storage_failed']))
+  })
+
+  it('waits for a storage that can not be read yet, and makes no second install of it', async () => {
+    let locked = true
+    const storage = broken((method) => locked && method === 'get')
+    const { client, connect, shelf } = await openSdkClient(undefined, { storage })
+    const tracked = client.track({ event_name: 'early' })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(shelf.events.size).toBe(0)
+    locked = false
+    await tracked
+    await client.close()
+    expect(await connect().installUuid()).toBe([...shelf.events.values()][0]?.install_uuid)
+  })
+
+  it('ends, and says what it could not keep', async () => {
+    const { client, rejected } = await openSdkClient(undefined, { storage: broken(() => true) })
+    const tracked = client.track({ event_name: 'early' })
+    await client.close({ timeout_ms: 20 })
+    await tracked
+    await client.track({ event_name: 'late' })
+    expect(rejected.map(({ event, reason }) => [event.event_name, reason])).toEqual([
+      ['early', 'closed'],
+      ['late', 'closed'],
+    ])
+  })
+
+  it('never throws into the app', async () => {
+    const { client, rejected, shelf } = await openSdkClient(undefined, {
+      onError: () => {
+        throw new Error('in the app')
+      },
+    })
+    const cycle: JsonObject = {}
+    cycle.self = cycle
+    await client.track({ event_name: 'a', props: cycle })
+    await client.track({ event_name: 'b', props: { big: 1n } })
+    await client.track({ event_name: 'c', install_uuid: 'forged', __proto__: null })
+    await client.reportCrash(null)
+    await client.setUser('')
+    expect(await client.close()).toEqual({ pending: 0 })
+    expect(rejected.map(({ reason }) => reason)).toEqual(['no_json', 'no_json'])
+    expect([...shelf.events.values()].map((event) => event.install_uuid)).not.toContain('forged')
+  })
+
+  it.each([{ url: 'ftp://x' }, { app_key: '' }, { company_key: 'a\nb' }, { signing_secret: '' }])(
+    'refuses options that can never work: %o',
+    async (wrong) => {
+      const options = { ...keys, url: 'http://127.0.0.1', storage: memoryStorage(), ...wrong }
+      expect(() => createSdkClient(options)).toThrow(expect.objectContaining({ code: 'bad_options' }))
+    },
+  )
+})

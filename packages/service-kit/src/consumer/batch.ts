@@ -1,0 +1,208 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
+import type { Logger } from 'pino'
+import type { MisfitTroubles } from '../service/misfit-troubles.ts'
+import { deadLetter } from './dead-letter.ts'
+import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
+import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './intent.ts'
+import type { ConsumerMetrics } from './metrics.ts'
+import { type RetryPauses, retryForever } from './retry.ts'
+import type { InTurn } from './turns.ts'
+
+/** What a crash may follow, in order; see the numbered comments of `handleBatch`. */
+export type CrashStep = 1 | 2 | 3 | 4 | 5
+
+export interface BatchContext<T> {
+  broker: Broker
+  consumer: ConsumerDefinition<T>
+  logger: Logger
+  metrics: ConsumerMetrics
+  misfits: Pick<MisfitTroubles, 'found' | 'caughtUp'> | undefined
+  pauses: RetryPauses
+  /** A batch that waits for its next try gives its turn to others. */
+  rest: InTurn
+  crash(step: CrashStep): void | Promise<void>
+}
+
+/** A record and what became of it: `value` is absent when it cannot be decoded. */
+export interface Decoded<T> {
+  record: LogRecord
+  value?: T
+}
+
+/** What one call of `handle` said; a call that failed leaves no trace in metrics or dead letters. */
+interface Tally {
+  dead: Map<LogRecord, string>
+  dropped: Map<string, number>
+  written: number
+  state: unknown
+}
+
+/** So long a declared intent is proof of ownership: far below the silence after which Kafka gives a partition away. */
+const fence_fresh_ms = 1000
+
+/** A process that slept shows in one of them: the first may stand still meanwhile, the second may be set. */
+const clocks = () => [performance.now(), Date.now()] as const
+
+/** How positions of a partition are told apart in tables; see `Batch.source`. */
+export const sourceOf = (topic: string, { log }: Pick<Progress, 'log'>): string => `${topic}@${log}`
+
+/** Takes one batch through its steps (docs/adr/0001, docs/adr/0100). The order is what makes it exactly once. */
+export async function handleBatch<T>(
+  context: BatchContext<T>,
+  chunk: Chunk,
+  progress: Progress,
+  take: Take<Decoded<T>>,
+): Promise<void> {
+  const { broker, consumer, crash } = context
+  const retried = <R>(step: string, work: () => Promise<R>) => retryForever(attemptsOf(context, chunk, step), work)
+  const declareIntent = async () => {
+    // Before the answer, which may have waited for us: the process may sleep in between.
+    const asked = clocks()
+    await chunk.commit(take.from, intentNote(progress))
+    declared = asked
+  }
+  let declared = clocks()
+  const fence = async () => {
+    if (clocks().some((now, n) => Math.abs(now - declared[n]!) > fence_fresh_ms)) await declareIntent()
+  }
+
+  // 1. The records are here and decoded, in memory only. A crash now: they are read again, cut in any other way.
+  await crash(1)
+
+  // 2. The intent is durable: from now on exactly `from..to` is one batch, whoever handles it. A crash now: the next
+  //    owner reads the same range again. A declared intent is committed again: it fails if the partition was lost.
+  await retried('intent', declareIntent)
+  await crash(2)
+
+  // 3. The consumer does its work. A crash in the midst of it or after it: the next owner calls `handle` with the same
+  //    records, the same token and state, and `repeated` set: it has to find out what of its effects is there.
+  let tries = 0
+  const tally = await retried('handle', () => {
+    tries += 1
+    return callHandle(context, chunk, progress, take, tries, fence)
+  })
+  await crash(3)
+
+  // 4. Dead letters are durable. A crash now: they are published again; a dead letter may stand there twice, never less.
+  const letters = [...tally.dead].map(([record, reason]) => deadLetter(consumer.topic, consumer.name, record, reason))
+  if (letters.length > 0) await retried('dead letters', () => broker.publish(letters))
+  await crash(4)
+
+  // 5. The batch is over. A crash now: reading goes on behind it.
+  const done = { at_ms: newestOf(take.records), state: tally.state }
+  await retried('commit', () => chunk.commit(take.to + 1, doneNote(progress, done)))
+  count(context, take, tally)
+  await crash(5)
+  // Only now: whatever broke the batch off before has it come again as the same batch.
+  finish(progress, take, done)
+}
+
+/** So long a batch may hold up what else this process does: look-ups of other partitions, heartbeats, health. */
+const slice_ms = 10
+
+/**
+ * Decodes records in their order until the consumer's bounds are reached, at least one; without bounds all of them.
+ * Nothing leaves the process.
+ */
+export async function decodeBatch<T>(
+  { consumer, logger }: BatchContext<T>,
+  records: readonly LogRecord[],
+  source: string,
+  bounds: BatchBounds<T> | null = consumer.bounds ?? null,
+): Promise<Decoded<T>[]> {
+  const decoded: Decoded<T>[] = []
+  let rows = 0
+  let bytes = 0
+  let until = performance.now() + slice_ms
+  for (const record of records) {
+    if (performance.now() > until) {
+      await nextTurn()
+      until = performance.now() + slice_ms
+    }
+    const one = decodeRecord(consumer, record, source, logger)
+    if (bounds !== null && 'value' in one) {
+      const made = bounds.measure(one.value as T)
+      rows += made.rows
+      bytes += made.bytes
+      if (decoded.length > 0 && (rows > bounds.rows_max || bytes > bounds.bytes_max)) break
+    }
+    decoded.push(one)
+  }
+  return decoded
+}
+
+function decodeRecord<T>(
+  consumer: ConsumerDefinition<T>,
+  record: LogRecord,
+  source: string,
+  logger: Logger,
+): Decoded<T> {
+  try {
+    return { record, value: consumer.decode(record.value, record, source) }
+  } catch (err) {
+    const { partition, offset } = record
+    logger.error({ err, partition, offset }, 'record cannot be decoded, put into the dead-letter topic')
+    return { record }
+  }
+}
+
+async function callHandle<T>(
+  { consumer }: BatchContext<T>,
+  chunk: Chunk,
+  progress: Progress,
+  { from, to, records, reprocessed }: Take<Decoded<T>>,
+  tries: number,
+  fence: () => Promise<void>,
+): Promise<Tally> {
+  const { topic, partition, signal } = chunk
+  const { log, state } = progress
+  const good = records.filter((one): one is DecodedRecord<T> => 'value' in one)
+  const undecodable = records.filter((one) => !('value' in one))
+  const tally: Tally = {
+    dead: new Map(undecodable.map(({ record }) => [record, 'undecodable'])),
+    dropped: new Map(),
+    written: 0,
+    state,
+  }
+  const batch: Batch<T> = {
+    ...{ topic, partition, from, to, signal, tries, state, fence },
+    repeated: tries > 1 || reprocessed,
+    source: sourceOf(topic, progress),
+    token: `${consumer.name}/${topic}/${partition}/${log}/${from}-${to}`,
+    records: good,
+    keep: (kept) => {
+      tally.state = kept
+    },
+    dead: (record, reason) => tally.dead.set(record, reason),
+    dropped: (reason, count) => tally.dropped.set(reason, (tally.dropped.get(reason) ?? 0) + count),
+    written: (count) => {
+      tally.written += count
+    },
+  }
+  if (good.length > 0) await consumer.handle(batch)
+  return tally
+}
+
+function attemptsOf<T>({ consumer, logger, metrics, pauses, rest }: BatchContext<T>, chunk: Chunk, step: string) {
+  return {
+    step,
+    signal: chunk.signal,
+    logger: logger.child({ partition: chunk.partition }),
+    pauses,
+    rest,
+    onFailure: () => metrics.failures.inc({ consumer: consumer.name, step }),
+  }
+}
+
+function count<T>(
+  { consumer: { name: consumer }, metrics }: BatchContext<T>,
+  take: Take<Decoded<T>>,
+  tally: Tally,
+): void {
+  metrics.received.inc({ consumer }, take.records.length)
+  metrics.written.inc({ consumer }, tally.written)
+  if (take.reprocessed) metrics.reprocessed.inc({ consumer }, take.records.length)
+  for (const [reason, dropped] of tally.dropped) metrics.dropped.inc({ consumer, reason }, dropped)
+  for (const reason of tally.dead.values()) metrics.dead.inc({ consumer, reason })
+}

@@ -1,0 +1,143 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Broker, Chunk, ConsumeOptions, Consumption, LogRecord, OutgoingRecord } from '@tributary/broker/broker'
+import { installPartition } from '@tributary/broker/partition'
+import type { ConsumerGroup } from '@tributary/contracts/consumers'
+import type { Logger } from 'pino'
+import { deadLetter, isTakenByLog } from './dead-letter.ts'
+import { openIntent } from './intent.ts'
+
+/**
+ * Hands the partitions of a topic over to another one, with more of them, while both are written and read
+ * (docs/adr/0131-handing-a-topic-over.md). A mark in each partition decides: what stands before it is handled from the
+ * old topic, what comes behind it is moved to the new one. The new one is begun once the group of the old one is at every
+ * mark. So all that an install has is with one owner at a time, whoever publishes where.
+ */
+const mark_header = 'handed_over_to'
+const poll_ms = 500
+
+/** Marks each partition of `from`: records behind the marks belong to `to`. May be repeated; the first mark counts. */
+export async function publishMarks(
+  broker: Pick<Broker, 'partitionCount' | 'publish'>,
+  from: string,
+  to: string,
+): Promise<number> {
+  await broker.partitionCount(to)
+  const partitions = await broker.partitionCount(from)
+  const mark = { topic: from, key: null, value: Buffer.alloc(0), headers: { [mark_header]: to } }
+  await broker.publish(Array.from({ length: partitions }, (_, partition) => ({ ...mark, partition })))
+  return partitions
+}
+
+/** The log as a consumer sees it that takes part in hand-overs (`after` is present); for any other the log as it is. */
+export function withHandOver(broker: Broker, consumer: ConsumerGroup, logger: Logger): Broker {
+  const { topic, after } = consumer
+  if (after === undefined) return broker
+  return {
+    ...broker,
+    async consume(options) {
+      if (options.topic !== topic.name) return broker.consume(options)
+      const moving = { ...options, onChunk: stopAtMark(broker, consumer, options, logger) }
+      return after === null ? broker.consume(moving) : consumeAfter(broker, after, moving, logger)
+    },
+  }
+}
+
+/** The consumer handles what stands before the mark. The rest is published to the new topic, then committed with a label. */
+function stopAtMark(
+  broker: Broker,
+  consumer: ConsumerGroup,
+  { onChunk }: ConsumeOptions,
+  logger: Logger,
+): ConsumeOptions['onChunk'] {
+  return async (chunk) => {
+    const { topic, partition, records } = chunk
+    const passed = targetOf((await chunk.committed())?.metadata)
+    const mark = passed === null ? records.find(isMark) : undefined
+    const to = passed ?? mark?.headers[mark_header]
+    if (to === undefined) return onChunk(chunk)
+    if (mark !== undefined) await handleBefore(chunk, mark, onChunk)
+    const behind = records.filter((record) => record.offset > (mark?.offset ?? -1) && !isMark(record))
+    // A crash from here on: they are moved again, and dropped as duplicates.
+    const partitions = await broker.partitionCount(to)
+    await broker.publish(
+      behind.map((record) =>
+        isTakenByLog(record)
+          ? moved(record, to, partitions)
+          : deadLetter(consumer.topic, consumer.name, record, 'too_large'),
+      ),
+    )
+    // From the first of these commits on nobody handles a record of this partition itself.
+    await chunk.commit(records.at(-1)!.offset + 1, JSON.stringify({ [mark_header]: to }))
+    logger.info({ topic, partition, to, records: behind.length, mark: mark?.offset }, 'records moved to another topic')
+  }
+}
+
+/** All before the mark is handled and committed when this resolves. */
+async function handleBefore(chunk: Chunk, mark: LogRecord, onChunk: ConsumeOptions['onChunk']): Promise<void> {
+  const records = chunk.records.filter(({ offset }) => offset < mark.offset)
+  const last = records.at(-1)
+  if (last !== undefined) await onChunk({ ...chunk, records, end_offset: mark.offset })
+  const committed = await chunk.committed()
+  const is_done = openIntent(committed) === null && (committed?.offset ?? 0) > (last?.offset ?? -1)
+  if (!is_done) throw new Error(`${chunk.topic}/${chunk.partition} is not handled up to its mark at ${mark.offset}`)
+}
+
+const isMark = ({ headers, value }: LogRecord): boolean => headers[mark_header] !== undefined && value.length === 0
+
+/** The group is behind the mark of a partition: what it commits there is this label. */
+export const isHandedOver = (metadata: string | null): boolean => targetOf(metadata) !== null
+
+/** Where the records of a partition belong by what its group has committed; null before the mark. */
+function targetOf(metadata: string | null | undefined): string | null {
+  try {
+    const to: unknown = JSON.parse(metadata ?? '')?.[mark_header]
+    return typeof to === 'string' ? to : null
+  } catch {
+    return null
+  }
+}
+
+/** In the partition of its install; what has none goes where the consumer of the new topic finds that out. */
+function moved({ partition, key, value, headers }: LogRecord, topic: string, partitions: number): OutgoingRecord {
+  return { topic, partition: partitionOf(value, partitions) ?? partition % partitions, key, value, headers }
+}
+
+function partitionOf(value: Buffer, partitions: number): number | null {
+  try {
+    const { app_id, install_uuid } = JSON.parse(value.toString())
+    return typeof app_id === 'string' && typeof install_uuid === 'string'
+      ? installPartition(app_id, install_uuid, partitions)
+      : null
+  } catch {
+    return null
+  }
+}
+
+/** Begins to consume once the group on the topic before is at the mark of every partition. */
+function consumeAfter(broker: Broker, after: ConsumerGroup, options: ConsumeOptions, logger: Logger): Consumption {
+  const closed = new AbortController()
+  async function begin(): Promise<Consumption | null> {
+    for (let tries = 0; !closed.signal.aborted; tries += 1) {
+      try {
+        if (await isAtMarks(broker, after, options.topic)) return await broker.consume(options)
+        if (tries === 0) logger.warn({ before: after.topic.name }, 'waiting until the topic before is at its marks')
+      } catch (err) {
+        logger.warn({ err, before: after.topic.name }, 'the topic before could not be asked for its marks')
+      }
+      await pause(poll_ms, undefined, { signal: closed.signal }).catch(() => {})
+    }
+    return null
+  }
+  const begun = begin()
+  return {
+    async close() {
+      closed.abort()
+      await (await begun)?.close()
+    },
+  }
+}
+
+async function isAtMarks(broker: Broker, { name, topic }: ConsumerGroup, to: string): Promise<boolean> {
+  const offsets = await broker.groupOffsets(name, topic.name)
+  return offsets.length > 0 && offsets.every(({ metadata }) => targetOf(metadata) === to)
+}

@@ -1,0 +1,214 @@
+import { type Broker, type Chunk, FencedError, type LogRecord } from '@tributary/broker/broker'
+import { deadLetterTopic } from '@tributary/contracts/topics'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { MisfitTroubles } from '../service/misfit-troubles.ts'
+import { type BatchContext, type CrashStep, type Decoded, decodeBatch, handleBatch, sourceOf } from './batch.ts'
+import type { ConsumerDefinition } from './define-consumer.ts'
+import { withHandOver } from './hand-over.ts'
+import { declare, lacksDeclared, type Progress, type Take, takeFresh, wasReplaced } from './intent.ts'
+import { consumerMetrics } from './metrics.ts'
+import { type RetryPauses, StoppedError } from './retry.ts'
+import { settleOffsets } from './settle.ts'
+import { beginLog, leaveIntent, takeOverPartition } from './take-over.ts'
+import { createTurns, takeTurns } from './turns.ts'
+
+/** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
+export interface FetchSizes {
+  bytes_min: number
+  bytes_max: number
+  wait_ms_max: number
+  /** What a process holds of all partitions, as fetched. */
+  bytes_total_max?: number
+}
+
+/**
+ * Batches large enough for ClickHouse, small enough to hold one of each partition in memory, fresh within a second.
+ * 16 MiB (30 000 events) against 8 halves the merges of a backlog, 1 to 4 us of CPU an event; 24 saves nothing more.
+ */
+const fetchDefault: FetchSizes = {
+  bytes_min: 1024 * 1024,
+  bytes_max: 16 * 1024 * 1024,
+  wait_ms_max: 500,
+  // With twelve partitions it costs little of a chunk (docs/adr/0150), and keeps a writer near 600 MB.
+  bytes_total_max: 48 * 1024 * 1024,
+}
+/**
+ * Batches of a process that are decoded at the same time, each as large as the consumer's bounds: what a record makes
+ * can be thirty times its own bytes. Two are being inserted while one is decoded and looked up.
+ */
+const batches_at_once = 3
+const pausesDefault: RetryPauses = { first_ms: 100, most_ms: 30_000 }
+const heartbeat_ms = 1000
+
+export interface RunConsumerOptions<T> {
+  broker: Broker
+  consumer: ConsumerDefinition<T>
+  logger: Logger
+  registry: Registry
+  now(): number
+  fetch?: Partial<FetchSizes>
+  /** Reads the whole log again, from its earliest record: what was written before is found there and changes nothing. */
+  reread?: boolean
+  /** Keeps partitions that did not fit together, for `/health`. */
+  misfits?: MisfitTroubles
+  /** Pauses between tries while a dependency is away. */
+  pauses?: RetryPauses
+  /** For tests: called after each numbered step; throwing is the crash. */
+  crash?(step: CrashStep): void | Promise<void>
+}
+
+export interface RunningConsumer {
+  /** Lets a try in hand end, starts no other, leaves the group. What is left undone is done after the next start. */
+  close(): Promise<void>
+}
+
+/** The chunk in hand is not to be handled: reading goes on at another place. */
+class RewoundError extends Error {
+  override name = 'RewoundError'
+}
+
+interface PartitionWork {
+  chunk: Chunk
+  oldest_ms: number
+}
+
+/**
+ * Runs a consumer until it is closed: each record is handled, in order within its partition, in batches that come
+ * again unchanged after a crash. Rejects when the topic or its dead-letter topic is missing.
+ */
+export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<RunningConsumer> {
+  const { consumer, registry, now } = options
+  const broker = withHandOver(options.broker, consumer, options.logger)
+  await broker.partitionCount(consumer.topic.name)
+  await broker.partitionCount(deadLetterTopic(consumer.topic).name)
+  const metrics = consumerMetrics(registry)
+  const logger = options.logger.child({ consumer: consumer.name, topic: consumer.topic.name })
+  const turns = createTurns(batches_at_once)
+  const context: BatchContext<T> = {
+    broker,
+    consumer,
+    logger,
+    metrics,
+    misfits: options.misfits,
+    pauses: options.pauses ?? pausesDefault,
+    rest: turns.rest,
+    crash: options.crash ?? (() => {}),
+  }
+  const progressOf = new Map<number, Progress>()
+  const inWork = new Map<number, PartitionWork>()
+
+  const stillAlive = () => {
+    for (const [partition, { chunk, oldest_ms }] of inWork) {
+      metrics.age.set({ consumer: consumer.name, partition }, Math.max(0, now() - oldest_ms) / 1000)
+      // A lost partition shows at the next commit; until then there is nothing to be done about it.
+      chunk.heartbeat().catch((err) => logger.debug({ err, partition }, 'heartbeat failed'))
+    }
+  }
+
+  const observeLag = ({ next }: Progress, chunk: Chunk) => {
+    const lag = chunk.end_offset - Math.max(next, chunk.records[0]?.offset ?? 0)
+    metrics.lag.set({ consumer: consumer.name, partition: chunk.partition }, Math.max(0, lag))
+    if (lag <= 0) options.misfits?.caughtUp(consumer.name, chunk.partition)
+  }
+
+  // One partition decodes at a time: then the first is with its consumer while the others are still decoding.
+  const decodeInTurn = takeTurns(1)
+
+  /** The first batch of the records: what was declared, else as much as the consumer's bounds allow. */
+  async function nextTake(progress: Progress, records: readonly LogRecord[]): Promise<Take<Decoded<T>>> {
+    const { intent } = progress
+    const source = sourceOf(consumer.topic.name, progress)
+    if (intent === null) {
+      const decoded = await decodeInTurn(() => decodeBatch(context, records, source))
+      const [first, last] = [decoded[0]!.record, decoded.at(-1)!.record]
+      return { from: first.offset, to: last.offset, records: decoded, reprocessed: false }
+    }
+    const declared = records.filter(({ offset }) => offset <= intent.to)
+    const decoded = await decodeInTurn(() => decodeBatch(context, declared, source, null))
+    return { ...intent, records: decoded, reprocessed: true }
+  }
+
+  async function handleNext(progress: Progress, chunk: Chunk, records: readonly LogRecord[]): Promise<number> {
+    if (chunk.signal.aborted) throw new StoppedError('stopped before the batch was begun')
+    const expected = progress.intent?.from ?? progress.next
+    const take = await nextTake(progress, records)
+    countLost(context, chunk.partition, expected, take.records[0]?.record.offset ?? take.to + 1)
+    declare(progress, take, take.records)
+    if (take.records.length === 0) {
+      Object.assign(progress, { next: take.to + 1, intent: null })
+      return 0
+    }
+    const end = metrics.batch.startTimer({ consumer: consumer.name })
+    await handleBatch(context, chunk, progress, take)
+    end()
+    return take.records.length
+  }
+
+  /** The progress of this generation; a new generation begins with what the group has committed. */
+  async function progressFor(chunk: Chunk): Promise<Progress> {
+    const { partition, generation } = chunk
+    const known = progressOf.get(partition)
+    if (known?.generation === generation) return known
+    const { progress, rewound } = await takeOverPartition(context, chunk, putBack)
+    progressOf.set(partition, progress)
+    // Its new owner tells the lag from now on.
+    const forget = () => metrics.lag.remove({ consumer: consumer.name, partition })
+    chunk.signal.addEventListener('abort', forget, { once: true })
+    if (rewound) throw new RewoundError(`${chunk.topic}/${partition} is read again`)
+    return progress
+  }
+
+  const onChunk = async (chunk: Chunk) => {
+    const { partition } = chunk
+    const progress = await progressFor(chunk)
+    if (wasReplaced(progress, chunk)) beginLog(context, progress, chunk, 'log_replaced', chunk.records[0]!.offset)
+    else if (lacksDeclared(progress, chunk)) leaveIntent(context, progress, chunk)
+    let records: readonly LogRecord[] = takeFresh(progress, chunk.records)
+    observeLag(progress, chunk)
+    inWork.set(partition, { chunk, oldest_ms: oldestOf(progress, chunk) })
+    try {
+      while (records.length > 0) {
+        const handled = await turns.run(() => handleNext(progress, chunk, records))
+        records = records.slice(handled)
+        observeLag(progress, chunk)
+      }
+    } catch (err) {
+      // The records come again, here or at the new owner; the progress of this generation stays as it is.
+      if (err instanceof FencedError || err instanceof StoppedError) {
+        logger.info({ partition, reason: err.name }, 'batch left to the next owner')
+      } else {
+        logger.error({ err, partition }, 'batch broken off')
+      }
+      throw err
+    } finally {
+      inWork.delete(partition)
+      metrics.age.set({ consumer: consumer.name, partition }, 0)
+    }
+  }
+
+  const putBack = await settleOffsets(context, options.reread ?? false)
+  const timer = setInterval(stillAlive, heartbeat_ms)
+  timer.unref()
+  const sizes = { ...fetchDefault, ...options.fetch }
+  const consumption = await broker.consume({ group: consumer.name, topic: consumer.topic.name, ...sizes, onChunk })
+  return {
+    async close() {
+      await consumption.close()
+      clearInterval(timer)
+    },
+  }
+}
+
+/** Counts what the log no longer had when it was to be read. */
+function countLost<T>({ consumer, logger, metrics }: BatchContext<T>, partition: number, from: number, until: number) {
+  if (from < 0 || until <= from) return
+  metrics.lost.inc({ consumer: consumer.name }, until - from)
+  logger.error(
+    { partition, from, until },
+    'the log dropped records before they were read: raise its retention, and run `tributary replay --from-audit`',
+  )
+}
+
+const oldestOf = (progress: Progress, chunk: Chunk): number =>
+  (progress.gathered[0] ?? chunk.records[0])?.timestamp_ms ?? Number.POSITIVE_INFINITY

@@ -1,0 +1,78 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PartitionOffsets } from '@tributary/broker/broker'
+import { type BatchContext, sourceOf } from './batch.ts'
+import { isHandedOver } from './hand-over.ts'
+import { isOtherLog, startProgress } from './intent.ts'
+
+/** Above the session timeout of a member, and the time that a rebalance takes. */
+const session_over_ms = 30_000
+
+/** Offsets by partition that were put back at the start, and said so. */
+export type PutBack = Map<number, number>
+
+/**
+ * Before a consumer reads: partitions of which nothing is unread show no chunk, so what does not fit there would never
+ * be noticed. A partition whose log was made anew, or whose tables lack what was committed, is put back to its earliest
+ * record, and so is each one with `reread`; what is written already is found there. Durable when this resolves.
+ */
+export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<PutBack> {
+  const { broker, consumer, logger, metrics, misfits } = context
+  const { name, topic } = consumer
+  const found = (await broker.groupOffsets(name, topic.name)).filter(
+    ({ committed, metadata }) => committed !== null && !isHandedOver(metadata),
+  )
+  const reasons = await Promise.all(found.map((offsets) => (reread ? 'reread' : findReason(context, offsets))))
+  const moved = found.flatMap((offsets, n) => (reasons[n] === null ? [] : [{ ...offsets, reason: reasons[n]! }]))
+  if (moved.length === 0) return new Map()
+  const earliest = moved.map(({ partition, earliest: offset }) => ({ partition, offset }))
+  try {
+    await moveIdleGroup(() => broker.moveGroup(name, topic.name, earliest), reread)
+  } catch (err) {
+    // Others of the group are at work, and look at each partition when a record of it comes.
+    if (reread) throw err
+    logger.warn({ err, moved: earliest.length }, 'the offsets could not be put back while the group has members')
+    return new Map()
+  }
+  for (const { partition, reason, committed, earliest: offset, end } of moved) {
+    metrics.misfits.inc({ consumer: name, reason })
+    // Nothing is read of an empty partition, so nothing would end what is to be read.
+    if (offset < end || reason !== 'reread')
+      misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
+    // What was asked for is no fault: the cause, if there was one, has a line of its own.
+    const level = reason === 'reread' ? 'warn' : 'error'
+    logger[level]({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
+  }
+  return new Map(earliest.map(({ partition, offset }) => [partition, offset]))
+}
+
+/** A process that was killed stays a member until its session is over: a second reading that was asked for waits. */
+async function moveIdleGroup(move: () => Promise<void>, patient: boolean): Promise<void> {
+  for (const deadline = performance.now() + session_over_ms; ; await pause(1000)) {
+    try {
+      return await move()
+    } catch (err) {
+      if (!patient || performance.now() > deadline) throw err
+    }
+  }
+}
+
+/** Null also when it can't be told now: it is looked at again when a record comes. */
+async function findReason<T>(
+  { broker, consumer, logger }: BatchContext<T>,
+  { partition, committed, metadata, end }: PartitionOffsets,
+): Promise<string | null> {
+  const topic = consumer.topic.name
+  const progress = startProgress('', { offset: committed!, metadata: metadata ?? '' }, '')
+  const { next, state, intent } = progress
+  // Beyond the end, reading begins at the earliest record by itself; without a note the offset was moved.
+  if (!progress.noted || next > end) return null
+  try {
+    if (await isOtherLog(progress, end, (ms) => broker.firstOffsetAfter(topic, partition, ms))) return 'log_replaced'
+    const at = { source: sourceOf(topic, progress), partition, state, open_to: intent?.to ?? null }
+    const misfit = await consumer.findMisfit?.(at)
+    return misfit?.reread === true ? misfit.reason : null
+  } catch (err) {
+    logger.warn({ err, partition }, 'log and tables could not be compared')
+    return null
+  }
+}

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import type { Chunk } from '@tributary/broker/broker'
+import { type BatchContext, sourceOf } from './batch.ts'
+import type { Misfit } from './define-consumer.ts'
+import { doneNote, isOtherLog, type Progress, startLog, startProgress } from './intent.ts'
+import type { PutBack } from './settle.ts'
+
+/** Sorts by the time at which it was made: of two logs the older one is behind. */
+const mintLog = (): string => `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
+
+export interface TakenOverPartition {
+  progress: Progress
+  /** The chunk in hand is to be rejected: the log is read again from its earliest record. */
+  rewound: boolean
+}
+
+/**
+ * Finds out where a partition stands that this process has just been given: what the group committed, what the log
+ * holds and what the consumer wrote must fit together. Whatever does not fit is made exact by a new identity of the
+ * log: nothing that comes is then mistaken for the work of a batch of before, and what was written is found by its keys.
+ */
+export async function takeOverPartition<T>(
+  context: BatchContext<T>,
+  chunk: Chunk,
+  putBack: PutBack,
+): Promise<TakenOverPartition> {
+  const committed = await chunk.committed()
+  const progress = startProgress(chunk.generation, committed, mintLog())
+  if (committed === null) return { progress, rewound: false }
+  const isToldOf = putBack.get(chunk.partition) === committed.offset
+  putBack.delete(chunk.partition)
+  if (!progress.noted && isToldOf) return { progress, rewound: false }
+  const misfit = await findMisfit(context, chunk, progress)
+  if (misfit === null) return { progress, rewound: false }
+  const isBeyond = committed.offset > chunk.end_offset
+  beginLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
+  if (!misfit.reread) return { progress, rewound: false }
+  const earliest = await earliestOf(context, chunk)
+  // Rewound first: until the commit is there, whoever takes the partition over finds the same misfit.
+  await chunk.rewind(earliest)
+  await chunk.commit(earliest, doneNote(progress, { at_ms: 0, state: undefined }))
+  progress.next = -1
+  return { progress, rewound: true }
+}
+
+/** Goes on under a new identity of the log, from `next` on. */
+export function beginLog<T>(
+  { consumer, logger, metrics, misfits }: BatchContext<T>,
+  progress: Progress,
+  { topic, partition, end_offset, records }: Chunk,
+  reason: string,
+  next: number,
+): void {
+  const { log, next: expected } = progress
+  startLog(progress, mintLog(), next)
+  metrics.misfits.inc({ consumer: consumer.name, reason })
+  misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
+  // Moved offsets are somebody's wish, or what another process put back at its start and said then.
+  logger[reason === 'offset_moved' ? 'warn' : 'error'](
+    { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },
+    'log, committed offset and tables do not fit together: goes on under a new identity of the log, counts nothing twice',
+  )
+}
+
+/**
+ * The log dropped records of a batch that was declared: what is there of them is not found by what is left. A new identity
+ * has the consumer complete it by what it wrote; records that were gathered are still in hand.
+ */
+export function leaveIntent<T>(context: BatchContext<T>, progress: Progress, chunk: Chunk): void {
+  const { intent, gathered } = progress
+  const next = gathered.length > 0 ? chunk.records.find(({ offset }) => offset >= progress.next)!.offset : intent!.from
+  beginLog(context, progress, chunk, 'records_lost', next)
+  progress.gathered = gathered
+}
+
+async function findMisfit<T>(context: BatchContext<T>, chunk: Chunk, progress: Progress): Promise<Misfit | null> {
+  const { broker, consumer } = context
+  const { topic, partition, end_offset } = chunk
+  const { next, state, intent } = progress
+  // Without a note the offset is of an older version, or somebody moved it.
+  if (!progress.noted) return { reason: 'offset_moved', reread: false }
+  // Beyond the end, reading began at the earliest record by itself.
+  if (next > end_offset) return { reason: 'log_ends_before', reread: false }
+  const firstAfter = (ms: number) => broker.firstOffsetAfter(topic, partition, ms)
+  if (await isOtherLog(progress, end_offset, firstAfter)) return { reason: 'log_replaced', reread: true }
+  const open_to = intent?.to ?? null
+  return (await consumer.findMisfit?.({ source: sourceOf(topic, progress), partition, state, open_to })) ?? null
+}
+
+async function earliestOf<T>({ broker, consumer }: BatchContext<T>, { topic, partition }: Chunk): Promise<number> {
+  const offsets = await broker.groupOffsets(consumer.name, topic)
+  return offsets.find((found) => found.partition === partition)?.earliest ?? 0
+}

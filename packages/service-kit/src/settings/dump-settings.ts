@@ -1,0 +1,62 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Setting, settings } from './settings.ts'
+
+/** Headings by the beginning of the names below them; the last one takes the rest. */
+const groups: readonly (readonly [prefix: string, heading: string])[] = [
+  ['TRIBUTARY_KAFKA_', 'Kafka'],
+  ['TRIBUTARY_CLICKHOUSE_', 'ClickHouse'],
+  ['TRIBUTARY_POSTGRES_', 'PostgreSQL'],
+  ['TRIBUTARY_REDIS_', 'Redis'],
+  ['TRIBUTARY_S3_', 'S3'],
+  ['TRIBUTARY_', 'Every process'],
+]
+
+const introduction = `# Settings
+
+<!-- Made by packages/service-kit/src/settings/dump-settings.ts: do not edit. -->
+
+Settings are environment variables; an empty one counts as not set. A wrong value, or a name that begins with \`TRIBUTARY_\` and is
+no setting, stops the start, and the message names each at once. \`npx tributary config\` shows these tables with the present values.
+\`npm start\` needs none of them: what names no server is embedded.
+`
+
+/** The page of all settings, as Markdown. */
+function settingsPage(): string {
+  const grouped = Map.groupBy(Object.entries(settings), ([name]) => groups.find(([prefix]) => name.startsWith(prefix))!)
+  const sections = [groups.at(-1)!, ...groups.slice(0, -1)].map((group) => {
+    const rows = (grouped.get(group) ?? []).map(([name, setting]) => toCells(name, setting))
+    return `## ${group[1]}\n\n${toTable(rows)}\n`
+  })
+  return [introduction, ...sections].join('\n')
+}
+
+const head = ['Setting', 'Default', 'Must be', 'Meaning']
+
+function toCells(name: string, { default_text, must, meaning, secret }: Setting<unknown>): string[] {
+  const shown = default_text === null || default_text === '' ? 'none' : `\`${default_text}\``
+  const kept = secret === 'whole' ? ' (secret)' : ''
+  return [`\`${name}\``, shown, must, meaning + kept].map((text) => text.replaceAll('|', '\\|'))
+}
+
+/** With columns of equal width, as the formatter wants them. */
+function toTable(rows: string[][]): string {
+  const widths = head.map((_, n) => Math.max(...[head, ...rows].map((row) => row[n]!.length)))
+  const line = (cells: readonly string[], fill: string) =>
+    `| ${cells.map((cell, n) => cell.padEnd(widths[n]!, fill)).join(' | ')} |`
+  return [line(head, ' '), line(['', '', '', ''], '-'), ...rows.map((row) => line(row, ' '))].join('\n')
+}
+
+/** Writes docs/settings.md; with `--check` it only says that it is out of date, and exits with 1. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
+  const file = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'settings.md')
+  const text = settingsPage()
+  if (!values.check) return writeFile(file, text)
+  if ((await readFile(file, 'utf8').catch(() => '')) === text) return
+  console.error('docs/settings.md is not what the code says: run dump-settings.ts and commit it.')
+  process.exitCode = 1
+}
+
+if (import.meta.main) await main()

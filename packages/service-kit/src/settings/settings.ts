@@ -1,0 +1,351 @@
+import { limits } from '@tributary/contracts/limits'
+import { type PostgresService, serviceRoles } from '@tributary/postgres/service-roles'
+import { z } from 'zod'
+import { isNetwork } from '../http/client-address.ts'
+
+export interface Setting<T> {
+  meaning: string
+  schema: z.ZodType<T>
+  /** What a value must be, after "it must be". */
+  must: string
+  /** What is wrong with a text that is refused, where `must` alone would not find it. */
+  fault?: (text: string) => string
+  /** Text of the default, as one would write it in the environment; null: there is none. */
+  default_text: string | null
+  /** `whole`: never shown; `password`: an address, shown without the password in it. */
+  secret?: 'whole' | 'password'
+}
+
+/** How values of one kind are read, and what they must be. */
+interface Kind<T> {
+  schema: z.ZodType<T>
+  must: string
+  fault?: (text: string) => string
+}
+
+const setting = <T>({ kind, ...rest }: Omit<Setting<T>, keyof Kind<T>> & { kind: Kind<T> }): Setting<T> => ({
+  ...rest,
+  ...kind,
+})
+const optional = <T>({ schema, must }: Kind<T>): Kind<T | undefined> => ({ schema: schema.optional(), must })
+
+const whole = (min: number, max: number): Kind<number> => ({
+  schema: z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max),
+  must: `a whole number from ${min} to ${max}`,
+})
+const text_chars_max = 4096
+const lineOfText = z
+  .string()
+  .max(text_chars_max)
+  .regex(/^[^\p{Cc}]+$/u)
+const text: Kind<string> = { schema: lineOfText, must: `a line of at most ${text_chars_max} characters` }
+const choice = <const Values extends readonly [string, ...string[]]>(...values: Values): Kind<Values[number]> => ({
+  schema: z.enum(values),
+  must: `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`,
+})
+const flag: Kind<boolean> = {
+  schema: z.enum(['true', 'false']).transform((value) => value === 'true'),
+  must: 'true or false',
+}
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+)
+const isAddress = (value: string, schemes: readonly string[]): boolean =>
+  URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))
+const beginning = (schemes: readonly string[]): string => schemes.map((scheme) => `${scheme}://`).join(' or ')
+const address = (...schemes: string[]): Kind<string> => ({
+  schema: lineOfText.refine((value) => isAddress(value, schemes)),
+  must: `an address that begins with ${beginning(schemes)}`,
+})
+const addresses = (...schemes: string[]): Kind<string> => ({
+  schema: lineOfText.refine((value) => value.split(',').every((one) => isAddress(one, schemes))),
+  must: `addresses that begin with ${beginning(schemes)}, by comma`,
+})
+const networks: Kind<string[]> = {
+  schema: list.refine((items) => items.every(isNetwork)),
+  fault: (given) => {
+    const wrong = list.parse(given).filter((item) => !isNetwork(item))
+    return `${wrong.map((item) => JSON.stringify(item)).join(', ')} is no address or CIDR range such as 10.0.0.7, 10.0.0.0/8 or fd00::/8`
+  },
+  must: 'addresses or CIDR ranges such as 10.0.0.7, 10.0.0.0/8 or fd00::/8, by comma',
+}
+const brokers: Kind<string[]> = {
+  schema: list.refine((items) => items.length > 0 && items.every((item) => /^.+:\d{1,5}$/.test(item))),
+  must: 'host:port, or several of them by comma',
+}
+const token: Kind<string> = {
+  schema: lineOfText.min(limits.admin_token_chars_min),
+  must: `a line of at least ${limits.admin_token_chars_min} characters, as of: openssl rand -hex 32`,
+}
+const masterKey: Kind<string> = {
+  schema: z.string().refine((value) => Buffer.from(value, 'base64').length === 32),
+  must: '32 bytes in base64, as of: openssl rand -base64 32',
+}
+const word: Kind<string> = { schema: z.string().regex(/^\w{1,256}$/), must: 'letters, digits and _ only' }
+const rolePasswords: Kind<Partial<Record<PostgresService, string>>> = {
+  schema: list
+    .refine((items) =>
+      items.every((item) => /^[^=]+=[!-~]{16,}$/.test(item) && Object.hasOwn(serviceRoles, item.split('=')[0]!)),
+    )
+    .transform((items) =>
+      Object.fromEntries(items.map((item) => [item.slice(0, item.indexOf('=')), item.slice(item.indexOf('=') + 1)])),
+    ),
+  must: `service=password, by comma; services are ${Object.keys(serviceRoles).join(', ')}, passwords have 16 visible ASCII characters at least`,
+}
+const hostNames: Kind<string[]> = {
+  schema: list.refine((items) =>
+    items.every((item) => URL.canParse(`http://${item}`) && new URL(`http://${item}`).host === item),
+  ),
+  must: 'names such as tributary.example.com, by comma, in lower case, without a port',
+}
+
+/** Every setting of the product; `tributary config` prints this list (commands.md "Settings"). */
+export const settings = {
+  TRIBUTARY_PORT: setting({
+    meaning: 'port to listen on; 0 takes a free one',
+    kind: whole(0, 65_535),
+    default_text: '8080',
+  }),
+  TRIBUTARY_HOST: setting({ meaning: 'address to listen on', kind: text, default_text: '127.0.0.1' }),
+  TRIBUTARY_URL: setting({
+    meaning:
+      'where the tributary command finds the service (distributed: admin-api); by default the last npm start in its directory',
+    kind: address('http', 'https'),
+    default_text: 'http://127.0.0.1:8080',
+  }),
+  TRIBUTARY_DATA_DIR: setting({
+    meaning: 'folder of the embedded engines, keys and audit objects',
+    kind: text,
+    default_text: './.tributary',
+  }),
+  TRIBUTARY_DISK_FREE_MIN_BYTES: setting({
+    meaning: 'a disk with less free space, or with less than a tenth of it free, is a warning',
+    kind: whole(0, 2 ** 50),
+    default_text: '2147483648',
+  }),
+  TRIBUTARY_ADMIN_TOKEN: setting({
+    meaning: 'bearer token of the admin API; standalone makes one in the data folder',
+    kind: optional(token),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_ADMIN_NETWORKS: setting({
+    meaning: 'standalone: addresses or CIDR ranges, by comma, of the clients that reach /admin and /metrics',
+    kind: networks,
+    default_text: '127.0.0.0/8,::1',
+  }),
+  TRIBUTARY_ADMIN_HOSTS: setting({
+    meaning: 'standalone: further names, by comma, that /admin and /metrics may be called by (tributary.example.com)',
+    kind: hostNames,
+    default_text: '',
+  }),
+  TRIBUTARY_SERVER_KEY: setting({
+    meaning: 'server key that the tributary command uses where --key is not given',
+    kind: optional(text),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_SIGNING_SECRET: setting({
+    meaning: 'signing secret that `tributary send` uses where --secret is not given',
+    kind: optional(text),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_MASTER_KEY: setting({
+    meaning: '32 bytes in base64 that encrypt signing secrets; standalone makes one in the data folder',
+    kind: optional(masterKey),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_MASTER_KEY_OLD: setting({
+    meaning: 'the master key before it: decrypts what `tributary key rotate-master` has not encrypted again yet',
+    kind: optional(masterKey),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_TRUSTED_PROXIES: setting({
+    meaning: 'proxies whose X-Forwarded-For is believed',
+    kind: networks,
+    default_text: '',
+  }),
+  TRIBUTARY_DRAIN_MS: setting({
+    meaning: 'how long a stopping service still takes requests while /ready answers 503, so that load balancers notice',
+    kind: whole(0, 15_000),
+    default_text: '0',
+  }),
+  TRIBUTARY_REQUESTS_IN_FLIGHT_MAX: setting({
+    meaning:
+      'ingest requests worked on at the same time, half of them for one app or address; more are answered 503 at once',
+    kind: whole(1, 100_000),
+    default_text: String(limits.requests_in_flight_max),
+  }),
+  TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX: setting({
+    meaning:
+      'bytes of all bodies of ingest requests in memory, inflated ones too, half of them for one app or address; more are answered 503 at once',
+    kind: whole(6 * limits.bulk_body_bytes_max, 2 ** 36),
+    default_text: String(limits.body_bytes_in_flight_max),
+  }),
+  TRIBUTARY_LOG_LEVEL: setting({
+    meaning: 'the least level of log lines that are written',
+    kind: choice('trace', 'debug', 'info', 'warn', 'error', 'silent'),
+    default_text: 'info',
+  }),
+  TRIBUTARY_LOG_FORMAT: setting({
+    meaning: 'form of log lines: pretty is a coloured line an entry, auto is that on a terminal and json elsewhere',
+    kind: choice('auto', 'json', 'pretty'),
+    default_text: 'auto',
+  }),
+
+  TRIBUTARY_KAFKA_BROKERS: setting({
+    meaning: 'host:port of Kafka brokers, by comma; without it standalone keeps its own log',
+    kind: optional(brokers),
+    default_text: null,
+  }),
+  TRIBUTARY_KAFKA_TLS: setting({ meaning: 'true: TLS to Kafka', kind: flag, default_text: 'false' }),
+  TRIBUTARY_KAFKA_TLS_CA_FILE: setting({
+    meaning: "PEM file of the authority that signed Kafka's certificates; without it those that Node trusts",
+    kind: optional(text),
+    default_text: null,
+  }),
+  TRIBUTARY_KAFKA_SASL: setting({
+    meaning: 'plain, scram-sha-256 or scram-sha-512, with the two settings below; no SASL without it',
+    kind: optional(choice('plain', 'scram-sha-256', 'scram-sha-512')),
+    default_text: null,
+  }),
+  TRIBUTARY_KAFKA_USERNAME: setting({ meaning: 'user of SASL', kind: optional(text), default_text: null }),
+  TRIBUTARY_KAFKA_PASSWORD: setting({
+    meaning: 'password of SASL',
+    kind: optional(text),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_KAFKA_LINGER_MS: setting({
+    meaning: 'how long a record waits for others before it is sent to Kafka',
+    kind: whole(0, 1000),
+    default_text: '5',
+  }),
+  TRIBUTARY_KAFKA_SEND_BYTES_MAX: setting({
+    meaning: 'most bytes that one send brings to a partition of Kafka',
+    kind: whole(1024, 1_000_000),
+    default_text: '1000000',
+  }),
+  TRIBUTARY_KAFKA_BUFFER_BYTES_MAX: setting({
+    meaning: 'most bytes that wait for Kafka; requests beyond are answered 503',
+    kind: whole(1_000_000, 2 ** 31),
+    default_text: '67108864',
+  }),
+  TRIBUTARY_KAFKA_REPLICATION_FACTOR: setting({
+    meaning: 'copies of each record, for `tributary topics apply`; 1 on a single broker',
+    kind: whole(1, 15),
+    default_text: '3',
+  }),
+  TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS: setting({
+    meaning: 'copies that an acknowledged record has at least, for `tributary topics apply`; 1 on a single broker',
+    kind: whole(1, 15),
+    default_text: '2',
+  }),
+
+  TRIBUTARY_CLICKHOUSE_URL: setting({
+    meaning: 'http(s)://user:password@host:8123/database; without it standalone runs its own engine',
+    kind: optional(address('http', 'https')),
+    default_text: null,
+    secret: 'password',
+  }),
+  TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS: setting({
+    meaning: 'longest wait for a connection to ClickHouse',
+    kind: whole(1, 60_000),
+    default_text: '2000',
+  }),
+  TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS: setting({
+    meaning: 'longest run of one question or insert on ClickHouse',
+    kind: whole(100, 600_000),
+    default_text: '30000',
+  }),
+  TRIBUTARY_CLICKHOUSE_REPLICATED: setting({
+    meaning: 'true: `tributary migrate` makes Replicated tables (needs a Keeper and TRIBUTARY_CLICKHOUSE_CLUSTER)',
+    kind: flag,
+    default_text: 'false',
+  }),
+  TRIBUTARY_CLICKHOUSE_CLUSTER: setting({
+    meaning: 'name of the cluster, one shard, on which `tributary migrate` makes Replicated tables (ON CLUSTER)',
+    kind: optional(word),
+    default_text: null,
+  }),
+
+  TRIBUTARY_POSTGRES_URL: setting({
+    meaning:
+      'postgres://user:password@host:5432/database?sslmode=verify-full; without it standalone runs its own server',
+    kind: optional(address('postgres', 'postgresql')),
+    default_text: null,
+    secret: 'password',
+  }),
+  TRIBUTARY_POSTGRES_ROLE_PASSWORDS: setting({
+    meaning:
+      'service=password, by comma (ingest-gateway, report-api, admin-api): `tributary migrate` makes a role for each, tributary_report_api and so on',
+    kind: optional(rolePasswords),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_POSTGRES_POOL_MAX: setting({
+    meaning: 'most connections of one process to PostgreSQL',
+    kind: whole(3, 200),
+    default_text: '8',
+  }),
+  TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS: setting({
+    meaning: 'longest run of one statement on PostgreSQL',
+    kind: whole(100, 600_000),
+    default_text: '10000',
+  }),
+
+  TRIBUTARY_REDIS_URL: setting({
+    meaning:
+      'redis(s)://user:password@host:6379/0, nodes of a cluster by comma; without it standalone counts by itself',
+    kind: optional(addresses('redis', 'rediss')),
+    default_text: null,
+    secret: 'password',
+  }),
+
+  TRIBUTARY_S3_BUCKET: setting({
+    meaning: 'bucket of the audit objects; without it standalone keeps them in the data folder',
+    kind: optional(text),
+    default_text: null,
+  }),
+  TRIBUTARY_S3_ENDPOINT: setting({
+    meaning: "address of an S3 server that is not Amazon's; it must honour If-None-Match",
+    kind: optional(address('http', 'https')),
+    default_text: null,
+  }),
+  TRIBUTARY_S3_REGION: setting({ meaning: 'region of the bucket', kind: text, default_text: 'us-east-1' }),
+  TRIBUTARY_S3_ACCESS_KEY_ID: setting({
+    meaning: "S3 credentials; without them the AWS SDK's own chain (environment, role)",
+    kind: optional(text),
+    default_text: null,
+  }),
+  TRIBUTARY_S3_SECRET_ACCESS_KEY: setting({
+    meaning: 'secret of TRIBUTARY_S3_ACCESS_KEY_ID',
+    kind: optional(text),
+    default_text: null,
+    secret: 'whole',
+  }),
+}
+
+/** Names that begin with `TRIBUTARY_` and are read by docker-compose.yml and by tests alone. */
+export const foreignSettings = [
+  'TRIBUTARY_LISTEN',
+  'TRIBUTARY_ADMIN_LISTEN',
+  'TRIBUTARY_SUBNET',
+  'TRIBUTARY_REQUIRE_ENGINES',
+  ...['KAFKA', 'REDIS', 'S3', 'CLICKHOUSE', 'POSTGRES'].map((engine) => `TRIBUTARY_TEST_${engine}_URL`),
+  'TRIBUTARY_TEST_S3_ACCESS_KEY',
+  'TRIBUTARY_TEST_S3_SECRET_KEY',
+]
+
+export type SettingName = keyof typeof settings
+export type SettingValue<Name extends SettingName> = z.infer<(typeof settings)[Name]['schema']>

@@ -1,0 +1,42 @@
+import { createShares } from '@tributary/service-kit/http/shares'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+const total = 1000
+const takes = fc.array(
+  fc.record({
+    app: fc.constantFrom('a', 'b', 'c'),
+    address: fc.constantFrom('1', '2'),
+    amount: fc.integer({ min: 1, max: 600 }),
+    give: fc.boolean(),
+  }),
+)
+
+test('nobody has more than was free, a newcomer always finds room, and everything comes back', () => {
+  fc.assert(
+    fc.property(takes, (steps) => {
+      const shares = createShares(total)
+      const held: { holders: string[]; amount: number }[] = []
+      const of = (holder: string) =>
+        held.filter(({ holders }) => holders.includes(holder)).reduce((sum, { amount }) => sum + amount, 0)
+      for (const { app, address, amount, give } of steps) {
+        const holders = [`app ${app}`, `address ${address}`]
+        const free = total - held.reduce((sum, one) => sum + one.amount, 0)
+        const took = shares.take(holders, amount)
+        expect(took).toBe(holders.every((holder) => of(holder) + amount <= free))
+        if (took) held.push({ holders, amount })
+        if (give && held.length > 0) {
+          const { holders, amount } = held.shift()!
+          shares.give(holders, amount)
+        }
+        const taken = held.reduce((sum, one) => sum + one.amount, 0)
+        expect(shares.taken()).toBe(taken)
+        expect(taken).toBeLessThan(total)
+        expect(shares.fits(['app new', 'address new'], 1)).toBe(true)
+      }
+      for (const { holders, amount } of held) shares.give(holders, amount)
+      expect(shares.taken()).toBe(0)
+      expect(shares.fits(['app a', 'address 1'], total)).toBe(true)
+    }),
+  )
+})

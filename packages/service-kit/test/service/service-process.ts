@@ -1,0 +1,36 @@
+/** A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. */
+import { once } from 'node:events'
+import { runService, StartRefused } from '@tributary/service-kit/service/run-service'
+import { readSettings } from '@tributary/service-kit/settings/read-settings'
+
+const { START, STOP } = process.env
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+await runService({
+  name: 'test',
+  stop_ms_max: 300,
+  readConfig: () => readSettings(process.env, ['TRIBUTARY_LOG_LEVEL', 'TRIBUTARY_LOG_FORMAT']),
+  async start(_config, { onClose }) {
+    const open = setInterval(() => {}, 1000)
+    onClose('first', async () => {
+      clearInterval(open)
+      say('first closed')
+    })
+    onClose('second', async () => {
+      if (STOP === 'fails') throw new Error('close failed on purpose')
+      if (STOP === 'waits') {
+        say('second waits')
+        await once(process, 'SIGINT')
+      }
+      // lmdb's exit hook waits for its writer, which waits for the disk.
+      if (STOP === 'hangs for good')
+        process.on('exit', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0))
+      if (STOP?.startsWith('hangs')) await new Promise(() => setInterval(() => {}, 1000))
+      say('second closed')
+    })
+    if (START === 'refused') throw new StartRefused('Set THAT.')
+    if (START === 'broken') throw new Error('nobody foresaw this')
+    if (STOP === 'rejects') setTimeout(() => Promise.reject(new Error('left alone')), 0)
+    say('ready')
+  },
+})

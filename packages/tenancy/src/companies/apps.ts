@@ -1,0 +1,123 @@
+import type { App, ChangeApp, SecretRotated } from '@tributary/contracts/admin'
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { inTransaction } from '@tributary/postgres/transaction'
+import type { Pool, PoolClient } from 'pg'
+import type { MasterKeys } from '../secrets/master-keys.ts'
+import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
+import { getCompany, makeSigningSecret, mustHaveIdShape } from './tenants.ts'
+
+type Client = Pick<PoolClient, 'query'>
+
+/** The apps of a company, oldest first. Throws `unknown_company`. */
+export async function listApps(pool: Pool, company_id: string, now_ms: number): Promise<App[]> {
+  await getCompany(pool, company_id)
+  return readApps(pool, 'a.company_id = $1', company_id, now_ms)
+}
+
+/** Changes what is given and nothing else; nothing given is nothing logged. */
+export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request: AdminRequest): Promise<App> {
+  mustHaveIdShape(app_id, 'unknown_app')
+  const { name, bundle_id, store_id, provider_token } = change
+  return inTransaction(pool, async (client) => {
+    await client.query(
+      `UPDATE apps SET name = coalesce($2, name), bundle_id = coalesce($3, bundle_id),
+         store_id = coalesce($4, store_id), provider_token = coalesce($5, provider_token) WHERE app_id = $1`,
+      [app_id, name, bundle_id, store_id, provider_token],
+    )
+    const app = await getApp(client, app_id, request.now_ms)
+    const changed = Object.keys(change).length > 0
+    if (changed) await recordAdminAction(client, request, { action: 'app.set', subject: app_id, detail: change })
+    return app
+  })
+}
+
+/**
+ * Gives an app a new signing secret, which leaves in this answer only. The secret before it stays valid for `overlap_hours`,
+ * those before that until their own ends; 0 ends them all (docs/adr/0181-old-secrets-end-by-themselves.md).
+ */
+export function rotateSigningSecret(
+  pool: Pool,
+  masterKeys: MasterKeys,
+  app_id: string,
+  overlap_hours: number,
+  request: AdminRequest,
+): Promise<SecretRotated> {
+  mustHaveIdShape(app_id, 'unknown_app')
+  const signing_secret = makeSigningSecret()
+  return inTransaction(pool, async (client) => {
+    // Of two rotations at once, the second waits here and keeps the secret of the first.
+    const { rows } = await client.query<{ company_id: string }>(
+      'SELECT company_id FROM apps WHERE app_id = $1 FOR UPDATE',
+      [app_id],
+    )
+    if (rows[0] === undefined) throw new CodedError('unknown_app')
+    const { company_id } = rows[0]
+    await client.query(
+      'DELETE FROM old_signing_secrets WHERE app_id = $1 AND ($2 OR ends_at <= to_timestamp($3 / 1000.0))',
+      [app_id, overlap_hours === 0, request.now_ms],
+    )
+    if (overlap_hours > 0) await keepSecret(client, app_id, request.now_ms + overlap_hours * 3_600_000)
+    const place = { purpose: 'signing_secret', company_id, app_id } as const
+    const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, place)
+    await client.query(
+      `UPDATE apps SET signing_secret_key_id = $2, signing_secret_iv = $3, signing_secret_ciphertext = $4,
+         signing_secret_tag = $5 WHERE app_id = $1`,
+      [app_id, key_id, iv, ciphertext, tag],
+    )
+    const app = await getApp(client, app_id, request.now_ms)
+    if (app.old_secrets_end_ms.length > limits.old_secrets_max) throw tooManyOldSecrets(app)
+    await recordAdminAction(client, request, {
+      action: 'app.rotate_secret',
+      subject: app_id,
+      detail: { overlap_hours },
+    })
+    return { ...app, signing_secret }
+  })
+}
+
+/** Copies the signing secret of today, encrypted as it is, among the old ones. */
+async function keepSecret(client: Client, app_id: string, ends_at_ms: number): Promise<void> {
+  await client.query(
+    `INSERT INTO old_signing_secrets (app_id, ends_at, key_id, iv, ciphertext, tag)
+     SELECT app_id, to_timestamp($2 / 1000.0), signing_secret_key_id, signing_secret_iv, signing_secret_ciphertext,
+            signing_secret_tag
+     FROM apps WHERE app_id = $1`,
+    [app_id, ends_at_ms],
+  )
+}
+
+function tooManyOldSecrets({ old_secrets_end_ms: [first_end_ms = 0] }: App): CodedError {
+  const first_end = new Date(first_end_ms).toISOString()
+  const message = `${limits.old_secrets_max} old secrets are valid; the first ends at ${first_end}. 0 ends them all now.`
+  return new CodedError('invalid_field', { field: 'overlap_hours', message })
+}
+
+/** Throws `unknown_app`. */
+async function getApp(client: Client, app_id: string, now_ms: number): Promise<App> {
+  const [app] = await readApps(client, 'a.app_id = $1', app_id, now_ms)
+  if (app === undefined) throw new CodedError('unknown_app')
+  return app
+}
+
+async function readApps(
+  client: Client,
+  condition: 'a.company_id = $1' | 'a.app_id = $1',
+  id: string,
+  now_ms: number,
+): Promise<App[]> {
+  const { rows } = await client.query(
+    `SELECT a.app_id, a.company_id, a.app_key, a.name, a.platform, a.bundle_id, a.store_id, a.provider_token,
+            floor(extract(epoch FROM a.created_at) * 1000)::text AS created_at_ms,
+            ARRAY(SELECT floor(extract(epoch FROM o.ends_at) * 1000)::text FROM old_signing_secrets o
+                  WHERE o.app_id = a.app_id AND o.ends_at > to_timestamp($2 / 1000.0)
+                  ORDER BY o.ends_at) AS old_secrets_end_ms
+     FROM apps a WHERE ${condition} ORDER BY a.created_at, a.app_id`,
+    [id, now_ms],
+  )
+  return rows.map((row) => ({
+    ...row,
+    created_at_ms: Number(row.created_at_ms),
+    old_secrets_end_ms: row.old_secrets_end_ms.map(Number),
+  }))
+}

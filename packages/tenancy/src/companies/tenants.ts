@@ -1,0 +1,244 @@
+import { hash, randomBytes } from 'node:crypto'
+import {
+  type AppCreated,
+  type ChangeCompany,
+  type Company,
+  type CompanyCreated,
+  type CompanyStatus,
+  type CreateApp,
+  type CreateCompany,
+  type CreateServerKey,
+  keyScopes,
+  planQuota,
+  type ServerKey,
+  type ServerKeyCreated,
+  type ServerKeyStatus,
+} from '@tributary/contracts/admin'
+import type { Platform } from '@tributary/contracts/envelope'
+import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
+import { inTransaction } from '@tributary/postgres/transaction'
+import type { Pool } from 'pg'
+import type { MasterKeys } from '../secrets/master-keys.ts'
+import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
+
+/** A signing secret: 256 random bits. */
+export const makeSigningSecret = (): string => randomBytes(32).toString('hex')
+
+const id = (prefix: string) => `${prefix}_${randomBytes(10).toString('hex')}`
+const idShape = /^(co|app|key)_[0-9a-f]{20}$/
+
+/** Makes a company; without a quota of its own it has its plan's (decisions.md "Quota"). */
+export function createCompany(pool: Pool, input: CreateCompany, request: AdminRequest): Promise<CompanyCreated> {
+  const company: CompanyCreated = {
+    company_id: id('co'),
+    company_key: `co_live_${randomBytes(16).toString('hex')}`,
+    plan: input.plan,
+    monthly_quota: input.monthly_quota ?? planQuota[input.plan],
+  }
+  const { company_id, company_key, plan, monthly_quota } = company
+  return inTransaction(pool, async (client) => {
+    await client.query(
+      `INSERT INTO companies (company_id, company_key, name, plan, monthly_quota, created_at)
+       VALUES ($1, $2, $3, $4, $5, to_timestamp($6 / 1000.0))`,
+      [company_id, company_key, input.name, plan, monthly_quota, request.now_ms],
+    )
+    const detail = { name: input.name, plan, monthly_quota }
+    await recordAdminAction(client, request, { action: 'company.create', subject: company_id, detail })
+    return company
+  })
+}
+
+const companySql = `SELECT company_id, company_key, name, plan, monthly_quota, status,
+  floor(extract(epoch FROM created_at) * 1000)::text AS created_at_ms FROM companies`
+
+/** bigint comes as text. */
+type CompanyRow = Company & { monthly_quota: string | null; created_at_ms: string }
+
+const toCompany = (row: CompanyRow): Company => ({
+  ...row,
+  monthly_quota: row.monthly_quota === null ? null : Number(row.monthly_quota),
+  created_at_ms: Number(row.created_at_ms),
+})
+
+/** All companies, oldest first. */
+export async function listCompanies(pool: Pool): Promise<Company[]> {
+  const { rows } = await pool.query<CompanyRow>(`${companySql} ORDER BY companies.created_at, company_id`)
+  return rows.map(toCompany)
+}
+
+/** Throws `unknown_company`. */
+export async function getCompany(client: Pick<Pool, 'query'>, company_id: string): Promise<Company> {
+  mustHaveIdShape(company_id, 'unknown_company')
+  const { rows } = await client.query<CompanyRow>(`${companySql} WHERE company_id = $1`, [company_id])
+  if (rows[0] === undefined) throw new CodedError('unknown_company')
+  return toCompany(rows[0])
+}
+
+/**
+ * Changes what is given and nothing else; nothing given is nothing logged. A plan brings its quota, unless one is given
+ * too (docs/adr/0182-a-plan-brings-its-quota.md).
+ */
+export function changeCompany(
+  pool: Pool,
+  company_id: string,
+  { plan, monthly_quota }: ChangeCompany,
+  request: AdminRequest,
+): Promise<Company> {
+  mustHaveIdShape(company_id, 'unknown_company')
+  const quota = monthly_quota ?? (plan === undefined ? undefined : planQuota[plan])
+  return inTransaction(pool, async (client) => {
+    await client.query(
+      `UPDATE companies SET plan = coalesce($2, plan), monthly_quota = CASE WHEN $3 THEN $4 ELSE monthly_quota END
+       WHERE company_id = $1`,
+      [company_id, plan, quota !== undefined, quota],
+    )
+    const company = await getCompany(client, company_id)
+    const detail = { plan: company.plan, monthly_quota: company.monthly_quota }
+    const changed = plan !== undefined || quota !== undefined
+    if (changed) await recordAdminAction(client, request, { action: 'company.set', subject: company_id, detail })
+    return company
+  })
+}
+
+/** The company of every app. */
+export async function listAppCompanies(pool: Pick<Pool, 'query'>): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ app_id: string; company_id: string }>('SELECT app_id, company_id FROM apps')
+  return new Map(rows.map(({ app_id, company_id }) => [app_id, company_id]))
+}
+
+/** What envelopes say of an app. */
+export interface AppFacts {
+  company_id: string
+  platform: Platform
+}
+
+export async function listAppFacts(pool: Pool): Promise<Map<string, AppFacts>> {
+  const { rows } = await pool.query<AppFacts & { app_id: string }>('SELECT app_id, company_id, platform FROM apps')
+  return new Map(rows.map(({ app_id, ...facts }) => [app_id, facts]))
+}
+
+/** Suspends or reinstates; a company that already has the status stays as it is, and nothing is logged. */
+export function setCompanyStatus(
+  pool: Pool,
+  company_id: string,
+  status: CompanyStatus['status'],
+  request: AdminRequest,
+): Promise<CompanyStatus> {
+  mustHaveIdShape(company_id, 'unknown_company')
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query('SELECT status FROM companies WHERE company_id = $1 FOR UPDATE', [company_id])
+    if (rows.length === 0) throw new CodedError('unknown_company')
+    if (rows[0].status !== status) {
+      await client.query('UPDATE companies SET status = $2 WHERE company_id = $1', [company_id, status])
+      const action = status === 'suspended' ? 'company.suspend' : 'company.reinstate'
+      await recordAdminAction(client, request, { action, subject: company_id, detail: {} })
+    }
+    return { company_id, status }
+  })
+}
+
+/** Makes an app. Its signing secret leaves in this answer only; the table holds it encrypted. */
+export function createApp(
+  pool: Pool,
+  masterKeys: MasterKeys,
+  input: CreateApp,
+  request: AdminRequest,
+): Promise<AppCreated> {
+  const { company_id, name, platform, bundle_id = null, store_id = null, provider_token = null } = input
+  mustHaveIdShape(company_id, 'unknown_company')
+  const app_id = id('app')
+  const app_key = `app_live_${randomBytes(16).toString('hex')}`
+  const signing_secret = makeSigningSecret()
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, {
+    purpose: 'signing_secret',
+    company_id,
+    app_id,
+  })
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      `INSERT INTO apps (app_id, company_id, app_key, name, platform, bundle_id, store_id, provider_token,
+         signing_secret_key_id, signing_secret_iv, signing_secret_ciphertext, signing_secret_tag, created_at)
+       SELECT $1, company_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, to_timestamp($13 / 1000.0)
+       FROM companies WHERE company_id = $2`,
+      [
+        ...[app_id, company_id, app_key, name, platform, bundle_id, store_id, provider_token],
+        ...[key_id, iv, ciphertext, tag, request.now_ms],
+      ],
+    )
+    if (rowCount === 0) throw new CodedError('unknown_company', { field: 'company_id' })
+    const detail = { company_id, name, platform, bundle_id, store_id }
+    await recordAdminAction(client, request, { action: 'app.create', subject: app_id, detail })
+    return { app_id, app_key, signing_secret }
+  })
+}
+
+/** Mints a server key. The key leaves in this answer only; the table holds its SHA-256. */
+export function createServerKey(pool: Pool, input: CreateServerKey, request: AdminRequest): Promise<ServerKeyCreated> {
+  const { app_id, label } = input
+  mustHaveIdShape(app_id, 'unknown_app')
+  const scopes = keyScopes.filter((scope) => input.scopes?.includes(scope) ?? true)
+  const key_id = id('key')
+  const secret = randomBytes(24).toString('hex')
+  const key = `srv_${secret}`
+  const allowed_events = [...new Set(input.allowed_events ?? [])]
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      `INSERT INTO server_keys (key_id, app_id, key_sha256, key_first4, key_last4, label, allowed_events, scopes,
+         created_at)
+       SELECT $1, app_id, $3, $4, $5, $6, $7, $8, to_timestamp($9 / 1000.0) FROM apps WHERE app_id = $2`,
+      [
+        key_id,
+        app_id,
+        hash('sha256', key, 'buffer'),
+        secret.slice(0, 4),
+        secret.slice(-4),
+        label,
+        allowed_events,
+        scopes,
+        request.now_ms,
+      ],
+    )
+    if (rowCount === 0) throw new CodedError('unknown_app', { field: 'app_id' })
+    const detail = { app_id, label, allowed_events, scopes }
+    await recordAdminAction(client, request, { action: 'key.create', subject: key_id, detail })
+    return { key_id, key, label, allowed_events }
+  })
+}
+
+/** The server keys of an app, revoked ones too, oldest first. */
+export async function listServerKeys(pool: Pool, app_id: string): Promise<ServerKey[]> {
+  mustHaveIdShape(app_id, 'unknown_app')
+  const { rows } = await pool.query(
+    `SELECT k.key_id, k.label, k.allowed_events, k.scopes, 'srv_' || k.key_first4 || '...' || k.key_last4 AS display,
+            CASE WHEN k.revoked_at IS NULL THEN 'active' ELSE 'revoked' END AS status,
+            floor(extract(epoch FROM k.created_at) * 1000)::text AS created_at_ms
+     FROM apps a LEFT JOIN server_keys k USING (app_id) WHERE a.app_id = $1 ORDER BY k.created_at, k.key_id`,
+    [app_id],
+  )
+  if (rows.length === 0) throw new CodedError('unknown_app', { field: 'app_id' })
+  return rows
+    .filter(({ key_id }) => key_id !== null)
+    .map((row) => ({ ...row, created_at_ms: Number(row.created_at_ms) }))
+}
+
+/** Revokes a server key for good; one already revoked stays as it is, and nothing is logged. */
+export function revokeServerKey(pool: Pool, key_id: string, request: AdminRequest): Promise<ServerKeyStatus> {
+  mustHaveIdShape(key_id, 'unknown_key')
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query('SELECT revoked_at FROM server_keys WHERE key_id = $1 FOR UPDATE', [key_id])
+    if (rows.length === 0) throw new CodedError('unknown_key')
+    if (rows[0].revoked_at === null) {
+      await client.query('UPDATE server_keys SET revoked_at = to_timestamp($2 / 1000.0) WHERE key_id = $1', [
+        key_id,
+        request.now_ms,
+      ])
+      await recordAdminAction(client, request, { action: 'key.revoke', subject: key_id, detail: {} })
+    }
+    return { key_id, status: 'revoked' }
+  })
+}
+
+/** An id that no row can have is unknown, and never reaches a query. */
+export function mustHaveIdShape(text: string, code: ErrorCode): void {
+  if (!idShape.test(text)) throw new CodedError(code)
+}

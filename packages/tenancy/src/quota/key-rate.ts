@@ -1,0 +1,54 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import { Counter, type Registry } from 'prom-client'
+import type { CountersBreaker } from './counters-breaker.ts'
+
+export interface KeyRateDeps {
+  keyValue: Pick<KeyValue, 'hitWindow'>
+  /** Shared by all that count in the same store. */
+  steady: CountersBreaker
+  registry: Registry
+}
+
+export interface KeyRate {
+  /**
+   * Uses up one request of a server key and gives the `RateLimit-*` headers of its answer, none while the counters are
+   * away: limits fail open (data-model.md "Counters"). Throws `rate_limited`; a refused request uses nothing up.
+   */
+  spend(key_id: string): Promise<Record<string, string>>
+}
+
+/** The per-key rate of decisions.md, shared by S2S and reports and by all processes. */
+export function createKeyRate({ keyValue, steady, registry }: KeyRateDeps): KeyRate {
+  const limit = limits.key_requests_max
+  const window_ms = limits.key_requests_window_ms
+  const missed = sharedMetric(registry, Counter, {
+    name: 'tributary_key_rate_missed_total',
+    help: 'Requests that no rate limit was asked for, because the counters were away.',
+  })
+  const refused = sharedMetric(registry, Counter, {
+    name: 'tributary_key_rate_refused_total',
+    help: 'Requests answered `rate_limited`.',
+  })
+
+  return {
+    async spend(key_id) {
+      const hit = await steady(() => keyValue.hitWindow(`rate:${key_id}`, limit, window_ms))
+      if (hit === null) {
+        missed.inc()
+        return {}
+      }
+      const wait_s = Math.max(1, Math.ceil(hit.retry_after_ms / 1000))
+      const headers = {
+        'ratelimit-limit': String(limit),
+        'ratelimit-remaining': String(hit.remaining),
+        'ratelimit-reset': String(hit.remaining === 0 ? wait_s : window_ms / 1000),
+      }
+      if (hit.allowed) return headers
+      refused.inc()
+      throw new CodedError('rate_limited', { headers: { ...headers, 'retry-after': String(wait_s) } })
+    },
+  }
+}

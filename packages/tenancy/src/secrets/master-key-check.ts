@@ -1,0 +1,101 @@
+import { inTransaction } from '@tributary/postgres/transaction'
+import type { Pool, PoolClient } from 'pg'
+import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
+import { type EncryptedText, type MasterKeys, masterKeyId, type SecretPlace } from './master-keys.ts'
+
+interface CheckRow {
+  bound_to: string
+  key_id: string
+  iv: Buffer
+  ciphertext: Buffer
+  tag: Buffer
+}
+
+/** Id of the master key that the secrets in PostgreSQL need; null while none was ever used. */
+export async function findNeededMasterKey(pool: Pool): Promise<string | null> {
+  const check = await readCheck(pool)
+  return check === undefined ? null : masterKeyId(check.key_id)
+}
+
+/**
+ * Whether these keys are the ones that the secrets in PostgreSQL need. The first process that ever asks decides for all
+ * others: an encrypted text is kept from then on, so that two processes with two keys can't both begin.
+ */
+export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Promise<boolean> {
+  const check = (await readCheck(pool)) ?? (await keepCheck(pool, masterKeys))
+  return canDecrypt(masterKeys, check, placeOf(check))
+}
+
+/** Apps whose signing secret none of these keys decrypts, by the id of the key that they need. */
+export async function findUnreadableApps(pool: Pool, masterKeys: MasterKeys): Promise<Map<string, string[]>> {
+  // One app of each key tells for all: a key that is given decrypts what was made with it.
+  const { rows } = await pool.query<CheckRow & { company_id: string; app_ids: string[] }>(
+    `SELECT DISTINCT ON (signing_secret_key_id) app_id AS bound_to, company_id, signing_secret_key_id AS key_id,
+       signing_secret_iv AS iv, signing_secret_ciphertext AS ciphertext, signing_secret_tag AS tag,
+       array_agg(app_id) OVER (PARTITION BY signing_secret_key_id) AS app_ids
+     FROM apps ORDER BY signing_secret_key_id, app_id`,
+  )
+  const unreadable = new Map<string, string[]>()
+  for (const { app_ids, company_id, bound_to: app_id, ...secret } of rows) {
+    if (canDecrypt(masterKeys, secret, { purpose: 'signing_secret', company_id, app_id })) continue
+    const id = masterKeyId(secret.key_id)
+    unreadable.set(id, [...(unreadable.get(id) ?? []), ...app_ids].toSorted())
+  }
+  return unreadable
+}
+
+function canDecrypt(masterKeys: MasterKeys, secret: EncryptedText, place: SecretPlace): boolean {
+  try {
+    masterKeys.decrypt(secret, place)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Has the next process decide anew; gives back the id of the key that was right, null when none was. */
+export function forgetMasterKey(pool: Pool, request: AdminRequest): Promise<string | null> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ key_id: string }>('DELETE FROM master_key_check RETURNING key_id')
+    const key_id = rows[0] === undefined ? null : masterKeyId(rows[0].key_id)
+    if (key_id !== null) {
+      await recordAdminAction(client, request, { action: 'master_key.forget', subject: key_id, detail: {} })
+    }
+    return key_id
+  })
+}
+
+/** From now on the first key is the right one; whoever has none but the key before it refuses to start. */
+export async function renewMasterKeyCheck(client: PoolClient, masterKeys: MasterKeys): Promise<void> {
+  const check = await readCheck(client)
+  const { key_id: current_id } = masterKeys
+  if (check === undefined || check.key_id === current_id) return
+  const place = placeOf(check)
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(masterKeys.decrypt(check, place), place)
+  await client.query('UPDATE master_key_check SET key_id = $1, iv = $2, ciphertext = $3, tag = $4', [
+    ...[key_id, iv, ciphertext, tag],
+  ])
+}
+
+const placeOf = ({ bound_to }: Pick<CheckRow, 'bound_to'>): SecretPlace => ({
+  ...{ purpose: 'master_key_check', company_id: '', app_id: bound_to },
+})
+
+async function readCheck(client: Pick<Pool, 'query'>): Promise<CheckRow | undefined> {
+  const { rows } = await client.query<CheckRow>('SELECT bound_to, key_id, iv, ciphertext, tag FROM master_key_check')
+  return rows[0]
+}
+
+/** Two may be here at the same time: the row that was first is the answer for both. */
+async function keepCheck(pool: Pool, masterKeys: MasterKeys): Promise<CheckRow> {
+  const bound_to = 'master_key_check'
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('right', placeOf({ bound_to }))
+  await pool.query(
+    `INSERT INTO master_key_check (bound_to, key_id, iv, ciphertext, tag) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT DO NOTHING`,
+    [bound_to, key_id, iv, ciphertext, tag],
+  )
+  const kept = await readCheck(pool)
+  if (kept === undefined) throw new Error('The check of the master key was removed while it was made.')
+  return kept
+}

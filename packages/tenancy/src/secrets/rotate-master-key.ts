@@ -1,0 +1,97 @@
+import type { MasterKeyRotated } from '@tributary/contracts/admin'
+import { inTransaction } from '@tributary/postgres/transaction'
+import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
+import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
+import { renewMasterKeyCheck } from './master-key-check.ts'
+import type { EncryptedText, MasterKeys, SecretPlace } from './master-keys.ts'
+
+/** The tables that hold secrets of an app: their key, and what stands before the names of the encrypted columns. */
+export const secretTables = [
+  { table: 'apps', id: 'app_id', prefix: 'signing_secret_', purpose: 'signing_secret' },
+  { table: 'old_signing_secrets', id: 'id', prefix: '', purpose: 'signing_secret' },
+] as const
+type SecretTable = (typeof secretTables)[number]
+
+/** Each transaction holds its rows for milliseconds. */
+const rows_max = 200
+
+/**
+ * Encrypts every secret again with the first master key, in the present format. A process that ends in the middle loses
+ * nothing: each batch of rows is a transaction, processes with both keys read old and new rows, and the next run goes on.
+ * 1. Secrets, until a pass finds none to encrypt: admin-api may still make apps with the key before.
+ * 2. The check that every start reads: before, processes need the old key too; afterwards, the new one is enough.
+ */
+export async function rotateMasterKey(
+  pool: Pool,
+  masterKeys: MasterKeys,
+  request: AdminRequest,
+): Promise<MasterKeyRotated> {
+  const key_id = masterKeys.current_id
+  let rotated = 0
+  for (;;) {
+    const pass = { rotated: 0, unreadable: 0 }
+    for (const table of secretTables) await rotateTable(pool, masterKeys, table, pass)
+    rotated += pass.rotated
+    if (pass.rotated > 0) continue
+    const { unreadable } = pass
+    await inTransaction(pool, async (client) => {
+      await renewMasterKeyCheck(client, masterKeys)
+      const detail = { rotated, unreadable }
+      await recordAdminAction(client, request, { action: 'master_key.rotate', subject: key_id, detail })
+    })
+    return { key_id, rotated, unreadable }
+  }
+}
+
+type SecretRow = EncryptedText & { id: string } & Omit<SecretPlace, 'purpose'>
+
+async function rotateTable(
+  pool: Pool,
+  masterKeys: MasterKeys,
+  table: SecretTable,
+  pass: { rotated: number; unreadable: number },
+): Promise<void> {
+  const sql = statements(table)
+  for (let after = ''; ; ) {
+    const rows = await inTransaction(pool, async (client) => {
+      const found = await client.query<SecretRow>(sql.select, [after, masterKeys.key_id, rows_max])
+      for (const row of found.rows) {
+        const again = encryptAgain(masterKeys, table, row)
+        if (again === null) pass.unreadable += 1
+        else await update(client, sql.update, row.id, again)
+        if (again !== null) pass.rotated += 1
+      }
+      return found.rows
+    })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.id
+  }
+}
+
+function encryptAgain(masterKeys: MasterKeys, { purpose }: SecretTable, row: SecretRow): EncryptedText | null {
+  const { company_id, app_id } = row
+  const place = { purpose, company_id, app_id }
+  try {
+    return masterKeys.encrypt(masterKeys.decrypt(row, place), place)
+  } catch {
+    return null
+  }
+}
+
+const update = (client: PoolClient, sql: string, id: string, { key_id, iv, ciphertext, tag }: EncryptedText) =>
+  client.query(sql, [id, key_id, iv, ciphertext, tag])
+
+/** Their names are those of the list above, never of a request. */
+function statements({ table, id, prefix }: SecretTable) {
+  const name = escapeIdentifier(table)
+  const column = (of: string) => escapeIdentifier(prefix + of)
+  const columns = ['key_id', 'iv', 'ciphertext', 'tag'].map((of) => `s.${column(of)} AS ${of}`).join(', ')
+  const key = `s.${escapeIdentifier(id)}::text`
+  return {
+    select: `SELECT ${key} AS id, a.app_id, a.company_id, ${columns} FROM ${name} s JOIN apps a ON a.app_id = s.app_id
+      WHERE ${key} > $1 AND s.${column('key_id')} <> $2 ORDER BY ${key} LIMIT $3 FOR UPDATE OF s`,
+    update: `UPDATE ${name} s SET ${column('key_id')} = $2, ${column('iv')} = $3, ${column('ciphertext')} = $4,
+      ${column('tag')} = $5 WHERE ${key} = $1`,
+  }
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
+import type { Pool } from 'pg'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { rotateSigningSecret } from '../../src/companies/apps.ts'
+import { createApp, createCompany } from '../../src/companies/tenants.ts'
+import { openCredentials } from '../../src/credentials/credentials-cache.ts'
+import { isMasterKeyRight } from '../../src/secrets/master-key-check.ts'
+import { type MasterKey, openMasterKeys, readMasterKey } from '../../src/secrets/master-keys.ts'
+import { rotateMasterKey, secretTables } from '../../src/secrets/rotate-master-key.ts'
+import { firstFormatKeys } from './first-format.ts'
+
+const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
+const makeKey = () => readMasterKey(randomBytes(32).toString('base64'))
+const keysOf = (...keys: MasterKey[]) => openMasterKeys(keys)
+
+/** A database whose first master key is `before`, with apps of one company. */
+async function world({ apps: count = 3 } = {}) {
+  const db = await openTestPostgres()
+  onTestFinished(() => db.close())
+  const [before, next] = [makeKey(), makeKey()]
+  await isMasterKeyRight(db.pool, keysOf(before))
+  const { company_id } = await createCompany(db.pool, { name: 'Acme', plan: 'free' }, request)
+  const make = (key: MasterKey, keys = keysOf(key)) =>
+    createApp(db.pool, keys, { company_id, name: 'Game', platform: 'ios' }, request)
+  const apps = await Promise.all(Array.from({ length: count }, () => make(before)))
+  const right = (...keys: MasterKey[]) => isMasterKeyRight(db.pool, keysOf(...keys))
+  const rotate = (pool: Pool = db.pool) => rotateMasterKey(pool, keysOf(next, before), request)
+
+  /** How many apps a process with these keys reads rightly. */
+  async function readable(...keys: MasterKey[]) {
+    const options = { pool: db.pool, masterKeys: keysOf(...keys), now: Date.now, logger: pino({ level: 'silent' }) }
+    const credentials = await openCredentials(options)
+    const found = await Promise.allSettled(apps.map(({ app_key }) => credentials.findApp(app_key)))
+    await credentials.close()
+    return found.filter((one, n) => one.status === 'fulfilled' && one.value?.signing_secret === apps[n]?.signing_secret)
+      .length
+  }
+  return { pool: db.pool, before, next, apps, make, right, rotate, readable }
+}
+
+test('after the rotation the new key alone is enough, and the old one alone is refused', async () => {
+  const { before, next, right, rotate, readable, pool } = await world()
+  expect(await right(next)).toBe(false)
+  expect(await right(next, before)).toBe(true)
+  expect(await rotate()).toEqual({ key_id: next.id, rotated: 3, unreadable: 0 })
+  expect([await right(next), await right(before)]).toEqual([true, false])
+  expect([await readable(next), await readable(before)]).toEqual([3, 0])
+  const { rows } = await pool.query(
+    "SELECT action, subject, detail FROM admin_audit_log WHERE action LIKE 'master_key%'",
+  )
+  expect(rows).toEqual([{ action: 'master_key.rotate', subject: next.id, detail: { rotated: 3, unreadable: 0 } }])
+})
+
+test('a second rotation to the same key changes nothing', async () => {
+  const { pool, next, rotate } = await world()
+  await rotate()
+  const secrets = async () => (await pool.query('SELECT * FROM apps ORDER BY app_id')).rows
+  const kept = await secrets()
+  expect(await rotate()).toEqual({ key_id: next.id, rotated: 0, unreadable: 0 })
+  expect(await secrets()).toEqual(kept)
+})
+
+test('a rotation that was killed in the middle leaves every app readable with both keys, and the next one ends it', async () => {
+  const { pool, before, next, right, rotate, readable, apps } = await world({ apps: 250 })
+  let left = 1
+  const dying = Object.assign(Object.create(pool) as Pool, {
+    connect: () => (left-- > 0 ? pool.connect() : Promise.reject(new Error('killed'))),
+  })
+  await expect(rotate(dying)).rejects.toThrow('killed')
+  expect(await readable(next, before)).toBe(apps.length)
+  const done = await readable(next)
+  expect([done > 0, done < apps.length]).toEqual([true, true])
+  expect(await right(next)).toBe(false) // it would answer 503 for the rest
+  expect(await rotate()).toMatchObject({ rotated: apps.length - done, unreadable: 0 })
+  expect([await right(next), await readable(next)]).toEqual([true, apps.length])
+})
+
+test('two rotations at once, and an app made meanwhile with the key before, leave nothing of the old key', async () => {
+  const { before, next, make, rotate, readable, apps } = await world({ apps: 20 })
+  const [one, two, late] = await Promise.all([rotate(), rotate(), make(before)])
+  apps.push(late)
+  await rotate()
+  expect(one.rotated + two.rotated).toBeGreaterThanOrEqual(20)
+  expect(await readable(next)).toBe(21)
+})
+
+test('old secrets in their overlap are rotated with the present ones', async () => {
+  const { pool, before, next, apps, rotate } = await world({ apps: 1 })
+  const [{ app_id, app_key, signing_secret }] = apps as [(typeof apps)[number]]
+  await rotateSigningSecret(pool, keysOf(before), app_id, 1, { ...request, now_ms: Date.now() })
+  expect(await rotate()).toMatchObject({ rotated: 2, unreadable: 0 })
+  const options = { pool, masterKeys: keysOf(next), now: Date.now, logger: pino({ level: 'silent' }) }
+  const credentials = await openCredentials(options)
+  onTestFinished(() => credentials.close())
+  const found = await credentials.findApp(app_key)
+  expect(found?.old_secrets.map((old) => old.signing_secret)).toEqual([signing_secret])
+})
+
+test('a secret of a key that is lost for good is left as it is, and counted', async () => {
+  const { make, rotate, readable, next, apps } = await world()
+  const lost = makeKey()
+  apps.push(await make(lost))
+  expect(await rotate()).toMatchObject({ rotated: 3, unreadable: 1 })
+  expect([await readable(next), await readable(lost)]).toEqual([3, 1])
+})
+
+test('a secret of the first format is brought to the present one, under the same key too', async () => {
+  const { pool, before, apps, make, readable } = await world({ apps: 0 })
+  apps.push(await make(before, firstFormatKeys(before)))
+  expect(await readable(before)).toBe(1)
+  const keys = keysOf(before)
+  expect(await rotateMasterKey(pool, keys, request)).toMatchObject({ rotated: 1, unreadable: 0 })
+  const { rows } = await pool.query('SELECT signing_secret_key_id FROM apps')
+  expect(rows).toEqual([{ signing_secret_key_id: keys.key_id }])
+  expect(await readable(before)).toBe(1)
+})
+
+test('every table that holds something encrypted is rotated', async () => {
+  const { pool } = await world({ apps: 0 })
+  const { rows } = await pool.query<{ place: string }>(
+    `SELECT table_name || '.' || column_name AS place FROM information_schema.columns
+     WHERE table_schema = 'public' AND column_name LIKE '%ciphertext' AND table_name <> 'master_key_check'
+     ORDER BY table_name`,
+  )
+  expect(rows.map(({ place }) => place)).toEqual(
+    secretTables.map(({ table, prefix }) => `${table}.${prefix}ciphertext`),
+  )
+})

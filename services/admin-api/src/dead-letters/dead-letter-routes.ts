@@ -1,0 +1,83 @@
+import { type DeadLetters, RetryDeadLetters } from '@tributary/contracts/admin'
+import { consumers } from '@tributary/contracts/consumers'
+import { CodedError } from '@tributary/contracts/errors'
+import type { Topic } from '@tributary/contracts/topics'
+import { oneAtATime } from '@tributary/postgres/one-at-a-time'
+import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
+import type { FastifyInstance } from 'fastify'
+import { adminRequest } from '../admin-request.ts'
+import type { AdminApiDeps } from '../deps.ts'
+import { readBody } from '../read-body.ts'
+import { countByReason, findOpenLetters, type OpenLetter } from './dead-letters.ts'
+import type { ReadableLog } from './read-to-end.ts'
+import { retryDeadLetters } from './retry-dead-letters.ts'
+
+/** Dead letters: what waits, and the way back to their topics. */
+export function deadLetterRoutes(app: FastifyInstance, { pool, broker, now, logger }: AdminApiDeps): void {
+  app.get<{ Querystring: { topic?: unknown } }>('/dead-letters', async ({ query }): Promise<DeadLetters> => {
+    const found = topicsOf(query.topic).map(async (topic) =>
+      byReason(topic, await findOpenLetters(broker, topic).catch(throwAway)),
+    )
+    return { dead: (await Promise.all(found)).flat() }
+  })
+
+  app.post('/dead-letters/retry', async (request) => {
+    const { topic, reason } = readBody(request, RetryDeadLetters)
+    const asked = topicsOf(topic)
+    return oneAtATime(pool, 'retry of dead letters', async () => {
+      if (reason !== undefined) await requireKnownReason(broker, asked, reason)
+      const sum = { retried: 0, too_large: 0 }
+      for (const one of asked) {
+        // Before anything is published: a change without its entry must not be.
+        const entry = { action: 'dead_letters.retry', subject: one.name, detail: { reason: reason ?? null } }
+        await recordAdminAction(pool, adminRequest(request, now), entry)
+        const { retried, too_large } = await retryDeadLetters(broker, one, reason).catch(throwAway)
+        logger.info({ topic: one.name, reason, retried, too_large }, 'dead letters retried')
+        sum.retried += retried
+        sum.too_large += too_large
+      }
+      return sum.too_large === 0 ? { retried: sum.retried } : sum
+    })
+  })
+}
+
+/** The log did not do it; what it did stands, and the next call goes on behind it. */
+function throwAway(cause: unknown): never {
+  if (cause instanceof CodedError) throw cause
+  throw new CodedError('unavailable', { message: 'The log is away.', cause, headers: { 'retry-after': '5' } })
+}
+
+/** The topics that have dead letters, or the one that is asked for. */
+function topicsOf(asked: unknown): Topic[] {
+  const topics = new Map<string, Topic>(Object.values(consumers).map(({ topic }) => [topic.name, topic]))
+  if (asked === undefined) return [...topics.values()]
+  const topic = typeof asked === 'string' ? topics.get(asked) : undefined
+  if (topic !== undefined) return [topic]
+  const message = `must be a topic that a consumer reads: ${[...topics.keys()].join(', ')}`
+  throw new CodedError('invalid_field', { field: 'topic', message })
+}
+
+/** A misspelt reason must not look like a retry that found nothing. */
+async function requireKnownReason(log: ReadableLog, asked: readonly Topic[], reason: string): Promise<void> {
+  const counts = await countByReason(log, asked).catch(throwAway)
+  if (counts.has(reason)) return
+  const known = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([one, count]) => `${one} (${count} wait)`)
+  throw new CodedError('invalid_field', { field: 'reason', message: `must be one of ${known.join(', ')}` })
+}
+
+function byReason(topic: Topic, letters: readonly OpenLetter[]): DeadLetters['dead'] {
+  const groups = [...Map.groupBy(letters, ({ reason }) => reason)].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return groups.map(([reason, some]) => {
+    const { first_ms, last_ms } = spanOf(some)
+    return { topic: topic.name, reason, count: some.length, first_ms, last_ms }
+  })
+}
+
+const spanOf = (letters: readonly OpenLetter[]) =>
+  letters.reduce(
+    ({ first_ms, last_ms }, { dead_ms }) => ({
+      first_ms: Math.min(first_ms, dead_ms),
+      last_ms: Math.max(last_ms, dead_ms),
+    }),
+    { first_ms: Number.POSITIVE_INFINITY, last_ms: 0 },
+  )

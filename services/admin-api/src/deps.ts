@@ -1,0 +1,29 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { SystemStatus } from '@tributary/contracts/admin'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+
+/** What the admin API works with. */
+export interface AdminApiDeps {
+  pool: Pool
+  masterKeys: MasterKeys
+  admin_token: string
+  /** The audit objects of the gateways. */
+  audit: Pick<AuditStore, 'get' | 'list'>
+  /** The log of accepted events, and the tables that the event-writer fills from it. */
+  broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
+  clickhouse: Clickhouse
+  /** The counters of the gateways. */
+  keyValue: Pick<KeyValue, 'get'>
+  status: () => Promise<SystemStatus>
+  /** Called when a replay has filled all that the audit store holds. */
+  onFilled?: () => void
+  now: () => number
+  logger: Logger
+  registry: Registry
+}

@@ -1,0 +1,31 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
+import type { FastifyInstance } from 'fastify'
+import { adminRequest } from '../admin-request.ts'
+import type { AdminApiDeps } from '../deps.ts'
+import { findStoredObject } from './audit-key.ts'
+
+/**
+ * What an `audit_key` stands for (`?key=...`, for all but SDK requests also `&app_id=...`). JSON, or one line of JSON
+ * for each request: those come with `Content-Encoding: gzip` as they are stored, at most a few MiB here however large
+ * they inflate. It is customers' data, so each look is in `admin_audit_log` before anything is shown.
+ */
+export function auditObjectRoute(app: FastifyInstance, { pool, audit, now }: AdminApiDeps): void {
+  type Asked = { Querystring: { key?: unknown; app_id?: unknown } }
+  app.get<Asked>('/audit-objects', async (request, reply) => {
+    const { key, app_id, lines } = findStoredObject(request.query.key, request.query.app_id)
+    const content = await audit.get(key).catch((cause: unknown) => {
+      throw new CodedError('unavailable', {
+        message: 'The audit store is away.',
+        cause,
+        headers: { 'retry-after': '5' },
+      })
+    })
+    if (content === null) throw new CodedError('unknown_audit_key')
+    const seen = { action: 'audit_object.read', subject: app_id, detail: { key } }
+    await recordAdminAction(pool, adminRequest(request, now), seen)
+    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    if (lines) reply.header('content-encoding', 'gzip')
+    return reply.type(lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8').send(content)
+  })
+}

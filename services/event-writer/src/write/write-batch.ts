@@ -1,0 +1,110 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { CodedError } from '@tributary/contracts/errors'
+import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import type { Logger } from 'pino'
+import { type Block, cutBlocks } from './cut-blocks.ts'
+import type { KnownKey } from './drop-duplicates.ts'
+import type { EventLine } from './event-line.ts'
+import type { FailedInserts } from './failed-inserts.ts'
+import { insertBlock, type RefusedRecord } from './insert-rows.ts'
+import { completeRows, countedRows, findLanded } from './written-rows.ts'
+
+/** What the event-writer keeps with its offset: rows that it wrote of a partition since its log began. */
+export interface WriterState {
+  rows: number
+}
+
+export const stateOf = (kept: unknown): WriterState =>
+  typeof kept === 'object' && kept !== null && 'rows' in kept ? { rows: Number(kept.rows) } : { rows: 0 }
+
+export interface WriteDeps {
+  clickhouse: Clickhouse
+  failed: FailedInserts
+  logger?: Logger
+}
+
+/**
+ * Puts the rows of a batch into every table, each once, and gives back the records that ClickHouse can't take.
+ *
+ * A first try inserts block after block. A repeated one trusts no token, which the engine may have forgotten: it looks up
+ * what is there, completes that in every table, and inserts the rest. Blocks go in one after the other, so what has landed
+ * is always the first part of the batch. No insert of the batch was at work any more when `keys` were looked up.
+ */
+export async function writeBatch(
+  deps: WriteDeps,
+  batch: Batch<EventLine[]>,
+  rows: readonly EventLine[],
+  keys: readonly KnownKey[],
+): Promise<RefusedRecord[]> {
+  const blocks = cutBlocks(rows)
+  if (!batch.repeated) return insertAll(deps, batch, blocks)
+  const ordered = blocks.flatMap((block) => block.rows)
+  const landed = new Set(await completeLanded(deps.clickhouse, batch, ordered, keys))
+  const missing = ordered.filter((row) => !landed.has(row))
+  const refused = await insertAll(deps, batch, cutBlocks(missing))
+  await reportIgnored(deps, batch, missing, refused)
+  return refused
+}
+
+/** A table lost rows that were committed: what it lacks of this batch can't be told. */
+class TablesDifferError extends Error {
+  override name = 'TablesDifferError'
+}
+
+/** The rows of a batch that `events_raw_v1` holds already; every other table has them too when this resolves. */
+async function completeLanded(
+  clickhouse: Clickhouse,
+  batch: Batch<EventLine[]>,
+  rows: readonly EventLine[],
+  keys: readonly KnownKey[],
+): Promise<EventLine[]> {
+  const { source, partition, token, tries, fence } = batch
+  const landed = await findLanded(clickhouse, rows, batch)
+  await completeRows(landed, {
+    ...{ clickhouse, range: batch, token, tries, fence },
+    keys: keys.filter((key) => key.topic === source && key.partition === partition),
+    async countHeld(table) {
+      const counted = (await countedRows(clickhouse, table, batch)) - stateOf(batch.state).rows
+      if (counted < 0) throw new TablesDifferError(`${table} lacks ${-counted} rows of earlier batches`)
+      return counted
+    },
+  })
+  return landed
+}
+
+/** Rejects while an insert or a fill whose token begins so is at work in the engine: what it lacks now may come yet. */
+export async function refuseWhileInserting(clickhouse: Clickhouse, token_prefix: string): Promise<void> {
+  if (!(await clickhouse.isInserting(token_prefix))) return
+  throw new CodedError('unavailable', { message: 'an earlier insert is still at work' })
+}
+
+async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, blocks: readonly Block[]) {
+  const { token, tries, fence } = batch
+  const refused: RefusedRecord[] = []
+  for (const block of blocks) {
+    refused.push(...(await insertBlock(block, { clickhouse, token, tries, failed, fence })))
+  }
+  return refused
+}
+
+/**
+ * A server with plain tables that was killed may know the token of a block that it does not have (docs/adr/0022): the
+ * insert is ignored. It must not happen in silence.
+ */
+async function reportIgnored(
+  { clickhouse, logger }: WriteDeps,
+  batch: Batch<EventLine[]>,
+  inserted: readonly EventLine[],
+  refused: readonly RefusedRecord[],
+): Promise<void> {
+  if (inserted.length === 0) return
+  const there = new Set(await findLanded(clickhouse, inserted, batch))
+  const dead = new Set(refused.map(({ record }) => record))
+  const ignored = inserted.filter((row) => !there.has(row) && !dead.has(row.record))
+  if (ignored.length === 0) return
+  const { source, partition, from, to } = batch
+  logger?.error(
+    { source, partition, from, to, rows: ignored.length },
+    'ClickHouse ignored rows that it does not have: run `tributary rebuild`, then `tributary replay --from-log`',
+  )
+}

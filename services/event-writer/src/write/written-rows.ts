@@ -1,0 +1,164 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
+import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { type Block, cutBlocks, type PlacedRow, yearOf } from './cut-blocks.ts'
+import type { KnownKey, RowKey } from './drop-duplicates.ts'
+
+export type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
+type Row = PlacedRow & RowKey
+
+/**
+ * How a table that a view of `events_raw_v1` fills tells which rows of a partition it has: by the positions in it, by the
+ * number that it counted of each partition, or not at all, where taking a row in twice changes nothing.
+ */
+export const tables = {
+  events_per_day_v1: 'counted',
+  events_received_per_day_v1: 'counted',
+  event_installs_per_day_v1: 'set',
+  activity_per_day_v1: 'set',
+  identities_v1: 'set',
+  revenue_raw_v1: 'positions',
+  // Fed by revenue_raw_v1: looked at after it.
+  transaction_keys_v1: 'positions',
+  // Last, as the engine does it: rows whose keys are there are everywhere.
+  event_keys_v1: 'keys',
+} as const satisfies Record<string, 'keys' | 'counted' | 'positions' | 'set'>
+export type Table = keyof typeof tables
+
+export const countedTables = (Object.keys(tables) as Table[]).filter((table) => tables[table] === 'counted')
+
+/** How many rows of a partition a table has counted since its log began. */
+export async function countedRows(clickhouse: Clickhouse, table: string, at: Pick<Range, 'source' | 'partition'>) {
+  const [row] = await clickhouse.query<{ events: number }>(
+    `SELECT sum(events) AS events FROM ${table} WHERE app_id = {counter:String}`,
+    { counter: `/${at.source}/${at.partition}` },
+  )
+  return row?.events ?? 0
+}
+
+/** Whether a table has counted rows of a log of the partition that was begun later; names of logs sort by time. */
+export async function hasNewerLog(clickhouse: Clickhouse, table: string, at: Pick<Range, 'source' | 'partition'>) {
+  const { source, partition } = at
+  const newer = await clickhouse.query(
+    `SELECT 1 FROM ${table}
+     WHERE startsWith(app_id, {prefix:String}) AND endsWith(app_id, {suffix:String}) AND app_id > {own:String} LIMIT 1`,
+    {
+      prefix: `/${source.slice(0, source.lastIndexOf('@') + 1)}`,
+      suffix: `/${partition}`,
+      own: `/${source}/${partition}`,
+    },
+  )
+  return newer.length > 0
+}
+
+export interface CompleteOptions {
+  clickhouse: Clickhouse
+  range: Range
+  /** How many of the rows, from the first on, a table has counted. */
+  countHeld(table: Table): Promise<number>
+  /** Keys of the rows that `event_keys_v1` holds. */
+  keys: readonly KnownKey[]
+  /** What is filled is found by it while it is at work. */
+  token: string
+  tries: number
+  fence(): Promise<void>
+}
+
+/** Of one statement: a table that failed for want of memory must not fail so again. */
+const fill_rows_max = 10_000
+
+/**
+ * Puts rows that `events_raw_v1` holds into every other table that lacks them; they stand in the order in which they were
+ * inserted. No token is needed for it: each insert is one part in each table, so what a table has is looked up, and only
+ * what it lacks is put in, by the SELECT of its own view. Nothing may be inserting these rows meanwhile.
+ */
+export async function completeRows(rows: readonly Row[], options: CompleteOptions): Promise<void> {
+  if (rows.length === 0) return
+  const views = await readViewSources(options.clickhouse)
+  for (const table of Object.keys(tables) as Table[]) {
+    const lacking = await findLacking(table, rows, options)
+    const view = views.get(table)
+    if (view === undefined) throw new Error(`no view fills ${table}`)
+    for (const some of cutBlocks(lacking, fill_rows_max)) await fill(view, some, options)
+  }
+}
+
+async function findLacking(table: Table, rows: readonly Row[], options: CompleteOptions): Promise<readonly Row[]> {
+  const { clickhouse, range, keys } = options
+  const how = tables[table]
+  if (how === 'set') return rows
+  // Blocks go in one after the other, so what is counted is the first of them.
+  if (how === 'counted') return rows.slice(await options.countHeld(table))
+  if (how === 'keys') {
+    const held = new Set(keys.map(keyOf))
+    return rows.filter((row) => !held.has(keyOf({ ...row, offset: row.record.offset })))
+  }
+  const held = new Set(await selectHeld(clickhouse, table, rows, range))
+  return rows.filter((row) => !held.has(row))
+}
+
+const keyOf = ({ app_id, key_day, event_key, offset }: Omit<KnownKey, 'topic' | 'partition'>): string =>
+  `${app_id}/${key_day}/${event_key}/${offset}`
+
+/** The rows of a batch that `events_raw_v1` holds. */
+export const findLanded = <Found extends Row>(clickhouse: Clickhouse, rows: readonly Found[], range: Range) =>
+  selectHeld(clickhouse, 'events_raw_v1', rows, range)
+
+/** Rows of the batch that a table with positions holds: all rows that a record has in a year, or none of them. */
+async function selectHeld<Found extends Row>(
+  clickhouse: Clickhouse,
+  table: string,
+  rows: readonly Found[],
+  range: Range,
+): Promise<Found[]> {
+  if (rows.length === 0) return []
+  const found = await clickhouse.query<{ offset: number; year: string }>(
+    `SELECT DISTINCT offset, toString(toYear(t.day)) AS year FROM ${table} AS t WHERE ${within(rows, range)}`,
+  )
+  const held = new Set(found.map(({ offset, year }) => `${year}/${offset}`))
+  return rows.filter((row) => held.has(`${yearOf(row)}/${row.record.offset}`))
+}
+
+/** The rows of one year into a table, by its view, as one block. */
+async function fill(view: ViewSource, block: Block<Row>, { clickhouse, range, fence, token, tries }: CompleteOptions) {
+  const { rows, name } = block
+  const offsets = [...new Set(rows.map(({ record }) => record.offset))]
+  const relation = `(SELECT * FROM ${view.source} AS t WHERE ${within(rows, range)}
+    AND toYear(t.day) = ${yearOf(rows[0]!)} AND t.offset IN CAST('[${offsets}]', 'Array(UInt64)'))`
+  await fence()
+  await fillTable(clickhouse, view, relation, `${token}/fill/${view.target}/${name}`, tries)
+}
+
+/**
+ * What the view makes of a relation into its table, as one block. The token guards against a sleeper that fills the same
+ * rows after its next owner did.
+ */
+async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: string, token: string, tries: number) {
+  const columns = view.columns.join(', ')
+  const settings = Object.entries({ ...insertSettings, insert_deduplication_token: token })
+    .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
+    .join(', ')
+  await clickhouse.command(
+    `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(relation)}) SETTINGS ${settings}`,
+    { name: token, tries },
+  )
+}
+
+const idShape = /^[A-Za-z0-9_-]{1,64}$/
+const dayShape = /^\d{4}-\d\d-\d\d$/
+const sourceShape = /^[A-Za-z0-9._@-]{1,300}$/
+
+/** Bounds what is read by apps and days, which the tables are ordered by; ids are checked, since they stand as literals. */
+function within(rows: readonly Row[], { source, partition, from, to }: Range): string {
+  const apps = new Set(rows.map(({ app_id }) => checked(app_id, idShape)))
+  const days = rows.map(({ day }) => checked(day, dayShape)).toSorted()
+  return `t.app_id IN (${[...apps].map((app_id) => `'${app_id}'`)})
+    AND t.day BETWEEN '${days[0]}' AND '${days.at(-1)}'
+    AND t.topic = '${checked(source, sourceShape)}' AND t.partition = ${partition} AND t.offset BETWEEN ${from} AND ${to}`
+}
+
+function checked(value: string, shape: RegExp): string {
+  if (!shape.test(value)) throw new TypeError('app, day or source has another shape')
+  return value
+}

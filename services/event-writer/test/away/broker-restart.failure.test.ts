@@ -1,0 +1,27 @@
+import { describeWithFleet } from '@tributary/testing/fleet/describe-with-fleet'
+import { startFlow } from '@tributary/testing/fleet/flow'
+import { isExact, verifyEvents } from '@tributary/testing/verify-events'
+import { expect, it, vi } from 'vitest'
+
+const patience = { timeout: 60_000, interval: 100 }
+
+await describeWithFleet({ writers: 2 }, (fleet) => {
+  it('goes on by itself after a restart of the broker, and writes every event exactly once', async () => {
+    const flow = startFlow(fleet.broker)
+    await untilMore()
+    await fleet.engine('kafka').kill()
+    await fleet.engine('kafka').restart()
+    await untilMore()
+    await flow.stop()
+    await fleet.untilWritten()
+
+    expect(fleet.writers.every((writer) => writer.lives())).toBe(true)
+    const verdict = await verifyEvents(fleet.clickhouse, flow.acknowledged, [])
+    expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+  })
+
+  async function untilMore() {
+    const { committed } = await vi.waitFor(() => fleet.progress(), patience)
+    await vi.waitFor(async () => expect((await fleet.progress()).committed).toBeGreaterThan(committed), patience)
+  }
+})

@@ -1,0 +1,52 @@
+import { limits } from '@tributary/contracts/limits'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { createReadSmallBody, type WireBody } from '../read-body.ts'
+import { type Judge, type Judged, judges, type Kind } from './judges.ts'
+import { createTimeShares } from './time-shares.ts'
+import { openWorker } from './worker-queue.ts'
+
+export interface JudgeBodies {
+  /**
+   * What a body comes to, with the errors of `readBody` and of its judge. `hold` is called with the bytes that are kept
+   * of it until the request has ended.
+   */
+  judge<K extends Kind>(kind: K, body: WireBody, input: Judged[K]['input'], hold: Hold): Promise<Judged[K]['judged']>
+  close(): Promise<void>
+}
+type Hold = (bytes: number) => void
+
+/**
+ * Judges bodies so that none holds the event loop for long, whatever stands in it. Here: batches as SDKs send them, and
+ * others that are small, while their app has time left of this second. Everything else goes to a thread of its own, one body
+ * at a time, apps taking turns; so no more than one large body is inflated at once.
+ */
+export function createJudgeBodies({ logger, registry }: { logger: Logger; registry: Registry }): JudgeBodies {
+  const judgeHere = createJudgeHere()
+  const worker = openWorker({ logger, registry })
+  const time = createTimeShares({ ms_per_s: limits.inline_judge_ms_per_s, now: () => performance.now() })
+
+  return {
+    async judge(kind, body, input, hold) {
+      const judge = judges[kind] as Judge<typeof input, Judged[typeof kind]['judged']>
+      const { app_id } = input.facts
+      const here = time.isLeft(app_id) ? time.measure(app_id, () => judgeHere(judge, body, input)) : null
+      const judged = here ?? (await worker.judge(kind, body, input))
+      hold(judge.storedBytes(judged))
+      return judged
+    },
+    close: () => worker.close(),
+  }
+}
+
+/** Judges what takes no more than some 13 ms; null for other bodies. */
+function createJudgeHere() {
+  const readSmall = createReadSmallBody()
+  return <Input, Output>(judge: Judge<Input, Output>, body: WireBody, input: Input): Output | null => {
+    const small = readSmall(body, judge)
+    if (small === null) return null
+    const plain = judge.judgePlain?.(small, body.wire, input) ?? null
+    if (plain !== null || small.length > limits.inline_json_bytes_max) return plain
+    return judge.judge(small, body.wire, input)
+  }
+}

@@ -1,0 +1,22 @@
+import type { ErrorCode } from '@tributary/contracts/errors'
+import type { WireBody } from '../read-body.ts'
+import type { Judged, Kind } from './judges.ts'
+
+/** What the thread is asked. Messages are copied, so a Buffer arrives as a Uint8Array. */
+export interface Task extends WireBody {
+  kind: Kind
+  input: Judged[Kind]['input']
+}
+
+/** What it answers, always one to one task. */
+export type Answer =
+  | { judged: unknown }
+  | { fault: { code: ErrorCode; field?: string; message: string; cause?: string } }
+
+/** A copied value with its bytes as Buffers again. Maps, texts and numbers stay as they are. */
+export function fromThread(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  if (Array.isArray(value)) return value.map(fromThread)
+  if (typeof value !== 'object' || value === null || value instanceof Map) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fromThread(member)]))
+}

@@ -1,0 +1,123 @@
+import { Worker } from 'node:worker_threads'
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { WireBody } from '../read-body.ts'
+import { createFairQueue } from './fair-queue.ts'
+import type { Judged, Kind } from './judges.ts'
+import { type Answer, fromThread, type Task } from './worker-messages.ts'
+
+export interface JudgeWorker {
+  /** Rejects with `unavailable` while too many bodies of the app wait. */
+  judge<K extends Kind>(kind: K, body: WireBody, input: Judged[K]['input']): Promise<Judged[K]['judged']>
+  close(): Promise<void>
+}
+
+interface Job {
+  task: Task
+  resolve(judged: never): void
+  reject(error: Error): void
+}
+
+/**
+ * A thread that judges one body at a time, apps taking turns by the time that theirs took. It starts with the first
+ * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
+ * that outgrows its memory, or a fault of ours, ends it too: that request is 503, and the next body starts it anew.
+ */
+export function openWorker({ logger, registry }: { logger: Logger; registry: Registry }): JudgeWorker {
+  const queue = createFairQueue<Job>()
+  const judgedTotal = workerMetrics(registry, () => queue.size())
+  let worker: Worker | null = null
+  let running: { holder: string; job: Job; from_ms: number } | null = null
+  let idle: NodeJS.Timeout | undefined
+  let closed = false
+
+  function start(): Worker {
+    const started = new Worker(new URL('./worker.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: limits.judge_thread_heap_mb_max, maxYoungGenerationSizeMb: 16 },
+    })
+    started.unref()
+    started.on('message', (answer: Answer) => end((job) => settle(job, answer)))
+    started.on('error', (err) => {
+      logger.warn({ err }, 'the thread that judges bodies ended; the next body starts another')
+      if (worker === started) worker = null
+      end((job) => job.reject(unavailable(err)))
+    })
+    return started
+  }
+  function end(settleJob: (job: Job) => void) {
+    if (running === null) return
+    const { holder, job, from_ms } = running
+    running = null
+    queue.spent(holder, performance.now() - from_ms)
+    judgedTotal.inc()
+    settleJob(job)
+    next()
+  }
+  function next() {
+    if (running !== null) return
+    const turn = queue.next()
+    if (turn === undefined) {
+      clearTimeout(idle)
+      idle = setTimeout(() => void endThread(), limits.judge_thread_idle_ms).unref()
+      return
+    }
+    clearTimeout(idle)
+    worker ??= start()
+    running = { ...turn, from_ms: performance.now() }
+    worker.postMessage(turn.job.task)
+  }
+  async function endThread() {
+    const ending = worker
+    worker = null
+    await ending?.terminate()
+  }
+  async function close() {
+    closed = true
+    clearTimeout(idle)
+    await endThread()
+    running?.job.reject(unavailable())
+    running = null
+    for (let turn = queue.next(); turn !== undefined; turn = queue.next()) turn.job.reject(unavailable())
+  }
+  return {
+    judge: (kind, { wire, encoding }, input) =>
+      new Promise((resolve, reject) => {
+        const { app_id } = input.facts
+        if (closed || queue.waiting(app_id) >= limits.judge_thread_waiting_max) return reject(unavailable())
+        queue.push(app_id, { task: { kind, wire, encoding, input }, resolve, reject } as Job)
+        next()
+      }),
+    close,
+  }
+}
+
+const unavailable = (cause?: Error) =>
+  new CodedError('unavailable', {
+    message: 'Too many large bodies at once.',
+    headers: { 'retry-after': '1' },
+    ...(cause && { cause }),
+  })
+
+function settle(job: Job, answer: Answer) {
+  if ('fault' in answer) job.reject(new CodedError(answer.fault.code, answer.fault))
+  else job.resolve(fromThread(answer.judged) as never)
+}
+
+function workerMetrics(registry: Registry, waiting: () => number) {
+  const registers = [registry]
+  new Gauge({
+    name: 'tributary_ingest_bodies_waiting',
+    help: 'Bodies that wait for the thread that judges large and unusual ones.',
+    registers,
+    collect() {
+      this.set(waiting())
+    },
+  })
+  return new Counter({
+    name: 'tributary_ingest_bodies_judged_apart_total',
+    help: 'Bodies that were judged in a thread of their own: large, of unusual form, or of a busy app.',
+    registers,
+  })
+}

@@ -1,0 +1,64 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
+
+export interface QueuedErasuresDeps {
+  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
+  /** Shared by all that count in the same store. */
+  steady: CountersBreaker
+}
+
+export interface QueuedErasures {
+  /**
+   * Queues the erasure of an install by `store`, which resolves once the request is durable; stores nothing while one
+   * for the same install is queued. Throws `rate_limited` for more new ones of an app than `erasures_max`, and what
+   * `store` throws.
+   */
+  queueOnce(app_id: string, install_uuid: string, store: () => Promise<void>): Promise<void>
+}
+
+/**
+ * The mark of an install that is queued for erasure, in the shared counters. Whoever erases removes it before fixing up
+ * to when it erases: a request after that is stored and erases again (docs/adr/0197).
+ */
+const markOf = (app_id: string, install_uuid: string): string => `erasure:${app_id}:${install_uuid}`
+
+/**
+ * Which installs are queued for erasure, over all gateways. While the counters are away every request is stored: a
+ * missing mark costs an object, a wrong one would lose a request.
+ */
+export function createQueuedErasures({ keyValue, steady }: QueuedErasuresDeps): QueuedErasures {
+  const storing = new Map<string, Promise<void>>()
+
+  async function spendRate(app_id: string): Promise<void> {
+    const { erasures_max, erasures_window_ms } = limits
+    const hit = await steady(() => keyValue.hitWindow(`erasures:${app_id}`, erasures_max, erasures_window_ms))
+    if (hit === null || hit.allowed) return
+    const wait_s = Math.max(1, Math.ceil(hit.retry_after_ms / 1000))
+    throw new CodedError('rate_limited', { headers: { 'retry-after': String(wait_s) } })
+  }
+
+  async function queue(app_id: string, mark: string, store: () => Promise<void>): Promise<void> {
+    // 8. a mark means that an earlier request is durable
+    if (await steady(() => keyValue.get(mark))) return
+    // 9. the rate of new requests
+    await spendRate(app_id)
+    // 10. the request is durable; a crash before 11 leaves a request without a mark, and one sent again is stored again
+    await store()
+    // 11. the mark
+    await steady(() => keyValue.addCapped(mark, 1, 1, limits.erasure_mark_kept_ms))
+  }
+
+  return {
+    queueOnce(app_id, install_uuid, store) {
+      const mark = markOf(app_id, install_uuid)
+      const running = storing.get(mark)
+      // Requests that come at the same time end as the first one does.
+      if (running !== undefined) return running
+      const queued = queue(app_id, mark, store).finally(() => storing.delete(mark))
+      storing.set(mark, queued)
+      return queued
+    },
+  }
+}

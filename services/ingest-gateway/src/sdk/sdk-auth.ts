@@ -1,0 +1,82 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { CodedError } from '@tributary/contracts/errors'
+import type { AppCredential, CompanyCredential, Credentials } from '@tributary/tenancy/credentials/credentials'
+import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
+
+/** Before a byte of the body is read: 400 `missing_auth_headers` unless all three headers are there and not empty. */
+export const requireAuthHeaders: onRequestHookHandler = (request, _reply, done) => {
+  const { headers } = request
+  const all = headers['x-service-company-key'] && headers['x-service-app-key'] && headers['x-service-signature']
+  done(all ? undefined : new CodedError('missing_auth_headers'))
+}
+
+/** Who sends a body, by its keys. */
+interface SdkSender {
+  app: AppCredential
+  company: CompanyCredential
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** On SDK routes: who sends, or why nobody may with these keys. Null until they were looked up. */
+    sender: SdkSender | Error | null
+  }
+}
+
+/**
+ * An `onRequest` hook that looks the keys up before a byte of the body is read, so that a stranger's body is dropped as
+ * it comes. What is wrong with them is said by `takeSigned`, in its place among the checks.
+ */
+export const identifySdk =
+  (credentials: Credentials): onRequestAsyncHookHandler =>
+  async (request) => {
+    const sender = await findSender(credentials, request.headers).catch((error: Error) => error)
+    request.sender = sender
+    if (sender instanceof Error) return
+    const { app_id, company_id } = sender.app
+    Object.assign(request.ingest, { app_id, company_id })
+  }
+
+/** Company key, app key, suspension, pair, in this order: the first that is wrong is answered (docs/api.md). */
+async function findSender(credentials: Credentials, headers: IncomingHttpHeaders): Promise<SdkSender> {
+  const company = await credentials.findCompany(headers['x-service-company-key'] as string)
+  if (!company) throw new CodedError('unknown_company_key')
+  const app = await credentials.findApp(headers['x-service-app-key'] as string)
+  if (!app) throw new CodedError('unknown_app_key')
+  if (company.status === 'suspended') throw new CodedError('company_suspended')
+  if (app.company_id !== company.company_id) throw new CodedError('app_company_mismatch')
+  return { app, company }
+}
+
+/**
+ * The body and who signed it. Throws `empty_body`, then what is wrong with the keys, then `bad_signature`: the signature
+ * is lower-case hex HMAC-SHA256 over the exact wire bytes, compared in constant time. Each secret that is valid at
+ * `now_ms` signs.
+ */
+export function takeSigned(request: FastifyRequest, now_ms: number): SdkSender & { wire: Buffer } {
+  const { sender, body, headers, ingest } = request
+  if (ingest.bytes === 0) throw new CodedError('empty_body')
+  if (sender === null || sender instanceof Error) throw sender ?? new Error('the keys were not looked up')
+  const wire = body as Buffer
+  if (!isSigned(sender.app, wire, headers['x-service-signature'] as string, now_ms)) {
+    throw new CodedError('bad_signature')
+  }
+  request.holdAsSigned()
+  return { ...sender, wire }
+}
+
+/** Tries every valid secret, also after one that fits: the time does not tell which one it was. */
+function isSigned(app: AppCredential, wire: Buffer, signature: string, now_ms: number): boolean {
+  const given = Buffer.from(signature, 'latin1')
+  let signed = isSignedBy(app.signing_secret, wire, given)
+  for (const { signing_secret, ends_at_ms } of app.old_secrets) {
+    if (now_ms < ends_at_ms) signed = isSignedBy(signing_secret, wire, given) || signed
+  }
+  return signed
+}
+
+function isSignedBy(signing_secret: string, wire: Buffer, given: Buffer): boolean {
+  const expected = Buffer.from(createHmac('sha256', signing_secret).update(wire).digest('hex'), 'latin1')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

@@ -1,0 +1,57 @@
+import { gzipSync } from 'node:zlib'
+import { unpackRecord } from '@tributary/broker/packed-value'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { sdkEvent } from '@tributary/testing/builders'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { closeRecords } from '../../src/judge/envelopes.ts'
+import { judgeAny, judgePlain } from '../../src/judge/judge-batch.ts'
+
+const now_ms = Date.now()
+const facts: EnvelopeFacts = {
+  ...{ v: 1, company_id: 'co_1', app_id: 'app_1', platform: 'ios', source: 'sdk' },
+  ...{ received_at_ms: now_ms, sent_at_ms: 1, ip: '192.0.2.1', user_agent: 'ü', sdk: 'b', sdk_platform: 'c' },
+}
+const event = fc
+  .record({
+    event_id: fc.constantFrom('1', '2', '!#~'),
+    props: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
+    user_id: fc.option(fc.string({ unit: 'grapheme', maxLength: 5 })),
+    filler: fc.constantFrom('', 'x'.repeat(500)),
+  })
+  .map((change) => sdkEvent({ install_uuid: 'i-1', event_ts_ms: now_ms, ...change }))
+const events = fc.array(event, { minLength: 1, maxLength: 4 }).map((all) => JSON.stringify(all))
+
+const judgeBatch = (body: Buffer, at_ms: number, gzip: Buffer | null) =>
+  judgePlain(body, at_ms, gzip) ?? judgeAny(body, at_ms)
+const bodyOf = (text: string) => Buffer.from(`{"events":${text},"sent_at_ms":1}`)
+
+function judge(body: Buffer, gzip: Buffer | null) {
+  const { open, ...verdict } = judgeBatch(body, now_ms, gzip)
+  const records = closeRecords(open(facts, 12), 'audit/1')
+  return { ...verdict, records: records.map(unpackRecord) }
+}
+
+test('a batch that is judged without making values of it gets the same answer, quota and records', () => {
+  fc.assert(
+    fc.property(events, (text) => {
+      // An escape in a name is the general way.
+      expect(judge(bodyOf(text), null)).toEqual(judge(Buffer.from(`{"\\u0065vents":${text},"sent_at_ms":1}`), null))
+    }),
+  )
+})
+
+test("a log that packs gets the client's own gzip, which unpacks to the same record", () => {
+  let packed = 0
+  fc.assert(
+    fc.property(events, (text) => {
+      const body = bodyOf(text)
+      const gzip = gzipSync(body)
+      const [record] = judgeBatch(body, now_ms, gzip).open(facts, 12)
+      const { value } = record!.record
+      if ('gzip' in value && value.gzip === gzip) packed += 1
+      expect(judge(body, gzip)).toEqual(judge(body, null))
+    }),
+  )
+  expect(packed).toBeGreaterThan(20)
+})

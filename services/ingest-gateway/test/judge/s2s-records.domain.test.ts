@@ -1,0 +1,53 @@
+import { unpackRecord } from '@tributary/broker/packed-value'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { limits } from '@tributary/contracts/limits'
+import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
+import { eventRecords } from '@tributary/service-kit/consumer/event-records'
+import { sdkEvent } from '@tributary/testing/builders'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { closeRecords, openRecords } from '../../src/judge/envelopes.ts'
+import { mintEventId } from '../../src/s2s/s2s-event-id.ts'
+
+const facts: EnvelopeFacts = {
+  ...{ v: 1, company_id: 'co_1', app_id: 'app_1', platform: 'ios', source: 'bulk' },
+  ...{ received_at_ms: Date.now(), ip: '192.0.2.1', user_agent: '"ü\\', sdk: '\ud800', sdk_platform: '' },
+}
+
+test('records of a backend are those of an SDK with the same events', () => {
+  const event = fc
+    .record({
+      install_uuid: fc.constantFrom('a', '-_9', 'b'.repeat(64)),
+      user_id: fc.string({ unit: 'binary' }),
+      props: fc.object({ maxDepth: 2 }),
+    })
+    .map((fields) => sdkEvent(fields) as AcceptedEvent)
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 12 }), fc.string(), (accepted, audit_key) => {
+      const expected = closeRecords(openRecords(facts, accepted, null, 12), audit_key).map(unpackRecord)
+      const made = eventRecords(facts, accepted, audit_key, 12)
+      const texts = (records: typeof made) => records.map((record) => ({ ...record, value: record.value.toString() }))
+      expect(texts(made)).toEqual(texts(expected))
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a record of one install never exceeds what the log takes, and none of its events is lost', () => {
+  const text = 'ü'.repeat(3000)
+  const accepted = Array.from({ length: 400 }, () => sdkEvent({ install_uuid: 'a', props: { text } }) as AcceptedEvent)
+  const records = eventRecords(facts, accepted, 'k', 12)
+  expect(records.length).toBeGreaterThan(1)
+  for (const { value } of records) expect(value.length).toBeLessThanOrEqual(limits.record_bytes_max)
+  expect(records.flatMap(({ value }) => JSON.parse(value.toString()).events)).toEqual(accepted)
+})
+
+test('a minted event_id is a UUIDv7 of its time, each another', () => {
+  const at_ms = Date.UTC(2026, 0, 31)
+  const ids = Array.from({ length: 1000 }, () => mintEventId(at_ms))
+  expect(new Set(ids).size).toBe(1000)
+  for (const id of ids) {
+    expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+    expect(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(at_ms)
+  }
+})

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
+import { client, compare, type LoadTarget } from '@tributary/testing/standalone/kill-run'
+import {
+  type StandaloneProcess,
+  startStandaloneProcess,
+  waitUntilWritten,
+} from '@tributary/testing/standalone/standalone-process'
+import { isExact } from '@tributary/testing/verify-events'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+
+let data_dir: string
+let acknowledged: Set<string>
+let unanswered: Set<string>
+beforeEach(() => {
+  data_dir = mkdtempSync(join(tmpdir(), 'tributary-lost-rows-'))
+  acknowledged = new Set()
+  unanswered = new Set()
+})
+afterEach(() => rmSync(data_dir, { recursive: true, force: true }))
+
+const start = () => startStandaloneProcess({ data_dir, env: { TRIBUTARY_LOG_LEVEL: 'info' } })
+
+/** Sends until so many more batches were acknowledged, and waits until they are written. */
+async function load(standalone: StandaloneProcess, batches: number): Promise<void> {
+  const target: LoadTarget = { standalone, ended: false }
+  const clients = Array.from({ length: 4 }, () => client(target, standalone.demo(), true, acknowledged, unanswered))
+  const wanted = acknowledged.size + batches
+  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(wanted), { timeout: 30_000 })
+  target.ended = true
+  await Promise.all(clients)
+  await waitUntilWritten(standalone.url, data_dir)
+}
+
+/** What happens to the engine's files while nobody runs. */
+async function damage(work: (clickhouse: Clickhouse) => Promise<void>): Promise<void> {
+  const clickhouse = await openEmbeddedClickhouse({ data_dir: join(data_dir, 'clickhouse') })
+  await work(clickhouse)
+  await clickhouse.close()
+}
+
+async function newestParts(clickhouse: Clickhouse) {
+  return clickhouse.query<{ table: string; part: string }>(`
+    SELECT table, argMax(name, max_block_number) AS part FROM system.parts
+    WHERE active AND database = 'tributary' AND table != 'schema_migrations_v1' GROUP BY table`)
+}
+
+it.each([
+  ['a part of events_raw_v1', ['events_raw_v1']],
+  // As a power cut would, on a disk that does not keep what it was told to.
+  ['the newest part of every table', null],
+])('events that the tables lost with %s are written again from the log, and counted once', async (_what, lost) => {
+  const first = await start()
+  await load(first, 60)
+  expect(await first.stop('SIGTERM')).toBe(0)
+  await damage(async (clickhouse) => {
+    for (const { table, part } of await newestParts(clickhouse)) {
+      if (lost === null || lost.includes(table)) await clickhouse.command(`ALTER TABLE ${table} DROP PART '${part}'`)
+    }
+  })
+  const second = await start()
+  await waitUntilWritten(second.url, data_dir)
+  expect(second.output()).toContain('the log is read again')
+  await load(second, 10)
+  expect(await second.stop('SIGTERM')).toBe(0)
+  const verdict = await compare(data_dir, acknowledged, unanswered)
+  expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+  expect(verdict.in_events_raw).toBeGreaterThan(70 * 20)
+})
+
+it('tables that stay while the log is made anew count what comes, and what is sent again once', async () => {
+  const first = await start()
+  await load(first, 30)
+  expect(await first.stop('SIGTERM')).toBe(0)
+  rmSync(join(data_dir, 'log'), { recursive: true })
+  const second = await start()
+  await load(second, 30)
+  expect(await second.stop('SIGTERM')).toBe(0)
+  const verdict = await compare(data_dir, acknowledged, unanswered)
+  expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+})
+
+it('an emptied ClickHouse is filled again from the log at the next start', async () => {
+  const first = await start()
+  await load(first, 30)
+  expect(await first.stop('SIGTERM')).toBe(0)
+  rmSync(join(data_dir, 'clickhouse'), { recursive: true })
+  const second = await start()
+  await waitUntilWritten(second.url, data_dir)
+  await load(second, 5)
+  expect(await second.stop('SIGTERM')).toBe(0)
+  const verdict = await compare(data_dir, acknowledged, unanswered)
+  expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+})
+
+it('tables and log that are both gone are told, until a replay of the audit store has brought their events back', async () => {
+  const troublesOf = async ({ url }: StandaloneProcess) =>
+    ((await (await fetch(`${url}/health`)).json()) as { troubles?: object[] }).troubles ?? []
+  const first = await start()
+  expect(await troublesOf(first)).toEqual([])
+  await load(first, 20)
+  expect(await first.stop('SIGTERM')).toBe(0)
+  for (const folder of ['clickhouse', 'log']) rmSync(join(data_dir, folder), { recursive: true })
+  const second = await start()
+  expect(await troublesOf(second)).toMatchObject([{ code: 'events_lost', mend: 'npx tributary replay --from-audit' }])
+  expect(second.output()).toContain('Tables and log are empty')
+  const env = { ...process.env, TRIBUTARY_URL: second.url, TRIBUTARY_DATA_DIR: data_dir }
+  const command = join(import.meta.dirname, '..', '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
+  await promisify(execFile)(process.execPath, [command, 'replay', '--from-audit'], { env })
+  expect(await troublesOf(second)).toEqual([])
+  await waitUntilWritten(second.url, data_dir)
+  expect(await second.stop('SIGTERM')).toBe(0)
+  const verdict = await compare(data_dir, acknowledged, unanswered)
+  expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
+})

@@ -1,0 +1,28 @@
+import type { Attack } from '../attack.ts'
+import { adminGuesses } from './admin-guesses.ts'
+import { claimedTransactions } from './claimed-transactions.ts'
+import { erasureFlood } from './erasure-flood.ts'
+import { heldBackBodies } from './held-back-bodies.ts'
+import { hostileJson } from './hostile-json.ts'
+import { inflatedBytes } from './inflated-bytes.ts'
+import { manyConnections } from './many-connections.ts'
+import { overQuota, rejectedFlood } from './over-quota.ts'
+import { quotaEvasion } from './quota-evasion.ts'
+import { reportFlood } from './report-flood.ts'
+import { slowBodies } from './slow-bodies.ts'
+
+/** Every attack that `npm run attack` runs, in this order. */
+export const attacks: readonly Attack[] = [
+  heldBackBodies,
+  slowBodies,
+  inflatedBytes,
+  hostileJson,
+  reportFlood,
+  overQuota,
+  rejectedFlood,
+  quotaEvasion,
+  erasureFlood,
+  claimedTransactions,
+  adminGuesses,
+  manyConnections,
+]

@@ -1,0 +1,135 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type StandaloneProcess,
+  startStandaloneProcess,
+  waitUntilWritten,
+} from '@tributary/testing/standalone/standalone-process'
+import { residentMib } from '../fuzz/memory.ts'
+import { proxy_address } from './addresses.ts'
+import { type Answers, countAnswers } from './answers.ts'
+import type { Attack } from './attack.ts'
+import { countEvents } from './attacks/reports.ts'
+import { findFaults, type Outcome } from './judge.ts'
+import { makeTenant } from './tenants.ts'
+import { startVictim, type VictimFigures } from './victim.ts'
+
+export interface AttackResult extends Outcome {
+  name: string
+  seconds: number
+}
+
+interface Options {
+  attacks: readonly Attack[]
+  /** How long each attack lasts. */
+  seconds: number
+  say(line: string): void
+}
+
+/** How long the victim is served before an attack begins. */
+const calm_ms = 300
+const memory_ms = 50
+/** How long an attack goes on for an expected answer that did not come yet: slow bodies have a grace of seconds. */
+const expected_ms_max = 30_000
+
+/** Runs attacks one after the other against a standalone process of its own, and judges what the victim saw of each. */
+export async function runAttacks({ attacks, seconds, say }: Options): Promise<AttackResult[]> {
+  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-attack-'))
+  const service = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_TRUSTED_PROXIES: proxy_address } })
+  try {
+    const results: AttackResult[] = []
+    for (const attack of attacks) {
+      const result = await runAttack(attack, seconds, service, data_dir)
+      say(lineOf(result))
+      results.push(result)
+    }
+    return results
+  } finally {
+    await service.stop('SIGTERM')
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+}
+
+async function runAttack(attack: Attack, seconds: number, service: StandaloneProcess, data_dir: string) {
+  const { url } = service
+  const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+  const [tenant, attacker] = await Promise.all([
+    makeTenant(url, token, 'Victim'),
+    makeTenant(url, token, 'Attacker', attack.monthly_quota),
+  ])
+  const answers = countAnswers()
+  const printed = service.output().length
+  const memory = watchMemory(service.pid)
+  const victim = startVictim(url, tenant)
+  await pause(calm_ms)
+  const started_ms = Date.now()
+  const port = Number(new URL(url).port)
+  const signal = endOf(attack, answers, seconds)
+  const target = { url, port, data_dir, attacker, started_ms, signal, answers }
+  let seen: VictimFigures
+  try {
+    await attack.run(target)
+  } finally {
+    seen = await victim.end()
+  }
+  const took_s = Math.round((Date.now() - started_ms) / 100) / 10
+  await waitUntilWritten(url, data_dir)
+  const faults = (await attack.check?.(target)) ?? []
+  const reported = await countEvents(url, tenant)
+  const logged = errorLine(service.output().slice(printed))
+  const outcome = {
+    victim: seen,
+    reported,
+    answers: answers.all(),
+    memory_mib: memory.end(),
+    faults: [...faults, ...logged],
+  }
+  return { name: attack.name, seconds: took_s, ...outcome, faults: findFaults(attack, outcome) }
+}
+
+/** Aborts after the seconds, once each expected answer has come; at the latest after `expected_ms_max` more. */
+function endOf({ expected }: Attack, answers: Answers, seconds: number): AbortSignal {
+  const end = new AbortController()
+  const at_ms = Date.now() + seconds * 1000
+  const timer = setInterval(() => {
+    const isAnswered = expected.every((name) => name in answers.all())
+    if (Date.now() < at_ms || (!isAnswered && Date.now() < at_ms + expected_ms_max)) return
+    clearInterval(timer)
+    end.abort()
+  }, 50).unref()
+  return end.signal
+}
+
+function errorLine(output: string): string[] {
+  const line = output.split('\n').find((one) => /"level":(50|60)/.test(one))
+  return line === undefined ? [] : [`the service logged ${line.slice(0, 500)}`]
+}
+
+function watchMemory(pid: number) {
+  const before = residentMib(pid)
+  let peak = before ?? 0
+  const timer = setInterval(() => {
+    peak = Math.max(peak, residentMib(pid) ?? 0)
+  }, memory_ms).unref()
+  return {
+    end() {
+      clearInterval(timer)
+      return before === null ? null : { before, peak }
+    },
+  }
+}
+
+function lineOf({ name, seconds, victim, answers, memory_mib, faults }: AttackResult): string {
+  const { requests, p50_ms, p99_ms, max_ms } = victim
+  const got = Object.entries(answers).map(([answer, count]) => `${answer} x ${count}`)
+  const memory = memory_mib === null ? 'unknown' : `${memory_mib.before} to ${memory_mib.peak} MiB`
+  const words = [
+    `${faults.length === 0 ? 'ok  ' : 'FAIL'} ${name}, ${seconds} s`,
+    `victim: ${requests} requests, p50 ${p50_ms}, p99 ${p99_ms}, max ${max_ms} ms`,
+    `attacker: ${got.join(', ') || 'nothing'}`,
+    `memory: ${memory}`,
+  ]
+  return [words.join('; '), ...faults.map((fault) => `     ${fault}`)].join('\n')
+}

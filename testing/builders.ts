@@ -1,0 +1,66 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { keyScopes } from '@tributary/contracts/admin'
+import type { Platform } from '@tributary/contracts/envelope'
+import type {
+  AppCredential,
+  CompanyCredential,
+  Credentials,
+  ServerKeyCredential,
+} from '@tributary/tenancy/credentials/credentials'
+
+const hex = (chars: number) => randomBytes(chars / 2).toString('hex')
+
+/** An SDK event that is accepted as it is; `change` replaces or (with undefined) removes fields. */
+export const sdkEvent = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
+  event_id: randomUUID(),
+  event_name: 'level_up',
+  install_uuid: randomUUID(),
+  event_ts_ms: Date.now(),
+  ...change,
+})
+
+/** `X-Service-Signature`: lower-case hex HMAC-SHA256 of the exact body bytes. */
+export const sign = (signing_secret: string, body: Buffer | string): string =>
+  createHmac('sha256', signing_secret).update(body).digest('hex')
+
+/** A company with one app and one server key, as a gateway would know them. */
+export interface Tenant {
+  company_key: string
+  app_key: string
+  server_key: string
+  company: CompanyCredential
+  app: AppCredential
+  key: ServerKeyCredential
+}
+
+export function buildTenant(platform: Platform = 'android', allowed_events: readonly string[] = []): Tenant {
+  const company_id = `co_${hex(20)}`
+  const app_id = `app_${hex(20)}`
+  const shared = { app_id, company_id, platform }
+  return {
+    company_key: `co_live_${hex(32)}`,
+    app_key: `app_live_${hex(32)}`,
+    server_key: `srv_${hex(48)}`,
+    company: { company_id, status: 'active', monthly_quota: null },
+    app: { ...shared, signing_secret: hex(64), old_secrets: [] },
+    key: {
+      ...{ ...shared, key_id: `key_${hex(20)}`, allowed_events, scopes: keyScopes },
+      ...{ company_status: 'active', monthly_quota: null },
+    },
+  }
+}
+
+/** Credentials of exactly these tenants, read anew at each call, so that a test can suspend or revoke. */
+export const memoryCredentials = (tenants: readonly Tenant[]): Credentials => ({
+  findApp: async (app_key) => tenants.find((tenant) => tenant.app_key === app_key)?.app ?? null,
+  findCompany: async (company_key) => tenants.find((tenant) => tenant.company_key === company_key)?.company ?? null,
+  findServerKey: async (key) => tenants.find((tenant) => tenant.server_key === key)?.key ?? null,
+  close: async () => {},
+})
+
+/** The headers of a signed `/event` request. */
+export const signedHeaders = (tenant: Tenant, body: Buffer | string): Record<string, string> => ({
+  'x-service-company-key': tenant.company_key,
+  'x-service-app-key': tenant.app_key,
+  'x-service-signature': sign(tenant.app.signing_secret, body),
+})

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEmbeddedPostgres } from '@tributary/postgres/embedded/embedded-postgres'
+import { migratePostgres } from '@tributary/postgres/migrate'
+import { openPostgres } from '@tributary/postgres/postgres'
+import type { Pool } from 'pg'
+import { pino } from 'pino'
+
+export interface TestPostgres {
+  pool: Pool
+  url: string
+  close(): Promise<void>
+}
+
+interface Server {
+  url: string
+  close(): Promise<void>
+}
+
+const timeouts = { statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 }
+/** The server of this test file, shared by those who have it open. Each test file is a process of its own. */
+let shared: { server: Promise<Server>; users: number } | undefined
+
+/**
+ * A fresh, migrated database (`migrated: false`: an empty one) on the server at `TRIBUTARY_TEST_POSTGRES_URL`, else on an
+ * embedded one. The server starts with the first and stops with the last that is open: open one in `beforeAll` to keep it.
+ */
+export async function openTestPostgres({ migrated = true } = {}): Promise<TestPostgres> {
+  shared ??= { server: openServer(), users: 0 }
+  shared.users += 1
+  const { url: serverUrl } = await shared.server
+  const database = `test_${randomBytes(8).toString('hex')}`
+  await onServer(serverUrl, `CREATE DATABASE ${database}`)
+  const url = Object.assign(new URL(serverUrl), { pathname: `/${database}` }).href
+  const pool = openPostgres({ url, pool_max: 5, ...timeouts })
+  if (migrated) await migratePostgres({ pool })
+  return {
+    pool,
+    url,
+    async close() {
+      await pool.end()
+      await onServer(serverUrl, `DROP DATABASE ${database} WITH (FORCE)`)
+      await leaveServer()
+    },
+  }
+}
+
+async function leaveServer(): Promise<void> {
+  if (shared === undefined) return
+  shared.users -= 1
+  if (shared.users > 0) return
+  const { server } = shared
+  shared = undefined
+  await (await server).close()
+}
+
+async function openServer(): Promise<Server> {
+  const given = process.env.TRIBUTARY_TEST_POSTGRES_URL
+  if (given !== undefined && given !== '') return { url: given, close: async () => {} }
+  const data_dir = await mkdtemp(join(tmpdir(), 'tributary-test-postgres-'))
+  const server = await openEmbeddedPostgres({ data_dir, logger: pino({ level: 'silent' }) })
+  return {
+    url: server.url,
+    async close() {
+      await server.close()
+      await rm(data_dir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const pool = openPostgres({ url, pool_max: 1, ...timeouts })
+  try {
+    await pool.query(statement)
+  } finally {
+    await pool.end()
+  }
+}

@@ -1,0 +1,107 @@
+import { mendDedupeLogs } from '@tributary/clickhouse/embedded/mend-dedupe-logs'
+import { Session, version } from 'chdb'
+
+/** One request as ClickHouse's HTTP interface reads it. */
+export interface Statement {
+  sql: string
+  /** Rows of an INSERT, in the format that the statement names. */
+  rows: Buffer
+  database: string
+  /** Settings and `param_<name>`, as texts. */
+  settings: ReadonlyArray<readonly [string, string]>
+  format: string
+}
+
+export interface Answer {
+  body: Uint8Array
+  rows_read: number
+  rows_written: number
+  elapsed_s: number
+}
+
+export interface Engine {
+  version: string
+  run(statement: Statement): Promise<Answer>
+}
+
+/** Server settings: this engine stands beside a whole fleet on a machine of two cores. */
+const engineArguments = [
+  '--max_server_memory_usage=1100000000',
+  '--mark_cache_size=67108864',
+  '--index_mark_cache_size=8388608',
+  '--primary_index_cache_size=67108864',
+  '--uncompressed_cache_size=0',
+  '--background_pool_size=2',
+]
+
+/** Statements at once; each holds a libuv thread, of which the launcher gives two more. */
+const statements_max = 6
+
+/**
+ * chdb as a server runs statements: each in a session of its own (0.8 ms), so that neither settings nor parameters of
+ * one reach another. A plain MergeTree of a killed engine is mended as the embedded side does it; on a real server the
+ * Replicated family needs no mending.
+ */
+export async function openEngine(data_dir: string): Promise<Engine> {
+  await mendDedupeLogs(data_dir)
+  // Held open: the engine lives as long as one session does.
+  const root = new Session(data_dir, { connectionArgs: engineArguments })
+  await root.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
+  let free = statements_max
+  const waiting: (() => void)[] = []
+  return {
+    version: version().libchdb,
+    async run(statement) {
+      if (free > 0) free -= 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      try {
+        return await runAlone(data_dir, statement)
+      } finally {
+        const next = waiting.shift()
+        if (next === undefined) free += 1
+        else next()
+      }
+    },
+  }
+}
+
+async function runAlone(data_dir: string, { sql, rows, database, settings, format }: Statement): Promise<Answer> {
+  const session = new Session(data_dir)
+  try {
+    await session.queryAsync(`USE \`${database.replaceAll('`', '')}\``)
+    if (settings.length > 0) {
+      await session.queryAsync(
+        `SET ${settings.map(([name, value]) => `${identifier(name)} = ${quoted(value)}`).join()}`,
+      )
+    }
+    const insert = rows.length > 0 ? rawInsert(sql) : null
+    if (insert !== null) {
+      const { rowsWritten, elapsed } = await session.insert({ ...insert, values: rows })
+      return { body: new Uint8Array(), rows_read: 0, rows_written: rowsWritten, elapsed_s: elapsed }
+    }
+    const result = await session.queryAsync(rows.length > 0 ? `${sql}\n${rows}` : sql, { format })
+    return { body: result.bytes(), rows_read: result.rowsRead, rows_written: 0, elapsed_s: result.elapsed }
+  } finally {
+    session.close()
+  }
+}
+
+const quoted = (value: string): string => `'${value.replaceAll(/[\\']/g, '\\$&')}'`
+
+function identifier(name: string): string {
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw new Error(`Code: 115. DB::Exception: Unknown setting. (UNKNOWN_SETTING)`)
+  return name
+}
+
+/** An insert whose rows chdb takes as bytes, which spares a text of their size; null: the text way does it. */
+function rawInsert(sql: string) {
+  const shape =
+    /^\s*INSERT\s+INTO\s+(?:TABLE\s+)?([\w.]+)\s*(?:\(([\w\s,]+)\))?\s*FORMAT\s+(JSONEachRow|JSONCompactEachRow)\s*$/i
+  const [, table, columns, format] = shape.exec(sql) ?? []
+  if (table === undefined) return null
+  return {
+    table,
+    format: format as 'JSONEachRow' | 'JSONCompactEachRow',
+    ...(columns !== undefined && { columns: columns.split(',').map((column) => column.trim()) }),
+  }
+}

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { EngineUnavailable } from '../engine.ts'
+
+const run = promisify(execFile)
+const install_ms_max = 300_000
+
+/** Where engines are kept, once for all checkouts of this machine. */
+export const cacheDir = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tributary-engines')
+
+/** Jars of a pom, by the hash of its text: another version is another folder, and a folder that is there is whole. */
+export const jarsDir = (name: string, pom: string): string =>
+  join(cacheDir(), `${name}-${createHash('sha256').update(pom).digest('hex').slice(0, 12)}`)
+
+/** Downloads the runtime jars of `pom` from Maven Central unless they are there; needs Java 17 and Maven. */
+export async function installJars(name: string, pom: string): Promise<void> {
+  const target = jarsDir(name, pom)
+  await needed('java', `${name} needs Java 17 (Debian: openjdk-17-jre-headless)`)
+  if (existsSync(target)) return
+  await needed('mvn', `${name} needs Maven to be downloaded (Debian: maven)`)
+  await once(async () => {
+    if (existsSync(target)) return
+    announce(`Downloading ${name} from Maven Central, once for this machine ...`)
+    const draft = `${target}.draft`
+    await rm(draft, { recursive: true, force: true }) // of an installer that was killed
+    await mkdir(draft, { recursive: true })
+    await writeFile(join(draft, 'pom.xml'), pom)
+    const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${draft}`]
+    try {
+      await run('mvn', ['-q', '-B', '-f', join(draft, 'pom.xml'), ...goal], { timeout: install_ms_max })
+      await rename(draft, target)
+    } catch (cause) {
+      await rm(draft, { recursive: true, force: true })
+      throw new EngineUnavailable(`${name} could not be downloaded from Maven Central`, { cause })
+    }
+  })
+}
+
+/** Path of a `redis-server`: that of the machine, else Debian's, without its system service. */
+export async function installRedis(): Promise<void> {
+  if (existsSync(redisServer())) return
+  const found = await find('redis-server')
+  await once(async () => {
+    if (existsSync(redisServer())) return
+    await mkdir(cacheDir(), { recursive: true })
+    // In Debian the server's program is in redis-tools and becomes the server by its name; the package redis-server
+    // would add nothing but that name and a service that starts on the default port.
+    await symlink(found ?? (await redisOfDebian()), redisServer())
+  })
+}
+
+export const redisServer = (): string => join(cacheDir(), 'redis-server')
+
+async function redisOfDebian(): Promise<string> {
+  const program = '/usr/bin/redis-check-rdb'
+  if (existsSync(program)) return program
+  const reason = 'redis needs redis-server on the PATH (it is installed by itself on Debian as root only)'
+  if (process.getuid?.() !== 0) throw new EngineUnavailable(reason)
+  await needed('apt-get', reason)
+  announce('Installing redis from Debian, once for this machine ...')
+  const apt = (...args: string[]) =>
+    run('apt-get', ['-q', '-y', ...args], {
+      timeout: install_ms_max,
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    })
+  const install = () => apt('install', '--no-install-recommends', 'redis-tools')
+  try {
+    // Package lists may be absent or outdated: only then they are fetched.
+    await install().catch(() => apt('update').then(install))
+  } catch (cause) {
+    throw new EngineUnavailable('redis could not be installed with apt-get', { cause })
+  }
+  if (!existsSync(program)) throw new EngineUnavailable(reason)
+  return program
+}
+
+/** Path of a command, null when there is none. */
+const find = (command: string): Promise<string | null> =>
+  run('sh', ['-c', `command -v ${command}`]).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  )
+
+export async function needed(command: string, reason: string): Promise<void> {
+  if ((await find(command)) === null) throw new EngineUnavailable(reason)
+}
+
+export const announce = (text: string): void => void process.stderr.write(`${text}\n`)
+
+/** One installer at a time on this machine; a lock whose owner died is taken over. */
+export async function once(work: () => Promise<void>): Promise<void> {
+  const lock = join(cacheDir(), 'installing')
+  await mkdir(cacheDir(), { recursive: true })
+  for (const deadline = Date.now() + install_ms_max; ; await pause(200)) {
+    try {
+      await writeFile(lock, String(process.pid), { flag: 'wx' })
+      break
+    } catch {
+      if (!(await ownerLives(lock))) await rm(lock, { force: true })
+      else if (Date.now() > deadline)
+        throw new EngineUnavailable(`another process has been installing for long: ${lock}`)
+    }
+  }
+  try {
+    await work()
+  } finally {
+    await rm(lock, { force: true })
+  }
+}
+
+async function ownerLives(lock: string): Promise<boolean> {
+  const pid = Number(await readFile(lock, 'utf8').catch(() => ''))
+  if (pid === 0) return true // being written, or just removed: the next try will see
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Launch, Recipe } from '../engine.ts'
+import { freePorts, probePort } from '../ports.ts'
+import { installJars, jarsDir } from './install.ts'
+
+const version = '4.3.1'
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>tributary</groupId><artifactId>test-kafka</artifactId><version>1</version>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${version}</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+`
+
+/** One node that is broker and controller, starts groups at once and makes no topic by itself. */
+const settings = (port: number, controller: number): Record<string, string> => ({
+  'node.id': '1',
+  'process.roles': 'broker,controller',
+  'controller.quorum.voters': `1@127.0.0.1:${controller}`,
+  'controller.listener.names': 'CONTROLLER',
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+  'inter.broker.listener.name': 'PLAINTEXT',
+  'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+  'offsets.topic.replication.factor': '1',
+  'offsets.topic.num.partitions': '4',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'share.coordinator.state.topic.replication.factor': '1',
+  'share.coordinator.state.topic.min.isr': '1',
+  'group.initial.rebalance.delay.ms': '0',
+  'auto.create.topics.enable': 'false',
+  // After kill -9 the node waits until its former self is known to be dead; 9 seconds by default.
+  'broker.session.timeout.ms': '1000',
+  'broker.heartbeat.interval.ms': '250',
+})
+
+/** Apache Kafka in KRaft mode, from Maven Central. */
+export const kafka: Recipe = {
+  name: 'kafka',
+  variable: 'TRIBUTARY_TEST_KAFKA_URL',
+  container: {
+    image: `apache/kafka:${version}`,
+    port: null,
+    environment: (port) => {
+      const inside = { ...settings(port, 9093), listeners: `PLAINTEXT://:${port},CONTROLLER://:9093` }
+      const variable = (key: string) => `KAFKA_${key.replaceAll('.', '_').toUpperCase()}`
+      return Object.fromEntries(Object.entries(inside).map(([key, value]) => [variable(key), value]))
+    },
+    url: (host, port) => `${host}:${port}`,
+  },
+  install: () => installJars('kafka', pom),
+  launch: (dir) => kafkaWith({}).launch(dir),
+}
+
+/** What a node has besides its plain listener. */
+interface KafkaExtras {
+  /** `host:port` by security protocol, as clients are told it. */
+  listeners: Record<string, string>
+  properties: Record<string, string>
+  /** Further arguments of `StorageTool format`. */
+  format: string[]
+  /** Its place in a cluster; alone without one. Node 1 is the controller. */
+  node?: { id: number; controller_port: number }
+}
+
+/** Kafka with listeners for clients that have to prove who they are; its `url` is the plain listener. */
+export const kafkaWith = (extras: Partial<KafkaExtras>): Recipe => ({
+  ...kafka,
+  launch: (dir) => launch(dir, { listeners: {}, properties: {}, format: [], ...extras }),
+})
+
+async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
+  const [port = 0, free = 0] = await freePorts(2)
+  const { id, controller_port } = extras.node ?? { id: 1, controller_port: free }
+  const roles = id === 1 ? 'broker,controller' : 'broker'
+  const plain = settings(port, controller_port)
+  const controller = id === 1 ? `,CONTROLLER://127.0.0.1:${controller_port}` : ''
+  const more = Object.entries(extras.listeners).map(([protocol, address]) => `,${protocol}://${address}`)
+  const protocols = Object.keys(extras.listeners).map((protocol) => `,${protocol}:${protocol}`)
+  const properties = {
+    ...plain,
+    'node.id': String(id),
+    'process.roles': roles,
+    listeners: `PLAINTEXT://127.0.0.1:${port}${controller}${more.join('')}`,
+    'advertised.listeners': plain['advertised.listeners'] + more.join(''),
+    'listener.security.protocol.map': plain['listener.security.protocol.map'] + protocols.join(''),
+    'log.dirs': join(dir, 'data'),
+    ...extras.properties,
+  }
+  const file = join(dir, 'server.properties')
+  const lines = Object.entries(properties).map((entry) => entry.join('='))
+  await writeFile(file, lines.join('\n'))
+  const jars = join(jarsDir('kafka', pom), '*')
+  const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAQACAAAAAAAAAAA', '-c', file, ...extras.format]
+  await promisify(execFile)('java', ['-XX:TieredStopAtLevel=1', '-cp', jars, ...format])
+  return {
+    command: 'java',
+    args: ['-Xmx512m', '-cp', jars, 'kafka.Kafka', file],
+    url: `127.0.0.1:${port}`,
+    async probe() {
+      // Kafka opens them one after the other.
+      const others = Object.values(extras.listeners).map((address) => Number(address.split(':').at(-1)))
+      await Promise.all([port, ...others].map(probePort))
+    },
+  }
+}

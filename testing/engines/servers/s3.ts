@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import type { Recipe } from '../engine.ts'
+import { freePorts } from '../ports.ts'
+import { installJars, jarsDir } from './install.ts'
+
+const version = '4.6.0'
+/** The BOM keeps one logger on the class path: without it two of them refuse each other. */
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>tributary</groupId><artifactId>test-s3</artifactId><version>1</version>
+  <dependencyManagement><dependencies>
+    <dependency><groupId>org.springframework.boot</groupId><artifactId>spring-boot-dependencies</artifactId><version>3.5.3</version><type>pom</type><scope>import</scope></dependency>
+  </dependencies></dependencyManagement>
+  <dependencies>
+    <dependency><groupId>com.adobe.testing</groupId><artifactId>s3mock</artifactId><version>${version}</version></dependency>
+  </dependencies>
+</project>
+`
+
+/** Adobe S3Mock, from Maven Central: one of the few free servers that honours `If-None-Match: *`. */
+export const s3: Recipe = {
+  name: 's3',
+  variable: 'TRIBUTARY_TEST_S3_URL',
+  container: {
+    image: `adobe/s3mock:${version}`,
+    port: 9090,
+    environment: () => ({}),
+    url: (host, port) => `http://${host}:${port}`,
+  },
+  install: () => installJars('s3', pom),
+  async launch(dir) {
+    const [port = 0, tls = 0] = await freePorts(2)
+    const store = [`root=${join(dir, 'data')}`, 'initialBuckets=tributary'].map(
+      (setting) => `--com.adobe.testing.s3mock.store.${setting}`,
+    )
+    const ports = [`--com.adobe.testing.s3mock.httpPort=${port}`, `--server.port=${tls}`]
+    const url = `http://127.0.0.1:${port}`
+    return {
+      command: 'java',
+      args: [
+        '-Xmx256m',
+        '-XX:TieredStopAtLevel=1',
+        '-cp',
+        join(jarsDir('s3', pom), '*'),
+        'com.adobe.testing.s3mock.S3MockApplication',
+        ...ports,
+        ...store,
+      ],
+      url,
+      probe: async () => {
+        const answer = await fetch(url, { signal: AbortSignal.timeout(1000) })
+        await answer.arrayBuffer()
+      },
+    }
+  },
+}

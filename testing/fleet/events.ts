@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import type { SentEvents } from '@tributary/testing/verify-events'
+
+/** Events of one install, as its SDK would send them together. */
+export interface EventBatch {
+  install_uuid: string
+  events: Record<string, unknown>[]
+}
+
+/** One device: an install that makes batch after batch, the first with its `app_install`. */
+export interface Device {
+  nextBatch(count: number): EventBatch
+}
+
+const day_ms = 24 * 3600 * 1000
+/** Some days, so that roll-ups have several groups of each name. */
+const days = 3
+
+export function makeDevice(): Device {
+  const install_uuid = randomUUID()
+  let batches = 0
+  return {
+    nextBatch(count) {
+      const batch = batches
+      batches += 1
+      const newest_ms = Date.now() - (batch % days) * day_ms
+      const events = Array.from({ length: count }, (_, n) => makeEvent(install_uuid, batch, n, newest_ms - n))
+      return { install_uuid, events }
+    },
+  }
+}
+
+function makeEvent(install_uuid: string, batch: number, n: number, event_ts_ms: number): Record<string, unknown> {
+  const base = { event_id: `${batch}-${n}-${randomUUID().slice(0, 8)}`, event_ts_ms, install_uuid }
+  if (batch === 0 && n === 0) return { ...base, event_name: 'app_install' }
+  const props = { level: n, screen: 'shop', note: 'n'.repeat(120) }
+  if (n % 5 === 1) return { ...base, event_name: 'purchase', props, ...money(install_uuid, batch, n) }
+  const user = n % 11 === 0 ? { user_id: `user-${install_uuid.slice(0, 8)}-${batch % 2}` } : {}
+  return { ...base, ...user, event_name: ['session_start', 'level_up', 'ad_impression'][n % 3], props }
+}
+
+/** Some without a transaction; the others share theirs with an event of the same batch and two of the one before. */
+function money(install_uuid: string, batch: number, n: number): Record<string, unknown> {
+  if (n % 3 === 0) return { revenue: 1.5 + n, currency: 'EUR' }
+  const pair = Math.floor(n / 10)
+  const transaction_id = `${install_uuid}-${Math.floor(batch / 2)}-${pair}`
+  return { revenue: 0.99 + pair, currency: 'USD', transaction_id, product_id: 'gems_100' }
+}
+
+/** What the verifier must know about a batch. */
+export const sentOf = (app_id: string, { install_uuid, events }: EventBatch): SentEvents => ({
+  app_id,
+  install_uuid,
+  event_ids: events.map(({ event_id }) => String(event_id)),
+})

@@ -1,0 +1,184 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Broker } from '@tributary/broker/broker'
+import { openKafkaBroker } from '@tributary/broker/kafka'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
+import { openClickhouseServer } from '@tributary/clickhouse/server'
+import { consumers } from '@tributary/contracts/consumers'
+import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import pino from 'pino'
+import type { EngineName, OwnEngine } from '../engines/engine.ts'
+import { openOwnEngine } from '../engines/open-engine.ts'
+import { type FleetProcess, startFleetProcess, startReaper } from './fleet-process.ts'
+import { type FleetTenant, makeTenants } from './tenants.ts'
+
+export interface FleetOptions {
+  /** 0 by default; without any, Redis, S3 and PostgreSQL are not started. */
+  gateways?: number
+  writers?: number
+  /** Of one company without a quota, Android and iOS in turn; 1 by default. */
+  apps?: number
+}
+
+interface StartOptions {
+  /** Program instead of the service's own, from the root of the checkout. */
+  program?: string
+  env?: Record<string, string>
+}
+
+/** Services as processes on engines of their own: real Kafka, Redis, S3, PostgreSQL and one shared ClickHouse engine. */
+export interface Fleet {
+  gateways: FleetProcess[]
+  writers: FleetProcess[]
+  tenants: FleetTenant[]
+  /** Clients of the test itself. */
+  broker: Broker
+  clickhouse: Clickhouse
+  engine(name: EngineName): OwnEngine
+  /** Adds a process; resolves once it is ready. */
+  startGateway(options?: StartOptions): Promise<FleetProcess>
+  startWriter(options?: StartOptions): Promise<FleetProcess>
+  /** Makes a bucket for audit objects and gives back its name, for `TRIBUTARY_S3_BUCKET`. */
+  makeBucket(): Promise<string>
+  /** Records of the topic, and those that event-writer has committed. */
+  progress(): Promise<{ records: number; committed: number }>
+  /** Resolves when all records are committed; rejects after `ms_max`. */
+  untilWritten(ms_max?: number): Promise<void>
+  /** Ends all processes and engines and deletes their data. */
+  stop(): Promise<void>
+}
+
+const forWriters = ['kafka', 'clickhouse'] as const
+const forGateways = ['redis', 's3', 'postgres'] as const
+
+/** Starts engines, then what they need (topics, schemas, tenants), then the services. All of it ends with this process. */
+export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOptions): Promise<Fleet> {
+  const closes: (() => Promise<unknown>)[] = []
+  const stop = async () => {
+    for (const one of closes.splice(0).reverse()) await one()
+  }
+  try {
+    const engines = await openEngines([...forWriters, ...(gateways > 0 ? forGateways : [])])
+    closes.push(() => Promise.all([...engines.values()].map((engine) => engine.stop())))
+    const engine = (name: EngineName) => {
+      const found = engines.get(name)
+      if (found === undefined) throw new Error(`this fleet has no ${name}`)
+      return found
+    }
+    const broker = await openKafka(engine('kafka').url)
+    closes.push(() => broker.close())
+    const clickhouse = await openClickhouse(engine('clickhouse').url)
+    closes.push(() => clickhouse.close())
+    const master_key = randomBytes(32).toString('base64')
+    const [tenants] = await Promise.all([
+      gateways > 0 ? makeTenants(engine('postgres').url, master_key, apps) : [],
+      broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])),
+      migrateClickhouse({ clickhouse }),
+    ])
+    const dir = await mkdtemp(join(tmpdir(), 'tributary-fleet-'))
+    const reaper = startReaper(dir)
+    closes.push(() => reaper.close())
+
+    const env = settingsOf(engines, master_key)
+    let started = 0
+    const start = async (service: string, into: FleetProcess[], options: StartOptions = {}) => {
+      started += 1
+      const name = `${started}-${service}`
+      const program = options.program ?? `services/${service}/src/main.ts`
+      const one = await startFleetProcess({ name, program, env: { ...env, ...options.env }, dir, reaper })
+      into.push(one)
+      return one
+    }
+    const fleet: Fleet = {
+      ...{ gateways: [], writers: [], tenants, broker, clickhouse, engine, stop },
+      startGateway: (options) => start('ingest-gateway', fleet.gateways, options),
+      startWriter: (options) => start('event-writer', fleet.writers, options),
+      makeBucket: () => makeBucket(engine('s3').url),
+      progress: () => progressOf(broker),
+      untilWritten: (ms_max = 60_000) => untilWritten(broker, ms_max),
+    }
+    await Promise.all([
+      ...Array.from({ length: gateways }, () => fleet.startGateway()),
+      ...Array.from({ length: writers }, () => fleet.startWriter()),
+    ])
+    return fleet
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function openEngines(names: readonly EngineName[]): Promise<Map<EngineName, OwnEngine>> {
+  const opened = await Promise.allSettled(names.map(async (name) => [name, await openOwnEngine(name)] as const))
+  const engines = new Map(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+  const failed = opened.find((one) => one.status === 'rejected')
+  if (failed === undefined) return engines
+  await Promise.all([...engines.values()].map((engine) => engine.stop()))
+  throw failed.reason
+}
+
+const silent = pino({ level: 'silent' })
+
+const openKafka = (url: string): Promise<Broker> =>
+  openKafkaBroker({
+    brokers: [url],
+    client_id: 'fleet-test',
+    linger_ms: 2,
+    send_bytes_max: 512 * 1024,
+    buffer_bytes_max: 64 * 1024 * 1024,
+    logger: silent,
+  })
+
+const openClickhouse = (url: string): Promise<Clickhouse> =>
+  openClickhouseServer({
+    url,
+    connect_timeout_ms: 2000,
+    query_timeout_ms: 120_000,
+    max_open_connections: 4,
+    logger: silent,
+  })
+
+function settingsOf(engines: Map<EngineName, OwnEngine>, master_key: string): Record<string, string> {
+  const url = (name: EngineName) => engines.get(name)?.url ?? ''
+  return {
+    TRIBUTARY_LOG_LEVEL: 'warn',
+    TRIBUTARY_MASTER_KEY: master_key,
+    TRIBUTARY_KAFKA_BROKERS: url('kafka'),
+    TRIBUTARY_CLICKHOUSE_URL: url('clickhouse'),
+    TRIBUTARY_POSTGRES_URL: url('postgres'),
+    TRIBUTARY_REDIS_URL: url('redis'),
+    TRIBUTARY_S3_ENDPOINT: url('s3'),
+    TRIBUTARY_S3_BUCKET: 'tributary',
+    TRIBUTARY_S3_ACCESS_KEY_ID: 'test',
+    TRIBUTARY_S3_SECRET_ACCESS_KEY: 'test',
+  }
+}
+
+/** As plain HTTP: the test server looks at no signature. */
+async function makeBucket(url: string): Promise<string> {
+  const bucket = `audit-${randomUUID()}`
+  const answer = await fetch(`${url}/${bucket}`, { method: 'PUT', signal: AbortSignal.timeout(20_000) })
+  if (!answer.ok) throw new Error(`no bucket: ${answer.status} ${await answer.text()}`)
+  return bucket
+}
+
+async function progressOf(broker: Broker) {
+  const { name, topic } = consumers.eventWriter
+  const partitions = await broker.groupOffsets(name, topic.name)
+  return {
+    records: partitions.reduce((sum, { end }) => sum + end, 0),
+    committed: partitions.reduce((sum, { committed, earliest }) => sum + (committed ?? earliest), 0),
+  }
+}
+
+async function untilWritten(broker: Broker, ms_max: number): Promise<void> {
+  for (const deadline = Date.now() + ms_max; ; await pause(100)) {
+    const seen = await progressOf(broker).catch(() => null)
+    if (seen !== null && seen.records === seen.committed) return
+    if (Date.now() > deadline) throw new Error(`not all was written in ${ms_max} ms: ${JSON.stringify(seen)}`)
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { SentEvents } from '@tributary/testing/verify-events'
+import { type Device, makeDevice } from './events.ts'
+import { type Answer, bulkRequest, type FleetRequest, post, sdkRequest } from './requests.ts'
+import type { FleetTenant } from './tenants.ts'
+
+export interface LoadOptions {
+  tenants: readonly FleetTenant[]
+  /** Addresses of the gateways, taken in turn. */
+  gateways: readonly string[]
+  clients: number
+  events_per_second: number
+  /** The load ends by itself after so many. */
+  events_max?: number
+  /** False: a batch is sent once, and what is not answered 200 stays unanswered. */
+  again?: boolean
+  onAcknowledged?(sent: readonly SentEvents[]): void
+  onAnswer?(answer: Answer | null): void
+}
+
+export interface Load {
+  acknowledged: SentEvents[]
+  /** Sent, and not answered 200 (yet). */
+  unanswered: Set<SentEvents>
+  /** Distinct events answered 200 so far. */
+  acknowledged_events(): number
+  /** Resolves when all is sent and answered; rejects when an answer was wrong. */
+  ended: Promise<void>
+  /** No new batch; resolves when those in hand are answered. */
+  stop(): Promise<void>
+}
+
+const sdk_batch_events = 50
+const bulk_installs = 4
+const bulk_install_events = 25
+/** Every so many requests one is a bulk request, one is sent twice at once to different gateways. */
+const bulk_every = 10
+const twice_every = 7
+/** Then the device is given away: long enough for batches of one install to follow each other. */
+const device_batches = 25
+/** What a client waits before it sends again when nobody told it. */
+const again_ms = 100
+const again_ms_max = 1000
+
+/** Clients that send every batch again, with the same event ids, until it is answered 200: as SDKs do. */
+export function startLoad(options: LoadOptions): Load {
+  const { tenants, gateways, again = true, events_max = Number.POSITIVE_INFINITY } = options
+  const acknowledged: SentEvents[] = []
+  const unanswered = new Set<SentEvents>()
+  const started = performance.now()
+  let stopping = false
+  let requests = 0
+  let events_begun = 0
+  let events_done = 0
+  let turn = 0
+
+  const nextGateway = () => {
+    turn += 1
+    return gateways[turn % gateways.length] ?? ''
+  }
+  const send = async (request: FleetRequest) => {
+    const answer = await post(nextGateway(), request)
+    options.onAnswer?.(answer)
+    return answer
+  }
+
+  async function sendUntilAnswered(request: FleetRequest): Promise<void> {
+    for (const sent of request.sent) unanswered.add(sent)
+    for (;;) {
+      const answer = await send(request)
+      if (answer?.status === 200) break
+      if (!again) return
+      await pause(Math.min(again_ms_max, (answer?.retry_after_s ?? 0) * 1000 || again_ms))
+    }
+    for (const sent of request.sent) unanswered.delete(sent)
+    acknowledged.push(...request.sent)
+    events_done += request.events
+    options.onAcknowledged?.(request.sent)
+  }
+
+  async function client(number: number): Promise<void> {
+    const tenant = tenants[number % tenants.length]!
+    let device = makeDevice()
+    for (let n = 1; !stopping && events_begun < events_max; n += 1) {
+      if (n % device_batches === 0) device = makeDevice()
+      requests += 1
+      const turnOf = requests
+      const request = turnOf % bulk_every === 0 ? bulk(tenant) : sdk(tenant, device)
+      const due = started + (events_begun * 1000) / options.events_per_second
+      events_begun += request.events
+      await pause(Math.max(0, due - performance.now()))
+      const twice = again && turnOf % twice_every === 0
+      await Promise.all([sendUntilAnswered(request), ...(twice ? [send(request)] : [])])
+    }
+  }
+
+  const ended = Promise.all(Array.from({ length: options.clients }, (_, number) => client(number))).then(() => {})
+  ended.catch(() => {}) // told to those who ask
+  return {
+    acknowledged,
+    unanswered,
+    acknowledged_events: () => events_done,
+    ended,
+    async stop() {
+      stopping = true
+      await ended
+    },
+  }
+}
+
+const sdk = (tenant: FleetTenant, device: Device) => sdkRequest(tenant, device.nextBatch(sdk_batch_events))
+const bulk = (tenant: FleetTenant) =>
+  bulkRequest(
+    tenant,
+    Array.from({ length: bulk_installs }, () => makeDevice().nextBatch(bulk_install_events)),
+  )

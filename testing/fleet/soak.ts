@@ -1,0 +1,188 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { consumers } from '@tributary/contracts/consumers'
+import { countLoggedEvents } from '@tributary/testing/standalone/logged-events'
+import { isExact, type Verdict, verifyEvents } from '@tributary/testing/verify-events'
+import { type Fleet, openFleet } from './fleet.ts'
+import type { FleetProcess } from './fleet-process.ts'
+import { type Freshness, watchFreshness } from './freshness.ts'
+import { type Load, startLoad } from './load.ts'
+
+export interface SoakOptions {
+  minutes: number
+  kills: number
+  events: number
+  gateways: number
+  writers: number
+  /** In the midst of it a writer sleeps, and later the offsets of all writers are put back to the beginning. */
+  accidents: boolean
+  random(): number
+  /** Told now and then how far it is. */
+  say(line: string): void
+}
+
+export interface SoakResult extends Omit<Verdict, 'half'> {
+  in_log: number
+  kills: number
+  events_per_second: number
+  freshness_p99_ms: number
+}
+
+const apps = 4
+const clients = 24
+/** A killed process is away for so long at most, as under a supervisor. */
+const away_ms_max = 1500
+/**
+ * A killed writer halts its group for the session timeout. If all kills fell at random, most would hit writers that
+ * wait for that and nothing in mid-batch; so of the idle ones only this part may be killed.
+ */
+const idle_writer_part = 0.2
+const work_every_ms = 1000
+const sleep_ms_max = 60_000
+const group_empty_ms_max = 120_000
+/** After the load: a dead writer's partitions are free after its session timeout; then the backlog. */
+const written_ms_max = 300_000
+const say_every_ms = 15_000
+
+/** Runs a fleet under load, kills processes at random with -9, waits until all is written and compares. */
+export async function runSoak(options: SoakOptions): Promise<SoakResult & { exact: boolean }> {
+  const { gateways, writers, events, minutes, say } = options
+  const fleet = await openFleet({ gateways, writers, apps })
+  try {
+    say(`${gateways} gateways and ${writers} writers are ready`)
+    const started = performance.now()
+    const freshness = watchFreshness(fleet.clickhouse)
+    const load = startLoad({
+      tenants: fleet.tenants,
+      gateways: fleet.gateways.map(({ url }) => url),
+      clients,
+      events_per_second: events / (minutes * 60),
+      events_max: events,
+      onAcknowledged: ([first]) => first && freshness.offer(first),
+    })
+    const progress = setInterval(() => say(lineOf(load, fleet.writers, started)), say_every_ms)
+    const kills = await Promise.all([killAtRandom(fleet, options), load.ended]).then(([count]) => count)
+    say(
+      `${load.acknowledged_events()} events are acknowledged, ${kills} processes were killed; waiting for the writers`,
+    )
+    await fleet.untilWritten(written_ms_max)
+    clearInterval(progress)
+    const seconds = (performance.now() - started) / 1000
+    return await compare(fleet, load, freshness, kills, seconds)
+  } finally {
+    await fleet.stop()
+  }
+}
+
+async function compare(
+  { broker, clickhouse }: Fleet,
+  load: Load,
+  freshness: Freshness,
+  kills: number,
+  seconds: number,
+) {
+  const fresh_ms = (await freshness.end()).sort((a, b) => a - b)
+  const { half, acknowledged, ...verdict } = await verifyEvents(clickhouse, load.acknowledged, [...load.unanswered])
+  const in_log = await countLoggedEvents(broker)
+  return {
+    acknowledged,
+    in_log,
+    ...verdict,
+    kills,
+    events_per_second: Math.round(verdict.in_events_raw / seconds),
+    freshness_p99_ms: Math.round(fresh_ms[Math.floor(fresh_ms.length * 0.99)] ?? 0),
+    exact: isExact({ half, acknowledged, ...verdict }) && in_log === verdict.in_events_raw,
+  }
+}
+
+/** Kills spread evenly over the run with chance inside each share; a process is started again after a moment. */
+async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number> {
+  const { minutes, kills, random } = options
+  const processes = [...fleet.gateways, ...fleet.writers]
+  const share_ms = (minutes * 60_000) / Math.max(1, kills)
+  const started = performance.now()
+  const down = new Map<FleetProcess, Promise<void>>()
+  const work = watchWork(fleet)
+  for (let kill = 0; kill < kills; kill += 1) {
+    if (options.accidents && kill === Math.floor(kills * 0.3)) {
+      const sleeper = fleet.writers.find((writer) => !down.has(writer)) ?? fleet.writers[0]!
+      down.set(
+        sleeper,
+        suspend(sleeper, Math.min(sleep_ms_max, minutes * 15_000)).then(() => void down.delete(sleeper)),
+      )
+    }
+    if (options.accidents && kill === Math.floor(kills * 0.7)) {
+      await Promise.all(down.values())
+      await resetOffsets(fleet)
+    }
+    await pause(Math.max(0, started + (kill + random()) * share_ms - performance.now()))
+    while (down.size === processes.length) await Promise.race(down.values())
+    const victim = choose(
+      processes.filter((process) => !down.has(process)),
+      (process) => fleet.gateways.includes(process) || work.goes_on() || random() < idle_writer_part,
+      random,
+    )
+    const back = revive(fleet, victim, random() * away_ms_max).then(() => void down.delete(victim))
+    back.catch(() => {}) // rejects the run below
+    down.set(victim, back)
+  }
+  work.end()
+  await Promise.all(down.values())
+  return kills
+}
+
+/** One by chance among those that are wanted, else among all. */
+function choose<T>(all: readonly T[], wanted: (one: T) => boolean, random: () => number): T {
+  const some = all.filter(wanted)
+  const from = some.length > 0 ? some : all
+  return from[Math.floor(random() * from.length)]!
+}
+
+/** Whether writers have committed something lately. After a kill they can't until the session of the dead one ends. */
+function watchWork(fleet: Fleet) {
+  let committed = 0
+  let moved_ms = performance.now()
+  const timer = setInterval(async () => {
+    const seen = (await fleet.progress().catch(() => null))?.committed ?? committed
+    if (seen > committed) moved_ms = performance.now()
+    committed = seen
+  }, work_every_ms)
+  return { goes_on: () => performance.now() - moved_ms < 2 * work_every_ms, end: () => clearInterval(timer) }
+}
+
+/** Longer than any session: its partitions are with others when it wakes up. */
+async function suspend(writer: FleetProcess, ms: number): Promise<void> {
+  process.kill(writer.pid(), 'SIGSTOP')
+  await pause(ms)
+  writer.resume()
+}
+
+/** As an operator would: writers off, `kafka-consumer-groups --reset-offsets --to-earliest`, writers on. */
+async function resetOffsets({ broker, writers }: Fleet): Promise<void> {
+  const { name, topic } = consumers.eventWriter
+  await Promise.all(writers.map((writer) => writer.kill()))
+  const offsets = await broker.groupOffsets(name, topic.name)
+  const earliest = offsets.map(({ partition, earliest: offset }) => ({ partition, offset }))
+  for (const deadline = performance.now() + group_empty_ms_max; ; await pause(500)) {
+    // Until the sessions of the writers are over, the group has members.
+    const moved = await broker.moveGroup(name, topic.name, earliest).then(
+      () => null,
+      (error: Error) => error,
+    )
+    if (moved === null) break
+    if (performance.now() > deadline) throw moved
+  }
+  await Promise.all(writers.map((writer) => writer.restart()))
+}
+
+/** The test server for S3 rewrites its list of a bucket with every object: each life of a gateway has its own bucket. */
+async function revive(fleet: Fleet, victim: FleetProcess, away_ms: number): Promise<void> {
+  await victim.kill()
+  await pause(away_ms)
+  await victim.restart(fleet.gateways.includes(victim) ? { TRIBUTARY_S3_BUCKET: await fleet.makeBucket() } : {})
+}
+
+function lineOf(load: Load, writers: readonly FleetProcess[], started: number): string {
+  const seconds = Math.round((performance.now() - started) / 1000)
+  const alive = writers.filter((writer) => writer.lives()).length
+  return `${seconds} s: ${load.acknowledged_events()} events acknowledged, ${alive} writers alive`
+}

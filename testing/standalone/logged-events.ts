@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Broker, LogRecord } from '@tributary/broker/broker'
+import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
+import { topics } from '@tributary/contracts/topics'
+import { installOf } from '../verify-events.ts'
+
+/** Reads the whole topic of accepted events as it is now and gives back how many distinct events are in it. */
+export async function countLoggedEvents(broker: Broker): Promise<number> {
+  const topic = topics.eventsAccepted.name
+  const group = `count-${randomUUID()}`
+  const ranges = await patiently(() => broker.groupOffsets(group, topic))
+  const unread = new Map(
+    ranges.filter(({ earliest, end }) => earliest < end).map(({ partition, end }) => [partition, end]),
+  )
+  const events = new Map<string, Set<string>>()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (unread.size === 0) return 0
+  const consumption = await broker.consume({
+    ...{ group, topic, bytes_min: 1, bytes_max: 8 * 1024 * 1024, wait_ms_max: 100 },
+    async onChunk({ partition, records }) {
+      for (const record of records) remember(events, record)
+      if ((records.at(-1)?.offset ?? -1) + 1 >= (unread.get(partition) ?? 0)) unread.delete(partition)
+      if (unread.size === 0) resolve()
+    },
+  })
+  await promise
+  await consumption.close()
+  return [...events.values()].reduce((sum, { size }) => sum + size, 0)
+}
+
+function remember(events: Map<string, Set<string>>, { value }: LogRecord): void {
+  const envelope = decodeEnvelope(value)
+  const install = installOf(envelope)
+  const ids = events.get(install) ?? new Set()
+  if (ids.size === 0) events.set(install, ids)
+  for (const { event_id } of envelope.events) ids.add(String(event_id))
+}
+
+const patience_ms = 20_000
+
+/** A broker that just started loads its groups for a moment. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + patience_ms; ; await pause(100)) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { attacks } from '../../attack/attacks/attacks.ts'
+import type { AttackResult } from '../../attack/run-attacks.ts'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+it('no attack of one company holds up, loses or doubles what another company sends, nor fills the memory', async () => {
+  // As a person types it. Each attack lasts until the attacker was refused.
+  const command = ['run', '--silent', 'attack', '--', '--json', '--seconds', '1']
+  const child = spawn('npm', command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  const texts = await Promise.all([child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray()))
+  const [stdout = '', stderr = ''] = texts.map((parts) => parts.join(''))
+  const results: AttackResult[] = stdout === '' ? [] : JSON.parse(stdout)
+  expect(
+    results.map(({ name, faults }) => ({ name, faults })),
+    stderr,
+  ).toEqual(attacks.map(({ name }) => ({ name, faults: [] })))
+}, 240_000)

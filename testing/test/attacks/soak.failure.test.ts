@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { describeWith } from '../../engines/describe-with-engine.ts'
+import { openOwnEngine } from '../../engines/open-engine.ts'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+const order = ['--minutes', '0.5', '--kills', '12', '--events', '30000', '--accidents', '--json']
+
+/** Only to see whether the engines that are not from npm can be had here; the command starts its own. */
+const probe = async () => {
+  const engines = await Promise.all((['kafka', 's3', 'redis'] as const).map(openOwnEngine))
+  await Promise.all(engines.map((engine) => engine.stop()))
+  return { stop: async () => {} }
+}
+
+await describeWith('fleet', probe, () => {
+  it('loses and doubles nothing in a minute of npm run soak: load, kill -9 of gateways and writers, all compared', async () => {
+    const { code, stdout, stderr } = await npmRun('soak', order)
+    expect(code, stderr + stdout).toBe(0)
+    const { in_log, acknowledged, rollups, differing, ...found } = JSON.parse(stdout)
+    expect(found).toMatchObject({ in_events_raw: in_log, lost: 0, doubled: 0, kills: 12 })
+    expect(acknowledged).toBe(30_000)
+    expect(in_log).toBeGreaterThanOrEqual(acknowledged)
+    expect(rollups).toMatchObject({ event_keys_v1: in_log, events_per_day_v1: in_log })
+    expect(Object.values(differing).every((groups) => groups === 0)).toBe(true)
+  }, 240_000)
+})
+
+function npmRun(script: string, args: readonly string[]) {
+  const { promise, resolve } = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
+  execFile('npm', ['run', '--silent', script, '--', ...args], { cwd: root }, (error, stdout, stderr) =>
+    resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
+  )
+  return promise
+}

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+
+/** `npm run check`: format, lint, types, unused code, generated files. All problems are shown, not only the first. */
+const checks: [what: string, command: string, ...args: string[]][] = [
+  ['types', 'tsc', '--noEmit', '-p', '.'],
+  ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
+  ['unused code and dependencies', 'knip'],
+  ['packages/postgres/schema.sql', 'node', 'packages/postgres/src/dump-schema.ts', '--check'],
+  ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/schema/dump-schema.ts', '--check'],
+  ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
+  ['docs/settings.md', 'node', 'packages/service-kit/src/settings/dump-settings.ts', '--check'],
+  ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],
+  ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
+]
+
+interface Outcome {
+  what: string
+  passed: boolean
+  output: string
+}
+
+function run([what, command, ...args]: (typeof checks)[number]): Promise<Outcome> {
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  child.stdout.on('data', (text) => {
+    output += text
+  })
+  child.stderr.on('data', (text) => {
+    output += text
+  })
+  child.on('error', (error) => resolve({ what, passed: false, output: error.message }))
+  child.on('close', (code) => resolve({ what, passed: code === 0, output }))
+  return promise
+}
+
+const waiting = [...checks]
+const outcomes: Outcome[] = []
+const worker = async () => {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const outcome = await run(next)
+    outcomes.push(outcome)
+    console.info(`${outcome.passed ? 'ok  ' : 'FAIL'} ${outcome.what}`)
+  }
+}
+await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, worker))
+for (const { what, output } of outcomes.filter(({ passed }) => !passed))
+  console.error(`\n--- ${what}\n${output.trim()}`)
+process.exitCode = outcomes.every(({ passed }) => passed) ? 0 : 1

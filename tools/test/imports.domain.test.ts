@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..')
+const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store']
+const services = readdirSync(join(root, 'services'))
+const libraries = ['contracts', 'domain', 'client', 'service-kit', 'tenancy', 'door', 'api-docs', ...adapters]
+
+/** What the `src` of a workspace may import from others (CONTRIBUTING.md "Which way imports point"). */
+const allowed: Record<string, string[]> = {
+  contracts: [],
+  domain: ['contracts'],
+  client: ['contracts'],
+  'api-docs': ['contracts'],
+  ...Object.fromEntries(adapters.map((adapter) => [adapter, ['contracts']])),
+  'service-kit': ['contracts', ...adapters],
+  tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
+  door: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
+  cli: libraries,
+  ...Object.fromEntries(services.map((service) => [service, libraries])),
+  standalone: [...libraries, ...services],
+}
+
+/** More files than a reader holds in mind; a folder with more wants rooms. */
+const folder_files_max = 14
+
+interface Workspace {
+  name: string
+  folder: string
+  exports: Record<string, string>
+}
+
+const workspaces: Workspace[] = [
+  ...['packages', 'services'].flatMap((parent) =>
+    readdirSync(join(root, parent)).map((name) => ({ name, folder: join(parent, name) })),
+  ),
+  { name: 'testing', folder: 'testing' },
+].map((workspace) => {
+  const manifest = JSON.parse(readFileSync(join(root, workspace.folder, 'package.json'), 'utf8'))
+  return { ...workspace, exports: manifest.exports ?? {} }
+})
+const find = (name: string) => workspaces.find((workspace) => workspace.name === name)
+
+interface Import {
+  file: string
+  workspace: string
+  specifier: string
+  /** File that it leads to; undefined when it leads out of the project or past the exports of a workspace. */
+  target: string | undefined
+}
+
+const filesOf = (folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(ts|mjs)$/.test(file) && !file.includes('node_modules'))
+    .map((file) => join(folder, file))
+
+function importsOf({ name, folder }: Workspace): Import[] {
+  return filesOf(folder).flatMap((file) => {
+    const found = readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^'\n]+)'/g)
+    return [...found].map(([, specifier = '']) => {
+      if (specifier.startsWith('.')) return { file, workspace: name, specifier, target: join(dirname(file), specifier) }
+      const [, other = '', ...path] = specifier.split('/')
+      const to = specifier.startsWith('@tributary/') ? find(other) : undefined
+      const exported = to?.exports[`./${path.join('/')}`]
+      const target = exported === undefined ? undefined : join(to!.folder, exported)
+      return { file, workspace: name, specifier, target }
+    })
+  })
+}
+
+const imports = workspaces.flatMap(importsOf)
+const isTest = (file: string) => file.includes('/test/') || file.startsWith('testing/')
+const internal = imports.filter(({ specifier }) => specifier.startsWith('@tributary/'))
+
+/** The files of one circle of imports, or null. Imports of types count: who needs a type needs its file to be read. */
+function findCircle(): string[] | null {
+  const next = Map.groupBy(
+    imports.filter(({ file, target }) => target !== undefined && !isTest(file)),
+    ({ file }) => file,
+  )
+  const done = new Set<string>()
+  const walk = (file: string, path: string[]): string[] | null => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return null
+    for (const { target } of next.get(file) ?? []) {
+      const circle = walk(target!, [...path, file])
+      if (circle !== null) return circle
+    }
+    done.add(file)
+    return null
+  }
+  for (const file of next.keys()) {
+    const circle = walk(file, [])
+    if (circle !== null) return circle
+  }
+  return null
+}
+
+describe('which way imports point', () => {
+  it('finds the imports that it judges', () => {
+    expect(internal.length).toBeGreaterThan(500)
+    expect(workspaces.filter(({ name }) => name !== 'testing' && allowed[name] === undefined)).toEqual([])
+  })
+
+  it('points from services to libraries to contracts, never back and never sideways', () => {
+    const wrong = internal.filter(({ file, workspace, specifier }) => {
+      const target = specifier.split('/')[1] ?? ''
+      return target !== workspace && !isTest(file) && !allowed[workspace]?.includes(target)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('reaches another workspace only through what that one exports', () => {
+    const deep = internal.filter(({ target }) => target === undefined)
+    const climbing = imports.filter(({ specifier, target, workspace }) => {
+      return specifier.startsWith('.') && relative(find(workspace)!.folder, target!).startsWith('..')
+    })
+    expect({ deep, climbing }).toEqual({ deep: [], climbing: [] })
+  })
+
+  it('leads in no circle', () => {
+    expect(findCircle()).toBeNull()
+  })
+
+  it('reads the environment in config.ts alone', () => {
+    const readers = workspaces
+      .flatMap(({ folder }) => filesOf(folder))
+      .filter((file) => file.includes('/src/') && readFileSync(join(root, file), 'utf8').includes('process.env'))
+    expect(readers.filter((file) => !file.endsWith('/config.ts'))).toEqual([])
+  })
+})
+
+describe('rooms', () => {
+  it(`hold no more than ${folder_files_max} files each`, () => {
+    const code = ['packages', 'services', 'testing', 'tools', 'infra', 'bench', 'examples'].flatMap(filesOf)
+    const rooms = Map.groupBy(code, dirname)
+    const full = [...rooms].map(([room, files]) => `${room}: ${files.length}`)
+    expect(full.filter((room) => Number(room.split(': ')[1]) > folder_files_max)).toEqual([])
+  })
+})

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto'
+import { openKafkaBroker } from '@tributary/broker/kafka'
+import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { openAllEngines } from '@tributary/testing/engines/all-engines'
+import { describeWith } from '@tributary/testing/engines/describe-with-engine'
+import { openOwnEngine } from '@tributary/testing/engines/open-engine'
+import { freePorts } from '@tributary/testing/engines/ports'
+import pino from 'pino'
+import { expect, it } from 'vitest'
+import { runService, saidBy, startReady, tributary } from './service-process.ts'
+
+const names = ['admin-api', 'event-writer', 'ingest-gateway', 'report-api']
+
+const each = async <T>(work: (name: string) => Promise<T>): Promise<Record<string, T>> =>
+  Object.fromEntries(await Promise.all(names.map(async (name) => [name, await work(name)])))
+
+it('a service without settings names all that it needs at once', async () => {
+  const ended = await each((name) => runService(name, {}))
+  for (const one of Object.values(ended)) {
+    expect({ code: one.code, stderr: one.stderr }).toEqual({ code: 1, stderr: saidBy(one).concat('\n') })
+    expect(one.stderr).not.toMatch(/\bat .*:\d+:\d+/)
+  }
+  const named = (name: string) =>
+    [...ended[name]!.stderr.matchAll(/^ {2}(TRIBUTARY_\w+) is needed: /gm)].map(([, n]) => n)
+  expect(Object.fromEntries(names.map((name) => [name, named(name).sort()]))).toMatchObject({
+    'event-writer': expect.arrayContaining(['TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_KAFKA_BROKERS']),
+    'admin-api': expect.arrayContaining(['TRIBUTARY_ADMIN_TOKEN', 'TRIBUTARY_MASTER_KEY', 'TRIBUTARY_POSTGRES_URL']),
+    'ingest-gateway': expect.arrayContaining(['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_REDIS_URL', 'TRIBUTARY_S3_BUCKET']),
+    'report-api': expect.arrayContaining(['TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_POSTGRES_URL']),
+  })
+})
+
+/** All engines, and a second Kafka for topics that are wrong. */
+async function openServers() {
+  const [all, kafka] = await Promise.allSettled([openAllEngines(openOwnEngine), openOwnEngine('kafka')])
+  if (all.status === 'fulfilled' && kafka.status === 'fulfilled') {
+    const stop = async () => void (await Promise.all([all.value.stop(), kafka.value.stop()]))
+    return { ...all.value, otherKafka: kafka.value, stop }
+  }
+  if (all.status === 'fulfilled') await all.value.stop()
+  if (kafka.status === 'fulfilled') await kafka.value.stop()
+  throw all.status === 'rejected' ? all.reason : (kafka as PromiseRejectedResult).reason
+}
+
+// One story: the engines are empty at its beginning and ready for service at its end.
+await describeWith('set of engines', openServers, ({ engines, otherKafka, settings }) => {
+  const refuses = async (name: string, why: string | RegExp, changed: Record<string, string> = {}) => {
+    const ended = await runService(name, { ...settings, ...changed })
+    const said = saidBy(ended)
+    expect({ name, code: ended.code, said }).toEqual({ name, code: 1, said: expect.stringMatching(why) })
+    expect(said.split('\n')).toHaveLength(1)
+    expect(said).not.toMatch(/\bat .*:\d+:\d+/)
+    expect(ended.stderr).not.toContain('"level":60') // the log's word for a failure that nobody foresaw
+  }
+
+  it('no service starts before topics and schemas are there, and each says which command makes them', async () => {
+    const unmade = /^The topic [\w.]+ is missing\. Run: npx tributary topics apply$/
+    const unmigrated = /^(ClickHouse|PostgreSQL) lacks \d+ migrations \([\w.]+\)\. Run: npx tributary migrate$/
+    const either = new RegExp(`${unmade.source}|${unmigrated.source}`)
+    await Promise.all([refuses('event-writer', either), refuses('ingest-gateway', either)])
+    expect((await tributary('topics apply', settings)).code).toBe(0)
+    await each((name) => refuses(name, unmigrated))
+    const { stdout } = await tributary('doctor --json', settings)
+    const failed = (JSON.parse(stdout).checks as { name: string; ok: boolean }[]).filter(({ ok }) => !ok)
+    expect(failed.map(({ name }) => name)).toEqual(['postgresql', 'clickhouse', 'service'])
+  })
+
+  it('topics and schemas are made once, on servers alone without a data folder', async () => {
+    const nowhere = { ...settings, TRIBUTARY_DATA_DIR: '/nowhere/at/all' }
+    const json = async (words: string) => JSON.parse((await tributary(`${words} --json`, nowhere)).stdout)
+    const all = Object.values(topics).flatMap((topic) => [topic.name, deadLetterTopic(topic).name])
+    expect(await json('topics apply')).toEqual({ dry_run: false, created: [], changed: [], unchanged: all })
+    const planned = await json('migrate --dry-run')
+    expect(planned.postgres).toContain('0001_tenants')
+    expect(planned.clickhouse).toContain('0001_events_raw')
+    expect(await json('migrate')).toEqual({ ...planned, dry_run: false })
+    expect(await json('migrate')).toEqual({ dry_run: false, postgres: [], clickhouse: [] })
+    const copies = { ...settings, TRIBUTARY_KAFKA_REPLICATION_FACTOR: '3' }
+    expect(JSON.parse((await tributary('topics apply --json', copies)).stderr)).toMatchObject({
+      error: 'topic_differs',
+    })
+  })
+
+  it('wrong addresses are refused in one line that names the setting', async () => {
+    const [port] = await freePorts(1)
+    const wrong = (setting: string, value: string) => ({ [setting]: value })
+    await Promise.all([
+      refuses('ingest-gateway', /bucket elsewhere .*TRIBUTARY_S3_BUCKET/, wrong('TRIBUTARY_S3_BUCKET', 'elsewhere')),
+      refuses(
+        'report-api',
+        /ClickHouse .*nowhere.*TRIBUTARY_CLICKHOUSE_URL/,
+        wrong('TRIBUTARY_CLICKHOUSE_URL', `${engines.clickhouse.url}/nowhere`),
+      ),
+      refuses(
+        'event-writer',
+        /no Kafka broker answers.*TRIBUTARY_KAFKA_BROKERS/,
+        wrong('TRIBUTARY_KAFKA_BROKERS', `127.0.0.1:${port}`),
+      ),
+      refuses(
+        'admin-api',
+        /password authentication failed.*TRIBUTARY_POSTGRES_URL/,
+        wrong('TRIBUTARY_POSTGRES_URL', settings.TRIBUTARY_POSTGRES_URL!.replace(/:\w+@/, ':wrong@')),
+      ),
+    ])
+  })
+
+  it('with all in place each service becomes ready, status and doctor find it well, and SIGTERM ends it with 0', async () => {
+    const ports = await freePorts(names.length)
+    const started = await Promise.all(names.map((name, index) => startReady(name, ports[index]!, settings)))
+    const withUrl = { ...settings, TRIBUTARY_URL: started[0]!.url }
+    const status = await tributary('status --wait --json', withUrl)
+    expect({ code: status.code, ...JSON.parse(status.stdout) }).toMatchObject({ code: 0, ready: true })
+    const doctor = await tributary('doctor --json', withUrl)
+    expect(JSON.parse(doctor.stdout).checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([])
+    for (const { child } of started) child.kill('SIGTERM')
+    expect((await Promise.all(started.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0, 0, 0])
+  })
+
+  it('a service with another master key than the first one had does not start', async () => {
+    const other = { TRIBUTARY_MASTER_KEY: randomBytes(32).toString('base64') }
+    const why = /^The secrets in PostgreSQL were not made with the master key of TRIBUTARY_MASTER_KEY .*copy\.$/
+    await Promise.all(['admin-api', 'ingest-gateway'].map((name) => refuses(name, why, other)))
+  })
+
+  it('a topic with another partition count is refused by services and commands alike', async () => {
+    const broker = await openKafkaBroker({
+      brokers: [otherKafka.url],
+      client_id: 'test',
+      linger_ms: 0,
+      send_bytes_max: 1024,
+      buffer_bytes_max: 1024,
+      logger: pino({ level: 'silent' }),
+    })
+    const all = Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])
+    await broker.applyTopics(all.map((topic) => ({ ...topic, partitions: 3 })))
+    await broker.close()
+    const there = { TRIBUTARY_KAFKA_BROKERS: otherKafka.url }
+    const why =
+      /^The topic [\w.]+ has 3 partitions, not 12, .*Delete it if it is empty and run: npx tributary topics apply$/
+    await Promise.all([refuses('event-writer', why, there), refuses('ingest-gateway', why, there)])
+    const { code, stderr } = await tributary('topics apply --json', { ...settings, ...there })
+    expect({ code, ...JSON.parse(stderr) }).toMatchObject({ code: 1, error: 'topic_differs' })
+  })
+
+  it('doctor names servers that hang, in seconds', async () => {
+    const all = Object.values(engines)
+    await Promise.all(all.map((engine) => engine.pause()))
+    try {
+      const { code, stdout } = await tributary('doctor --json', settings)
+      expect(code).toBe(1)
+      const checks = JSON.parse(stdout).checks as { name: string; ok: boolean; mend: string | null }[]
+      const found = checks.map(({ name, ok, mend }) => [name, ok, (mend ?? '').includes('TRIBUTARY_')])
+      expect(found).toEqual([
+        ['node', true, false],
+        ['admin token', true, false],
+        ['master key', true, false],
+        ...['kafka', 'postgresql', 'clickhouse', 'redis', 's3', 'service'].map((name) => [name, false, true]),
+      ])
+    } finally {
+      for (const engine of all) engine.resume()
+    }
+  })
+})
