@@ -6,9 +6,9 @@ import { isNetwork } from './client-address.ts'
 /** A kind of values: its schema and its error message. */
 export interface Kind<T> {
   schema: z.ZodType<T>
-  /** What a value must be, after "it must be". */
+  /** The rule for a value, in words that follow "it must be". */
   must: string
-  /** What is wrong with a text that is refused, where `must` alone would not find it. */
+  /** The fault of a refused text, where `must` alone does not show it. */
   fault?: (text: string) => string
 }
 
