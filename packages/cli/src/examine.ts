@@ -124,7 +124,9 @@ function serviceChecks(name: string, url: string, { status, body }: Answer): Che
       'The log of the service says why; it goes on by itself once it is back.',
     )
   })
-  const found = troubles.map(({ code, message, mend }) => failed(`${name}: ${code}`, message, mend ?? troubleMend))
+  const found = troubles.map(({ code, message, mend }) =>
+    failed(`${name}: ${code}`, message ?? 'The words are for operators: ask the service itself.', mend ?? troubleMend),
+  )
   return [passed(name, url), ...checks, ...found]
 }
 

@@ -269,7 +269,10 @@ export const HealthReply = z.object({
     .array(
       z.object({
         code: z.string(),
-        message: z.string(),
+        message: z
+          .string()
+          .optional()
+          .describe('For operators: absent behind a proxy, or outside `TRIBUTARY_ADMIN_NETWORKS`.'),
         mend: z.string().optional().describe('What to do about it, a command where there is one.'),
       }),
     )

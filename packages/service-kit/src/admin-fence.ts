@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { networkList, normalAddress } from './client-address.ts'
 import { countedLog } from './counted-log.ts'
+import { proxyHeaders } from './proxy-headers.ts'
 
 export interface AdminFence {
   /** Addresses and CIDR ranges of the clients that may pass. */
@@ -39,10 +40,11 @@ export function fenceAdmin(app: FastifyInstance, { networks, hosts, trusted_prox
     host !== null && (isLoopback(host) || named.has(host) || host === normalAddress(localAddress))
   /** What about a request keeps it out; null lets it pass. */
   const faultOf = ({ client_ip, socket, headers }: FastifyRequest): Fault | null => {
-    const { host, origin, 'x-forwarded-for': forwarded } = headers
-    // Whoever stands behind a proxy that nobody named is not known.
+    const { host, origin } = headers
+    // Whoever stands behind a proxy that nobody named, or that does not name its client, is not known.
     const remote = normalAddress(socket.remoteAddress ?? '')
-    if (forwarded !== undefined && !isProxy(remote))
+    const isKnown = isProxy(remote) && headers['x-forwarded-for'] !== undefined
+    if (proxyHeaders.some((name) => headers[name] !== undefined) && !isKnown)
       return { refused: 'proxy', value: remote ?? undefined, setting: 'TRIBUTARY_TRUSTED_PROXIES' }
     if (!isInside(client_ip)) return { refused: 'network', value: client_ip, setting: 'TRIBUTARY_ADMIN_NETWORKS' }
     if (!isOurs(hostOf(host), socket)) return { refused: 'host', value: host, setting: 'TRIBUTARY_ADMIN_HOSTS' }
@@ -50,6 +52,9 @@ export function fenceAdmin(app: FastifyInstance, { networks, hosts, trusted_prox
     return { refused: 'origin', value: origin, setting: 'TRIBUTARY_ADMIN_HOSTS' }
   }
 
+  app.decorateRequest('isOperator', function isOperator() {
+    return faultOf(this) === null
+  })
   app.addHook('onRequest', (request, _reply, done) => {
     // Without a route the answer is 404, but for a path as it stands in a route, whose methods a 405 would tell.
     const path = request.is404 ? request.url.split('?', 1)[0] : request.routeOptions.url

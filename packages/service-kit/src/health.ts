@@ -1,6 +1,14 @@
 import type { SystemStatus } from '@tributary/contracts/admin'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
+import { proxyHeaders } from './proxy-headers.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the admin fence lets the sender pass; absent in a process without one. */
+    isOperator?(): boolean
+  }
+}
 
 type Bindings = SystemStatus['bindings']
 
@@ -80,9 +88,11 @@ export function createHealth({ checks, now, registry, troubles = [], needs = [] 
     },
     isReady,
     routes(app) {
-      app.get('/health', async () => {
+      app.get('/health', async (request) => {
         const found = await bindings()
-        const wrong = allTroubles().map(({ refuses: _, ...told }) => told)
+        const wrong = allTroubles().map(({ code, message, mend }) =>
+          isOperator(request) ? { code, message, ...(mend !== undefined && { mend }) } : { code },
+        )
         const ok = wrong.length === 0 && Object.values(found).every(({ status }) => status === 'ok')
         return { status: ok ? 'ok' : 'degraded', bindings: found, ...(wrong.length > 0 && { troubles: wrong }) }
       })
@@ -94,6 +104,10 @@ export function createHealth({ checks, now, registry, troubles = [], needs = [] 
     },
   }
 }
+
+/** Words for an operator name apps, paths and keys: without a fence, they are for whoever reaches the process itself. */
+const isOperator = (request: FastifyRequest): boolean =>
+  request.isOperator?.() ?? proxyHeaders.every((name) => request.headers[name] === undefined)
 
 async function checkAll(checks: HealthDeps['checks']): Promise<Bindings> {
   const entries = Object.entries(checks).map(async ([name, check]) => {

@@ -59,10 +59,22 @@ describe('a client', () => {
     expect(await ask('/api/v1/installs/i', from('198.51.100.1'))).toEqual(passes)
   })
 
-  test('behind a proxy that nobody named is a stranger', async () => {
+  test('behind a proxy that nobody named is a stranger, by whatever header it shows itself', async () => {
     await listen()
     for (const path of fenced) expect(await ask(path, from('198.51.100.1'))).toEqual(refused)
+    const shown: Record<string, string>[] = [
+      { forwarded: 'for=198.51.100.1' },
+      { 'x-real-ip': '198.51.100.1' },
+      { via: '1.1 proxy' },
+    ]
+    for (const headers of shown) expect(await ask('/metrics', { host: 'localhost', ...headers })).toEqual(refused)
     expect(await ask('/health', from('198.51.100.1'))).toEqual(passes)
+  })
+
+  test('behind a proxy that does not name its client is a stranger', async () => {
+    await listen({ trusted_proxies: ['127.0.0.1'] })
+    expect(await ask('/metrics', { 'x-real-ip': '127.0.0.1' })).toEqual(refused)
+    expect(await ask('/metrics')).toEqual(passes)
   })
 
   test.each([

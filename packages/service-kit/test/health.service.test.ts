@@ -1,5 +1,7 @@
+import { fenceAdmin } from '@tributary/service-kit/admin-fence'
 import { createHealth, type Trouble } from '@tributary/service-kit/health'
 import { createHttpApp } from '@tributary/service-kit/http'
+import type { Logger } from 'pino'
 import { expect, test } from 'vitest'
 import { serviceUnderTest } from './service-under-test.ts'
 
@@ -39,6 +41,26 @@ test('trouble in the process is told on /health; /ready answers 503 only while e
   troubles.length = 0
   expect(await ready()).toBe(200)
   expect((await app.inject('/health')).json()).not.toHaveProperty('troubles')
+})
+
+test('a stranger learns the code of a trouble and no more', async () => {
+  const { app, troubles } = openHealth()
+  const trouble = { code: 'secrets_unreadable', message: 'Signing secrets of app_1.', mend: 'rotate-secret app_1' }
+  troubles.push({ ...trouble, refuses: false })
+  const seenBy = async (headers: Record<string, string>) =>
+    (await app.inject({ url: '/health', headers })).json().troubles
+  expect(await seenBy({})).toEqual([trouble])
+  expect(await seenBy({ 'x-forwarded-for': '198.51.100.1' })).toEqual([{ code: 'secrets_unreadable' }])
+})
+
+test('behind the admin fence only its operators learn more than the code of a trouble', async () => {
+  const { app, troubles } = openHealth()
+  fenceAdmin(app, { networks: ['192.0.2.0/24'], hosts: [], trusted_proxies: [], logger: app.log as Logger })
+  troubles.push({ code: 'disk_low', message: '3 MiB are free.', refuses: false })
+  const seenBy = async (remoteAddress: string) =>
+    (await app.inject({ url: '/health', remoteAddress, headers: { host: 'localhost' } })).json().troubles
+  expect(await seenBy('192.0.2.1')).toEqual([{ code: 'disk_low', message: '3 MiB are free.' }])
+  expect(await seenBy('198.51.100.1')).toEqual([{ code: 'disk_low' }])
 })
 
 test('/ready answers 503 once a binding that every request needs has been down for five seconds', async () => {

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/service-kit/address-block'
 import type { CountedLog } from '@tributary/service-kit/counted-log'
 import { bearerToken } from '@tributary/service-kit/http'
 import type { FastifyRequest } from 'fastify'
@@ -31,7 +32,7 @@ export function requireAdmin(
     request.is_admin = timingSafeEqual(hash('sha256', token, 'buffer'), expected)
     if (request.is_admin) return
     refusals.count({ ip: request.client_ip })
-    const wait_ms = countGuess(request.client_ip)
+    const wait_ms = countGuess(addressBlock(request.client_ip))
     if (wait_ms === 0) throw new CodedError('invalid_admin_token', { headers: { 'www-authenticate': 'Bearer' } })
     throw new CodedError('rate_limited', { headers: { 'retry-after': String(Math.ceil(wait_ms / 1000)) } })
   }

@@ -20,6 +20,8 @@ export interface InFlightLimits {
 interface Held {
   bytes: number
   shares: Shares
+  /** Name of the client's address among holders. */
+  address: string
   /** Whose shares it is taken from: the client's address, and the app once it is known. */
   holders: readonly string[]
   handling: boolean
@@ -90,14 +92,14 @@ export function boundInFlight(
     if (held.bytes === 0 && held.shares !== known) {
       const isUnsigned = this.sender !== null
       held.shares = isUnsigned ? unsigned : known
-      held.holders = isUnsigned ? [addressOf(this)] : holdersOf(this)
+      held.holders = isUnsigned ? [held.address] : holdersOf(held, this)
     }
     if (!held.shares.take(held.holders, amount)) throw refuse('bytes')
     held.bytes += amount
   })
   app.decorateRequest('holdAsSigned', function holdAsSigned() {
     const held = this.held!
-    const holders = holdersOf(this)
+    const holders = holdersOf(held, this)
     if (!known.take(holders, held.bytes)) throw refuse('bytes')
     held.shares.give(held.holders, held.bytes)
     held.shares = known
@@ -105,13 +107,14 @@ export function boundInFlight(
   })
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
-    const holders = holdersOf(request)
+    const address = `address ${addressBlock(request.client_ip)}`
+    const holders = [address]
     const full = !requests.fits(holders, 1) ? 'requests' : !known.fits(holders, 1) ? 'bytes' : null
     if (full !== null) {
       closeIfEndless(request, reply)
       return done(refuse(full))
     }
-    request.held = { bytes: 0, shares: unsigned, holders, handling: false, closed: false }
+    request.held = { bytes: 0, shares: unsigned, address, holders, handling: false, closed: false }
     reply.raw.once('close', () => close(request))
     done()
   })
@@ -129,9 +132,9 @@ export function boundInFlight(
         closeIfEndless(request, reply)
         throw request.refusal
       }
-      const holders = holdersOf(request)
-      if (!requests.take(holders, 1)) throw refuse('requests')
       const held = request.held!
+      const holders = holdersOf(held, request)
+      if (!requests.take(holders, 1)) throw refuse('requests')
       held.handling = true
       try {
         return await handler.call(this, request, reply)
@@ -144,12 +147,8 @@ export function boundInFlight(
   })
 }
 
-const addressOf = ({ client_ip }: FastifyRequest): string => `address ${addressBlock(client_ip)}`
-
-function holdersOf(request: FastifyRequest): readonly string[] {
-  const { app_id } = request.ingest
-  return app_id === undefined ? [addressOf(request)] : [addressOf(request), `app ${app_id}`]
-}
+const holdersOf = ({ address }: Held, { ingest: { app_id } }: FastifyRequest): readonly string[] =>
+  app_id === undefined ? [address] : [address, `app ${app_id}`]
 
 /** What still comes of a refused body is read and dropped, so its end must be near. */
 export function closeIfEndless({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): void {

@@ -38,7 +38,7 @@ export const identifySdk =
     Object.assign(request.ingest, { app_id, company_id })
   }
 
-/** Company key, app key, suspension, pair, in this order (decisions.md "Check order on /event"). */
+/** Company key, app key, suspension, pair, in this order: the first that is wrong is answered (docs/api.md). */
 async function findSender(credentials: Credentials, headers: IncomingHttpHeaders): Promise<SdkSender> {
   const company = await credentials.findCompany(headers['x-service-company-key'] as string)
   if (!company) throw new CodedError('unknown_company_key')

@@ -33,8 +33,8 @@ export function createFairQueue<Job>(): FairQueue<Job> {
       size += 1
     },
     next() {
-      const [holder] = [...jobsOf.keys()].toSorted((a, b) => start(a) - start(b))
-      if (holder === undefined) return undefined
+      if (size === 0) return undefined
+      const holder = [...jobsOf.keys()].reduce((first, one) => (start(one) < start(first) ? one : first))
       const jobs = jobsOf.get(holder)!
       const job = jobs.shift()!
       if (jobs.length === 0) jobsOf.delete(holder)

@@ -23,7 +23,7 @@ export interface Judge<Input, Output> extends BodyLimit {
   judge(body: Buffer, wire: Buffer, input: Input): Output
   /** What the output keeps in memory. */
   storedBytes(output: Output): number
-  /** The same for bodies that take time in proportion to their bytes whatever stands in them; null for others. */
+  /** Asked first: the same for bodies that take time in proportion to their bytes, whatever stands in them; null for others. */
   judgePlain?(body: Buffer, wire: Buffer, input: Input): Output | null
 }
 

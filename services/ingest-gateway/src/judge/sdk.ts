@@ -27,11 +27,11 @@ export interface JudgedSdk {
   answer: string
 }
 
-/** Throws `empty_body`, `bad_json` and `bad_batch_shape`. */
+/** Any batch. Throws `bad_json` and `bad_batch_shape`. */
 export const judgeSdk = (body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk =>
-  judgePlainSdk(body, wire, input) ?? store(judgeAny(body, input.facts.received_at_ms), body, wire, input)
+  store(judgeAny(body, input.facts.received_at_ms), body, wire, input)
 
-/** Batches as SDKs send them, judged without making values of them. */
+/** Batches as SDKs send them, judged without making values of them; null for others. Throws `empty_body`. */
 export function judgePlainSdk(body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk | null {
   if (body.length === 0) throw new CodedError('empty_body')
   const gzip = input.packs && body !== wire ? wire : null

@@ -20,7 +20,9 @@ export const eventsReport: Report<Row> = async (sources, { app_id, limit, offset
   const page = await clickhouse.query<CountRow>(countsSql(amounts), { ...params, limit, offset })
   const uniques = await queryUniques(clickhouse, params, named, page)
   const usd = await convertMoney(fxRates, page)
-  const missing_rates = await missingRates(fxRates, await clickhouse.query(currenciesSql(amounts), params))
+  const isWhole = offset === 0 && page.length < limit
+  const spent = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(currenciesSql(amounts), params)
+  const missing_rates = await missingRates(fxRates, spent)
   const rows = page.map(({ day, event_name, events }, index) => ({
     day,
     event_name,
@@ -69,7 +71,24 @@ GROUP BY date, event_name
 ORDER BY date, event_name
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
 
-/** The first day with money of each currency. */
+interface Currency {
+  currency: string
+  /** The first day with money of it. */
+  day: string
+}
+
+/** What `currenciesSql` gives, from rows that are all there are; they come by day. */
+function currenciesOf(rows: readonly CountRow[]): Currency[] {
+  const firstDay = new Map<string, string>()
+  for (const { day, money } of rows) {
+    for (const [currency] of money) if (!firstDay.has(currency)) firstDay.set(currency, day)
+  }
+  return [...firstDay]
+    .map(([currency, day]) => ({ currency, day }))
+    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
+}
+
+/** The currencies of all pages together. */
 const currenciesSql = (amounts: string) => `
 SELECT code AS currency, toString(min(date)) AS day
 FROM (${amounts}
