@@ -14,7 +14,7 @@ import { startGateway } from './door/gateway-process.ts'
 import { sendLoad, sendPacedLoad } from './door/load.ts'
 
 const connections_default = 32
-/** Of the top rate, which the paced load offers unless `--rate` says otherwise. */
+/** The paced load offers this share of the top rate unless `--rate` is given. */
 const paced_share = 0.5
 
 /** The gateway in a process of its own; every acknowledged event is looked for in the log. */

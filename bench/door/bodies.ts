@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { sign } from '@tributary/testing/builders'
 
-/** What an SDK is configured with. */
+/** The configuration of an SDK. */
 export interface DoorApp {
   company_key: string
   app_key: string

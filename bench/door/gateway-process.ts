@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { GatewayOrder, GatewayReport } from './gateway.ts'
 
-/** Of node, for every service; `npm run bench` has them and hands them on. A test holds all places equal. */
+/** Options of node for every service; `npm run bench` has them and hands them on. A test holds all places equal. */
 export const serviceFlags = ['--max-semi-space-size=16']
 
 /** The gateway under test as a child process, driven step by step over IPC. */

@@ -20,19 +20,19 @@ import { Registry } from 'prom-client'
 import { startCount } from './count-logged.ts'
 
 /**
- * What the gateway is told first. `engines` are addresses: without Kafka the log is the embedded one, without S3 audit is
+ * The first message to the gateway process. `engines` are addresses: without Kafka the log is the embedded one, without S3 audit is
  * a folder, without Redis counters are embedded, and without PostgreSQL the keys of `tenants` are in memory.
  */
 export interface GatewayOrder {
   data_dir: string
   engines?: Partial<Record<EngineName, string>>
   tenants?: Tenant[]
-  /** With which PostgreSQL holds its secrets. */
+  /** The key that encrypts the secrets in PostgreSQL. */
   master_key?: string
   in_flight?: GatewayDeps['in_flight']
 }
 
-/** What the gateway process says over IPC, in this order: its port, the cost of the load, the events in its log. */
+/** The messages of the gateway process over IPC, in this order: its port, the cost of the load, the events in its log. */
 export interface GatewayReport {
   port?: number
   cpu_seconds?: number
@@ -97,7 +97,7 @@ async function storedKeys(url: string, master_key: string): Promise<Credentials>
 
 async function openKeys({ tenants = [], master_key = '', engines = {} }: GatewayOrder): Promise<Credentials> {
   if (engines.postgres !== undefined) return storedKeys(engines.postgres, master_key)
-  // As the product looks keys up: those of the tests go through all tenants.
+  // A map looks a key up as fast as the product does; `memoryCredentials` goes through all tenants.
   const keys = new Map(tenants.map(({ server_key, key }) => [hash('sha256', server_key), key]))
   return {
     ...memoryCredentials(tenants),

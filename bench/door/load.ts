@@ -8,7 +8,7 @@ export interface LoadReport {
   ack_ms: number[]
 }
 
-/** So many that a paced load waits for a connection only when the gateway stands still, and below its bound on requests in flight. */
+/** Connections of a paced load: it waits for one only when the gateway stands still. Below the bound on requests in flight. */
 const paced_connections = 100
 
 /** Sends the requests over and over until the time is over; only whole acceptances count, anything else throws. */

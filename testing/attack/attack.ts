@@ -4,7 +4,7 @@ import type { AttackTenant } from './tenants.ts'
 /** One way to harm others through the public port. */
 export interface Attack {
   name: string
-  /** What the attacker does, in one sentence. */
+  /** The attacker's action, in one sentence. */
   what: string
   /** Answers that must come, such as `429 rate_limited`; see `Answers` for the names. The attack lasts until they do. */
   expected: readonly string[]
@@ -18,7 +18,7 @@ export interface Attack {
   check?(target: Target): Promise<string[]>
 }
 
-/** What an attack works with. */
+/** The service that is attacked, the attacker, and the answers so far. */
 export interface Target {
   url: string
   port: number

@@ -11,11 +11,11 @@ export interface Outcome {
   answers: Record<string, number>
   /** Anonymous resident memory; null where the system does not tell. */
   memory_mib: { before: number; peak: number } | null
-  /** What the attack itself found wrong. */
+  /** Faults that the attack itself found. */
   faults: readonly string[]
 }
 
-/** What is wrong with the outcome of an attack; empty: nothing. */
+/** The faults of the outcome of an attack; empty when there is none. */
 export function findFaults(attack: Pick<Attack, 'expected' | 'allowed'>, outcome: Outcome): string[] {
   const { victim, reported, answers, memory_mib, faults } = outcome
   const found = [...faults, ...several(victim.faults)]

@@ -7,7 +7,7 @@ export interface Stored {
   objects: string[]
 }
 
-/** What the audit folder of a standalone process holds of one app. */
+/** The audit objects of one app in the folder of a standalone process. */
 export function storedOf(data_dir: string, app_id: string): Stored {
   const dir = join(data_dir, 'audit')
   const names = readdirSync(dir, { recursive: true, encoding: 'utf8' })

@@ -47,7 +47,7 @@ function money(install_uuid: string, batch: number, n: number): Record<string, u
   return { revenue: 0.99 + pair, currency: 'USD', transaction_id, product_id: 'gems_100' }
 }
 
-/** What the verifier must know about a batch. */
+/** The facts of a batch that the verifier needs. */
 export const sentOf = (app_id: string, { install_uuid, events }: EventBatch): SentEvents => ({
   app_id,
   install_uuid,

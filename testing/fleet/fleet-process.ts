@@ -12,7 +12,7 @@ const ready_ms_max = 60_000
 export interface FleetProcess {
   name: string
   url: string
-  /** Of its present life. */
+  /** The id of the process in its present life. */
   pid(): number
   lives(): boolean
   /** All that it wrote in all its lives. */
@@ -37,7 +37,7 @@ export interface FleetProcessOptions {
   /** Program, from the root of the checkout. */
   program: string
   env: Record<string, string>
-  /** Of its log file. */
+  /** The folder of its log file. */
   dir: string
   reaper: Reaper
 }

@@ -20,7 +20,7 @@ export interface FleetOptions {
   /** 0 by default; without any, Redis, S3 and PostgreSQL are not started. */
   gateways?: number
   writers?: number
-  /** Of one company without a quota, Android and iOS in turn; 1 by default. */
+  /** The number of apps of one company without a quota, Android and iOS in turn; 1 by default. */
   apps?: number
 }
 
@@ -158,7 +158,7 @@ function settingsOf(engines: Map<EngineName, OwnEngine>, master_key: string): Re
   }
 }
 
-/** As plain HTTP: the test server looks at no signature. */
+/** Uses plain HTTP: the test server looks at no signature. */
 async function makeBucket(url: string): Promise<string> {
   const bucket = `audit-${randomUUID()}`
   const answer = await fetch(`${url}/${bucket}`, { method: 'PUT', signal: AbortSignal.timeout(20_000) })

@@ -38,7 +38,7 @@ const bulk_every = 10
 const twice_every = 7
 /** Then the device is given away: long enough for batches of one install to follow each other. */
 const device_batches = 25
-/** What a client waits before it sends again when nobody told it. */
+/** The time that a client waits before a retry when no answer names one. */
 const again_ms = 100
 const again_ms_max = 1000
 

@@ -37,7 +37,7 @@ export function bulkRequest(tenant: FleetTenant, batches: readonly EventBatch[])
   }
 }
 
-/** What came back; null: no answer. */
+/** The answer; null when none came. */
 export interface Answer {
   status: number
   /** The error code of any other answer than 200. */

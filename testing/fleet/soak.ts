@@ -156,7 +156,7 @@ async function suspend(writer: FleetProcess, ms: number): Promise<void> {
   writer.resume()
 }
 
-/** As an operator would: writers off, `kafka-consumer-groups --reset-offsets --to-earliest`, writers on. */
+/** Does what an operator would: writers off, `kafka-consumer-groups --reset-offsets --to-earliest`, writers on. */
 async function resetOffsets({ broker, writers }: Fleet): Promise<void> {
   const { name, topic } = consumers.eventWriter
   await Promise.all(writers.map((writer) => writer.kill()))

@@ -48,8 +48,13 @@ function fixture({ bytes_max = 1000, rest = {} }: { bytes_max?: number; rest?: {
       received_at_ms: options.received_at_ms ?? now_ms,
       member: gzipSync(text),
     })
+  const writeFirst = async () => {
+    append('first')
+    pass(0)
+    await underWay[0]!.end()
+  }
   const textOf = (key: string) => gunzipSync(objects.get(key)!).toString()
-  return { groups, append, pass, underWay, objects, textOf, setClock: (ms: number) => (now_ms = ms) }
+  return { groups, append, writeFirst, pass, underWay, objects, textOf, setClock: (ms: number) => (now_ms = ms) }
 }
 
 describe('audit groups', () => {
@@ -79,10 +84,8 @@ describe('audit groups', () => {
   })
 
   it('rest between two objects of a busy app', async () => {
-    const { append, pass, underWay } = fixture()
-    append('first')
-    pass(0)
-    await underWay[0]!.end()
+    const { append, writeFirst, pass, underWay } = fixture()
+    await writeFirst()
     append('second')
     pass(9)
     expect(underWay).toHaveLength(0)
@@ -92,10 +95,8 @@ describe('audit groups', () => {
   })
 
   it('rest as long as the store declares, and write an idle app at once', async () => {
-    const { append, pass, underWay } = fixture({ rest: { group_rest_ms: 20 } })
-    append('first')
-    pass(0)
-    await underWay[0]!.end()
+    const { append, writeFirst, pass, underWay } = fixture({ rest: { group_rest_ms: 20 } })
+    await writeFirst()
     append('second')
     pass(19)
     expect(underWay).toHaveLength(0)

@@ -7,7 +7,7 @@ import { check_ms_max } from './examine/check.ts'
 import { request } from './http.ts'
 
 /**
- * What the admin API at TRIBUTARY_URL is to TRIBUTARY_DATA_DIR: the service that started last on that folder, another one,
+ * The admin API at TRIBUTARY_URL, as seen from TRIBUTARY_DATA_DIR: the service that started last on that folder, another one,
  * a service that does not tell (a fleet), or an address that refuses the token, has no admin API for us, or is away.
  */
 export type Instance = 'same' | 'other' | 'untold' | 'wrong_token' | 'not_found' | 'away'
@@ -31,7 +31,7 @@ export async function findInstance(config: CliConfig): Promise<Instance> {
   }
 }
 
-/** What is wrong when an address and a folder belong to two starts. */
+/** The finding and its remedy when an address and a folder belong to two starts. */
 export const otherInstance = ({ url, data_dir }: CliConfig) => ({
   found: `TRIBUTARY_URL (${url}) is another service than the one that started last on ${resolve(data_dir)}`,
   mend: 'Set TRIBUTARY_URL and TRIBUTARY_DATA_DIR for the same start: source the demo.env of its folder, or unset the first.',

@@ -32,9 +32,14 @@ export const tributary = (args: readonly string[], env: Record<string, string> =
 
 /** A file with this content in a folder of its own, gone after the test. */
 export async function fileWith(name: string, content: string | Buffer): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tributary-cli-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const path = join(folder, name)
+  const path = join(await emptyFolder(), name)
   await writeFile(path, content)
   return path
+}
+
+/** An empty folder, gone after the test. */
+export async function emptyFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
 }

@@ -38,7 +38,7 @@ async function setRole(client: PoolClient, name: string, password: string, exist
   await client.query(`ALTER ROLE ${role} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION PASSWORD ${verifier}`)
 }
 
-/** What PostgreSQL lets everybody do without being asked. */
+/** Revokes the rights that PostgreSQL grants to everybody by default. */
 async function closeToPublic(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>('SELECT current_database() AS name')
   await client.query(`REVOKE TEMPORARY ON DATABASE ${escapeIdentifier(rows[0]!.name)} FROM PUBLIC`)

@@ -1,4 +1,4 @@
-/** What a service may do with a table; `select` names the columns, `*` is all of them. */
+/** The rights of a service on a table; `select` names the columns, `*` is all of them. */
 export interface Rights {
   select: readonly string[] | '*'
   also?: readonly ('INSERT' | 'UPDATE' | 'DELETE')[]

@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import type { tables } from '../src/write/written-rows.ts'
 
-/** Of each table what doesn't depend on how its rows came in. */
+/** The columns of each table that do not depend on how its rows came in. */
 const forms: Record<keyof typeof tables, string> = {
   events_per_day_v1:
     'app_id, day, event_name, currency, toString(sum(events)) AS events, toString(sum(revenue_micros)) AS micros',
@@ -16,8 +16,8 @@ const forms: Record<keyof typeof tables, string> = {
 }
 
 /**
- * What every table that views fill has of an app and of the counters of a topic: as it is, and as the rows that it is made
- * of say.
+ * The rows of an app and the counters of a topic in every table that views fill: `held` as the table is, `recomputed` from
+ * the rows that it is made of.
  */
 export async function derivedTables(clickhouse: Clickhouse, app_id: string, topic: string) {
   const views = await readViewSources(clickhouse)

@@ -2,7 +2,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { type FilterName, filtersOf, parametersOf, type ReportName } from '@tributary/contracts/reports'
 
-/** The page of a report that a client requests (interface.md "Reporting endpoints"). */
+/** The page of a report that a client requests (docs/api.md#reports). */
 export interface ReportPage {
   /** Inclusive, Unix epoch ms. */
   since_ms: number

@@ -80,7 +80,7 @@ class World {
     return free(limits.company_running_max, { company_id }) && free(limits.key_running_max, { company_id, key_id })
   }
 
-  /** Of all that could start: its company, then its key runs the fewest reports; among equals its last turn was first. */
+  /** The next report to start: its company, then its key runs the fewest reports; among equals the one with the earliest last turn. */
   private checkTurn(started: Request): void {
     const rankOf = ({ company_id, key_id }: Request) => [
       this.requestsIn('running', { company_id }).length,

@@ -13,8 +13,8 @@ export interface GoneDeps {
 }
 
 /**
- * Whether tables and log are as new as at a first start, while apps and their audited requests are there: nothing in
- * tables or log can tell that they were removed. To be asked before anything is written.
+ * True when tables and log are empty as at a first start while apps and their audited requests exist: tables and log hold
+ * no sign that they were removed. Call it before anything is written.
  */
 export async function areEventsGone({ clickhouse, broker, audit, pool }: GoneDeps): Promise<boolean> {
   const { name, topic } = consumers.eventWriter

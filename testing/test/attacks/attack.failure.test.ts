@@ -7,7 +7,7 @@ import type { AttackResult } from '../../attack/run-attacks.ts'
 const root = join(import.meta.dirname, '..', '..', '..')
 
 it('no attack of one company holds up, loses or doubles what another company sends, nor fills the memory', async () => {
-  // As a person types it. Each attack lasts until the attacker was refused.
+  // This is the command that a person types. Each attack lasts until the attacker was refused.
   const command = ['run', '--silent', 'attack', '--', '--json', '--seconds', '1']
   const child = spawn('npm', command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const texts = await Promise.all([child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray()))

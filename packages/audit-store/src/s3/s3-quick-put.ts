@@ -7,7 +7,7 @@ import { SignatureV4 } from '@smithy/signature-v4'
 /** One try to put an object that must not exist yet: the HTTP status, or null when there was no answer. */
 export type QuickPut = (path: string, content: Buffer, abortSignal: AbortSignal) => Promise<number | null>
 
-/** Where the SDK sends requests for the bucket, whatever its settings and its rules for endpoints say. */
+/** The address to which the SDK sends requests for the bucket, by its settings and its rules for endpoints. */
 interface BucketAddress {
   protocol: string
   hostname: string
@@ -75,7 +75,7 @@ async function findAddress(client: S3Client, bucket: string, abortSignal: AbortS
   return found!
 }
 
-/** As the SDK sends them: S3 checks the content against both sums. */
+/** The headers that the SDK sends too: S3 checks the content against both sums. */
 function headersOf(content: Buffer) {
   const checksum = Buffer.alloc(4)
   checksum.writeUInt32BE(crc32(content))

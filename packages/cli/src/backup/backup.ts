@@ -62,7 +62,7 @@ async function copyParts({ data_dir, partial, links, servers }: Places): Promise
   const { isTableData, linkTables } = await import('@tributary/clickhouse/repair/link-tables')
   const { copyCluster } = await import('@tributary/postgres/embedded/copy-cluster')
 
-  // 1. The tables. What is written from now on is in the log still, which the copy reads again from its beginning.
+  // 1. The tables. The log still holds all rows that are written from now on; the copy reads it again from its beginning.
   if (!servers.clickhouse) await linkTables(join(data_dir, 'clickhouse'), join(links, 'clickhouse'))
   // 2. The log, with all that was acknowledged before this command.
   if (!servers.log) await copyLmdb(join(data_dir, 'log'), join(partial, 'log'))
@@ -76,7 +76,7 @@ async function copyParts({ data_dir, partial, links, servers }: Places): Promise
     await copyPart('audit', { skip: (path) => path === '.tmp' || path === '.journal', before_ms: Date.now() })
     await copyPart('audit/.journal')
   }
-  // 5. What never changes: secrets and demo keys, and the parts that step 1 linked.
+  // 5. Files that never change: secrets and demo keys, and the parts that step 1 linked.
   await copyPart('', { skip: (path) => !kept_files.includes(path) })
   if (!servers.clickhouse) {
     await copyPart('clickhouse', { skip: isTableData })

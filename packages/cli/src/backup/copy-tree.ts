@@ -3,7 +3,7 @@ import { chmod, copyFile, lchown, lstat, mkdir, readdir, readlink, symlink } fro
 import { join } from 'node:path'
 
 export interface CopyTreeOptions {
-  /** Called with the path below `from`. What it is true for is left out, with all that is in it. */
+  /** Gets the path below `from`. True leaves out that file or folder. */
   skip?: (path: string) => boolean
   /** Files that were changed at this time or later are left out. */
   before_ms?: number
@@ -14,7 +14,7 @@ export interface Copied {
   bytes: number
 }
 
-/** Copies a folder while others change it, with owners and modes. What vanishes meanwhile is left out. */
+/** Copies a folder while others change it, with owners and modes. Files that vanish meanwhile are left out. */
 export async function copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<Copied> {
   const copied: Copied = { files: 0, bytes: 0 }
   await copyFolder('')

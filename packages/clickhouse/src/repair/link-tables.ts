@@ -46,7 +46,7 @@ async function linkFolder(from: string, to: string): Promise<void> {
   }
 }
 
-/** Whether a path of the folder of an engine belongs to the data of its tables rather than to their definitions. */
+/** True for a path in an engine's folder that belongs to the data of its tables rather than to their definitions. */
 export const isTableData = (path: string): boolean => {
   const [top, , , name] = path.split('/')
   const data = name !== undefined && !/\.(?:sql|txt)$/.test(name)

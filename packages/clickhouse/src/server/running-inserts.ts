@@ -7,9 +7,9 @@ const active_sql = `SELECT active_replicas AS active FROM system.replicas
   WHERE database = currentDatabase() AND table = 'events_raw_v1'`
 
 /**
- * Whether a server has a statement at work whose id begins so; of a cluster, any server: a writer that changed its server may
- * have left an insert at work in the one before. Throws while a replica does not answer that Keeper knows as active; one that
- * is not can't commit what it has in hand.
+ * True while any server of the cluster runs a statement whose id begins with `prefix`: a writer that changed its server may
+ * have left an insert running in the one before. Throws while a replica that Keeper knows as active does not answer; a
+ * replica that is not active can't commit its inserts.
  */
 export async function isAnyInserting(ask: Ask, prefix: string): Promise<boolean> {
   const [replicated] = await ask<{ cluster: string }>(cluster_sql)

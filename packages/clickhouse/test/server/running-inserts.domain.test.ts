@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { isAnyInserting } from '../../src/server/running-inserts.ts'
 
 interface Cluster {
-  /** Of each replica that can be reached, the ids of what it has at work. */
+  /** The ids of running statements, for each replica that can be reached. */
   reached: string[][]
   /** Replicas that Keeper knows as active. */
   active: number
 }
 
-/** As much of a server as the question needs, since no cluster can be run here. */
+/** Answers the queries that the function sends, since no cluster can be run here. */
 function asking(servers: Cluster | string[]) {
   const asked: string[] = []
   const replicas = Array.isArray(servers) ? [servers] : servers.reached

@@ -1,8 +1,8 @@
 import { byte } from './scan-json.ts'
 
 /**
- * Whether the JSON array that `json` begins with has more items than `items_max`. Looks no further than it must; what
- * is no JSON may get any answer, so whoever parses it judges that.
+ * True when the JSON array that `json` begins with has more items than `items_max`. Reads no further than it must. Bytes
+ * that are no JSON may get either answer; the parser refuses them.
  */
 export function hasMoreItems(json: Buffer, items_max: number): boolean {
   let items = 1
@@ -24,7 +24,7 @@ export function hasMoreItems(json: Buffer, items_max: number): boolean {
   return false
 }
 
-/** Of the quote that ends a string; -1 without one. */
+/** The index of the quote that ends a string; -1 without one. */
 function endOfString(json: Buffer, from: number): number {
   for (let end = json.indexOf(byte.quote, from); end !== -1; end = json.indexOf(byte.quote, end + 1)) {
     let escapes = 0

@@ -47,6 +47,6 @@ async function copyBetween(client: PoolClient, data_dir: string, to: string, cop
   await writeFile(join(to, 'cluster', 'backup_label'), label, { mode: 0o600 })
 }
 
-/** Of a running server alone; its write-ahead log is copied last. */
+/** Files of a running server alone, and its write-ahead log, which is copied last. */
 const unwanted =
   /^cluster\/(?:postmaster\.(?:pid|opts)$|pg_wal\/[0-9A-F]{24}|pg_(?:dynshmem|notify|serial|snapshots|stat_tmp|subtrans)\/)/

@@ -1,6 +1,6 @@
 /**
- * What one client may hold of the address space, as a name: an IPv4 address itself, the /64 of an IPv6 address, since a
- * client has all of that (decisions.md "Block"). Takes addresses as `clientAddress` gives them.
+ * The name of the addresses that one client holds: an IPv4 address itself, the /64 of an IPv6 address, since a client can
+ * use every address of its /64 (docs/adr/0191). Takes addresses in the form that `clientAddress` gives.
  */
 export function addressBlock(address: string): string {
   if (!address.includes(':')) return address

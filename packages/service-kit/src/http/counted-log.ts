@@ -8,7 +8,7 @@ export interface CountedLog {
   flush(): void
 }
 
-/** At most one line in `limits.refusals_log_ms` for what anybody can cause as often as they like. */
+/** Logs at most one line in `limits.refusals_log_ms` for a refusal that clients can cause at any rate. */
 export function countedLog(logger: Pick<Logger, 'warn'>, message: string): CountedLog {
   let count = 0
   let last: Record<string, unknown> = {}

@@ -27,7 +27,7 @@ export interface MisfitTroubles {
 const replay = 'npx tributary replay --from-audit'
 const watch = 'Nothing is missing. Wait for it with: npx tributary status --wait'
 
-/** What happened, in words; and the command that goes on. docs/operations.md holds the same table. */
+/** The cause in words, and the command that goes on. docs/operations.md holds the same table. */
 const reasons: Record<string, { what: string; mend: string; lasts: 'until_read' | 'until_filled' }> = {
   offset_moved: { what: 'its offset was moved', mend: watch, lasts: 'until_read' },
   tables_are_ahead: {

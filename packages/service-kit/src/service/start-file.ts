@@ -6,8 +6,8 @@ const text = z.string().min(1).max(4096)
 const StartFile = z.object({ url: text, data_dir: text, instance: text.optional() })
 
 /**
- * What the last start of a standalone leaves for commands in the same directory: where it answers, where its data is, and
- * the `instance` that its admin API tells, so that a command can tell whether an address is that of a folder.
+ * The file that the last start of a standalone leaves for commands in the same directory: its address, its data folder,
+ * and the `instance` that its admin API reports, so that a command can tell whether an address is that of a folder.
  * It lies in the data folder, and in `./.tributary` when that is another one.
  */
 export type StartFile = z.infer<typeof StartFile>

@@ -15,7 +15,7 @@ const needs: Partial<Record<SettingName, readonly SettingName[]>> = {
   TRIBUTARY_S3_SECRET_ACCESS_KEY: ['TRIBUTARY_S3_ACCESS_KEY_ID'],
 }
 
-/** One line for each setting that is set without one that it needs. What has its default is not set. */
+/** One line for each setting that is set without one that it needs. A setting with its default counts as not set. */
 export function findIdleSettings(env: Record<string, string | undefined>): string[] {
   const isSet = (name: SettingName) => Boolean(env[name]) && env[name] !== settings[name].default_text
   return (Object.keys(needs) as SettingName[]).filter(isSet).flatMap((name) => {

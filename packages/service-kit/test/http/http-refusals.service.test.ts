@@ -1,31 +1,55 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 let app: FastifyInstance
+/** The bytes that a test has sent so far. */
+let sent_bytes: number
 beforeEach(async () => {
   app = createHttpApp({ logger: pino({ level: 'silent' }) })
   app.post('/body', async (request) => ({ bytes: (request.body as Buffer | undefined)?.length ?? 0 }))
   app.get('/things/:name', async () => ({ ok: true }))
-  app.route({ method: ['GET', 'POST'], url: '/slow', handler: () => pause(20).then(() => ({ ok: true })) })
+  sent_bytes = 0
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/slow',
+    // Answers only after the server has parsed what the test sent behind the request.
+    async handler({ socket }) {
+      await nextTurn()
+      await vi.waitFor(() => expect(socket.bytesRead).toBe(sent_bytes), { interval: 1 })
+      return { ok: true }
+    },
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
 })
 afterEach(() => app.close())
 
-/** What comes back for raw bytes until the server closes. */
-async function raw(text: string): Promise<string> {
+function open() {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
-  let answer = ''
+  let answers = ''
   socket.setEncoding('latin1').on('data', (chunk) => {
-    answer += chunk
+    answers += chunk
   })
-  socket.write(text, 'latin1')
-  await once(socket, 'close')
-  return answer
+  return {
+    answers: () => answers,
+    closed: once(socket, 'close'),
+    send(text: string) {
+      sent_bytes += text.length
+      socket.write(text, 'latin1')
+    },
+  }
+}
+
+/** The answers to raw bytes until the server closes. */
+async function raw(text: string): Promise<string> {
+  const { answers, closed, send } = open()
+  send(text)
+  await closed
+  return answers()
 }
 
 const coded = (answer: string) => {
@@ -47,7 +71,7 @@ test('HTTP/1.1 without a Host is a coded 400, HTTP/1.0 needs none', async () => 
   expect(await raw('GET /things/a HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-/** The status of each answer, and what the last one says. */
+/** The status of each answer. */
 const answered = (all: string) => [...all.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 
 describe('requests before bytes that are none', () => {
@@ -73,16 +97,12 @@ describe('requests before bytes that are none', () => {
   })
 
   test('are answered when the bytes come later', async () => {
-    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
-    let all = ''
-    socket.setEncoding('latin1').on('data', (chunk) => {
-      all += chunk
-    })
-    socket.write(get)
-    await vi.waitFor(() => expect(all).toContain('true'))
-    socket.write(garbage)
-    await once(socket, 'close')
-    expect(answered(all)).toEqual([200, 400])
+    const { answers, closed, send } = open()
+    send(get)
+    await vi.waitFor(() => expect(answers()).toContain('true'))
+    send(garbage)
+    await closed
+    expect(answered(answers())).toEqual([200, 400])
   })
 })
 

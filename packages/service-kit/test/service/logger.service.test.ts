@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const logger = join(import.meta.dirname, '..', '..', 'src', 'service', 'logger.ts')
 
-/** What a process writes to stderr. */
+/** The lines that a process writes to stderr. */
 const written = (format: string): string[] => {
   const script = `
     import { createLogger } from ${JSON.stringify(logger)}

@@ -46,7 +46,7 @@ export function rotateSigningSecret(
   mustHaveIdShape(app_id, 'unknown_app')
   const signing_secret = makeSigningSecret()
   return inTransaction(pool, async (client) => {
-    // Of two rotations at once, the second waits here and keeps the secret of the first.
+    // The second of two rotations at once waits here and keeps the secret of the first.
     const { rows } = await client.query<{ company_id: string }>(
       'SELECT company_id FROM apps WHERE app_id = $1 FOR UPDATE',
       [app_id],

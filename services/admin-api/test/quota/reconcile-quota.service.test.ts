@@ -94,7 +94,7 @@ test('a reservation that is made while a round runs stays, wherever its events a
       write(3)
     }
   })
-  // Of the 5 stranded ones 3 are hidden by those that were counted meanwhile.
+  // Events that were counted meanwhile hide 3 of the 5 stranded ones.
   expect(await used()).toBe(13)
   state.published += 7
   write(7)

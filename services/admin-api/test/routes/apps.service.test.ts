@@ -16,7 +16,7 @@ async function rotate(app_id: string, body: object = {}) {
   return SecretRotated.strict().parse(answer.body)
 }
 
-/** What the tables hold: the secret of today, then the old ones with their ends. */
+/** The secrets in the tables: the secret of today, then the old ones with their ends. */
 async function secretsOf(app_id: string) {
   const [app] = await query('SELECT * FROM apps WHERE app_id = $1', [app_id])
   const { signing_secret_key_id: key_id, signing_secret_iv: iv } = app

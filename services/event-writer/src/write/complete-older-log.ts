@@ -54,8 +54,8 @@ function findOlderRows(clickhouse: Clickhouse, { topic, source, partition }: New
 }
 
 /**
- * What a table has not counted of a log, whose years these are: of one year, since a block is of one. Counters of a
- * version that did not tell years stand for rows of any: the year that has the last row is the one that lacks some.
+ * The records of a log that a table has not counted, of one of these years, since a block holds rows of one year. Counters
+ * of a version without years stand for rows of any year: the year of the last row is the one that lacks some.
  */
 async function findMissing(
   clickhouse: Clickhouse,

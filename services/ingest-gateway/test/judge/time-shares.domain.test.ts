@@ -8,7 +8,7 @@ function open() {
     time.measure(holder, () => {
       now_ms += ms
     })
-  /** What a holder gets of a second when it takes all that it may, 5 ms at a time; the last may go beyond. */
+  /** The ms of a second that a holder gets when it takes all that it may, 5 ms at a time; the last may go beyond. */
   const takeAll = (holder: string) => {
     let taken_ms = 0
     for (; time.isLeft(holder) && taken_ms < 1000; taken_ms += 5) spend(holder, 5)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startTributary, tributary } from './run-tributary.ts'
+import { startTributary, tributary } from '../run-tributary.ts'
 
 async function service(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer).listen(0, '127.0.0.1')

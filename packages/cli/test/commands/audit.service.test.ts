@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { tributary } from './run-tributary.ts'
+import { tributary } from '../run-tributary.ts'
 
 /** An admin API that answers as told. */
 async function service(answer: (request: IncomingMessage, response: ServerResponse) => void) {

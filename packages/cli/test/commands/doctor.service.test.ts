@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { emptyFolder, tributary } from '../run-tributary.ts'
+import { ready, service, token } from './fake-admin-api.ts'
+
+describe('tributary doctor', () => {
+  it('finds nothing wrong with a service that is well', async () => {
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: ready.bindings } }),
+    })
+    const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: await emptyFolder() })
+    expect({ code: run.code, ...JSON.parse(run.stdout) }).toMatchObject({ code: 0, ok: true })
+  })
+
+  it('names what is wrong and how to mend it, and ends with 1', async () => {
+    const env = await service({
+      'GET /health': () => ({
+        status: 200,
+        headers: { date: new Date(0).toUTCString() },
+        body: {
+          status: 'degraded',
+          bindings: { queues: { status: 'down', latency_ms: 1 } },
+          troubles: [{ code: 'disk_full', message: 'No MiB are free.' }],
+        },
+      }),
+    })
+    const folder = await emptyFolder()
+    await mkdir(join(folder, 'data'))
+    await writeFile(join(folder, 'data', 'admin-token'), token)
+    await chmod(join(folder, 'data', 'admin-token'), 0o644)
+    const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: join(folder, 'data') })
+    const { ok, checks } = JSON.parse(run.stdout) as {
+      ok: boolean
+      checks: { name: string; ok: boolean; mend: string }[]
+    }
+    const failed = checks.filter((check) => !check.ok)
+    expect({ code: run.code, ok }).toEqual({ code: 1, ok: false })
+    expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'service: disk_full', 'clock'])
+    expect(failed.every(({ mend }) => mend.length > 0)).toBe(true)
+    expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
+  })
+
+  it('says of the admin API that this machine is kept out, or that the address is not that of the data folder', async () => {
+    const admin = (status: number, body: object) => ({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+      'GET /admin/api/v1/status': () => ({ status, body }),
+    })
+    const folder = await emptyFolder()
+    const start = { url: 'http://127.0.0.1:1', data_dir: folder, instance: 'ours' }
+    await writeFile(join(folder, 'start.json'), JSON.stringify(start), { mode: 0o600 })
+    const find = async (status: number, body: object) => {
+      const env = await service(admin(status, body))
+      const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: folder })
+      const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; mend: string | null }[] }
+      const { ok, mend } = checks.find(({ name }) => name === 'admin API')!
+      return [ok, mend]
+    }
+    expect(await find(200, { ...ready, instance: 'ours' })).toEqual([true, null])
+    expect(await find(200, { ...ready, instance: 'other' })).toEqual([false, expect.stringContaining('demo.env')])
+    const fenced = [false, expect.stringContaining('TRIBUTARY_ADMIN_NETWORKS')]
+    expect(await find(404, { error: 'not_found' })).toEqual(fenced)
+    const env = await service(admin(404, { error: 'not_found' }))
+    expect((await tributary(['status'], env)).stderr).toContain('TRIBUTARY_ADMIN_NETWORKS')
+  })
+
+  it('shows the command that goes on, for services that are named besides as well', async () => {
+    const trouble = { code: 'tables_lack_rows', message: 'Partition 3 lacks rows.', mend: 'npx tributary rebuild' }
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+    })
+    const writer = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'degraded', bindings: {}, troubles: [trouble] } }),
+    })
+    const folder = { TRIBUTARY_DATA_DIR: await emptyFolder() }
+    const run = await tributary(['doctor', '--service', `${writer.TRIBUTARY_URL}/`], { ...env, ...folder })
+    const name = `service ${writer.TRIBUTARY_URL}: tables_lack_rows`
+    expect(run.stdout).toContain(`FAIL  ${name}: Partition 3 lacks rows.\n      npx tributary rebuild\n`)
+    expect([run.code, run.stderr]).toEqual([1, `unhealthy: Failed: ${name}.\n`])
+    expect((await tributary(['doctor', '--service', 'writer'], { ...env, ...folder })).code).toBe(2)
+  })
+
+  it('says of the master key whether it is there, whole and closed to others', async () => {
+    const env = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
+    })
+    const folder = await emptyFolder()
+    const file = join(folder, 'master-key')
+    const find = async (more: Record<string, string> = {}) => {
+      const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: folder, ...more })
+      const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; found: string }[] }
+      const { ok, found } = checks.find(({ name }) => name === 'master key')!
+      return [ok, found]
+    }
+    expect(await find()).toEqual([true, expect.stringContaining('made by the first npm start')])
+    await writeFile(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+    expect(await find()).toEqual([true, expect.stringMatching(/master-key, id [0-9a-f]{8}; no secret needs it yet$/)])
+    await chmod(file, 0o644)
+    expect(await find()).toEqual([false, expect.stringContaining('open to others (mode 644)')])
+    await writeFile(file, 'half a key')
+    await chmod(file, 0o600)
+    expect(await find()).toEqual([false, expect.stringContaining('holds no master key, 32 bytes in base64')])
+    await rm(file)
+    await mkdir(join(folder, 'postgres', 'cluster'), { recursive: true })
+    expect(await find()).toEqual([false, expect.stringContaining('master-key is missing')])
+    expect(await find({ TRIBUTARY_MASTER_KEY: 'short' })).toEqual([
+      false,
+      expect.stringContaining('TRIBUTARY_MASTER_KEY'),
+    ])
+  })
+})

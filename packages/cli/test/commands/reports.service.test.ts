@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { fileWith, tributary } from '../run-tributary.ts'
+import { service } from './fake-admin-api.ts'
+
+describe('tributary reports events', () => {
+  it('asks with its key for the window in Unix ms and answers the report', async () => {
+    const report = {
+      rows: [{ day: '2013-01-01', event_name: 'departure', events: 3, unique_installs: 2, revenue_usd: 14.5 }],
+      meta: { since_ms: 1356998400000, until_ms: 1359676800000, limit: 10, offset: 0, elapsed_ms: 3 },
+    }
+    const path = '/api/v1/reports/events?since_ms=1356998400000&until_ms=1359676800000&limit=10'
+    const env = await service({
+      [`GET ${path}`]: ({ headers }) =>
+        headers.authorization === 'Bearer srv_1' ? { status: 200, body: report } : { status: 401, body: {} },
+    })
+    const words = 'reports events --key srv_1 --since 2013-01-01 --until 1359676800000 --limit 10'.split(' ')
+    const json = await tributary([...words, '--json'], env)
+    expect(JSON.parse(json.stdout)).toEqual(report)
+    const hidden = words.filter((word) => word !== '--key' && word !== 'srv_1')
+    const file = await fileWith('key', 'srv_1\n')
+    const ways = [
+      tributary([...hidden, '--key-file', file, '--json'], env),
+      tributary([...hidden, '--key', '-', '--json'], env, 'srv_1\n'),
+      tributary([...hidden, '--json'], { ...env, TRIBUTARY_SERVER_KEY: 'srv_1' }),
+    ]
+    for (const { stdout } of await Promise.all(ways)) expect(JSON.parse(stdout)).toEqual(report)
+    const none = await tributary([...hidden, '--json'], env)
+    expect([none.code, JSON.parse(none.stderr).error]).toEqual([2, 'usage'])
+    const text = await tributary(words, env)
+    expect(text.stdout).toBe(
+      'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',
+    )
+    expect(text.stderr).toBe('')
+  })
+
+  it('filters by event name, and warns beside its output of money without a rate and of more rows', async () => {
+    const row = { day: '2013-01-01', event_name: 'a b', events: 3, unique_installs: 2, revenue_usd: 0 }
+    const meta = { since_ms: 1, until_ms: 2, limit: 1, offset: 4, elapsed_ms: 3, missing_rates: ['EUR', 'GBP'] }
+    const env = await service({
+      'GET /api/v1/reports/events?limit=1&event_name=a+b&event_name=c': () => ({
+        status: 200,
+        body: { rows: [row], meta },
+      }),
+    })
+    const words = ['reports', 'events', '--key', 'srv_1', '--limit', '1', '--event-name', 'a b', '--event-name', 'c']
+    for (const more of [[], ['--json']]) {
+      const run = await tributary([...words, ...more], env)
+      expect(run.code).toBe(0)
+      expect(run.stdout.trim().split('\n')).toHaveLength(more.length === 0 ? 2 : 1)
+      expect(run.stderr).toMatch(/^Warning: .* EUR, GBP: .*fx load/)
+      expect(run.stderr.includes('--offset 5')).toBe(more.length === 0)
+    }
+  })
+
+  it('shows which parameter the service does not know', async () => {
+    const message = 'Parameters of this report: since_ms.'
+    const body = { error: 'unknown_parameter', field: 'event_name', message }
+    const env = await service({
+      'GET /api/v1/reports/events?event_name=x': () => ({ status: 400, body }),
+    })
+    const run = await tributary(['reports', 'events', '--key', 'k', '--event-name', 'x', '--json'], env)
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(run.stderr)).toEqual({ error: 'unknown_parameter', message: `${message} (event_name)` })
+  })
+})

@@ -1,0 +1,123 @@
+import { limits } from '@tributary/contracts/limits'
+import { type PostgresService, serviceRoles } from '@tributary/postgres/service-roles'
+import { z } from 'zod'
+import { isNetwork } from '../http/client-address.ts'
+
+/** A kind of values: its schema and its error message. */
+export interface Kind<T> {
+  schema: z.ZodType<T>
+  /** The rule for a value, in words that follow "it must be". */
+  must: string
+  /** The fault of a refused text, where `must` alone does not show it. */
+  fault?: (text: string) => string
+}
+
+/** A setting without a value is undefined. */
+export const optional = <T>({ schema, must }: Kind<T>): Kind<T | undefined> => ({ schema: schema.optional(), must })
+
+/** A whole number between two bounds, both inclusive. */
+export const whole = (min: number, max: number): Kind<number> => ({
+  schema: z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max),
+  must: `a whole number from ${min} to ${max}`,
+})
+
+const text_chars_max = 4096
+const lineOfText = z
+  .string()
+  .max(text_chars_max)
+  .regex(/^[^\p{Cc}]+$/u)
+
+/** One line of text. */
+export const text: Kind<string> = { schema: lineOfText, must: `a line of at most ${text_chars_max} characters` }
+
+/** One of these words. */
+export const choice = <const Values extends readonly [string, ...string[]]>(
+  ...values: Values
+): Kind<Values[number]> => ({
+  schema: z.enum(values),
+  must: `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`,
+})
+
+/** true or false. */
+export const flag: Kind<boolean> = {
+  schema: z.enum(['true', 'false']).transform((value) => value === 'true'),
+  must: 'true or false',
+}
+
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+)
+
+const isAddress = (value: string, schemes: readonly string[]): boolean =>
+  URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))
+const beginning = (schemes: readonly string[]): string => schemes.map((scheme) => `${scheme}://`).join(' or ')
+
+/** A URL with one of these schemes. */
+export const address = (...schemes: string[]): Kind<string> => ({
+  schema: lineOfText.refine((value) => isAddress(value, schemes)),
+  must: `an address that begins with ${beginning(schemes)}`,
+})
+
+/** URLs with one of these schemes, separated by commas. */
+export const addresses = (...schemes: string[]): Kind<string> => ({
+  schema: lineOfText.refine((value) => value.split(',').every((one) => isAddress(one, schemes))),
+  must: `addresses that begin with ${beginning(schemes)}, by comma`,
+})
+
+/** IP addresses and CIDR ranges, separated by commas. */
+export const networks: Kind<string[]> = {
+  schema: list.refine((items) => items.every(isNetwork)),
+  fault: (given) => {
+    const wrong = list.parse(given).filter((item) => !isNetwork(item))
+    return `${wrong.map((item) => JSON.stringify(item)).join(', ')} is no address or CIDR range such as 10.0.0.7, 10.0.0.0/8 or fd00::/8`
+  },
+  must: 'addresses or CIDR ranges such as 10.0.0.7, 10.0.0.0/8 or fd00::/8, by comma',
+}
+
+/** At least one host:port, separated by commas. */
+export const brokers: Kind<string[]> = {
+  schema: list.refine((items) => items.length > 0 && items.every((item) => /^.+:\d{1,5}$/.test(item))),
+  must: 'host:port, or several of them by comma',
+}
+
+/** A bearer token that is long enough to resist guesses. */
+export const token: Kind<string> = {
+  schema: lineOfText.min(limits.admin_token_chars_min),
+  must: `a line of at least ${limits.admin_token_chars_min} characters, as of: openssl rand -hex 32`,
+}
+
+/** An AES-256 key in base64. */
+export const masterKey: Kind<string> = {
+  schema: z.string().refine((value) => Buffer.from(value, 'base64').length === 32),
+  must: '32 bytes in base64, as of: openssl rand -base64 32',
+}
+
+/** A name that SQL can hold without quotes. */
+export const word: Kind<string> = { schema: z.string().regex(/^\w{1,256}$/), must: 'letters, digits and _ only' }
+
+/** One password for each PostgreSQL role of a service. */
+export const rolePasswords: Kind<Partial<Record<PostgresService, string>>> = {
+  schema: list
+    .refine((items) =>
+      items.every((item) => /^[^=]+=[!-~]{16,}$/.test(item) && Object.hasOwn(serviceRoles, item.split('=')[0]!)),
+    )
+    .transform((items) =>
+      Object.fromEntries(items.map((item) => [item.slice(0, item.indexOf('=')), item.slice(item.indexOf('=') + 1)])),
+    ),
+  must: `service=password, by comma; services are ${Object.keys(serviceRoles).join(', ')}, passwords have 16 visible ASCII characters at least`,
+}
+
+/** Host names without a port, separated by commas. */
+export const hostNames: Kind<string[]> = {
+  schema: list.refine((items) =>
+    items.every((item) => URL.canParse(`http://${item}`) && new URL(`http://${item}`).host === item),
+  ),
+  must: 'names such as tributary.example.com, by comma, in lower case, without a port',
+}
