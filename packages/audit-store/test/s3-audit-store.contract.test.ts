@@ -120,6 +120,14 @@ it.each([
   s3.close()
 })
 
+it('asks requests of a busy app to share objects for longer than files need: a put costs more', async () => {
+  const s3 = await scriptedS3([])
+  const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket: 'audit' })
+  expect(store.group_rest_ms).toBe(20)
+  await store.close()
+  s3.close()
+})
+
 it('gives up on a server that stays in trouble after the tries it promises', async () => {
   const s3 = await scriptedS3(Array.from({ length: 9 }, () => 503))
   const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket: 'audit' })

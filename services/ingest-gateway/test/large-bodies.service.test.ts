@@ -32,6 +32,23 @@ test('while a body that is slow to parse is judged, others are answered', async 
   expect(order.at(-1)).toBe('slow')
 })
 
+/** JSON of so many bytes that takes the most time that JSON may. */
+const arrays = (bytes: number) => `{"events":[{"event_id":"1","props":{"a":[${'[],'.repeat(bytes / 3)}[]]}}]}`
+
+test('an app that used its time of the second up is judged apart, and so is slow JSON; others are judged as before', async () => {
+  const { gateway, small } = await open()
+  const apart = async () =>
+    (await gateway.registry.getSingleMetric('tributary_ingest_bodies_judged_apart_total')!.get()).values[0]!.value
+  await gateway.event(arrays(100_000))
+  expect(await apart()).toBe(0)
+  await gateway.event(arrays(200_000))
+  expect(await apart()).toBe(1)
+  for (let n = 0; n < 500 && (await apart()) === 1; n += 1) await gateway.event(arrays(100_000))
+  expect(await apart()).toBe(2)
+  expect((await gateway.event(small, {}, gateway.other)).json()).toMatchObject({ accepted: 1 })
+  expect(await apart()).toBe(2)
+})
+
 test('an app that sends many slow bodies waits behind itself: the large body of another is next', async () => {
   const { gateway } = await open()
   const order: string[] = []

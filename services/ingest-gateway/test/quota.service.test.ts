@@ -51,6 +51,16 @@ describe('the monthly quota at the door', () => {
     expect((await gateway.s2s('/s2s/event', {})).json().error).toBe('install_uuid_required')
   })
 
+  test('what a failed request had reserved is given back, on every route', async () => {
+    const routes = [() => send(...fresh(4)), () => bulk(...fresh(4)), () => gateway.s2s('/s2s/event', fresh(1)[0])]
+    for (const request of routes) {
+      gateway.log.fault = new Error('no')
+      expect((await request()).statusCode).toBe(503)
+      gateway.log.fault = null
+    }
+    expect(await answerOf(bulk(...fresh(10)))).toEqual([200, undefined, '10', false])
+  })
+
   test('rejected events are as many as the quota, and are given back with a request that fails', async () => {
     gateway.log.fault = new Error('no')
     expect((await send(...fresh(1), ...bad(8))).statusCode).toBe(503)

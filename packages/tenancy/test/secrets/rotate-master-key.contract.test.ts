@@ -86,6 +86,20 @@ test('two rotations at once, and an app made meanwhile with the key before, leav
   expect(await readable(next)).toBe(21)
 })
 
+test('an app made with the key before, while a pass has left its table behind, is rotated too', async () => {
+  const { pool, before, make, rotate, readable, next, apps } = await world()
+  let transactions = 0
+  const watched = Object.assign(Object.create(pool) as Pool, {
+    async connect() {
+      transactions += 1
+      if (transactions === 3) apps.push(await make(before)) // 1. the apps, 2. no more of them, 3. old secrets
+      return pool.connect()
+    },
+  })
+  expect(await rotate(watched)).toMatchObject({ rotated: 4, unreadable: 0 })
+  expect(await readable(next)).toBe(4)
+})
+
 test('old secrets in their overlap are rotated with the present ones', async () => {
   const { pool, before, next, apps, rotate } = await world({ apps: 1 })
   const [{ app_id, app_key, signing_secret }] = apps as [(typeof apps)[number]]

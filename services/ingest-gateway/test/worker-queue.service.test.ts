@@ -1,0 +1,15 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { expect, onTestFinished, test } from 'vitest'
+import { openWorker } from '../src/judge/worker-queue.ts'
+
+test('a body that ends the thread is 503, and those behind it are judged by a new one', async () => {
+  const worker = openWorker({ logger: pino({ level: 'silent' }), registry: new Registry() })
+  onTestFinished(() => worker.close())
+  const body = (text: string) => ({ wire: Buffer.from(text), encoding: undefined })
+  const input = { facts: { app_id: 'app_1' } }
+  const fatal = worker.judge('no such kind' as 'privacy', body('{}'), input)
+  const behind = worker.judge('privacy', body('{"install_uuid":"i-1"}'), input)
+  await expect(fatal).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '1' } })
+  expect(await behind).toEqual({ install_uuid: 'i-1' })
+})
