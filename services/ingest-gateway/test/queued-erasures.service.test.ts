@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
-import { countersBreaker } from '@tributary/service-kit/counters-breaker'
+import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { expect, onTestFinished, test } from 'vitest'
-import { createQueuedErasures } from '../src/queued-erasures.ts'
+import { createQueuedErasures } from '../src/privacy/queued-erasures.ts'
 
 async function open() {
   const dir = await mkdtemp(join(tmpdir(), 'tributary-erasures-'))

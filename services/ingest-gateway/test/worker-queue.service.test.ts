@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test } from 'vitest'
-import { openWorker } from '../src/judge/worker-queue.ts'
+import { openWorker } from '../src/judge/threads/worker-queue.ts'
 
 test('a body that ends the thread is 503, and those behind it are judged by a new one', async () => {
   const worker = openWorker({ logger: pino({ level: 'silent' }), registry: new Registry() })
