@@ -14,8 +14,8 @@ export interface KeyRateDeps {
 
 export interface KeyRate {
   /**
-   * Uses up one request of a server key and gives the `RateLimit-*` headers of its answer. It gives none while the
-   * counters are away: limits fail open (docs/rules.md#counters-that-are-away). Throws `rate_limited`; a refused request
+   * Uses up one request of a server key and gives the `RateLimit-*` headers of its answer. While the counters are away
+   * there is no limit and no header (docs/rules.md#counters-that-are-away). Throws `rate_limited`; a refused request
    * uses nothing up.
    */
   spend(key_id: string): Promise<Record<string, string>>
