@@ -20,8 +20,9 @@ export type Refusal = 'line_full' | 'waited' | 'overran' | 'client_left'
 
 export interface FairPool {
   /**
-   * Runs `work` when its owner gets a slot. Throws `rate_limited` if too many reports of the key wait, `unavailable` after
-   * `wait_ms_max` of waiting or `run_ms_max` of running. If `signal` aborts while `work` waits, `work` never runs.
+   * Runs `work` when its owner gets a slot. Throws `rate_limited` if too many reports of the key wait. Throws
+   * `unavailable` after `wait_ms_max` of waiting or `run_ms_max` of running. If `signal` aborts while `work` waits, `work`
+   * never runs.
    */
   run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal): Promise<Result>
   counts(): { running: number; waiting: number }

@@ -41,8 +41,8 @@ const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:Str
 
 const knownSql = `SELECT day FROM activity_per_day_v1 WHERE ${ofInstall} LIMIT 1`
 
-// docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. events_raw_v1 is
-// ordered by day, so the condition on the days of the install keeps the number of read rows small.
+// docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. The table
+// events_raw_v1 is ordered by day, so the condition on the days of the install keeps the number of read rows small.
 const firstInstallSql = `
 SELECT source, ts_ms, received_at_ms, sent_at_ms
 FROM events_raw_v1

@@ -8,8 +8,8 @@ interface Money {
 }
 
 /**
- * USD of each row, at the rate of its day or the last rate before it (docs/rules.md#usd). Each sum is rounded once, to 4
- * places. Amounts without a rate add nothing; `missingRates` names their currencies.
+ * USD of each row, at the rate of its day or the last rate before it (docs/rules.md#usd). Each sum is rounded once, to
+ * 4 places. Amounts without a rate add nothing; `missingRates` names their currencies.
  */
 export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Promise<number[]> {
   const asks = new Map<string, FxAsk>()
