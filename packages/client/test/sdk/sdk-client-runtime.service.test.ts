@@ -21,7 +21,7 @@ describe('a hostile runtime', () => {
     }
   }
 
-  it('sends from memory what storage does not take, and tells so', async () => {
+  it('sends from memory when storage fails, and reports the failure', async () => {
     let full = false
     const storage = broken((method) => full && method !== 'get')
     const { client, errors, shelf } = await openSdkClient(undefined, { storage })
@@ -34,7 +34,7 @@ describe('a hostile runtime', () => {
     expect(new Set(errors)).toEqual(new Set(['storage_failed']))
   })
 
-  it('waits for a storage that can not be read yet, and makes no second install of it', async () => {
+  it('waits until storage can be read, and makes no second install', async () => {
     let locked = true
     const storage = broken((method) => locked && method === 'get')
     const { client, connect, shelf } = await openSdkClient(undefined, { storage })
@@ -47,7 +47,7 @@ describe('a hostile runtime', () => {
     expect(await connect().installUuid()).toBe([...shelf.events.values()][0]?.install_uuid)
   })
 
-  it('ends, and says what it could not keep', async () => {
+  it('closes, and reports the events that it could not store', async () => {
     const { client, rejected } = await openSdkClient(undefined, { storage: broken(() => true) })
     const tracked = client.track({ event_name: 'early' })
     await client.close({ timeout_ms: 20 })
