@@ -17,7 +17,7 @@ const jsonl = (events: readonly object[]) => events.map((one) => `${JSON.stringi
 const many = (count: number, more: object = {}) => Array.from({ length: count }, (_, n) => event(n, more))
 const eventsOf = ({ body }: Received) => JSON.parse(body.toString()).events as Record<string, unknown>[]
 
-/** A service for one test; `before` may answer instead of the shelf. */
+/** A service for one test. `before` may answer instead of the shelf. */
 async function bulkService(before: (request: Received, shelf: EventShelf) => Reply | null | Promise<Reply | null>) {
   const shelf = new EventShelf()
   const service = await startService(async (request) => {
@@ -44,7 +44,7 @@ const totals = (accepted: number, rejected: number, duplicates_possible = 0) => 
 })
 
 describe('tributary backfill', () => {
-  it('loads a file with its key and answers exactly the document of commands.md', async () => {
+  it('loads a file with its key and prints exactly the documented totals', async () => {
     const keys = new Set<string | undefined>()
     const { shelf, env } = await bulkService(({ headers, path }) => {
       keys.add(`${path} ${headers.authorization}`)
@@ -93,7 +93,7 @@ describe('tributary backfill', () => {
     expect([...shelf.events.values()].map(({ event_id }) => event_id)).toEqual(['e1', 'e4'])
   })
 
-  it('finds the guilty lines of a request that is refused whole, and loses no other', async () => {
+  it('finds the lines for which a whole request is refused, and loses no other', async () => {
     let requests = 0
     const { shelf, env } = await bulkService((request) => {
       requests += 1
@@ -119,25 +119,25 @@ describe('tributary backfill', () => {
       new Set(['s2s_app_platform_mismatch', 'event_not_allowed_by_key']),
     )
     expect(shelf.events.size).toBe(2400)
-    // What a request is refused for is found once, not once a line: the key may make 1000 requests a minute.
+    // Each cause is found once, not once per line: the key may make 1000 requests a minute.
     expect(requests).toBeLessThan(200)
   })
 
-  it('waits as long as a 429 asks, and comes back after a 503', async () => {
-    const asked_at: number[] = []
+  it('waits for the Retry-After of a 429, and retries after a 503', async () => {
+    const requested_at: number[] = []
     const { shelf, env } = await bulkService(() => {
-      asked_at.push(performance.now())
-      if (asked_at.length === 1) return { status: 503, body: { error: 'unavailable' } }
-      if (asked_at.length > 2) return null
+      requested_at.push(performance.now())
+      if (requested_at.length === 1) return { status: 503, body: { error: 'unavailable' } }
+      if (requested_at.length > 2) return null
       return { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': '1' } }
     })
     const run = await tributary(['backfill', '--key', key, '--json', await fileWith('a.jsonl', jsonl(many(10)))], env)
     expect(answerOf(run)).toEqual(totals(10, 0))
     expect(shelf.events.size).toBe(10)
-    expect(asked_at[2]! - asked_at[1]!).toBeGreaterThan(990)
+    expect(requested_at[2]! - requested_at[1]!).toBeGreaterThan(990)
   })
 
-  it('counts an event once whose answer was lost, with an event_id of its own or without', async () => {
+  it('counts an event once when its answer was lost, with and without its own event_id', async () => {
     let requests = 0
     const { shelf, env } = await bulkService((request, taken) => {
       requests += 1
@@ -152,12 +152,12 @@ describe('tributary backfill', () => {
     expect(shelf.events.size).toBe(10)
   })
 
-  it('goes on after a kill -9 where it ended, and no line is lost or counted twice', async () => {
+  it('continues after a kill -9 where it ended, and no line is lost or counted twice', async () => {
     const held = Promise.withResolvers<void>()
     let requests = 0
     const { shelf, env } = await bulkService(async (request, taken) => {
       requests += 1
-      // The sixth request is taken but its answer never comes: that is when the process is killed.
+      // The sixth request is taken but gets no answer. The process is killed at that moment.
       if (requests === 6) {
         taken.take(eventsOf(request))
         held.resolve()
@@ -176,7 +176,7 @@ describe('tributary backfill', () => {
     await waitFor(async () => JSON.parse(await readFile(`${path}.backfill.json`, 'utf8')).line >= 2000)
     first.child.kill('SIGKILL')
     await once(first.child, 'close')
-    // What a killed run wrote behind its saved state must not stand twice in the file.
+    // Lines that a killed run wrote after its saved state must not be in the file twice.
     await appendFile(`${path}.rejected.jsonl`, `{"line":999999,"text":"${'x'.repeat(200_000)}`)
     requests = 100
     const second = await tributary([...args, '--resume'], env)
@@ -217,7 +217,7 @@ describe('tributary backfill', () => {
     expect((await first.ended).code).toBe(0)
   })
 
-  it('ends with 1 and the counts by reason when not one line was accepted', async () => {
+  it('ends with 1 and the counts by reason when no line was accepted', async () => {
     const { env } = await bulkService(() => null)
     const events = [{}, { event_name: 'a' }, event(1, { revenue: 'much' }), 'x'].map((one) => JSON.stringify(one))
     const path = await fileWith('a.jsonl', `${events.join('\n')}\n{\n`)
@@ -236,7 +236,7 @@ describe('tributary backfill', () => {
     ]).toEqual([1, 0])
   })
 
-  it('names --resume when it is interrupted, and goes on there', async () => {
+  it('names --resume when it is interrupted, and continues there', async () => {
     const held = Promise.withResolvers<void>()
     let holds = true
     const { shelf, env } = await bulkService(async () => {
@@ -256,7 +256,7 @@ describe('tributary backfill', () => {
     expect(shelf.events.size).toBe(3000)
   })
 
-  it('stops with the code of a key that is refused, and can be resumed with it', async () => {
+  it('stops with the code of a refused key, and can be resumed', async () => {
     let revoked = true
     const { shelf, env } = await bulkService(() => {
       return revoked ? { status: 401, body: { error: 'unknown_or_revoked_key' } } : null
@@ -281,7 +281,7 @@ describe('tributary backfill', () => {
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unavailable' })
   })
 
-  it('says that a gzip file is broken, having sent what could be read', async () => {
+  it('fails on a broken gzip file, after it sent the readable part', async () => {
     const { shelf, env } = await bulkService(() => null)
     const whole = gzipSync(jsonl(many(20_000)))
     const cut = await fileWith('a.jsonl.gz', whole.subarray(0, whole.length - 9))
