@@ -1,47 +1,7 @@
-import { once } from 'node:events'
-import { appendFile, readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { EventShelf, type Received, type Reply, startService } from './fake-service.ts'
-import { fileWith, startTributary, tributary } from './run-tributary.ts'
-
-const key = `srv_${'ab'.repeat(24)}`
-const event = (n: number, more: object = {}) => ({
-  event_id: `e${n}`,
-  event_name: 'purchase',
-  event_ts_ms: 1_357_000_000_000 + n,
-  install_uuid: `i${n % 7}`,
-  ...more,
-})
-const jsonl = (events: readonly object[]) => events.map((one) => `${JSON.stringify(one)}\n`).join('')
-const many = (count: number, more: object = {}) => Array.from({ length: count }, (_, n) => event(n, more))
-const eventsOf = ({ body }: Received) => JSON.parse(body.toString()).events as Record<string, unknown>[]
-
-/** A service for one test. `before` may answer instead of the shelf. */
-async function bulkService(before: (request: Received, shelf: EventShelf) => Reply | null | Promise<Reply | null>) {
-  const shelf = new EventShelf()
-  const service = await startService(async (request) => {
-    return (await before(request, shelf)) ?? shelf.take(eventsOf(request))
-  })
-  onTestFinished(() => service.close())
-  return { shelf, env: { TRIBUTARY_URL: service.url } }
-}
-
-async function rejectedBeside(path: string) {
-  const text = await readFile(`${path}.rejected.jsonl`, 'utf8')
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
-}
-
-const answerOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
-const totals = (accepted: number, rejected: number, duplicates_possible = 0) => ({
-  accepted,
-  rejected,
-  duplicates_possible,
-  seconds: expect.any(Number),
-})
+import { describe, expect, it } from 'vitest'
+import { answerOf, bulkService, event, eventsOf, jsonl, key, many, rejectedBeside, totals } from './bulk-service.ts'
+import { fileWith, tributary } from './run-tributary.ts'
 
 describe('tributary backfill', () => {
   it('loads a file with its key and prints exactly the documented totals', async () => {
@@ -152,71 +112,6 @@ describe('tributary backfill', () => {
     expect(shelf.events.size).toBe(10)
   })
 
-  it('continues after a kill -9 where it ended, and no line is lost or counted twice', async () => {
-    const held = Promise.withResolvers<void>()
-    let requests = 0
-    const { shelf, env } = await bulkService(async (request, taken) => {
-      requests += 1
-      // The sixth request is taken but gets no answer. The process is killed at that moment.
-      if (requests === 6) {
-        taken.take(eventsOf(request))
-        held.resolve()
-      }
-      return requests >= 6 && requests < 100 ? new Promise<Reply>(() => {}) : null
-    })
-    const events = many(12_000).map((one, n) => ({
-      ...one,
-      event_id: n % 2 === 0 ? one.event_id : undefined,
-      install_uuid: n % 100 === 7 ? undefined : one.install_uuid,
-    }))
-    const path = await fileWith('a.jsonl', jsonl(events))
-    const args = ['backfill', '--key', key, '--json', path]
-    const first = startTributary(args, env)
-    await held.promise
-    await waitFor(async () => JSON.parse(await readFile(`${path}.backfill.json`, 'utf8')).line >= 2000)
-    first.child.kill('SIGKILL')
-    await once(first.child, 'close')
-    // Lines that a killed run wrote after its saved state must not be in the file twice.
-    await appendFile(`${path}.rejected.jsonl`, `{"line":999999,"text":"${'x'.repeat(200_000)}`)
-    requests = 100
-    const second = await tributary([...args, '--resume'], env)
-    expect(second.stderr).toBe('')
-    const answer = answerOf(second)
-    expect(answer).toEqual(totals(11_880, 120, expect.any(Number) as unknown as number))
-    expect(answer.duplicates_possible).toBeGreaterThan(0)
-    expect(answer.duplicates_possible).toBeLessThanOrEqual(2000)
-    expect(shelf.events.size).toBe(11_880)
-    expect((await rejectedBeside(path)).map(({ line }) => line)).toEqual(
-      events.flatMap((_, n) => (n % 100 === 7 ? [n + 1] : [])),
-    )
-    const requests_before = requests
-    expect(answerOf(await tributary([...args, '--resume'], env))).toEqual({ ...answer, seconds: expect.any(Number) })
-    expect(requests).toBe(requests_before)
-  })
-
-  it('refuses to resume a file that has changed, and a second run at the same time', async () => {
-    const { env } = await bulkService(() => null)
-    const path = await fileWith('a.jsonl', jsonl(many(5)))
-    const args = ['backfill', '--key', key, '--json', path]
-    await tributary(args, env)
-    await appendFile(path, jsonl([event(6)]))
-    const changed = await tributary([...args, '--resume'], env)
-    expect(changed).toMatchObject({ code: 1, stdout: '' })
-    expect(JSON.parse(changed.stderr)).toMatchObject({ error: 'backfill_changed' })
-
-    const open = Promise.withResolvers<void>()
-    const answer = Promise.withResolvers<null>()
-    const slow = await bulkService(() => {
-      open.resolve()
-      return answer.promise
-    })
-    const first = startTributary(args, slow.env)
-    await open.promise
-    expect(JSON.parse((await tributary(args, slow.env)).stderr)).toMatchObject({ error: 'backfill_running' })
-    answer.resolve(null)
-    expect((await first.ended).code).toBe(0)
-  })
-
   it('ends with 1 and the counts by reason when no line was accepted', async () => {
     const { env } = await bulkService(() => null)
     const events = [{}, { event_name: 'a' }, event(1, { revenue: 'much' }), 'x'].map((one) => JSON.stringify(one))
@@ -234,43 +129,6 @@ describe('tributary backfill', () => {
       again.code,
       (await tributary(['backfill', '--key', key, await fileWith('b.jsonl', '')], env)).code,
     ]).toEqual([1, 0])
-  })
-
-  it('names --resume when it is interrupted, and continues there', async () => {
-    const held = Promise.withResolvers<void>()
-    let holds = true
-    const { shelf, env } = await bulkService(async () => {
-      if (!holds) return null
-      held.resolve()
-      return new Promise<Reply>(() => {})
-    })
-    const args = ['backfill', '--key', key, '--json', await fileWith('a.jsonl', jsonl(many(3000)))]
-    const first = startTributary(args, env)
-    await held.promise
-    first.child.kill('SIGINT')
-    const { code, stdout, stderr } = await first.ended
-    expect([code, stdout, JSON.parse(stderr).error]).toEqual([1, '', 'interrupted'])
-    expect(JSON.parse(stderr).message).toContain('--resume')
-    holds = false
-    expect(answerOf(await tributary([...args, '--resume'], env))).toEqual(totals(3000, 0))
-    expect(shelf.events.size).toBe(3000)
-  })
-
-  it('stops with the code of a refused key, and can be resumed', async () => {
-    let revoked = true
-    const { shelf, env } = await bulkService(() => {
-      return revoked ? { status: 401, body: { error: 'unknown_or_revoked_key' } } : null
-    })
-    const args = ['backfill', '--key', key, '--json', await fileWith('a.jsonl', jsonl(many(5)))]
-    const refused = await tributary(args, env)
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(JSON.parse(refused.stderr)).toEqual({
-      error: 'unknown_or_revoked_key',
-      message: 'The server key is unknown or revoked.',
-    })
-    revoked = false
-    expect(answerOf(await tributary([...args, '--resume'], env))).toEqual(totals(5, 0))
-    expect(shelf.events.size).toBe(5)
   })
 
   it('gives up after --retry-for seconds without a service', async () => {
@@ -318,11 +176,3 @@ describe('tributary backfill', () => {
     ])
   })
 })
-
-async function waitFor(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!(await condition().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error('waited too long')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
