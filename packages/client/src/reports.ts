@@ -1,4 +1,4 @@
-/** The row of each report. `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
+/** The row of each report (docs/rules.md#report-rows). `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
 export interface ReportRows {
   attribution: {
     day: string

@@ -69,7 +69,7 @@ export function eventsOf({ headers, body }: Pick<Received, 'headers' | 'body'>):
   return JSON.parse(inflated.toString()).events
 }
 
-/** Whether the signature header is the HMAC of the body. */
+/** Whether the signature header is the HMAC of the body (docs/rules.md#signature). */
 export const isSigned = ({ headers, body }: Pick<Received, 'headers' | 'body'>, signing_secret: string): boolean =>
   headers['x-service-signature'] === createHmac('sha256', signing_secret).update(body).digest('hex')
 

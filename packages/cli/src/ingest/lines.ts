@@ -19,7 +19,7 @@ export interface Event {
   /** False when the line had no `event_id` and the command made one. */
   own_id: boolean
   event_name: unknown
-  /** Each platform that the event names, `ios` or `android`. */
+  /** Each platform that the event names, `ios` or `android` (docs/rules.md#platform-rule). */
   platforms: readonly string[]
 }
 
