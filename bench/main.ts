@@ -20,7 +20,7 @@ async function load(name: string): Promise<Bench> {
 
 async function list(): Promise<void> {
   console.info(help)
-  for (const name of names) console.info(`${name.padEnd(14)} ${(await load(name)).title}`)
+  for (const name of names) console.info(`  ${(await load(name)).title}`)
 }
 
 async function run(name: string, args: string[]): Promise<void> {
