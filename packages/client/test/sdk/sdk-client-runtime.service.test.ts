@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSdkClient } from '../../src/sdk-client.ts'
 import { type EventStorage, memoryStorage } from '../../src/storage.ts'
-import type { JsonObject } from '../hostile-service.ts'
+import { type JsonObject, until } from '../hostile-service.ts'
 import { keys, openSdkClient, some, track } from './open-sdk-client.ts'
 
 describe('a hostile runtime', () => {
@@ -36,10 +36,14 @@ describe('a hostile runtime', () => {
 
   it('waits until storage can be read, and makes no second install', async () => {
     let locked = true
-    const storage = broken((method) => locked && method === 'get')
+    let reads = 0
+    const storage = broken((method) => {
+      reads += 1
+      return locked && method === 'get'
+    })
     const { client, connect, shelf } = await openSdkClient(undefined, { storage })
     const tracked = client.track({ event_name: 'early' })
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => reads > 3)
     expect(shelf.events.size).toBe(0)
     locked = false
     await tracked
