@@ -1,7 +1,7 @@
 import type { Clickhouse } from './clickhouse.ts'
 
 /** One question: does this app hold this key on one of these key days? */
-export interface EventKeyAsk {
+export interface EventKeyLookup {
   app_id: string
   /** Unsigned 64-bit decimal. */
   event_key: string
@@ -33,7 +33,10 @@ const shapes = {
  * TypeError for an ask of another shape: the values stand in the statement as literals, since only constant sets use
  * the primary key (measured: clickhouse/README.md).
  */
-export async function findEventKeys(clickhouse: Clickhouse, asks: readonly EventKeyAsk[]): Promise<StoredEventKey[]> {
+export async function findEventKeys(
+  clickhouse: Clickhouse,
+  asks: readonly EventKeyLookup[],
+): Promise<StoredEventKey[]> {
   const rows: StoredEventKey[] = []
   // In the order of the table's key each of several statements reads a range of its own.
   const ordered = asks.length > asks_max ? asks.toSorted(byKeyOrder) : asks
@@ -49,12 +52,12 @@ export async function findEventKeys(clickhouse: Clickhouse, asks: readonly Event
 const identity = ({ app_id, key_day, event_key }: Pick<StoredEventKey, 'app_id' | 'key_day' | 'event_key'>): string =>
   `${app_id}/${key_day}/${event_key}`
 
-const byKeyOrder = (a: EventKeyAsk, b: EventKeyAsk): number =>
+const byKeyOrder = (a: EventKeyLookup, b: EventKeyLookup): number =>
   compare(a.app_id, b.app_id) || compare(a.key_days[0] ?? '', b.key_days[0] ?? '')
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Keys stand in one text that is cast to an array: thousands of single literals cost the parser 2 us each. */
-function statement(asks: readonly EventKeyAsk[]): string {
+function statement(asks: readonly EventKeyLookup[]): string {
   const apps = new Set<string>()
   const days = new Set<string>()
   for (const { app_id, key_days } of asks) {

@@ -1,14 +1,14 @@
 import type { Clickhouse } from './clickhouse.ts'
 
 /** Money of one transaction under one event name. */
-export interface TransactionAsk {
+export interface TransactionLookup {
   app_id: string
   /** Unsigned 64-bit decimal. */
   transaction_key: string
 }
 
 /** An event that counted the money of a transaction: when it came and the log position that wrote it. */
-export interface TransactionClaim extends TransactionAsk {
+export interface TransactionClaim extends TransactionLookup {
   /** UTC date of the event. */
   day: string
   /** Rank of whoever claims it (`claimRanks`): a higher one has the money whenever it comes. */
@@ -32,7 +32,7 @@ const dayShape = /^\d{4}-\d\d-\d\d$/
  */
 export async function findTransactionClaims(
   clickhouse: Clickhouse,
-  asks: readonly TransactionAsk[],
+  asks: readonly TransactionLookup[],
 ): Promise<TransactionClaim[]> {
   return selectTransactions(clickhouse, asks, 'transaction_keys_v1', [
     'app_id',
@@ -47,9 +47,9 @@ export async function findTransactionClaims(
 }
 
 /** Rows of a table by their transactions, and by their day when `days` are given: 64-bit keys and days are text. */
-export async function selectTransactions<Row extends TransactionAsk>(
+export async function selectTransactions<Row extends TransactionLookup>(
   clickhouse: Clickhouse,
-  asks: readonly TransactionAsk[],
+  asks: readonly TransactionLookup[],
   table: string,
   columns: readonly (keyof Row & string)[],
   days?: ReadonlySet<string>,
@@ -69,9 +69,9 @@ export async function selectTransactions<Row extends TransactionAsk>(
 const textColumns: ReadonlySet<string> = new Set(['transaction_key', 'event_key', 'day'])
 
 /** The identity of a transaction as one text. */
-export const transactionOf = ({ app_id, transaction_key }: TransactionAsk): string => `${app_id}/${transaction_key}`
+export const transactionOf = ({ app_id, transaction_key }: TransactionLookup): string => `${app_id}/${transaction_key}`
 
-function oneOf(asks: readonly TransactionAsk[]): string {
+function oneOf(asks: readonly TransactionLookup[]): string {
   const apps = new Set(asks.map(({ app_id }) => checked(app_id, appShape)))
   const keys = asks.map(({ transaction_key }) => checked(transaction_key, keyShape))
   const quoted = [...apps].map((app_id) => `'${app_id}'`)

@@ -60,7 +60,7 @@ async function store(client: PoolClient, rates: readonly FxRate[]): Promise<numb
   return rowCount ?? 0
 }
 
-export interface FxAsk {
+export interface FxLookup {
   /** `YYYY-MM-DD`. */
   day: string
   currency: string
@@ -71,7 +71,7 @@ export interface FxRates {
    * The rates of the day, or of the last day before it that has both this currency and USD; null without one. Known
    * within two seconds of a load. While PostgreSQL is away the last known ones go on for ten minutes, then `unavailable`.
    */
-  find(asks: readonly FxAsk[]): Promise<(ask: FxAsk) => EurRates | null>
+  find(asks: readonly FxLookup[]): Promise<(ask: FxLookup) => EurRates | null>
 }
 
 const fresh_ms = 2_000
@@ -86,13 +86,13 @@ interface Entry {
 export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): FxRates {
   const known = new LRUCache<string, Entry>({ max: entries_max })
 
-  async function load(asks: readonly FxAsk[]): Promise<Map<string, Entry>> {
+  async function load(asks: readonly FxLookup[]): Promise<Map<string, Entry>> {
     const loaded_at = now()
     const found = await queryRates(pool, asks)
     return new Map(asks.map((ask) => [keyOf(ask), { rates: found.get(keyOf(ask)) ?? null, loaded_at }]))
   }
 
-  function stale(asks: readonly FxAsk[], cause: unknown): Map<string, Entry> {
+  function stale(asks: readonly FxLookup[], cause: unknown): Map<string, Entry> {
     const entries = asks.map((ask): [string, Entry] => {
       const entry = known.get(keyOf(ask))
       if (entry === undefined || now() - entry.loaded_at > limits.credentials_stale_ms_max) {
@@ -122,10 +122,10 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
   }
 }
 
-const keyOf = ({ day, currency }: FxAsk): string => `${day}/${currency}`
+const keyOf = ({ day, currency }: FxLookup): string => `${day}/${currency}`
 
-async function queryRates(pool: Pool, asks: readonly FxAsk[]): Promise<Map<string, EurRates>> {
-  const { rows } = await pool.query<FxAsk & EurRates>({
+async function queryRates(pool: Pool, asks: readonly FxLookup[]): Promise<Map<string, EurRates>> {
+  const { rows } = await pool.query<FxLookup & EurRates>({
     name: 'fx_rates',
     // EUR has no rate of its own: any day that has USD has it.
     text: `

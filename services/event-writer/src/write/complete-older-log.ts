@@ -3,7 +3,7 @@ import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import type { Logger } from 'pino'
 import { block_rows_max } from './cut-blocks.ts'
-import { keysToAsk, type RowKey } from './drop-duplicates.ts'
+import { keysToLookUp, type RowKey } from './drop-duplicates.ts'
 import { completeRows, countedTables } from './written-rows.ts'
 
 type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'tries' | 'fence'>
@@ -94,7 +94,7 @@ async function completeTail(
 ): Promise<void> {
   const { source, year } = tail
   const rows = await readTail(clickhouse, tail, partition)
-  const known = await findEventKeys(clickhouse, keysToAsk(rows))
+  const known = await findEventKeys(clickhouse, keysToLookUp(rows))
   await completeRows(rows, {
     ...{ clickhouse, tries, fence },
     range: { ...tail, partition },

@@ -8,11 +8,13 @@ export interface EventLine extends RowKey, MoneyKey, RowLine {
   day: string
 }
 
-/** A row as a line of JSONCompactEachRow, newline included, and the record that it came with. */
+/** A row as a line of JSONCompactEachRow without its end, and the record that it came with. */
 export interface RowLine {
   record: LogRecord
-  /** Holds the line from `from` up to `to`, exclusive, and perhaps others. */
+  /** Holds the line from `from` up to `to`, exclusive, and perhaps others: all columns but the last, `revenue_counts`. */
   bytes: Buffer
   from: number
   to: number
+  /** Decided after the line was made; it ends the line when that is inserted. */
+  revenue_counts: 0 | 1
 }

@@ -58,15 +58,20 @@ async function divide(block: Block, err: unknown, options: InsertOptions): Promi
   return [{ record: block.rows[0]!.record, rows: block.rows.length, err }]
 }
 
-/** The lines one after another. Neighbours in the same bytes are copied together: most often all of a record. */
-function joinLines(rows: readonly RowLine[]): Buffer {
-  const lines = Buffer.allocUnsafe(rows.reduce((total, { from, to }) => total + to - from, 0))
+/** `,0]` and a newline; the flag is its second byte. */
+const end = Buffer.from(',0]\n')
+
+/** The lines one after another, each ended by whether its money counts. */
+export function joinLines(rows: readonly RowLine[]): Buffer {
+  const lines = Buffer.allocUnsafe(rows.reduce((total, { from, to }) => total + to - from + end.length, 0))
   let at = 0
-  for (let n = 0; n < rows.length; ) {
-    const { bytes, from } = rows[n]!
-    let { to } = rows[n]!
-    for (n += 1; n < rows.length && rows[n]!.bytes === bytes && rows[n]!.from === to; n += 1) to = rows[n]!.to
+  for (const { bytes, from, to, revenue_counts } of rows) {
     at += bytes.copy(lines, at, from, to)
+    lines[at] = end[0]!
+    lines[at + 1] = end[1]! + revenue_counts
+    lines[at + 2] = end[2]!
+    lines[at + 3] = end[3]!
+    at += end.length
   }
   return lines
 }
