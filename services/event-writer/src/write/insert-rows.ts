@@ -2,7 +2,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { type Block, halveBlock } from './cut-blocks.ts'
-import type { RowLine } from './event-line.ts'
+import { joinLines } from './event-line.ts'
 import { type FailedInserts, isPassing } from './failed-inserts.ts'
 
 export interface RefusedRecord {
@@ -56,24 +56,6 @@ async function divide(block: Block, err: unknown, options: InsertOptions): Promi
   // A record alone that the engine has no memory for waits until it has.
   if (isPassing(err)) throw err
   return [{ record: block.rows[0]!.record, rows: block.rows.length, err }]
-}
-
-/** `,0]` and a newline; the flag is its second byte. */
-const end = Buffer.from(',0]\n')
-
-/** The lines one after another, each ended by whether its money counts. */
-export function joinLines(rows: readonly RowLine[]): Buffer {
-  const lines = Buffer.allocUnsafe(rows.reduce((total, { from, to }) => total + to - from + end.length, 0))
-  let at = 0
-  for (const { bytes, from, to, revenue_counts } of rows) {
-    at += bytes.copy(lines, at, from, to)
-    lines[at] = end[0]!
-    lines[at + 1] = end[1]! + revenue_counts
-    lines[at + 2] = end[2]!
-    lines[at + 3] = end[3]!
-    at += end.length
-  }
-  return lines
 }
 
 /**

@@ -5,7 +5,7 @@ import { toEventRow } from '@tributary/domain/event-row'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeLines } from '../../src/write/decode-lines.ts'
-import { joinLines } from '../../src/write/insert-rows.ts'
+import { joinLines } from '../../src/write/event-line.ts'
 
 const record = { topic: 'events.accepted.v1', partition: 3, offset: 7 } as LogRecord
 const isJson = (name: string): boolean => (jsonColumns as readonly string[]).includes(name)
