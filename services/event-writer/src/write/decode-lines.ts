@@ -41,7 +41,7 @@ export function decodeLines(value: Buffer, record: LogRecord, source: string): E
 
 /**
  * The first columns of a line of JSONCompactEachRow, in the order of `eventRowColumns`, which a property test holds: to look
- * up the columns that rules make by their names would cost 3 % of the writer. Columns of JSON text stand as objects, which
+ * up the columns that rules make by their names costs 3 % of decoding. Columns of JSON text stand as objects, which
  * ClickHouse keeps byte for byte: as strings they would be escaped here only to be unescaped there.
  */
 function headOf({ made, texts, jsons }: EventColumns): string {
