@@ -56,7 +56,7 @@ export interface EventColumns {
 }
 
 /**
- * The row of one accepted event (decisions.md "Events"); the same for the same input, always.
+ * The row of one accepted event (docs/rules.md#events); the same for the same input, always.
  * Throws `UnwritableEventError` for what the gateway does not accept.
  */
 export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: LogPosition): EventRow {
