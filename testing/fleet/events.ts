@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
 import type { SentEvents } from '@tributary/testing/verify-events'
 
 /** Events of one install, as its SDK would send them together. */
@@ -12,7 +13,6 @@ export interface Device {
   nextBatch(count: number): EventBatch
 }
 
-const day_ms = 24 * 3600 * 1000
 /** Some days, so that roll-ups have several groups of each name. */
 const days = 3
 

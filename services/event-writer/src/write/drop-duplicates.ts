@@ -1,4 +1,5 @@
 import type { EventKeyLookup } from '@tributary/clickhouse/event-keys'
+import { day_ms } from '@tributary/contracts/limits'
 import { duplicateDays } from '@tributary/domain/event-key'
 
 /** What tells whether a row is a duplicate. */
@@ -15,7 +16,6 @@ export interface KnownKey extends RowKey {
   offset: number
 }
 
-const day_ms = 24 * 3600 * 1000
 const dayNumber = (day: string): number => Date.parse(day) / day_ms
 
 /** Every key with the days that could make a row a duplicate. */
