@@ -6,7 +6,12 @@ const checks: [what: string, command: string, ...args: string[]][] = [
   ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
   ['unused code and dependencies', 'knip'],
   ['packages/postgres/schema.sql', 'node', 'packages/postgres/src/dump-schema.ts', '--check'],
-  ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/schema/dump-schema.ts', '--check'],
+  [
+    'clickhouse/schema.sql, roles.sql and docs/data.md',
+    'node',
+    'packages/clickhouse/src/schema/dump-schema.ts',
+    '--check',
+  ],
   ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
   ['docs/settings.md', 'node', 'packages/service-kit/src/settings/dump-settings.ts', '--check'],
   ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],

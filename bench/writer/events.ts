@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { day_ms } from '@tributary/contracts/limits'
 
-const day_ms = 24 * 3600 * 1000
 export const events_per_envelope = 20
 
 /** The form of a run of events. `seed` separates the events of two runs. */

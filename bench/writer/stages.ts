@@ -4,6 +4,7 @@ import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { topics } from '@tributary/contracts/topics'
+import { joinLines } from '@tributary/event-writer/event-line'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import pino from 'pino'
@@ -85,8 +86,7 @@ export async function measureEngine(
   for (let n = 0; n * events_per_envelope < rows; n += 1) {
     const envelope = envelopeOf(load, n)
     const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
-    // All lines of a record are in the same bytes.
-    records.push(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`)[0]!.bytes)
+    records.push(joinLines(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`)))
     if (records.length * events_per_envelope < block_rows) continue
     blocks.push(Buffer.concat(records))
     records = []

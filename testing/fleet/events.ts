@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
 import type { SentEvents } from '@tributary/testing/verify-events'
 
 /** Events of one install that its SDK sends together. */
@@ -12,7 +13,6 @@ export interface Device {
   nextBatch(count: number): EventBatch
 }
 
-const day_ms = 24 * 3600 * 1000
 /** Several days, so that roll-ups have several groups per event name. */
 const days = 3
 

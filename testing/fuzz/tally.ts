@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib'
+import { day_ms } from '@tributary/contracts/limits'
 import type { FuzzRequest } from './drafts/requests.ts'
 import { type BatchReply, findReplyFault, readJson } from './judge.ts'
 import type { HttpAnswer } from './read-answer.ts'
@@ -10,8 +11,6 @@ interface SentEvent {
   event_ts_ms?: number | null
   props?: { identity_migration?: unknown } | null
 }
-
-const day_ms = 24 * 3600 * 1000
 
 /** Counts by app, from requests and answers, what the reports must show. */
 export interface Tally {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
 import type { Attack } from '../attack.ts'
 import { rest, sendSigned } from '../send.ts'
 import { countEvents } from './reports.ts'
 
 const monthly_quota = 1000
-const day_ms = 24 * 3600 * 1000
 
 /** 500 events with 25 ids on 20 days. Each counts, because a duplicate has both the id and the day of another event. */
 function batch(): Buffer<ArrayBuffer> {
