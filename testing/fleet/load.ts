@@ -84,12 +84,12 @@ export function startLoad(options: LoadOptions): Load {
     for (let n = 1; !stopping && events_begun < events_max; n += 1) {
       if (n % device_batches === 0) device = makeDevice()
       requests += 1
-      const number_of_request = requests
-      const request = number_of_request % bulk_every === 0 ? bulk(tenant) : sdk(tenant, device)
+      const request_number = requests
+      const request = request_number % bulk_every === 0 ? bulk(tenant) : sdk(tenant, device)
       const due = started + (events_begun * 1000) / options.events_per_second
       events_begun += request.events
       await pause(Math.max(0, due - performance.now()))
-      const twice = again && number_of_request % twice_every === 0
+      const twice = again && request_number % twice_every === 0
       await Promise.all([sendUntilAnswered(request), ...(twice ? [send(request)] : [])])
     }
   }
