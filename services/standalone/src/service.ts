@@ -27,7 +27,7 @@ import { keepTablesWhole } from './whole-tables.ts'
 import { writeStart } from './write-start.ts'
 
 /** What runs in the one process: every service there is. */
-const services = [eventWriter, ingestGateway, reportApi, adminApi]
+export const services = [eventWriter, ingestGateway, reportApi, adminApi]
 
 const settings: SettingName[] = [
   ...services.flatMap((one) => settingsOf(one).settings),
@@ -91,7 +91,7 @@ async function startServices({ config, data_dir, admin_token, disk, engines }: S
     },
   }
   const parts: readonly ServiceParts<typeof context>[] = services
-  const consumers = parts.flatMap((one) => one.consumers ?? []).map((build) => build(context))
+  const consumers = parts.flatMap((one) => one.consumers ?? []).flatMap((build) => build(context) ?? [])
   await startConsumers(consumers, context, { misfits, reread: tables?.reread === true })
   await tables?.settle()
   for (const { jobs = [] } of parts) startJobs(jobs, context)

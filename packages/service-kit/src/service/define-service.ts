@@ -4,7 +4,7 @@ import type { RunConsumerOptions } from '../consumer/run-consumer.ts'
 import { startConsumers } from '../consumer/start-consumers.ts'
 import { type AnyEngine, type Complete, type Engines, type Opened, openEngines } from '../engines/engine.ts'
 import { requireTopics } from '../engines/require-topics.ts'
-import { httpSettings, serve } from '../http/serve.ts'
+import { httpSettings, type Serving, serve } from '../http/serve.ts'
 import { readSettings, type Settings } from '../settings/read-settings.ts'
 import type { SettingName } from '../settings/settings.ts'
 import { startJobs } from './every.ts'
@@ -38,7 +38,7 @@ type Config = Settings<SettingName, SettingName>
 export interface DefinedService<E extends Engines, Read extends SettingName, Required extends SettingName, Own>
   extends ServiceDeclaration<E, Read, Required, Own>,
     ServiceOptions<Config & Own> {
-  start(config: Config & Own, service: Service, options?: Pick<RunConsumerOptions<unknown>, 'crash'>): Promise<void>
+  start(config: Config & Own, service: Service, options?: Pick<RunConsumerOptions<unknown>, 'crash'>): Promise<Serving>
 }
 
 /** Only a service that has a broker can have consumers. */
@@ -61,7 +61,7 @@ export function defineService<
     async start(config, service, options = {}) {
       const opened = await openEngines(engines, config, service)
       const context = { ...opened, ...service, config }
-      const definitions = consumers.map((build) => build(context))
+      const definitions = consumers.flatMap((build) => build(context) ?? [])
       if ('broker' in opened) {
         const broker = opened.broker as Broker
         await requireTopics(
@@ -73,7 +73,7 @@ export function defineService<
         await startConsumers(definitions, { ...service, broker }, { misfits, ...options })
       }
       startJobs(jobs, context)
-      await serve(
+      return serve(
         config,
         service,
         async (app, health) => {

@@ -8,7 +8,8 @@ import type { Health } from './health.ts'
 export interface ServiceParts<Context> {
   /** Also the name of its folder, of its compose service and of its roles in PostgreSQL and ClickHouse. */
   name: string
-  consumers?: readonly ((context: Context) => ConsumerDefinition<unknown>)[]
+  /** A consumer that does not run with the settings as they are is null. */
+  consumers?: readonly ((context: Context) => ConsumerDefinition<unknown> | null)[]
   jobs?: readonly Job<Context>[]
   routes?: (context: Context & { health: Health }) => Promise<FastifyPluginAsync>
 }
