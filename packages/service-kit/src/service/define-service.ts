@@ -1,5 +1,6 @@
 import type { Broker } from '@tributary/broker/broker'
 import { z } from 'zod'
+import type { ConsumerDefinition } from '../consumer/define-consumer.ts'
 import type { RunConsumerOptions } from '../consumer/run-consumer.ts'
 import { startConsumers } from '../consumer/start-consumers.ts'
 import { type AnyEngine, type Complete, type Engines, type Opened, openEngines } from '../engines/engine.ts'
@@ -62,16 +63,7 @@ export function defineService<
       const opened = await openEngines(engines, config, service)
       const context = { ...opened, ...service, config }
       const definitions = consumers.flatMap((build) => build(context) ?? [])
-      if ('broker' in opened) {
-        const broker = opened.broker as Broker
-        await requireTopics(
-          broker,
-          definitions.map(({ topic }) => topic),
-        )
-        const misfits = createMisfitTroubles({ tables_on_server: true })
-        service.troubles.push(misfits.troubles)
-        await startConsumers(definitions, { ...service, broker }, { misfits, ...options })
-      }
+      if ('broker' in opened) await consume(definitions, { ...service, broker: opened.broker as Broker }, options)
       startJobs(jobs, context)
       return serve(
         config,
@@ -83,6 +75,19 @@ export function defineService<
       )
     },
   }
+}
+
+/** Runs consumers on a broker that has their topics. */
+async function consume(
+  consumers: readonly ConsumerDefinition<unknown>[],
+  service: Service & { broker: Broker },
+  options: Pick<RunConsumerOptions<unknown>, 'crash'>,
+): Promise<void> {
+  const topics = consumers.map(({ topic }) => topic)
+  await requireTopics(service.broker, topics)
+  const misfits = createMisfitTroubles({ tables_on_server: true })
+  service.troubles.push(misfits.troubles)
+  await startConsumers(consumers, service, { misfits, ...options })
 }
 
 type Names = Pick<
