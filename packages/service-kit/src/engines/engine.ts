@@ -18,7 +18,7 @@ export interface Engine<T, Read extends SettingName = never, Required extends Se
   open: (config: Settings<Read, Required>, service: Service, on: On) => Promise<T>
 }
 
-/** An engine of which only the result is known. */
+/** Any engine with this result. */
 export type AnyEngine<T = unknown, On = never> = Engine<T, SettingName, SettingName, On>
 /** Engines by the names under which the parts of a process use them. */
 export type Engines = Readonly<Record<string, AnyEngine>>

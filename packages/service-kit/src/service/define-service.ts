@@ -13,10 +13,10 @@ import { createMisfitTroubles } from './misfit-troubles.ts'
 import { type Service, type ServiceOptions, StartRefused } from './run-service.ts'
 import type { ServiceParts, Surroundings } from './service-parts.ts'
 
-/** A service as a value: from it follow its process, its settings, `/health`, and what the compose file has to give it. */
+/** A service as a value. Its process, its settings and `/health` follow from it, and tests hold the compose file against it. */
 export interface ServiceDeclaration<E extends Engines, Read extends SettingName, Required extends SettingName, Own>
   extends ServiceParts<ServiceContext<E, Read, Required, Own>> {
-  /** By the names under which its parts use them; in a process of its own they are opened as they stand here. */
+  /** The keys are the names under which its parts use them. Standalone opens engines of its own under these names. */
   engines: E
   /** Engines without which every request is refused: `/ready` answers 503 while one of them is down. */
   needs?: readonly (keyof E & string)[]
@@ -28,7 +28,7 @@ export interface ServiceDeclaration<E extends Engines, Read extends SettingName,
   variables?: z.ZodType<Own>
 }
 
-/** What the parts of a service are built with: its engines by name, its settings, and what every process has. */
+/** Parts are built with this: the engines of the service by name, its settings, and the things of every process. */
 export type ServiceContext<E extends Engines, Read extends SettingName, Required extends SettingName, Own> = Opened<E> &
   Service &
   Surroundings & { config: Settings<Read, Required> & Own }

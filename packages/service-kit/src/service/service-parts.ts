@@ -4,17 +4,17 @@ import type { Gate } from './disk-watch.ts'
 import type { Job } from './every.ts'
 import type { Health } from './health.ts'
 
-/** The parts of a service, whatever process they run in: one of their own, or standalone with all others. */
+/** The parts of a service. They run in a process of their own, or in standalone with all others. */
 export interface ServiceParts<Context> {
   /** Also the name of its folder, of its compose service and of its roles in PostgreSQL and ClickHouse. */
   name: string
-  /** A consumer that does not run with the settings as they are is null. */
+  /** A builder gives null when its consumer has nothing to do with the given settings. */
   consumers?: readonly ((context: Context) => ConsumerDefinition<unknown> | null)[]
   jobs?: readonly Job<Context>[]
   routes?: (context: Context & { health: Health }) => Promise<FastifyPluginAsync>
 }
 
-/** What parts know of the process around them when it has engines of its own. */
+/** Facts about a process with engines of its own, for the parts in it. */
 export interface Surroundings {
   /** Closed while the disk of the embedded engines is full. */
   disk?: Gate
