@@ -1,10 +1,4 @@
-import { startConsumer } from '@tributary/service-kit/consumer/start-consumer'
 import { runService } from '@tributary/service-kit/service/run-service'
-import { readConfig } from './config.ts'
-import { purchaseAlerts } from './purchase-alerts.ts'
+import { service } from './service.ts'
 
-await runService({
-  name: 'purchase-alerts',
-  readConfig,
-  start: (config, service) => startConsumer(config, service, purchaseAlerts(config.alerts)),
-})
+await runService(service)

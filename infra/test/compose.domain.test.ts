@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { type PostgresService, roleOf, serviceRoles } from '@tributary/postgres/service-roles'
 import { settings } from '@tributary/service-kit/settings/settings'
+import { declaredServices } from '@tributary/testing/declared-services'
 import { clickhouse } from '@tributary/testing/engines/clickhouse-http'
 import { kafka } from '@tributary/testing/engines/kafka'
 import { postgres } from '@tributary/testing/engines/postgres'
@@ -25,16 +26,36 @@ const services = readCompose(variables)
 const ours = Object.entries(services).filter(([, { image }]) => image === 'tributary')
 const running = ours.filter(([, { restart }]) => restart !== 'no')
 
-it('runs every service that there is', () => {
-  const folders = readdirSync(join(root, 'services')).filter((name) => name !== 'standalone')
-  const mains = folders.map((name) => `services/${name}/src/main.ts`).filter((file) => existsSync(join(root, file)))
-  expect(running.flatMap(([, { command }]) => command).sort()).toEqual(mains.sort())
+const declared = await declaredServices()
+const ofLibc = ['MALLOC_ARENA_MAX']
+/** Names of the services that declare an engine. */
+const usersOf = (engine: string) => declared.filter(({ engines }) => engines.includes(engine)).map(({ name }) => name)
+
+it('runs every service that there is, each under its own name', () => {
+  const mains = declared.map(({ name }) => [name, [`services/${name}/src/main.ts`]])
+  expect(Object.fromEntries(running.map(([name, { command }]) => [name, command]))).toEqual(Object.fromEntries(mains))
 })
 
 it('names only settings that the product knows', () => {
   const named = ours.flatMap(([, { environment = {} }]) => Object.keys(environment))
-  const ofLibc = ['MALLOC_ARENA_MAX']
   expect([...Object.keys(settings), ...ofLibc]).toEqual(expect.arrayContaining(named))
+})
+
+it.each(declared)(
+  'gives $name the settings that it and its engines need, and none that they do not read',
+  (service) => {
+    const given = Object.keys(services[service.name]?.environment ?? {}).filter((name) => !ofLibc.includes(name))
+    expect(service.required.filter((name) => !given.includes(name))).toEqual([])
+    expect(given.filter((name) => !(service.settings as string[]).includes(name))).toEqual([])
+  },
+)
+
+it('balances the load of the services with routes, and lets it see their stop', () => {
+  const withRoutes = declared.filter(({ hasRoutes }) => hasRoutes).map(({ name }) => name)
+  const backends = [...read('infra/haproxy/haproxy.cfg').matchAll(/^backend (\S+)$/gm)].map(([, name]) => name)
+  const draining = running.filter(([, { environment }]) => environment?.TRIBUTARY_DRAIN_MS).map(([name]) => name)
+  expect(backends.sort()).toEqual(withRoutes)
+  expect(draining.sort()).toEqual(withRoutes)
 })
 
 describe('secrets', () => {
@@ -115,14 +136,14 @@ it('gives each service a login of its own in PostgreSQL, with the password that 
   const set = services.migrate?.environment?.TRIBUTARY_POSTGRES_ROLE_PASSWORDS?.split(',').map((pair) =>
     pair.split('='),
   )
-  expect(Object.keys(serviceRoles).sort()).toEqual(urls.map(([name]) => name).sort())
+  expect(Object.keys(serviceRoles).sort()).toEqual(usersOf('postgres'))
   expect(set?.sort()).toEqual(urls.map(([name, { password }]) => [name, password]).sort())
   for (const [name, { username }] of urls) expect(username).toBe(roleOf(name as PostgresService))
 })
 
 it('gives the master key to those who use it alone', () => {
   const holders = running.filter(([, { environment }]) => environment?.TRIBUTARY_MASTER_KEY).map(([name]) => name)
-  expect(holders.sort()).toEqual(['admin-api', 'ingest-gateway'])
+  expect(holders.sort()).toEqual(usersOf('masterKeys'))
 })
 
 it('lets nobody into Kafka without a login', () => {
@@ -140,7 +161,7 @@ describe('S3', () => {
   const files = readdirSync(join(root, 'infra/s3')).filter((name) => name.endsWith('.json'))
 
   it('has a user for each service, with a policy of its own, who may delete nothing', () => {
-    expect(files.sort()).toEqual(users.map(([name]) => `${name}.json`).sort())
+    expect(files.sort()).toEqual(usersOf('audit').map((name) => `${name}.json`))
     for (const [name, service] of users) expect(keyOf(service)[0]).toBe(name)
     for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|Delete|admin:/)
     expect(read('infra/s3/admin-api.json')).not.toContain('Put')
@@ -183,5 +204,7 @@ it('gives each service a ClickHouse user of roles.sql, and roles.sql the same pa
   const users = urls.map((url) => new URL(url))
   for (const { username, password: own } of users)
     expect(password[`${username.replace('tributary_', '')}_password`]).toBe(own)
-  expect(new Set(users.map(({ username }) => username)).size).toBe(asked.length)
+  const roles = [...usersOf('clickhouse'), 'migrator'].map((name) => `tributary_${name.replaceAll('-', '_')}`)
+  expect(users.map(({ username }) => username).sort()).toEqual(roles.sort())
+  expect(asked).toHaveLength(roles.length)
 })

@@ -18,7 +18,7 @@ const places = [...page.matchAll(/^\| `(app_\w+)` +\| `([\w-]+)` +\| (\d+) +\|$/
 
 describe('docs/consumers.md', () => {
   test('shows the example as it is, in a file of at most 40 lines', () => {
-    expect(blocksOf('ts')).toEqual([read('purchase-alerts.ts'), read('main.ts'), read('config.ts')])
+    expect(blocksOf('ts')).toEqual([read('purchase-alerts.ts'), read('service.ts'), read('main.ts')])
     expect(blocksOf('json')).toEqual([read('package.json')])
     expect(read('purchase-alerts.ts').trimEnd().split('\n').length).toBeLessThanOrEqual(40)
   })

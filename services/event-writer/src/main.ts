@@ -1,6 +1,4 @@
 import { runService } from '@tributary/service-kit/service/run-service'
-import { readConfig } from './config.ts'
-import { start } from './start.ts'
+import { service } from './service.ts'
 
-/** Accepted events from Kafka into ClickHouse, each exactly once. */
-await runService({ name: 'event-writer', readConfig, start })
+await runService(service)

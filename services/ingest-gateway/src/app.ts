@@ -20,9 +20,6 @@ const defaultInFlight: InFlightLimits = {
   body_bytes_max: limits.body_bytes_in_flight_max,
 }
 
-/** Bindings of `/health` without which every request is refused; keys of tenants are remembered for a while. */
-export const ingest_needs = ['object_storage', 'queues'] as const
-
 /** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (docs/rules.md#endpoints) as a fastify plugin. */
 export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>

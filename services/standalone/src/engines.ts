@@ -9,64 +9,72 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
-import { openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
-import { openKafka, requireTopics } from '@tributary/service-kit/engines/kafka'
-import { openPostgresServer, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
-import { openRedis } from '@tributary/service-kit/engines/redis'
-import { openS3 } from '@tributary/service-kit/engines/s3'
+import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
+import type { Engine } from '@tributary/service-kit/engines/engine'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { redisEngine } from '@tributary/service-kit/engines/redis'
+import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { type DiskWatch, disk_look_ms } from '@tributary/service-kit/service/disk-watch'
 import { every } from '@tributary/service-kit/service/every'
 import type { Service } from '@tributary/service-kit/service/run-service'
+import type { Settings } from '@tributary/service-kit/settings/read-settings'
+import type { SettingName } from '@tributary/service-kit/settings/settings'
+import { credentialsEngine } from '@tributary/tenancy/engines'
 import type { Pool } from 'pg'
-import type { Config } from './config.ts'
+import { localMasterKeysEngine } from './local-master-keys.ts'
 
 /** One process consumes everything here: more partitions would only mean smaller inserts. */
 const embedded_partitions = 4
 
+const allTopics = Object.values(topics)
+
 /**
- * Opens the engines side by side: the server that a setting names, else the embedded one in the data folder, migrated
- * and with its topics. Servers are never migrated from here.
+ * The engines of all services: for each the server that a setting names, else the embedded one in the data folder,
+ * migrated and with its topics. Servers are never migrated from here.
  */
-export async function openEngines(config: Config, data_dir: string, disk: DiskWatch, service: Service) {
+export function standaloneEngines(data_dir: string, disk: DiskWatch) {
   const dir = (name: string) => {
     const path = join(data_dir, name)
     mkdirSync(path, { recursive: true, mode: 0o700 })
     return path
   }
-  const opening = {
-    pool: openDatabase(config, dir, service),
-    clickhouse: openAnalytics(config, dir, disk, service),
-    broker: openLog(config, dir, disk, service),
-    keyValue: openCounters(config, dir, service),
-    audit: openAudit(config, dir, service),
-  }
-  // All of them settle before a failure is passed on, so that whatever did open has registered its close.
-  await Promise.allSettled(Object.values(opening))
   return {
-    pool: await opening.pool,
-    clickhouse: await opening.clickhouse,
-    broker: await opening.broker,
-    keyValue: await opening.keyValue,
-    audit: await opening.audit,
+    postgres: orEmbedded(postgresEngine, (config, service) => openDatabase(config, dir('postgres'), service)),
+    clickhouse: orEmbedded(clickhouseEngine({ complete_reads: true }), (_config, service) =>
+      openAnalytics(dir('clickhouse'), disk, service),
+    ),
+    broker: orEmbedded(kafkaEngine({ topics: allTopics }), (_config, service) => openLog(dir('log'), disk, service)),
+    keyValue: orEmbedded(redisEngine, (_config, service) => openCounters(dir('key-value'), service)),
+    audit: orEmbedded(s3Engine, (_config, service) => openAudit(dir('audit'), service)),
+    masterKeys: localMasterKeysEngine(data_dir),
+    credentials: credentialsEngine,
   }
 }
 
-type Dir = (name: string) => string
-/** What a configuration is once the setting of an engine is known to be there. */
-type With<Name extends keyof Config> = Config & { [N in Name]: NonNullable<Config[N]> }
-const has = <Name extends keyof Config>(config: Config, name: Name): config is With<Name> => config[name] !== undefined
+/** The engine on a server where its settings are there, else the embedded one. */
+function orEmbedded<T, Read extends SettingName, Required extends SettingName>(
+  server: Engine<T, Read, Required>,
+  openEmbedded: (config: Settings<Read | Required>, service: Service) => Promise<T>,
+): Engine<T, Read | Required> {
+  const isOnServer = (config: Settings<Read | Required>): config is Settings<Read | Required, Required> =>
+    server.required.every((name) => config[name] !== undefined)
+  return {
+    settings: [...server.settings, ...server.required],
+    required: [],
+    open: (config, service) =>
+      isOnServer(config) ? server.open(config, service, undefined) : openEmbedded(config, service),
+  }
+}
 
 // Embedded engines are loaded only where they are used: a process on servers alone needs none of them installed.
 
-async function openDatabase(config: Config, dir: Dir, service: Service): Promise<Pool> {
-  if (has(config, 'TRIBUTARY_POSTGRES_URL')) {
-    const pool = openPostgresServer(config, service)
-    await requirePostgresSchema(pool)
-    return pool
-  }
+type PoolConfig = Settings<'TRIBUTARY_POSTGRES_POOL_MAX' | 'TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS'>
+
+async function openDatabase(config: PoolConfig, data_dir: string, service: Service): Promise<Pool> {
   const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded/embedded-postgres')
   const { logger, onClose, checks } = service
-  const server = await openEmbeddedPostgres({ data_dir: dir('postgres'), logger })
+  const server = await openEmbeddedPostgres({ data_dir, logger })
   onClose('postgres', () => server.close())
   const pool = openPostgres({
     url: server.url,
@@ -80,15 +88,10 @@ async function openDatabase(config: Config, dir: Dir, service: Service): Promise
   return pool
 }
 
-async function openAnalytics(config: Config, dir: Dir, disk: DiskWatch, service: Service): Promise<Clickhouse> {
-  if (has(config, 'TRIBUTARY_CLICKHOUSE_URL')) {
-    const clickhouse = await openClickhouse(config, service, { complete_reads: true })
-    await requireClickhouseSchema(clickhouse)
-    return clickhouse
-  }
+async function openAnalytics(data_dir: string, disk: DiskWatch, service: Service): Promise<Clickhouse> {
   const { openEmbeddedClickhouse } = await import('@tributary/clickhouse/embedded')
   const { logger, registry, onClose, checks } = service
-  const clickhouse = await openEmbeddedClickhouse({ data_dir: dir('clickhouse'), logger })
+  const clickhouse = await openEmbeddedClickhouse({ data_dir, logger })
   onClose('clickhouse', () => clickhouse.close())
   const merges = createMergeSwitch(clickhouse)
   const switching = every({
@@ -101,39 +104,31 @@ async function openAnalytics(config: Config, dir: Dir, disk: DiskWatch, service:
   return clickhouse
 }
 
-async function openLog(config: Config, dir: Dir, disk: DiskWatch, service: Service): Promise<Broker> {
-  const all = Object.values(topics)
-  if (has(config, 'TRIBUTARY_KAFKA_BROKERS')) {
-    const broker = await openKafka(config, service)
-    await requireTopics(broker, all)
-    return broker
-  }
+async function openLog(dir: string, disk: DiskWatch, service: Service): Promise<Broker> {
   const { openEmbeddedBroker } = await import('@tributary/broker/embedded')
   const { logger, registry, now, onClose, checks } = service
   const broker = await openEmbeddedBroker({
-    ...{ dir: dir('log'), now, logger, registry, partitions: embedded_partitions },
+    ...{ dir, now, logger, registry, partitions: embedded_partitions },
     hasSpace: disk.open,
   })
   onClose('log', () => broker.close())
   checks.queues = () => broker.checkHealth()
-  await broker.applyTopics([...all, ...all.map(deadLetterTopic)])
+  await broker.applyTopics([...allTopics, ...allTopics.map(deadLetterTopic)])
   return broker
 }
 
-async function openCounters(config: Config, dir: Dir, service: Service): Promise<KeyValue> {
-  if (has(config, 'TRIBUTARY_REDIS_URL')) return openRedis(config, service)
+async function openCounters(dir: string, { now, onClose, checks }: Service): Promise<KeyValue> {
   const { openEmbeddedKeyValue } = await import('@tributary/key-value/embedded')
-  const keyValue = await openEmbeddedKeyValue({ dir: dir('key-value'), now: service.now })
-  service.onClose('key-value', () => keyValue.close())
-  service.checks.key_value = () => keyValue.checkHealth()
+  const keyValue = await openEmbeddedKeyValue({ dir, now })
+  onClose('key-value', () => keyValue.close())
+  checks.key_value = () => keyValue.checkHealth()
   return keyValue
 }
 
-async function openAudit(config: Config, dir: Dir, service: Service): Promise<AuditStore> {
-  if (has(config, 'TRIBUTARY_S3_BUCKET')) return openS3(config, service)
+async function openAudit(dir: string, { onClose, checks }: Service): Promise<AuditStore> {
   const { openFolderAuditStore } = await import('@tributary/audit-store/folder')
-  const audit = await openFolderAuditStore({ dir: dir('audit') })
-  service.onClose('audit store', () => audit.close())
-  service.checks.object_storage = () => audit.checkHealth()
+  const audit = await openFolderAuditStore({ dir })
+  onClose('audit store', () => audit.close())
+  checks.object_storage = () => audit.checkHealth()
   return audit
 }

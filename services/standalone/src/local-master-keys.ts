@@ -1,11 +1,28 @@
 import { join } from 'node:path'
+import type { Engine } from '@tributary/service-kit/engines/engine'
 import type { Trouble } from '@tributary/service-kit/service/health'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { findNeededMasterKey } from '@tributary/tenancy/secrets/master-key-check'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { type MasterKeyConfig, requireMasterKey } from '@tributary/tenancy/secrets/require-master-key'
+import { watchSecrets } from '@tributary/tenancy/secrets/unreadable-secrets'
 import type { Pool } from 'pg'
 import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
+
+/** The master keys of the settings or of the data folder, which is watched then; so are the secrets in PostgreSQL. */
+export const localMasterKeysEngine = (
+  data_dir: string,
+): Engine<MasterKeys, 'TRIBUTARY_MASTER_KEY' | 'TRIBUTARY_MASTER_KEY_OLD', never, { postgres: Pool }> => ({
+  settings: ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_MASTER_KEY_OLD'],
+  required: [],
+  on: ['postgres'],
+  async open(config, service, { postgres }) {
+    const masterKeys = await openLocalMasterKeys(postgres, data_dir, config)
+    if (config.TRIBUTARY_MASTER_KEY === undefined) service.troubles.push(masterKeyFileTroubles(data_dir))
+    watchSecrets(postgres, masterKeys, service)
+    return masterKeys
+  },
+})
 
 /**
  * The master key of the setting, else of `master-key` in the data folder. Only a folder without any secret gets a new one:
@@ -35,7 +52,7 @@ export async function openLocalMasterKeys(
  * Looks at `master-key` of a data folder while it is in use: without that file, as it was, the next start is refused and
  * the signing secrets of all apps may be lost.
  */
-export function masterKeyFileTroubles(data_dir: string): () => Trouble[] {
+function masterKeyFileTroubles(data_dir: string): () => Trouble[] {
   const path = join(data_dir, 'master-key')
   const used = readPrivateFile(path)
   return () => {

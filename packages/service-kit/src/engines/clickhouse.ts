@@ -3,6 +3,7 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
+import type { Engine } from './engine.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const clickhouseSettings = [
@@ -63,3 +64,17 @@ export async function requireClickhouseSchema(clickhouse: Clickhouse): Promise<v
     )
   }
 }
+
+/** A migrated ClickHouse server; options as in `openClickhouse`. */
+export const clickhouseEngine = (
+  options: { complete_reads?: boolean } = {},
+): Engine<Clickhouse, (typeof clickhouseSettings)[number], 'TRIBUTARY_CLICKHOUSE_URL'> => ({
+  binding: 'analytics',
+  settings: clickhouseSettings,
+  required: ['TRIBUTARY_CLICKHOUSE_URL'],
+  async open(config, service) {
+    const clickhouse = await openClickhouse(config, service, options)
+    await requireClickhouseSchema(clickhouse)
+    return clickhouse
+  },
+})

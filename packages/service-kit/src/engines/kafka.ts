@@ -2,10 +2,12 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Broker } from '@tributary/broker/broker'
 import { openKafkaBroker } from '@tributary/broker/kafka'
-import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
+import type { Topic } from '@tributary/contracts/topics'
 import { type Service, StartRefused } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
-import { EngineRefused, toRefusal } from './engine-refused.ts'
+import type { Engine } from './engine.ts'
+import { toRefusal } from './engine-refused.ts'
+import { kafkaSuspects, requireTopics } from './require-topics.ts'
 
 export const kafkaSettings = [
   'TRIBUTARY_KAFKA_BROKERS',
@@ -21,9 +23,6 @@ export const kafkaSettings = [
   'TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS',
 ] as const
 type KafkaConfig = Settings<(typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BROKERS'>
-
-/** A broker that is spoken to in another way than it expects hangs up without a word. */
-const suspects = 'what TRIBUTARY_KAFKA_BROKERS, TRIBUTARY_KAFKA_TLS and TRIBUTARY_KAFKA_SASL say'
 
 /** The event log on Kafka as the settings say. Throws `StartRefused` when it can't be used. */
 export async function openKafka(
@@ -45,7 +44,7 @@ export async function openKafka(
     logger,
     registry,
   }).catch((error: unknown) => {
-    throw toRefusal('Kafka', suspects, error)
+    throw toRefusal('Kafka', kafkaSuspects, error)
   })
   onClose('log', () => broker.close())
   checks.queues = () => broker.checkHealth()
@@ -72,19 +71,21 @@ function saslOf(config: KafkaConfig) {
   return { sasl: { mechanism, username, password } }
 }
 
-/** Throws `StartRefused` when one of the topics or its dead-letter topic is missing or has other partitions. */
-export async function requireTopics(broker: Pick<Broker, 'partitionCount'>, topics: readonly Topic[]): Promise<void> {
-  for (const { name, partitions } of topics.flatMap((topic) => [topic, deadLetterTopic(topic)])) {
-    const found = await broker.partitionCount(name).catch((error: Error) => {
-      if ('code' in error) throw toRefusal('Kafka', suspects, error) // away
-      return null
-    })
-    if (found === null) throw new EngineRefused(`The topic ${name} is missing.`, 'Run: npx tributary topics apply')
-    if (found !== partitions) {
-      throw new EngineRefused(
-        `The topic ${name} has ${found} partitions, not ${partitions}, and another number would tear installs apart.`,
-        'Delete it if it is empty and run: npx tributary topics apply',
-      )
-    }
-  }
-}
+/**
+ * The event log on Kafka. `topics`: those that the process publishes to; the start is refused when one of them is not as
+ * it must be. The topics of consumers are checked without being named here.
+ */
+export const kafkaEngine = ({
+  topics = [],
+}: {
+  topics?: readonly Topic[]
+} = {}): Engine<Broker, (typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BROKERS'> => ({
+  binding: 'queues',
+  settings: kafkaSettings,
+  required: ['TRIBUTARY_KAFKA_BROKERS'],
+  async open(config, service) {
+    const broker = await openKafka(config, service)
+    await requireTopics(broker, topics)
+    return broker
+  },
+})

@@ -3,6 +3,7 @@ import { openPostgres } from '@tributary/postgres/postgres'
 import type { Pool } from 'pg'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
+import type { Engine } from './engine.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
 
 export const postgresSettings = [
@@ -35,4 +36,16 @@ export async function requirePostgresSchema(pool: Pool): Promise<void> {
   if (files.length > 0) {
     throw new EngineRefused(`PostgreSQL lacks ${files.length} migrations (${files[0]}).`, 'Run: npx tributary migrate')
   }
+}
+
+/** A pool on a migrated PostgreSQL server. */
+export const postgresEngine: Engine<Pool, (typeof postgresSettings)[number], 'TRIBUTARY_POSTGRES_URL'> = {
+  binding: 'database',
+  settings: postgresSettings,
+  required: ['TRIBUTARY_POSTGRES_URL'],
+  async open(config, service) {
+    const pool = openPostgresServer(config, service)
+    await requirePostgresSchema(pool)
+    return pool
+  },
 }

@@ -2,6 +2,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
+import type { Engine } from './engine.ts'
 import { toRefusal } from './engine-refused.ts'
 
 export const redisSettings = ['TRIBUTARY_REDIS_URL'] as const
@@ -15,4 +16,12 @@ export async function openRedis(config: RedisConfig, { logger, onClose, checks }
   onClose('key-value', () => keyValue.close())
   checks.key_value = () => keyValue.checkHealth()
   return keyValue
+}
+
+/** Counters in Redis. */
+export const redisEngine: Engine<KeyValue, never, 'TRIBUTARY_REDIS_URL'> = {
+  binding: 'key_value',
+  settings: [],
+  required: redisSettings,
+  open: openRedis,
 }

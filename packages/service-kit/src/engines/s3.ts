@@ -2,6 +2,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
+import type { Engine } from './engine.ts'
 import { toRefusal } from './engine-refused.ts'
 
 export const s3Settings = [
@@ -32,4 +33,12 @@ function credentialsOf(config: S3Config) {
   const { TRIBUTARY_S3_ACCESS_KEY_ID: accessKeyId, TRIBUTARY_S3_SECRET_ACCESS_KEY: secretAccessKey } = config
   if (accessKeyId === undefined || secretAccessKey === undefined) return {}
   return { credentials: { accessKeyId, secretAccessKey } }
+}
+
+/** Audit objects in a bucket. */
+export const s3Engine: Engine<AuditStore, (typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'> = {
+  binding: 'object_storage',
+  settings: s3Settings,
+  required: ['TRIBUTARY_S3_BUCKET'],
+  open: openS3,
 }

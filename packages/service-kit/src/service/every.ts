@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
+import type { OnClose } from './run-service.ts'
 import { sharedMetric } from './shared-metric.ts'
 
 export interface EveryOptions {
@@ -42,5 +43,27 @@ export function every({ name, pause_ms, logger, registry, work }: EveryOptions):
       stop.abort()
       await running
     },
+  }
+}
+
+/** A declared job: work that is done at the start and then again and again. */
+export interface Job<Context> {
+  /** For log lines and metrics. */
+  name: string
+  /** From the end of a run to the beginning of the next. */
+  pause_ms: number
+  /** Called once; what it returns is called for each run, see `every`. */
+  prepare: (context: Context) => EveryOptions['work']
+}
+
+/** Starts each job; it goes on until the service closes. */
+export function startJobs<Context extends { logger: Logger; registry: Registry; onClose: OnClose }>(
+  jobs: readonly Job<Context>[],
+  context: Context,
+): void {
+  const { logger, registry, onClose } = context
+  for (const { name, pause_ms, prepare } of jobs) {
+    const job = every({ name, pause_ms, logger, registry, work: prepare(context) })
+    onClose(name, () => job.close())
   }
 }

@@ -25,7 +25,7 @@ export interface ServiceOptions<Config> {
   /** One deadline for all closes together; the process ends after it, come what may. */
   stop_ms_max?: number
   /** Throws `StartRefused` with every problem at once. */
-  readConfig(): Config
+  readConfig(env: Record<string, string | undefined>): Config
   /** Opens everything and resolves once the service works. What it opened is closed also when it fails half-way. */
   start(config: Config, service: Service): Promise<unknown>
 }
@@ -36,7 +36,7 @@ const flush_ms = 200
 
 /**
  * Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, 1 after a failed
- * one. A stop that misses its deadline is a kill.
+ * one. A stop that misses its deadline is a kill. Nothing else in a service reads the environment.
  */
 export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; TRIBUTARY_LOG_FORMAT: LogFormat }>(
   options: ServiceOptions<Config>,
@@ -102,9 +102,9 @@ function killSoon(): void {
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), flush_ms)
 }
 
-function readConfigOrEnd<Config>(readConfig: () => Config): Config {
+function readConfigOrEnd<Config>(readConfig: ServiceOptions<Config>['readConfig']): Config {
   try {
-    return readConfig()
+    return readConfig(process.env)
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error
     process.stderr.write(`${error.message}\n`)

@@ -8,11 +8,13 @@ export interface StatusDeps {
   consumers: readonly ConsumerGroup[]
   broker: Pick<Broker, 'groupOffsets'>
   health: Pick<Health, 'isReady' | 'bindings'>
+  /** Identity of the start, in standalone. */
+  instance?: string
   now(): number
 }
 
 /** The lag of every consumer group and the state of the engines that this process uses (docs/rules.md#commands). */
-export async function systemStatus({ consumers, broker, health, now }: StatusDeps): Promise<SystemStatus> {
+export async function systemStatus({ consumers, broker, health, instance, now }: StatusDeps): Promise<SystemStatus> {
   const states = consumers.map(async ({ name, topic }) => {
     const partitions = await broker.groupOffsets(name, topic.name)
     const lag = partitions.reduce((sum, partition) => sum + lagOf(partition), 0)
@@ -20,5 +22,10 @@ export async function systemStatus({ consumers, broker, health, now }: StatusDep
     const oldest_unwritten_ms = lag > 0 && oldest.length > 0 ? Math.max(0, now() - Math.min(...oldest)) : null
     return { name, topic: topic.name, lag, oldest_unwritten_ms }
   })
-  return { ready: await health.isReady(), consumers: await Promise.all(states), bindings: await health.bindings() }
+  return {
+    ready: await health.isReady(),
+    consumers: await Promise.all(states),
+    bindings: await health.bindings(),
+    ...(instance !== undefined && { instance }),
+  }
 }

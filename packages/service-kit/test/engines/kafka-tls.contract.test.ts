@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { kafkaSettings, openKafka, requireTopics } from '@tributary/service-kit/engines/kafka'
+import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
+import { requireTopics } from '@tributary/service-kit/engines/require-topics'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'

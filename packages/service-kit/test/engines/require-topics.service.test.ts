@@ -1,5 +1,5 @@
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
-import { requireTopics } from '@tributary/service-kit/engines/kafka'
+import { requireTopics } from '@tributary/service-kit/engines/require-topics'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { expect, test } from 'vitest'
 import { refusalOf } from '../service/service-under-test.ts'

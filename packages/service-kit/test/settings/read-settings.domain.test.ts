@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { type ServiceOptions, StartRefused } from '@tributary/service-kit/service/run-service'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 import { foreignSettings, type Setting, type SettingName, settings } from '@tributary/service-kit/settings/settings'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')
 
@@ -85,15 +85,17 @@ test('one environment serves all services, and tests and the compose file have n
   expect(problemsOf(() => readSettings(others, []))).toEqual([])
 })
 
-const services = globSync('services/*/src/config.ts', { cwd: root })
+// A bell is no value of any kind.
+const everyWrong = Object.fromEntries(Object.keys(settings).map((name) => [name, '\u0007']))
+const services = globSync('services/*/src/service.ts', { cwd: root })
 const readers = await Promise.all(
-  services.map(async (path) => ({ path, read: (await import(join(root, path))).readConfig as () => unknown })),
+  services.map(async (path) => {
+    const { service } = (await import(join(root, path))) as { service: ServiceOptions<unknown> }
+    return { name: service.name, read: () => service.readConfig(everyWrong) }
+  }),
 )
 
-test.each(readers)('$path says of each wrong setting in plain words what it was and what it must be', ({ read }) => {
-  onTestFinished(() => void vi.unstubAllEnvs())
-  // A bell is no value of any kind.
-  for (const name of Object.keys(settings)) vi.stubEnv(name, '\u0007')
+test.each(readers)('$name says of each wrong setting in plain words what it was and what it must be', ({ read }) => {
   const problems = problemsOf(read)
   expect(problems.length).toBeGreaterThan(10)
   for (const line of problems) {

@@ -1,6 +1,5 @@
 import { runService } from '@tributary/service-kit/service/run-service'
-import { readConfig } from '../../src/config.ts'
-import { start } from '../../src/start.ts'
+import { service } from '../../src/service.ts'
 
 /**
  * The event-writer that sends itself a signal after a step of one of its batches: `TEST_SIGNAL` (`SIGKILL` when absent),
@@ -12,10 +11,9 @@ const in_batch = Number(process.env.TEST_BATCH)
 let seen = 0
 
 await runService({
-  name: 'event-writer',
-  readConfig,
-  start: (config, service) =>
-    start(config, service, {
+  ...service,
+  start: (config, around) =>
+    service.start(config, around, {
       crash(step) {
         if (step !== at_step) return
         seen += 1

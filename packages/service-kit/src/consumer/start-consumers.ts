@@ -1,0 +1,24 @@
+import type { Broker } from '@tributary/broker/broker'
+import type { MisfitTroubles } from '../service/misfit-troubles.ts'
+import type { Service } from '../service/run-service.ts'
+import type { Surroundings } from '../service/service-parts.ts'
+import type { ConsumerDefinition } from './define-consumer.ts'
+import { gatedConsumer } from './gated-consumer.ts'
+import { type RunConsumerOptions, runConsumer } from './run-consumer.ts'
+
+type Context = Pick<Service, 'logger' | 'registry' | 'now' | 'onClose'> &
+  Pick<Surroundings, 'disk'> & { broker: Broker }
+type Options = { misfits: MisfitTroubles } & Pick<RunConsumerOptions<unknown>, 'reread' | 'crash'>
+
+/** Runs consumers until the service closes. While the disk of the process is full they wait. */
+export async function startConsumers(
+  consumers: readonly ConsumerDefinition<unknown>[],
+  { broker, logger, registry, now, onClose, disk }: Context,
+  options: Options,
+): Promise<void> {
+  for (const definition of consumers) {
+    const consumer = disk === undefined ? definition : gatedConsumer(definition, disk)
+    const running = await runConsumer({ broker, consumer, logger, registry, now, ...options })
+    onClose(consumer.name, () => running.close())
+  }
+}

@@ -1,0 +1,117 @@
+import type { Broker } from '@tributary/broker/broker'
+import { z } from 'zod'
+import type { ConsumerDefinition } from '../consumer/define-consumer.ts'
+import type { RunConsumerOptions } from '../consumer/run-consumer.ts'
+import { startConsumers } from '../consumer/start-consumers.ts'
+import { type AnyEngine, type Complete, type Engines, type Opened, openEngines } from '../engines/engine.ts'
+import { requireTopics } from '../engines/require-topics.ts'
+import { httpSettings, type Serving, serve } from '../http/serve.ts'
+import { readSettings, type Settings } from '../settings/read-settings.ts'
+import type { SettingName } from '../settings/settings.ts'
+import { startJobs } from './every.ts'
+import { createMisfitTroubles } from './misfit-troubles.ts'
+import { type Service, type ServiceOptions, StartRefused } from './run-service.ts'
+import type { ServiceParts, Surroundings } from './service-parts.ts'
+
+/** A service as a value. Its process, its settings and `/health` follow from it, and tests hold the compose file against it. */
+export interface ServiceDeclaration<E extends Engines, Read extends SettingName, Required extends SettingName, Own>
+  extends ServiceParts<ServiceContext<E, Read, Required, Own>> {
+  /** The keys are the names under which its parts use them. Standalone opens engines of its own under these names. */
+  engines: E
+  /** Engines without which every request is refused: `/ready` answers 503 while one of them is down. */
+  needs?: readonly (keyof E & string)[]
+  /** Settings of its parts; those of its engines and of HTTP are not named here. */
+  settings?: readonly Read[]
+  /** Settings of its parts without which it does not start. */
+  required?: readonly Required[]
+  /** Variables that are no settings of the product. Their names must not begin with `TRIBUTARY_`. */
+  variables?: z.ZodType<Own>
+}
+
+/** Parts are built with this: the engines of the service by name, its settings, and the things of every process. */
+export type ServiceContext<E extends Engines, Read extends SettingName, Required extends SettingName, Own> = Opened<E> &
+  Service &
+  Surroundings & { config: Settings<Read, Required> & Own }
+
+type Config = Settings<SettingName, SettingName>
+
+/** A service that `runService` runs as a process of its own, on servers. `crash` is for tests. */
+export interface DefinedService<E extends Engines, Read extends SettingName, Required extends SettingName, Own>
+  extends ServiceDeclaration<E, Read, Required, Own>,
+    ServiceOptions<Config & Own> {
+  start(config: Config & Own, service: Service, options?: Pick<RunConsumerOptions<unknown>, 'crash'>): Promise<Serving>
+}
+
+/** Only a service that has a broker can have consumers. */
+type Consuming<E> = E extends { broker: AnyEngine<Broker> } ? unknown : { consumers?: never }
+
+/** Completes the value of a service. An engine or a setting that is used and not declared does not compile. */
+export function defineService<
+  const E extends Engines,
+  Read extends SettingName = never,
+  Required extends SettingName = never,
+  Own = unknown,
+>(
+  declared: ServiceDeclaration<E, Read, Required, Own> & { engines: Complete<E> } & Consuming<E>,
+): DefinedService<E, Read, Required, Own> {
+  const { engines, consumers = [], jobs = [], routes, variables } = declared
+  const { settings, required } = settingsOf(declared)
+  return {
+    ...declared,
+    readConfig: (env) => ({ ...readSettings(env, settings, required), ...readVariables(env, variables) }),
+    async start(config, service, options = {}) {
+      const opened = await openEngines(engines, config, service)
+      const context = { ...opened, ...service, config }
+      const definitions = consumers.flatMap((build) => build(context) ?? [])
+      if ('broker' in opened) await consume(definitions, { ...service, broker: opened.broker as Broker }, options)
+      startJobs(jobs, context)
+      return serve(
+        config,
+        service,
+        async (app, health) => {
+          if (routes !== undefined) await app.register(await routes({ ...context, health }))
+        },
+        neededBindings(declared),
+      )
+    },
+  }
+}
+
+/** Runs consumers on a broker that has their topics. */
+async function consume(
+  consumers: readonly ConsumerDefinition<unknown>[],
+  service: Service & { broker: Broker },
+  options: Pick<RunConsumerOptions<unknown>, 'crash'>,
+): Promise<void> {
+  const topics = consumers.map(({ topic }) => topic)
+  await requireTopics(service.broker, topics)
+  const misfits = createMisfitTroubles({ tables_on_server: true })
+  service.troubles.push(misfits.troubles)
+  await startConsumers(consumers, service, { misfits, ...options })
+}
+
+type Names = Pick<
+  ServiceDeclaration<Engines, SettingName, SettingName, unknown>,
+  'engines' | 'needs' | 'settings' | 'required'
+>
+
+/** All settings that a service reads in a process of its own, and those of them that it can't start without. */
+export function settingsOf({ engines, settings = [], required = [] }: Names) {
+  const ofEngines = Object.values(engines)
+  const all = [...httpSettings, ...ofEngines.flatMap((engine) => [...engine.settings, ...engine.required]), ...settings]
+  return {
+    settings: [...new Set<SettingName>([...all, ...required])],
+    required: [...new Set<SettingName>([...ofEngines.flatMap((engine) => engine.required), ...required])],
+  }
+}
+
+/** Names in `/health` of the engines without which a service refuses every request. */
+export const neededBindings = ({ engines, needs = [] }: Names): string[] =>
+  needs.flatMap((name) => engines[name]?.binding ?? [])
+
+function readVariables<Own>(env: Record<string, string | undefined>, variables: z.ZodType<Own> | undefined): Own {
+  if (variables === undefined) return {} as Own
+  const { success, data, error } = variables.safeParse(env)
+  if (!success) throw new StartRefused(`These settings are wrong:\n${z.prettifyError(error)}`)
+  return data
+}

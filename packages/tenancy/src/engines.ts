@@ -1,0 +1,36 @@
+import type { Engine } from '@tributary/service-kit/engines/engine'
+import type { Pool } from 'pg'
+import type { Credentials } from './credentials/credentials.ts'
+import { openCredentials } from './credentials/credentials-cache.ts'
+import type { MasterKeys } from './secrets/master-keys.ts'
+import { requireMasterKey } from './secrets/require-master-key.ts'
+import { watchSecrets } from './secrets/unreadable-secrets.ts'
+
+/** The master keys of the settings, fit for the secrets in PostgreSQL, which are watched from then on. */
+export const masterKeysEngine: Engine<
+  MasterKeys,
+  'TRIBUTARY_MASTER_KEY_OLD',
+  'TRIBUTARY_MASTER_KEY',
+  { postgres: Pool }
+> = {
+  settings: ['TRIBUTARY_MASTER_KEY_OLD'],
+  required: ['TRIBUTARY_MASTER_KEY'],
+  on: ['postgres'],
+  async open(config, service, { postgres }) {
+    const masterKeys = await requireMasterKey(postgres, config)
+    watchSecrets(postgres, masterKeys, service)
+    return masterKeys
+  },
+}
+
+/** Credentials over PostgreSQL. Only a service with master keys can look up apps: they have signing secrets. */
+export const credentialsEngine: Engine<Credentials, never, never, { postgres: Pool; masterKeys?: MasterKeys }> = {
+  settings: [],
+  required: [],
+  on: ['postgres', 'masterKeys'],
+  async open(_config, { now, logger, registry, onClose }, { postgres: pool, ...secrets }) {
+    const credentials = await openCredentials({ pool, ...secrets, now, logger, registry })
+    onClose('credentials', () => credentials.close())
+    return credentials
+  },
+}

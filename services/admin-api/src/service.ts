@@ -1,0 +1,49 @@
+import { setTimeout } from 'node:timers/promises'
+import { apiDocs } from '@tributary/api-docs/api-docs'
+import { consumers } from '@tributary/contracts/consumers'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { redisEngine } from '@tributary/service-kit/engines/redis'
+import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { systemStatus } from '@tributary/service-kit/service/system-status'
+import { masterKeysEngine } from '@tributary/tenancy/engines'
+import { adminApi } from './app.ts'
+import { reconcileQuota } from './quota/reconcile-quota.ts'
+
+/** Between two rounds, and between two looks whether another process still does them. */
+const reconciliation_pause_ms = 5000
+const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
+
+/** Manages companies, apps and keys, and shows the state of the whole. */
+export const service = defineService({
+  name: 'admin-api',
+  engines: {
+    broker: kafkaEngine(),
+    clickhouse: clickhouseEngine(),
+    keyValue: redisEngine,
+    audit: s3Engine,
+    postgres: postgresEngine,
+    masterKeys: masterKeysEngine,
+  },
+  required: ['TRIBUTARY_ADMIN_TOKEN'],
+  jobs: [
+    {
+      name: 'quota_reconciliation',
+      pause_ms: reconciliation_pause_ms,
+      // One process of several does it, while its session holds the lease.
+      prepare({ postgres: pool, ...engines }) {
+        const deps = { ...engines, pool, pause }
+        return (signal) => unlessRunning(pool, 'quota_reconciliation', () => reconcileQuota(deps, signal))
+      },
+    },
+  ],
+  routes: async (context) => async (app) => {
+    const { postgres: pool, config } = context
+    const status = () => systemStatus({ ...context, consumers: Object.values(consumers) })
+    await app.register(apiDocs())
+    await app.register(adminApi({ ...context, pool, admin_token: config.TRIBUTARY_ADMIN_TOKEN, status }))
+  },
+})

@@ -1,0 +1,27 @@
+import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { eventWriter } from './event-writer.ts'
+import { cancelledTotal } from './money/cancelled-total.ts'
+import { transactionSweep } from './money/sweep-transactions.ts'
+
+/** Maximum time a transaction may be counted twice, or by a claim of too low a rank. */
+const sweep_pause_ms = 60_000
+
+/** Writes accepted events to ClickHouse, each exactly once. */
+export const service = defineService({
+  name: 'event-writer',
+  engines: { broker: kafkaEngine(), clickhouse: clickhouseEngine({ complete_reads: true }) },
+  consumers: [eventWriter],
+  jobs: [
+    {
+      name: 'transaction_sweep',
+      pause_ms: sweep_pause_ms,
+      prepare({ clickhouse, registry }) {
+        const sweep = transactionSweep(clickhouse)
+        const cancelled = cancelledTotal(registry)
+        return async () => cancelled.inc(await sweep())
+      },
+    },
+  ],
+})

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { createGroupCommit } from '@tributary/audit-store/group-commit'
+import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { redisEngine } from '@tributary/service-kit/engines/redis'
+import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { credentialsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { ingestGateway } from './app.ts'
+
+/** Accepts events over HTTP: checks them, stores what came in, and publishes them to the log. */
+export const service = defineService({
+  name: 'ingest-gateway',
+  engines: {
+    broker: kafkaEngine({ topics: [topics.eventsAccepted, topics.erasuresRequested] }),
+    audit: s3Engine,
+    keyValue: redisEngine,
+    postgres: postgresEngine,
+    masterKeys: masterKeysEngine,
+    credentials: credentialsEngine,
+  },
+  needs: ['audit', 'broker'], // credentials are remembered for a while, and counters fail open
+  settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],
+  async routes(context) {
+    const { audit, broker, config, now, onClose } = context
+    const gateway_id = randomBytes(4).toString('hex')
+    const groupCommit = createGroupCommit({
+      store: audit,
+      now,
+      linger_ms: limits.audit_group_linger_ms,
+      bytes_max: limits.audit_group_bytes_max,
+      gateway: gateway_id,
+    })
+    onClose('audit groups', () => groupCommit.close())
+    return ingestGateway({
+      ...context,
+      groupCommit,
+      gateway_id,
+      partitions: await broker.partitionCount(topics.eventsAccepted.name),
+      in_flight: {
+        requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
+        body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
+      },
+    })
+  },
+})

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { service as adminApi } from '@tributary/admin-api/service'
+import { service as eventWriter } from '@tributary/event-writer/service'
+import { service as ingestGateway } from '@tributary/ingest-gateway/service'
+import { service as reportApi } from '@tributary/report-api/service'
+import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
+import { type Opened, openEngines } from '@tributary/service-kit/engines/engine'
+import { fenceAdmin } from '@tributary/service-kit/http/admin-fence'
+import { requireAddress, serve } from '@tributary/service-kit/http/serve'
+import { lockDataDir } from '@tributary/service-kit/service/data-dir-lock'
+import { neededBindings, settingsOf } from '@tributary/service-kit/service/define-service'
+import type { DiskWatch } from '@tributary/service-kit/service/disk-watch'
+import { startJobs } from '@tributary/service-kit/service/every'
+import { createMisfitTroubles } from '@tributary/service-kit/service/misfit-troubles'
+import type { Service, ServiceOptions } from '@tributary/service-kit/service/run-service'
+import type { ServiceParts } from '@tributary/service-kit/service/service-parts'
+import { readSettings, type Settings } from '@tributary/service-kit/settings/read-settings'
+import type { SettingName } from '@tributary/service-kit/settings/settings'
+import { makeDemoCompany } from './demo.ts'
+import { standaloneEngines } from './engines.ts'
+import { areEventsGone } from './events-gone.ts'
+import { openAdminToken } from './local-secrets.ts'
+import { watchDisk } from './watch-disk.ts'
+import { keepTablesWhole } from './whole-tables.ts'
+import { writeStart } from './write-start.ts'
+
+/** What runs in the one process: every service there is. */
+export const services = [eventWriter, ingestGateway, reportApi, adminApi]
+
+const settings: SettingName[] = [
+  ...services.flatMap((one) => settingsOf(one).settings),
+  'TRIBUTARY_DATA_DIR',
+  'TRIBUTARY_DISK_FREE_MIN_BYTES',
+  'TRIBUTARY_ADMIN_NETWORKS',
+  'TRIBUTARY_ADMIN_HOSTS',
+]
+type Config = Settings<SettingName>
+
+/** `npm start`: everything in one process on one port, on embedded engines where no setting names a server. */
+export const service: ServiceOptions<Config> = {
+  name: 'standalone',
+  readConfig: (env) => readSettings(env, settings),
+  start,
+}
+
+async function start(config: Config, service: Service): Promise<void> {
+  const { now, onClose, logger } = service
+  const data_dir = resolve(config.TRIBUTARY_DATA_DIR)
+  // A folder is in use by itself, and says so: its lock comes first. A new one is not made in vain.
+  if (!existsSync(data_dir)) await requireAddress(config)
+  const lock = lockDataDir(data_dir)
+  onClose('data folder lock', async () => lock.release())
+  const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? openAdminToken(data_dir)
+  const disk = await watchDisk(config, data_dir, service)
+  const engines = await openEngines(standaloneEngines(data_dir, disk), config, service)
+  const { url, instance } = await startServices({ config, data_dir, admin_token, disk, engines }, service)
+  const { postgres: pool, masterKeys } = engines
+  for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
+  writeStart({ url, data_dir, instance }, logger)
+  say(`Tributary is ready at ${url}`)
+}
+
+/** For the person at the terminal. */
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+
+interface Standalone {
+  config: Config
+  data_dir: string
+  admin_token: string
+  disk: DiskWatch
+  engines: Opened<ReturnType<typeof standaloneEngines>>
+}
+
+/** Starts the parts of all services; resolves once they take traffic. Nobody writes before the tables are looked at. */
+async function startServices({ config, data_dir, admin_token, disk, engines }: Standalone, service: Service) {
+  const { clickhouse, broker, audit, postgres: pool } = engines
+  const embedded = config.TRIBUTARY_CLICKHOUSE_URL === undefined
+  const events_gone = embedded && (await areEventsGone({ clickhouse, broker, audit, pool }))
+  const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk, events_gone }, service) : null
+  const misfits = createMisfitTroubles({ tables_on_server: !embedded })
+  service.troubles.push(misfits.troubles)
+  const instance = randomUUID()
+  const context = {
+    ...{ ...engines, ...service, disk, embedded, instance },
+    config: { ...config, TRIBUTARY_ADMIN_TOKEN: admin_token },
+    onFilled() {
+      misfits.filled()
+      tables?.filled()
+    },
+  }
+  const parts: readonly ServiceParts<typeof context>[] = services
+  const consumers = parts.flatMap((one) => one.consumers ?? []).flatMap((build) => build(context) ?? [])
+  await startConsumers(consumers, context, { misfits, reread: tables?.reread === true })
+  await tables?.settle()
+  for (const { jobs = [] } of parts) startJobs(jobs, context)
+  const { url } = await serve(
+    config,
+    service,
+    async (app, health) => {
+      fenceAdmin(app, {
+        networks: config.TRIBUTARY_ADMIN_NETWORKS,
+        hosts: config.TRIBUTARY_ADMIN_HOSTS,
+        trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES,
+        logger: service.logger,
+      })
+      for (const { routes } of parts) if (routes) await app.register(await routes({ ...context, health }))
+    },
+    neededBindings(ingestGateway),
+  )
+  return { url, instance }
+}
