@@ -9,9 +9,9 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
+import { Semaphore, withTimeout } from 'async-mutex'
 import type { AuditStore, Listed } from '../audit-store.ts'
 import { folderPath, objectPath, segmentOf } from '../folder/object-path.ts'
-import { createTurns } from '../folder/turns.ts'
 import { openQuickPut, type QuickPut } from './s3-quick-put.ts'
 
 export interface S3AuditStoreOptions {
@@ -45,7 +45,7 @@ const hasStatus = (error: unknown, ...codes: number[]) =>
 export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<AuditStore> {
   const { bucket, requests_max = requests_max_default } = options
   const client = createClient(options, requests_max)
-  const inTurn = createTurns(requests_max)
+  const places = withTimeout(new Semaphore(requests_max), call_ms_max, new Error('object storage is too busy'))
   const calls = new Set<Promise<unknown>>()
   let closed = false
   let quickPut: QuickPut | null = null
@@ -100,7 +100,10 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     }
   }
 
-  const getInTurn = (path: string) => call((signal) => inTurn(signal, () => get(path, signal)))
+  /** A call that waits for its place first: the client counts a wait for a free socket as a failed connection. */
+  const callInPlace = <T>(work: (abortSignal: AbortSignal) => Promise<T>) =>
+    call((abortSignal) => places.runExclusive(() => work(abortSignal)))
+  const read = (path: string) => callInPlace((abortSignal) => get(path, abortSignal))
 
   /** Pages of at most 1000 names, of which one is in memory. */
   async function* list(folder: string): AsyncGenerator<Listed> {
@@ -112,15 +115,13 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     let token: string | undefined
     do {
       const input = { Bucket: bucket, Prefix: prefix, Delimiter: '/', ContinuationToken: token }
-      const page = await call((abortSignal) =>
-        inTurn(abortSignal, () => client.send(new ListObjectsV2Command(input), { abortSignal })),
-      )
+      const page = await callInPlace((abortSignal) => client.send(new ListObjectsV2Command(input), { abortSignal }))
       for (const { Prefix = '' } of page.CommonPrefixes ?? []) {
         const key = keyOf(Prefix)
         if (key !== null) yield { kind: 'folder', folder: `${key}/` }
       }
       for (const { Key = '' } of page.Contents ?? []) {
-        yield { kind: 'object', key: keyOf(Key), read: () => getInTurn(Key) }
+        yield { kind: 'object', key: keyOf(Key), read: () => read(Key) }
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined
     } while (token !== undefined)
@@ -139,9 +140,8 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   }
   return {
     group_rest_ms,
-    // The client counts a wait for a free socket as a failed connection, so calls wait here.
-    putOnce: (key, content) => call((signal) => inTurn(signal, () => put(key, content, signal))),
-    get: (key) => getInTurn(objectPath(key)),
+    putOnce: (key, content) => callInPlace((abortSignal) => put(key, content, abortSignal)),
+    get: (key) => read(objectPath(key)),
     list,
     checkHealth,
     async close() {
