@@ -17,7 +17,10 @@ export function startQuotaReconciliation(
   const name = 'quota_reconciliation'
   const job = every({
     ...{ name, pause_ms, logger, registry },
-    work: (signal) => unlessRunning(deps.pool, name, () => reconcileQuota({ ...deps, now, pause }, signal)),
+    work: (closing) =>
+      unlessRunning(deps.pool, name, (lost) =>
+        reconcileQuota({ ...deps, now, pause }, AbortSignal.any([closing, lost])),
+      ),
   })
   onClose('reconcile-quota', () => job.close())
 }
