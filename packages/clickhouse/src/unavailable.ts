@@ -26,7 +26,7 @@ const passing = new Set([
 export function toEngineError(error: unknown): unknown {
   const code = engineCode(error)
   if (code === undefined || !passing.has(code)) return error
-  return new CodedError('unavailable', { headers: { 'retry-after': '5' }, cause: error })
+  return new CodedError('unavailable', { cause: error })
 }
 
 function engineCode(error: unknown): string | undefined {

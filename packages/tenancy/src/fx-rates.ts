@@ -1,13 +1,12 @@
 import type { FxLoaded } from '@tributary/contracts/admin'
 import type { EurRates } from '@tributary/contracts/currencies'
-import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { retryLater } from '@tributary/postgres/batched-load'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'
 import { inTransaction } from '@tributary/postgres/transaction'
 import { LRUCache } from 'lru-cache'
 import type { Pool, PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from './companies/admin-audit.ts'
+import { postgresUnavailable } from './postgres-unavailable.ts'
 
 /** A rate to be stored: `units` of the currency for one EUR, decimal text; `day` is `YYYY-MM-DD`. */
 export interface FxRate {
@@ -96,7 +95,7 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
     const entries = asks.map((ask): [string, Entry] => {
       const entry = known.get(keyOf(ask))
       if (entry === undefined || now() - entry.loaded_at > limits.credentials_stale_ms_max) {
-        throw new CodedError('unavailable', { ...retryLater, cause })
+        throw postgresUnavailable(cause)
       }
       return [keyOf(ask), entry]
     })

@@ -1,6 +1,6 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { bearerToken } from '@tributary/service-kit/http/http-app'
+import { bearerToken } from '@tributary/service-kit/http/bearer-token'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { createKeyRate } from '@tributary/tenancy/quota/key-rate'

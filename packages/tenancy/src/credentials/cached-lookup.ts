@@ -1,7 +1,6 @@
-import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { retryLater } from '@tributary/postgres/batched-load'
 import { LRUCache } from 'lru-cache'
+import { postgresUnavailable } from '../postgres-unavailable.ts'
 
 const known_entries_max = 50_000
 const unknown_entries_max = 10_000
@@ -74,7 +73,7 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     } catch (error) {
       away_until = now() + retry_pause_ms
       onFailure(error)
-      throw new CodedError('unavailable', { ...retryLater, cause: error })
+      throw postgresUnavailable(error)
     }
     const value = row === null ? null : usable(row)
     // A change that was told while the query ran may not be in its answer. It goes to those who asked before, and is kept
@@ -91,7 +90,7 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
       return toValue(row)
     } catch (cause) {
       onFailure(cause)
-      throw new CodedError('unavailable', { ...retryLater, cause })
+      throw postgresUnavailable(cause)
     }
   }
 
@@ -111,7 +110,7 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     const usableEntry = entry !== undefined && now() - entry.loaded_at < limits.credentials_stale_ms_max
     if (now() < away_until) {
       if (usableEntry) return staleAnswer(entry)
-      throw new CodedError('unavailable', retryLater)
+      throw postgresUnavailable()
     }
     const running = loads.get(key)
     // Never joins a load that a change has overtaken.

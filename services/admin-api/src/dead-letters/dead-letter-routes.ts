@@ -1,6 +1,7 @@
 import { type DeadLetters, RetryDeadLetters } from '@tributary/contracts/admin'
 import { consumers } from '@tributary/contracts/consumers'
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import type { Topic } from '@tributary/contracts/topics'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
@@ -46,13 +47,13 @@ export function deadLetterRoutes(app: FastifyInstance, { pool, broker, now, logg
 
 const anotherRuns = new CodedError('unavailable', {
   message: 'Another retry of dead letters runs.',
-  headers: { 'retry-after': '1' },
+  headers: { 'retry-after': String(limits.retry_soon_s) },
 })
 
 /** The log did not do it; what it did stands, and the next call goes on behind it. */
 function throwAway(cause: unknown): never {
   if (cause instanceof CodedError) throw cause
-  throw new CodedError('unavailable', { message: 'The log is away.', cause, headers: { 'retry-after': '5' } })
+  throw new CodedError('unavailable', { message: 'The log is away.', cause })
 }
 
 /** The topics that have dead letters, or the one that is asked for. */

@@ -1,5 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { bearerToken } from '@tributary/service-kit/http/http-app'
+import { bearerToken } from '@tributary/service-kit/http/bearer-token'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

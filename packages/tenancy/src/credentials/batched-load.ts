@@ -1,5 +1,3 @@
-import { CodedError } from '@tributary/contracts/errors'
-
 const keys_per_query_max = 500
 const queries_at_once_max = 2
 const waiting_keys_max = 20_000
@@ -21,28 +19,25 @@ export function batchedLoad<Row>(
       for (const [key] of batch) waiting.delete(key)
       try {
         const rows = await query(batch.map(([key]) => key))
-        for (const [key, askers] of batch) for (const asker of askers) asker.resolve(rows.get(key) ?? null)
+        for (const [key, callers] of batch) for (const caller of callers) caller.resolve(rows.get(key) ?? null)
       } catch (error) {
-        for (const [, askers] of batch) for (const asker of askers) asker.reject(error)
+        for (const [, callers] of batch) for (const caller of callers) caller.reject(error)
       }
     }
     running -= 1
   }
 
   return (key) => {
-    const asker = Promise.withResolvers<Row | null>()
-    const askers = waiting.get(key)
-    if (askers !== undefined) {
-      askers.push(asker)
+    const caller = Promise.withResolvers<Row | null>()
+    const callers = waiting.get(key)
+    if (callers !== undefined) {
+      callers.push(caller)
     } else {
-      if (waiting.size >= waiting_keys_max) return Promise.reject(new CodedError('unavailable', retryLater))
-      waiting.set(key, [asker])
+      if (waiting.size >= waiting_keys_max) return Promise.reject(new Error('too many keys wait to be looked up'))
+      waiting.set(key, [caller])
       // In a microtask, so that the keys of one turn go together.
       if (running < queries_at_once_max) queueMicrotask(() => running < queries_at_once_max && void drain())
     }
-    return asker.promise
+    return caller.promise
   }
 }
-
-/** Header of a 503 while PostgreSQL does not answer. */
-export const retryLater = { headers: { 'retry-after': '1' } }
