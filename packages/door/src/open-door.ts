@@ -24,7 +24,7 @@ const inFlightDefault: InFlightLimits = {
  * (`requireServerKey`, or `requireAuthHeaders` with `identifySdk`) and store with `makeDurable`.
  */
 export function openDoor(app: FastifyInstance, deps: DoorDeps): void {
-  // Ingestion does not check `Content-Type`. fastify would refuse a malformed one.
+  // Ingestion does not check `Content-Type` (docs/rules.md#bodies). fastify would refuse a malformed one.
   app.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = undefined // to delete it would slow down every later read of a header
     done()

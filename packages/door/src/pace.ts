@@ -16,7 +16,7 @@ interface Watched {
 
 /**
  * Ends a body with 408 `request_timeout` that has arrived for `limits.slow_body_grace_ms` and is slower on average than
- * `limits.body_bytes_per_s_min` (decisions.md "Fair shares").
+ * `limits.body_bytes_per_s_min` (docs/rules.md#shares-of-the-gateway).
  */
 export function createPace(now: () => number): Pace {
   const open = new Set<Watched>()

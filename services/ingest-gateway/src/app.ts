@@ -15,7 +15,7 @@ import { eventRoute } from './sdk/event-route.ts'
 /** Bindings of `/health` without which every request is refused; keys of tenants are remembered for a while. */
 export const ingest_needs = ['object_storage', 'queues'] as const
 
-/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (interface.md "Endpoints") as a fastify plugin. */
+/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (docs/rules.md#endpoints) as a fastify plugin. */
 export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {

@@ -1,6 +1,6 @@
 import { CodedError } from '@tributary/contracts/errors'
 
-/** The token of `Authorization: Bearer <token>`. Throws `missing_bearer_token` for anything else. */
+/** The token of `Authorization: Bearer <token>`. Throws `missing_bearer_token` (docs/rules.md#credentials). */
 export function bearerToken(authorization: string | undefined): string {
   const token = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1]
   if (token === undefined) {
