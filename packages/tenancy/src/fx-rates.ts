@@ -18,8 +18,8 @@ export interface FxRate {
 const rates_per_statement = 20_000
 
 /**
- * Stores rates, each in the place of an older one of its currency and day, all or none; says what was given. A load
- * that changes nothing is not logged.
+ * Stores all rates or none, each in place of an older one of its currency and day. Returns what was given. A load that
+ * changes nothing is not logged.
  */
 export function loadFxRates(pool: Pool, rates: readonly FxRate[], request: AdminRequest): Promise<FxLoaded> {
   const days = [...new Set(rates.map(({ day }) => day))].sort()
@@ -32,7 +32,7 @@ export function loadFxRates(pool: Pool, rates: readonly FxRate[], request: Admin
     to: days.at(-1) ?? '',
   }
   return inTransaction(pool, async (client) => {
-    // Two loads at once would wait for each other's rows in another order each.
+    // Two loads at once would lock each other's rows in different orders.
     await client.query('LOCK TABLE fx_rates IN SHARE ROW EXCLUSIVE MODE')
     let changed = 0
     for (let at = 0; at < rates.length; at += rates_per_statement) {
@@ -59,7 +59,7 @@ async function store(client: PoolClient, rates: readonly FxRate[]): Promise<numb
   return rowCount ?? 0
 }
 
-export interface FxAsk {
+export interface FxLookup {
   /** `YYYY-MM-DD`. */
   day: string
   currency: string
@@ -70,7 +70,7 @@ export interface FxRates {
    * The rates of the day, or of the last day before it that has both this currency and USD; null without one. Known
    * within two seconds of a load. While PostgreSQL is away the last known ones go on for ten minutes, then `unavailable`.
    */
-  find(asks: readonly FxAsk[]): Promise<(ask: FxAsk) => EurRates | null>
+  find(lookups: readonly FxLookup[]): Promise<(lookup: FxLookup) => EurRates | null>
 }
 
 const fresh_ms = 2_000
@@ -85,27 +85,31 @@ interface Entry {
 export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): FxRates {
   const known = new LRUCache<string, Entry>({ max: entries_max })
 
-  async function load(asks: readonly FxAsk[]): Promise<Map<string, Entry>> {
+  async function load(lookups: readonly FxLookup[]): Promise<Map<string, Entry>> {
     const loaded_at = now()
-    const found = await queryRates(pool, asks)
-    return new Map(asks.map((ask) => [keyOf(ask), { rates: found.get(keyOf(ask)) ?? null, loaded_at }]))
+    const found = await queryRates(pool, lookups)
+    return new Map(lookups.map((lookup) => [keyOf(lookup), { rates: found.get(keyOf(lookup)) ?? null, loaded_at }]))
   }
 
-  function stale(asks: readonly FxAsk[], cause: unknown): Map<string, Entry> {
-    const entries = asks.map((ask): [string, Entry] => {
-      const entry = known.get(keyOf(ask))
+  function stale(lookups: readonly FxLookup[], cause: unknown): Map<string, Entry> {
+    const entries = lookups.map((lookup): [string, Entry] => {
+      const entry = known.get(keyOf(lookup))
       if (entry === undefined || now() - entry.loaded_at > limits.credentials_stale_ms_max) {
         throw postgresUnavailable(cause)
       }
-      return [keyOf(ask), entry]
+      return [keyOf(lookup), entry]
     })
     return new Map(entries)
   }
 
   return {
-    async find(asks) {
-      const answers = new Map<string, Entry | undefined>(asks.map((ask) => [keyOf(ask), known.get(keyOf(ask))]))
-      const missing = asks.filter((ask) => now() - (answers.get(keyOf(ask))?.loaded_at ?? -Infinity) >= fresh_ms)
+    async find(lookups) {
+      const answers = new Map<string, Entry | undefined>(
+        lookups.map((lookup) => [keyOf(lookup), known.get(keyOf(lookup))]),
+      )
+      const missing = lookups.filter(
+        (lookup) => now() - (answers.get(keyOf(lookup))?.loaded_at ?? -Infinity) >= fresh_ms,
+      )
       if (missing.length > 0) {
         const loaded = await load(missing).catch((error) => {
           if (isPostgresAway(error)) return stale(missing, error)
@@ -116,28 +120,28 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
           answers.set(key, entry)
         }
       }
-      return (ask) => answers.get(keyOf(ask))?.rates ?? null
+      return (lookup) => answers.get(keyOf(lookup))?.rates ?? null
     },
   }
 }
 
-const keyOf = ({ day, currency }: FxAsk): string => `${day}/${currency}`
+const keyOf = ({ day, currency }: FxLookup): string => `${day}/${currency}`
 
-async function queryRates(pool: Pool, asks: readonly FxAsk[]): Promise<Map<string, EurRates>> {
-  const { rows } = await pool.query<FxAsk & EurRates>({
+async function queryRates(pool: Pool, lookups: readonly FxLookup[]): Promise<Map<string, EurRates>> {
+  const { rows } = await pool.query<FxLookup & EurRates>({
     name: 'fx_rates',
     // EUR has no rate of its own: any day that has USD has it.
     text: `
-      SELECT asked.day::text AS day, asked.currency, found.usd, found.units
-      FROM unnest($1::date[], $2::text[]) AS asked(day, currency)
+      SELECT wanted.day::text AS day, wanted.currency, found.usd, found.units
+      FROM unnest($1::date[], $2::text[]) AS wanted(day, currency)
       CROSS JOIN LATERAL (
         SELECT dollar.units_per_eur::text AS usd,
-          CASE asked.currency WHEN 'EUR' THEN '1' ELSE own.units_per_eur::text END AS units
+          CASE wanted.currency WHEN 'EUR' THEN '1' ELSE own.units_per_eur::text END AS units
         FROM fx_rates own JOIN fx_rates dollar ON dollar.currency = 'USD' AND dollar.day = own.day
-        WHERE own.currency = CASE asked.currency WHEN 'EUR' THEN 'USD' ELSE asked.currency END AND own.day <= asked.day
+        WHERE own.currency = CASE wanted.currency WHEN 'EUR' THEN 'USD' ELSE wanted.currency END AND own.day <= wanted.day
         ORDER BY own.day DESC LIMIT 1
       ) found`,
-    values: [asks.map(({ day }) => day), asks.map(({ currency }) => currency)],
+    values: [lookups.map(({ day }) => day), lookups.map(({ currency }) => currency)],
   })
-  return new Map(rows.map(({ usd, units, ...ask }) => [keyOf(ask), { usd, units }]))
+  return new Map(rows.map(({ usd, units, ...lookup }) => [keyOf(lookup), { usd, units }]))
 }

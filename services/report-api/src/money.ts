@@ -1,5 +1,5 @@
 import { type ForeignAmount, sumUsd, usdRates } from '@tributary/domain/money/money-usd'
-import type { FxAsk, FxRates } from '@tributary/tenancy/fx-rates'
+import type { FxLookup, FxRates } from '@tributary/tenancy/fx-rates'
 
 /** Money of one UTC day. */
 interface Money {
@@ -12,7 +12,7 @@ interface Money {
  * Amounts without a rate add nothing; `missingRates` names their currencies.
  */
 export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Promise<number[]> {
-  const asks = new Map<string, FxAsk>()
+  const asks = new Map<string, FxLookup>()
   for (const { day, money } of rows) {
     for (const [currency] of money) if (currency !== 'USD') asks.set(`${day}/${currency}`, { day, currency })
   }
@@ -30,7 +30,7 @@ export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Pr
  * The currencies that lack a rate, in their order. Given the first day of each is enough: a day without its own rate
  * uses the last one before it, so every later day has a rate as well.
  */
-export async function missingRates(fxRates: FxRates, first_days: readonly FxAsk[]): Promise<string[]> {
+export async function missingRates(fxRates: FxRates, first_days: readonly FxLookup[]): Promise<string[]> {
   const foreign = first_days.filter(({ currency }) => currency !== 'USD')
   if (foreign.length === 0) return []
   const rateOf = await fxRates.find(foreign)

@@ -3,8 +3,8 @@ const queries_at_once_max = 2
 const waiting_keys_max = 20_000
 
 /**
- * Gathers single look-ups into queries of many keys: while the few allowed queries run, further keys wait and go together.
- * So a flood of keys, hostile or after a restart, costs PostgreSQL a bounded number of small queries.
+ * Gathers single look-ups into queries of many keys. While the few allowed queries run, further keys wait and go together:
+ * a flood of keys, hostile or after a restart, costs PostgreSQL a bounded number of small queries.
  */
 export function batchedLoad<Row>(
   query: (keys: readonly string[]) => Promise<Map<string, Row>>,
@@ -35,7 +35,7 @@ export function batchedLoad<Row>(
     } else {
       if (waiting.size >= waiting_keys_max) return Promise.reject(new Error('too many keys wait to be looked up'))
       waiting.set(key, [caller])
-      // In a microtask, so that the keys of one turn go together.
+      // In a microtask, so that keys that come in the same turn of the event loop go together.
       if (running < queries_at_once_max) queueMicrotask(() => running < queries_at_once_max && void drain())
     }
     return caller.promise
