@@ -1,11 +1,11 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 
-/** Bodies that are arriving, and when each began. */
+/** Bodies that are on their way, and when each began. */
 export interface Pace {
   watch(bytes: () => number, end: (error: Error) => void): Watched
   forget(watched: Watched): void
-  /** Ends the bodies that arrive too slowly. */
+  /** Ends the bodies that come too slowly. */
   check(): void
 }
 interface Watched {
@@ -15,8 +15,8 @@ interface Watched {
 }
 
 /**
- * Ends a body with 408 `request_timeout` that has arrived for `limits.slow_body_grace_ms` and is slower on average than
- * `limits.body_bytes_per_s_min` (docs/rules.md#shares-of-the-gateway).
+ * Ends a body with 408 `request_timeout` if it is slower on average than `limits.body_bytes_per_s_min`. It does so only
+ * after `limits.slow_body_grace_ms` (docs/rules.md#shares-of-the-gateway).
  */
 export function createPace(now: () => number): Pace {
   const open = new Set<Watched>()
