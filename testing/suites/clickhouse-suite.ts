@@ -127,10 +127,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
 
     it('refuses a too expensive query with unavailable', async () => {
       const hungry = 'SELECT groupArray(toString(number)) FROM numbers({n:UInt64}) SETTINGS max_memory_usage = 10000000'
-      await expect(clickhouse.query(hungry, { n: 10_000_000 })).rejects.toMatchObject({
-        code: 'unavailable',
-        headers: { 'retry-after': '5' },
-      })
+      await expect(clickhouse.query(hungry, { n: 10_000_000 })).rejects.toMatchObject({ code: 'unavailable' })
     })
 
     it('refuses writes in a query with parameters', async () => {

@@ -11,7 +11,7 @@ export type Listed =
 
 /** Write-once objects: S3, or its embedded twin, a folder. */
 export interface AuditStore {
-  /** What group-commit leaves at least between two objects of a busy app, ms: longer where an object is dearer. */
+  /** Minimum time between two objects of a busy app in group commit, ms: longer where an object costs more. */
   readonly group_rest_ms?: number
   /** Resolves once the object is durable under exactly this key; `exists` leaves the old content untouched. */
   putOnce(key: string, content: Buffer): Promise<'created' | 'exists'>

@@ -36,8 +36,8 @@ interface Group {
   durable: PromiseWithResolvers<void>
 }
 
-/** One per app that ever sent, never dropped: without the last start a burst could not be told from an idle app. */
-interface Lane {
+/** The writes of one app. Never dropped: the start of the last write tells a burst from an idle app. */
+interface AppWrites {
   group: Group | null
   writing: number
   last_start_ms: number
@@ -58,7 +58,7 @@ const setTimerDefault = (fire: () => void, ms: number) => {
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { store, now, linger_ms, bytes_max, gateway, setTimer = setTimerDefault } = options
   const { group_rest_ms = rest_ms_default } = store
-  const lanes = new Map<string, Lane>()
+  const apps = new Map<string, AppWrites>()
   const writes = new Set<Promise<void>>()
   let objects = 0
   let closed = false
@@ -72,27 +72,27 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     return { audit_key, folder, members: [], bytes: 0, opened_ms: now(), cancelTimer: () => {}, durable }
   }
 
-  /** Due when the lane has rested, at the latest `linger_ms` after opening; behind a write under way only the latter. */
-  function schedule(lane: Lane, group: Group) {
+  /** A group is due when its app has rested, at the latest `linger_ms` after it was opened. While a write is under way, only the latter counts. */
+  function schedule(app: AppWrites, group: Group) {
     const left_ms = group.opened_ms + linger_ms - now()
-    const rest_ms = lane.last_start_ms + group_rest_ms - now()
-    const wait_ms = lane.writing > 0 ? left_ms : Math.min(rest_ms, left_ms)
+    const rest_ms = app.last_start_ms + group_rest_ms - now()
+    const wait_ms = app.writing > 0 ? left_ms : Math.min(rest_ms, left_ms)
     group.cancelTimer()
     // Bounded both ways, since the clock may be set.
-    group.cancelTimer = setTimer(() => write(lane), Math.min(Math.max(0, wait_ms), linger_ms))
+    group.cancelTimer = setTimer(() => write(app), Math.min(Math.max(0, wait_ms), linger_ms))
   }
 
-  function write(lane: Lane) {
-    const { group } = lane
+  function write(app: AppWrites) {
+    const { group } = app
     if (group === null) return
     group.cancelTimer()
-    lane.group = null
-    lane.writing += 1
-    lane.last_start_ms = now()
+    app.group = null
+    app.writing += 1
+    app.last_start_ms = now()
     const done = put(group).finally(() => {
       writes.delete(done)
-      lane.writing -= 1
-      if (lane.group !== null) schedule(lane, lane.group)
+      app.writing -= 1
+      if (app.group !== null) schedule(app, app.group)
     })
     writes.add(done)
   }
@@ -112,23 +112,23 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       if (closed) throw new Error('the audit groups are closed')
       const folder = `audit/${datePath(received_at_ms)}/${company_id}/${app_id}`
       const name = `${company_id}/${app_id}`
-      const lane = lanes.get(name) ?? { group: null, writing: 0, last_start_ms: Number.NEGATIVE_INFINITY }
-      lanes.set(name, lane)
-      const open = lane.group
-      if (open !== null && (open.folder !== folder || open.bytes + member.length > bytes_max)) write(lane)
-      if (lane.group === null) {
-        lane.group = openGroup(folder, received_at_ms)
-        schedule(lane, lane.group)
+      const app = apps.get(name) ?? { group: null, writing: 0, last_start_ms: Number.NEGATIVE_INFINITY }
+      apps.set(name, app)
+      const open = app.group
+      if (open !== null && (open.folder !== folder || open.bytes + member.length > bytes_max)) write(app)
+      if (app.group === null) {
+        app.group = openGroup(folder, received_at_ms)
+        schedule(app, app.group)
       }
-      const { group } = lane
+      const { group } = app
       group.members.push(member)
       group.bytes += member.length
-      if (group.bytes >= bytes_max) write(lane)
+      if (group.bytes >= bytes_max) write(app)
       return { audit_key: group.audit_key, durable: group.durable.promise }
     },
     async close() {
       closed = true
-      for (const lane of lanes.values()) write(lane)
+      for (const app of apps.values()) write(app)
       await Promise.all(writes)
     },
   }

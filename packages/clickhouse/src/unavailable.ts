@@ -1,6 +1,9 @@
 import { CodedError } from '@tributary/contracts/errors'
 
-/** ClickHouse error codes that say "not now": limits of time, memory, disk and connections. Nothing is wrong with the statement. */
+/**
+ * ClickHouse error codes of a state that passes: limits of time, memory, disk and connections. The statement itself is not
+ * wrong.
+ */
 const passing = new Set([
   '159', // TIMEOUT_EXCEEDED
   '160', // TOO_SLOW
@@ -22,11 +25,11 @@ const passing = new Set([
   '999', // KEEPER_EXCEPTION
 ])
 
-/** An error of the engine as callers see it: CodedError `unavailable` for what passes by itself, else the error. */
+/** Turns an error of the engine into what callers see: CodedError `unavailable` for a state that passes, else the same. */
 export function toEngineError(error: unknown): unknown {
   const code = engineCode(error)
   if (code === undefined || !passing.has(code)) return error
-  return new CodedError('unavailable', { headers: { 'retry-after': '5' }, cause: error })
+  return new CodedError('unavailable', { cause: error })
 }
 
 function engineCode(error: unknown): string | undefined {

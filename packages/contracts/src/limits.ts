@@ -11,6 +11,8 @@ export const limits = {
   s2s_body_bytes_max: 256 * 1024,
   /** `/s2s/events/bulk`, on the wire and after gunzip. */
   bulk_body_bytes_max: 8 * 1024 * 1024,
+  /** The body of a route that declares no limit of its own. */
+  body_bytes_max_default: 64 * 1024,
   sdk_batch_events_max: 500,
   bulk_events_max: 1000,
   event_id_chars_max: 128,
@@ -102,6 +104,10 @@ export const limits = {
   lateness_check_ms: 2000,
   /** How long a stopping process waits for open requests before it closes their connections. */
   drain_ms_max: 10_000,
+  /** `Retry-After` of a 503 whose error names no other time. */
+  retry_after_s: 5,
+  /** `Retry-After` of what is over in a moment: too many requests in hand, or a dependency that is tried again at once. */
+  retry_soon_s: 1,
   /** `POST /admin/api/v1/fx-rates`; the ECB's whole history since 1999 is 2 MB. */
   fx_csv_bytes_max: 8 * 1024 * 1024,
   report_window_days_max: 365,

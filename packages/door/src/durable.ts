@@ -1,14 +1,25 @@
+import type { Broker } from '@tributary/broker/broker'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
+import { retrySoon } from './retry-soon.ts'
 
-/** Seconds a client is asked to wait when a dependency is away. */
-const retry_after_s = '1'
-
-/** The audit write, or 503 `audit_write_failed`: without it nothing is published. */
-export const audited = <T>(write: Promise<T>): Promise<T> => write.catch(refuse('audit_write_failed'))
-
-/** The publish, or 503 `unavailable`: the client sends again, and duplicates are dropped behind the log. */
-export const published = (publish: Promise<void>): Promise<void> => publish.catch(refuse('unavailable'))
+/**
+ * Makes durable what a request brought, and returns what the audit store returned:
+ * 1. The audit store has it, or the answer is 503 `audit_write_failed`. A crash after this leaves an object whose request
+ *    the client sends again.
+ * 2. The log has its records, or the answer is 503 `unavailable`. A crash after this leaves records that the client sends
+ *    again, and that consumers drop as duplicates.
+ */
+export async function makeDurable<Stored>(
+  broker: Pick<Broker, 'publish'>,
+  audit: Promise<Stored>,
+  toRecords: (stored: Stored) => Parameters<Broker['publish']>[0],
+): Promise<Stored> {
+  const stored = await audit.catch(refuse('audit_write_failed'))
+  const records = toRecords(stored)
+  if (records.length > 0) await broker.publish(records).catch(refuse('unavailable'))
+  return stored
+}
 
 const refuse = (code: ErrorCode) => (cause: unknown) => {
-  throw new CodedError(code, { cause, headers: { 'retry-after': retry_after_s } })
+  throw new CodedError(code, { cause, headers: retrySoon })
 }

@@ -1,29 +1,25 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/service-kit/http/address-block'
-import { createShares, type Shares } from '@tributary/service-kit/http/shares'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createShares } from '@tributary/service-kit/http/shares'
+import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { type BodyMemory, createBodyMemory, type HeldBytes } from './body-memory.ts'
 import { createPace } from './pace.ts'
 import { createReadWire } from './read-wire.ts'
-
-/** Of the bytes of all bodies: for those whose signature is not checked yet. */
-const unsigned_part = 1 / 4
+import { retrySoon } from './retry-soon.ts'
 
 export interface InFlightLimits {
-  /** Requests whose body is here and whose answer is not. */
+  /** Requests whose body has arrived and whose answer is not out. */
   requests_max: number
-  /** Of all bodies in memory, on the wire and inflated. */
+  /** Bytes of all bodies in memory, on the wire and inflated. */
   body_bytes_max: number
 }
 
-interface Held {
-  bytes: number
-  shares: Shares
+interface Held extends HeldBytes {
   /** Name of the client's address among holders. */
   address: string
-  /** Whose shares it is taken from: the client's address, and the app once it is known. */
-  holders: readonly string[]
   handling: boolean
   closed: boolean
 }
@@ -31,9 +27,9 @@ interface Held {
 declare module 'fastify' {
   interface FastifyRequest {
     held: Held | null
-    /** Set when its body was not taken. */
+    /** Why its body was not taken; null for a body that was. */
     refusal: Error | null
-    /** Counts bytes that are kept in memory until the request has ended. Throws `unavailable` beyond the sender's share. */
+    /** Counts bytes that stay in memory until the request has ended. Throws `unavailable` beyond the sender's share. */
     hold(bytes: number): void
     /** Moves what is held of an SDK body to the share of the app that signed it. Throws as `hold`. */
     holdAsSigned(): void
@@ -41,13 +37,10 @@ declare module 'fastify' {
 }
 
 /**
- * Bounds what routes added after it may have in hand, for all together and for each app and client address (`Shares`):
- * beyond, 503 `unavailable` at once, where possible before the body is read. A request counts from the moment its body
- * is here, so that slow bodies can't use the places up; their bytes count as they come, not as they are announced. Held
- * until the handler and the answer have both ended, since a client that hangs up leaves its handler running.
- *
- * Keys of an app are public: until its signature is checked, a body counts for its address alone, and all such bodies have
- * a part of memory of their own. So nobody fills the share of an app without its secret.
+ * Bounds what the routes added after it have in hand, for all clients together and for each app and client address
+ * (`Shares`). More is refused with 503 `unavailable` at once, where possible before the body is read. A request counts
+ * once its body has arrived, so that slow bodies can't use up the places. Its bytes count as they arrive, not as they are
+ * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
  */
 export function boundInFlight(
   app: FastifyInstance,
@@ -55,66 +48,30 @@ export function boundInFlight(
   registry: Registry,
   now: () => number,
 ): void {
+  const metrics = inFlightMetrics(registry)
   const requests = createShares(requests_max)
-  const unsigned = createShares(body_bytes_max * unsigned_part)
-  const known = createShares(body_bytes_max * (1 - unsigned_part))
-  const pace = createPace(now)
-  const checking = setInterval(() => pace.check(), limits.slow_body_check_ms).unref()
-  app.addHook('onClose', async () => clearInterval(checking))
-  const refused = inFlightMetrics(registry, () => ({
-    requests: requests.taken(),
-    bytes: unsigned.taken() + known.taken(),
-  }))
-  const refusal = new CodedError('unavailable', {
-    message: 'Too many requests at once.',
-    headers: { 'retry-after': '1' },
-  })
-  const refuse = (what: 'requests' | 'bytes') => {
-    refused.inc({ what })
-    return refusal
+  const memory = createBodyMemory(body_bytes_max, (bytes) => metrics.bytes.inc(bytes))
+  const refuse = createRefusal(metrics.refused)
+  const release = (held: Held) => {
+    if (!held.handling && held.closed) memory.release(held)
   }
-  function release(held: Held) {
-    if (held.handling || !held.closed) return
-    held.shares.give(held.holders, held.bytes)
-    held.bytes = 0
-  }
-  function close({ held }: FastifyRequest) {
+  const close = ({ held }: FastifyRequest) => {
     if (held === null) return
     held.closed = true
     release(held)
   }
 
-  app.decorateRequest('held', null)
-  app.decorateRequest('refusal', null)
-  app.decorateRequest('sender', null)
-  app.decorateRequest('hold', function hold(amount) {
-    const held = this.held!
-    if (held.bytes === 0 && held.shares !== known) {
-      const isUnsigned = this.sender !== null
-      held.shares = isUnsigned ? unsigned : known
-      held.holders = isUnsigned ? [held.address] : holdersOf(held, this)
-    }
-    if (!held.shares.take(held.holders, amount)) throw refuse('bytes')
-    held.bytes += amount
-  })
-  app.decorateRequest('holdAsSigned', function holdAsSigned() {
-    const held = this.held!
-    const holders = holdersOf(held, this)
-    if (!known.take(holders, held.bytes)) throw refuse('bytes')
-    held.shares.give(held.holders, held.bytes)
-    held.shares = known
-    held.holders = holders
-  })
+  decorateRequests(app, memory, refuse)
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
     const address = `address ${addressBlock(request.client_ip)}`
     const holders = [address]
-    const full = !requests.fits(holders, 1) ? 'requests' : !known.fits(holders, 1) ? 'bytes' : null
+    const full = !requests.fits(holders, 1) ? 'requests' : !memory.hasRoom(holders) ? 'bytes' : null
     if (full !== null) {
       closeIfEndless(request, reply)
       return done(refuse(full))
     }
-    request.held = { bytes: 0, shares: unsigned, address, holders, handling: false, closed: false }
+    request.held = { bytes: 0, known: false, holders, address, handling: false, closed: false }
     reply.raw.once('close', () => close(request))
     done()
   })
@@ -122,62 +79,105 @@ export function boundInFlight(
     close(request)
     done()
   })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', createReadWire(pace))
+  readBodies(app, now)
   app.addHook('onRoute', (route) => {
     if (route.method === 'OPTIONS') return
-    const { handler } = route
-    route.handler = async function bounded(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) {
-      if (request.refusal !== null) {
-        closeIfEndless(request, reply)
-        throw request.refusal
-      }
+    boundHandler(route, async (request, handle) => {
       const held = request.held!
       const holders = holdersOf(held, request)
       if (!requests.take(holders, 1)) throw refuse('requests')
+      metrics.requests.inc()
       held.handling = true
       try {
-        return await handler.call(this, request, reply)
+        return await handle()
       } finally {
         requests.give(holders, 1)
+        metrics.requests.dec()
         held.handling = false
         release(held)
       }
-    }
+    })
   })
 }
 
+type Refuse = (what: 'requests' | 'bytes') => CodedError
+
+/** Makes the function that counts a refusal and returns its error. The error is always the same: its stack costs time. */
+function createRefusal(refused: Counter<'what'>): Refuse {
+  const refusal = new CodedError('unavailable', { message: 'Too many requests at once.', headers: retrySoon })
+  return (what) => {
+    refused.inc({ what })
+    return refusal
+  }
+}
+
+function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refuse): void {
+  app.decorateRequest('held', null)
+  app.decorateRequest('refusal', null)
+  app.decorateRequest('sender', null)
+  app.decorateRequest('serverKey', null)
+  app.decorateRequest('holdAsSigned', function holdAsSigned() {
+    const held = this.held!
+    if (!memory.moveToKnown(held, holdersOf(held, this))) throw refuse('bytes')
+  })
+  app.decorateRequest('hold', function hold(amount) {
+    const held = this.held!
+    // Only SDK routes have a sender whose signature is yet to be checked.
+    if (!held.known && this.sender === null) this.holdAsSigned()
+    if (!memory.take(held, amount)) throw refuse('bytes')
+  })
+}
+
+/** Bodies arrive as Buffers, counted while they come, and none too slowly. */
+function readBodies(app: FastifyInstance, now: () => number): void {
+  const pace = createPace(now)
+  const checking = setInterval(() => pace.check(), limits.slow_body_check_ms).unref()
+  app.addHook('onClose', async () => clearInterval(checking))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', createReadWire(pace))
+}
+
+/** Puts `bound` around the handler of a route. A request whose body was refused does not reach either. */
+function boundHandler(
+  route: RouteOptions,
+  bound: (request: FastifyRequest, handle: () => unknown) => Promise<unknown>,
+): void {
+  const { handler } = route
+  route.handler = async function bounded(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) {
+    if (request.refusal !== null) {
+      closeIfEndless(request, reply)
+      throw request.refusal
+    }
+    return bound(request, () => handler.call(this, request, reply))
+  }
+}
+
+/** The client's address, and the app once it is known. */
 const holdersOf = ({ address }: Held, { ingest: { app_id } }: FastifyRequest): readonly string[] =>
   app_id === undefined ? [address] : [address, `app ${app_id}`]
 
-/** What still comes of a refused body is read and dropped, so its end must be near. */
+/**
+ * Closes the connection of a refused request unless its body is short: what still arrives of it is read and dropped, and
+ * that must end soon.
+ */
 export function closeIfEndless({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): void {
   const announced = Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))
   if (!(announced <= (routeOptions.bodyLimit ?? 0))) reply.header('connection', 'close')
 }
 
-function inFlightMetrics(registry: Registry, now: () => { requests: number; bytes: number }) {
-  const registers = [registry]
-  new Gauge({
+/** Gateways of one process count together. */
+const inFlightMetrics = (registry: Registry) => ({
+  requests: sharedMetric(registry, Gauge, {
     name: 'tributary_ingest_requests_in_flight',
     help: 'Requests whose body is here and whose answer is not.',
-    registers,
-    collect() {
-      this.set(now().requests)
-    },
-  })
-  new Gauge({
+  }),
+  bytes: sharedMetric(registry, Gauge, {
     name: 'tributary_ingest_body_bytes_in_flight',
     help: 'Bytes of bodies in memory.',
-    registers,
-    collect() {
-      this.set(now().bytes)
-    },
-  })
-  return new Counter({
+  }),
+  refused: sharedMetric(registry, Counter, {
     name: 'tributary_ingest_overload_total',
     help: 'Requests refused because too many were in hand.',
     labelNames: ['what'] as const,
-    registers,
-  })
-}
+  }),
+})

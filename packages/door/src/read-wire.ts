@@ -3,12 +3,17 @@ import { CodedError } from '@tributary/contracts/errors'
 import type { FastifyRequest } from 'fastify'
 import type { Pace } from './pace.ts'
 
+/** The body of a request as it came, empty without one, and its encoding. */
+export function wireBody({ body, headers }: FastifyRequest): { wire: Buffer; encoding: string | undefined } {
+  return { wire: (body as Buffer | undefined) ?? Buffer.alloc(0), encoding: headers['content-encoding'] }
+}
+
 /**
- * A content type parser: the body as it came, as one Buffer. Its bytes are counted with `request.hold` while they
- * come; where that throws there is no body, `request.refusal` says why, and what still comes is dropped: a connection
- * that is closed while its client sends would lose the answer. So are the bytes of a sender whose keys are unknown.
- * Throws `body_too_large` beyond the route's `bodyLimit`, before anything is read where the length is told, and
- * `request_timeout` when the body comes too slowly.
+ * Makes a content type parser that returns the body as it came, as one Buffer. `request.hold` counts its bytes while they
+ * arrive. Where that throws there is no body, and `request.refusal` holds the error; the bytes that still arrive are
+ * dropped, since the client loses the answer when its connection closes while it sends. The body of a sender whose keys
+ * are unknown is dropped too. Throws `body_too_large` beyond the route's `bodyLimit`, before anything is read where the
+ * length is announced, and `request_timeout` when the body arrives too slowly.
  */
 export const createReadWire =
   (pace: Pace) =>
@@ -26,19 +31,19 @@ export const createReadWire =
     function stop() {
       pace.forget(watched)
       payload.off('data', take)
-      payload.off('end', whole)
+      payload.off('end', finish)
       payload.off('error', end)
     }
     function end(error: Error | null) {
       stop()
       request.ingest.bytes = bytes
-      // A copy, also of a single chunk: what was read from the socket is part of a larger buffer.
+      // A copy, even of a single chunk: what was read from the socket is part of a larger buffer.
       if (error === null) done(null, Buffer.concat(chunks))
       else if (error instanceof CodedError) done(error)
-      // The client hung up half-way: no fault of ours, so nothing to be logged as one.
+      // The client hung up half-way. That is no fault of ours, so it is not logged as one.
       else done(new CodedError('bad_json', { message: 'The request body could not be read.', cause: error }))
     }
-    const whole = () => end(null)
+    const finish = () => end(null)
     function take(chunk: Buffer) {
       bytes += chunk.length
       if (bytes > bodyLimit) return end(new CodedError('body_too_large'))
@@ -53,6 +58,6 @@ export const createReadWire =
       }
     }
     payload.on('data', take)
-    payload.on('end', whole)
+    payload.on('end', finish)
     payload.on('error', end)
   }

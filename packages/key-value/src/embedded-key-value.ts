@@ -8,7 +8,7 @@ export interface EmbeddedKeyValueOptions {
 }
 
 export interface EmbeddedKeyValue extends KeyValue {
-  /** Forgets what has expired, in memory and on disk; runs by itself once a minute. Returns the keys forgotten. */
+  /** Deletes expired keys, in memory and on disk; runs by itself once a minute. Returns how many. */
   sweep(): Promise<number>
 }
 
@@ -48,7 +48,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
     const forgotten = await Promise.all([counters.sweep(), windows.sweep()])
     return forgotten[0] + forgotten[1]
   }
-  // A sweep that fails leaves keys that count as gone anyway; the next one takes them.
+  // A sweep that fails leaves keys that count as expired anyway; the next one deletes them.
   const sweeping = setInterval(() => void sweep().catch(() => {}), sweep_interval_ms).unref()
 
   function assertOpen() {
@@ -111,7 +111,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
   }
 }
 
-/** Entries in memory, each change on its way to lmdb. Loads what has not expired. */
+/** Entries in memory, loaded from lmdb. Each change is written behind. */
 function openShelf<E extends Entry>(database: Database<E, string>, now: () => number) {
   const entries = new Map<string, E>()
   const changed = new Set<string>()
@@ -146,7 +146,7 @@ function openShelf<E extends Entry>(database: Database<E, string>, now: () => nu
     put(key: string, entry: E): void {
       entries.set(key, entry)
       changed.add(key)
-      // What can't be written stays in memory and is tried with the next change; `checkHealth` says so.
+      // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
       timer ??= setTimeout(() => void flush().catch(() => {}), write_behind_ms).unref()
     },
     flush,
@@ -159,7 +159,7 @@ function openShelf<E extends Entry>(database: Database<E, string>, now: () => nu
   }
 }
 
-/** Rejects with the cause that lmdb hides in a promise of its own, which left alone would end the process. */
+/** Rejects with the cause, which lmdb keeps in a promise of its own. Unhandled, that promise would end the process. */
 async function committed(write: Promise<unknown>): Promise<void> {
   try {
     await write

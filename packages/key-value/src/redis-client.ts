@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 
-/** A counter is one round trip: what takes longer is away, and the gateway decides what that means. */
+/** A counter costs one round trip. A Redis that takes longer counts as away, and the gateway decides what that means. */
 const connect_ms_max = 2000
 const command_ms_max = 1000
-/** Connecting, and the first questions of the client after it. */
+/** Maximum time of connecting, with the first commands of the client. */
 const open_ms_max = 3000
 const reconnect_first_ms = 50
 const reconnect_most_ms = 2000
@@ -30,17 +30,17 @@ const options: RedisOptions = {
 }
 
 /**
- * A client of one Redis, or of the cluster when the address names several nodes. Rejects only for what never mends itself
- * (a wrong password, a missing right); a Redis that is away is logged and comes back without us.
+ * A client of one Redis, or of the cluster when the address names several nodes. Rejects only for errors that never pass
+ * (a wrong password, a missing right). A Redis that is away is logged, and the client reconnects by itself.
  */
 export async function openRedisClient({ url, logger }: RedisClientOptions): Promise<Redis | Cluster> {
   const nodes = url.split(',').map((one) => new URL(one.trim()))
   const client = nodes.length === 1 ? new Redis(nodes[0]!.href, options) : clusterOf(nodes)
   let refused: Error | undefined
   const onError = (err: Error) => {
-    // The connection only says that it was closed.
+    // `connect` itself only rejects with "connection is closed".
     if (isForGood(err)) refused = err
-    logger.warn(saidBy(err), 'redis connection failed')
+    logger.warn(loggable(err), 'redis connection failed')
   }
   client.on('error', onError)
   client.on('node error', onError)
@@ -54,17 +54,17 @@ export async function openRedisClient({ url, logger }: RedisClientOptions): Prom
       client.disconnect()
       throw refused
     }
-    logger.warn(saidBy(err as Error), 'redis is away')
+    logger.warn(loggable(err as Error), 'redis is away')
   } finally {
     late.abort()
   }
   return client
 }
 
-/** The client hangs more on its errors than a log may hold: the command that carried the password, whole certificates. */
-const saidBy = ({ message, code }: NodeJS.ErrnoException) => ({ said: message, code })
+/** Errors of the client carry what a log must not hold: the command with the password, whole certificates. */
+const loggable = ({ message, code }: NodeJS.ErrnoException) => ({ said: message, code })
 
-/** Connects to every node of a cluster: the client refuses what meets a connection in the making. */
+/** Connects to every node of a cluster: the client refuses commands while it connects. */
 const pingAll = (client: Redis | Cluster) =>
   Promise.all((client instanceof Cluster ? client.nodes('master') : [client]).map((node) => node.ping()))
 

@@ -13,8 +13,8 @@ export interface ChangeListenerOptions {
 }
 
 /**
- * LISTENs for `credentials_changed` on a connection of its own and connects again for ever. What was said while it was
- * away is lost, so each new connection reports that anything may have changed.
+ * LISTENs for `credentials_changed` on a connection of its own, and reconnects for ever. Notifications that came while it
+ * was away are lost, so each new connection reports that anything may have changed.
  */
 export function listenForChanges({ pool, logger, onChange }: ChangeListenerOptions): { close(): Promise<void> } {
   const stop = new AbortController()

@@ -15,15 +15,15 @@ export interface MigrateOptions {
   pool: Pool
   /** Folder of the migrations; the product's own by default. */
   dir?: string
-  /** Only says what would run. */
+  /** Only returns what would run. */
   dryRun?: boolean
 }
 
-/** Any number does, as long as nobody else locks with it. */
+/** Any number will do, as long as nothing else uses it for a lock. */
 const migration_lock = 7_361_204_158_013
 
 /**
- * Brings the schema up to the code: each missing migration in a transaction of its own, one process at a time. Hands back
+ * Brings the schema up to the code: each missing migration in a transaction of its own, one process at a time. Returns
  * the files applied (or, with `dryRun`, to be applied). Throws when an applied file was changed or when the schema is
  * ahead of the code; nothing is touched then.
  */

@@ -1,39 +1,47 @@
 import { hash } from 'node:crypto'
-import { CodedError } from '@tributary/contracts/errors'
 import type { Pool } from 'pg'
-import { retryLater } from './batched-load.ts'
 
-/** Runs `work` unless another process or request runs work of this name: then rejects with `unavailable` at once. */
-export async function oneAtATime<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
-  const done = await unlessRunning(pool, name, work)
-  if (done === null) throw new CodedError('unavailable', { ...retryLater, message: `Another ${name} runs.` })
-  return done.result
+/** The session that held a lock broke off while its work ran: other work of that name may have run beside it. */
+export class LockLostError extends Error {
+  override name = 'LockLostError'
+  constructor(lock: string, cause: Error) {
+    super(`The lock "${lock}" was lost while its work ran.`, { cause })
+  }
 }
 
-/** Runs `work` unless another process or request runs work of this name: then gives null at once. */
+/**
+ * Runs `work` unless another process or request runs work of this name; then returns null at once. The lock belongs to a
+ * session of PostgreSQL. If that session breaks off, the signal fires, and the call rejects with `LockLostError` as soon
+ * as the work has ended: its result is refused, since the same work may run elsewhere by then.
+ */
 export async function unlessRunning<T>(
   pool: Pool,
   name: string,
-  work: () => Promise<T>,
+  work: (lost: AbortSignal) => Promise<T>,
 ): Promise<{ result: T } | null> {
   const lock = hash('sha256', name, 'buffer').readBigInt64BE().toString()
+  const lost = new AbortController()
+  const lose = (cause: Error) => lost.abort(new LockLostError(name, cause))
   const client = await pool.connect()
-  let broken: Error | undefined
-  // A session that breaks off while `work` runs would end the process otherwise.
-  const noteBroken = (error: Error) => {
-    broken = error
-  }
+  client.on('error', lose)
   let mayHold = true
-  client.on('error', noteBroken)
   try {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [lock])
-    mayHold = rows[0]?.locked === true
-    return mayHold ? { result: await work() } : null
+    if (rows[0]?.locked !== true) {
+      mayHold = false
+      return null
+    }
+    try {
+      return { result: await work(lost.signal) }
+    } finally {
+      await client.query('SELECT pg_advisory_unlock($1)', [lock]).then(() => {
+        mayHold = false
+      }, lose)
+      lost.signal.throwIfAborted()
+    }
   } finally {
-    // Of a lock that is not held the server would write a warning at each look.
-    if (mayHold) await client.query('SELECT pg_advisory_unlock($1)', [lock]).catch(noteBroken)
-    client.off('error', noteBroken)
+    client.off('error', lose)
     // The end of a session ends its lock.
-    client.release(broken)
+    client.release(mayHold)
   }
 }

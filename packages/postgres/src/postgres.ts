@@ -3,18 +3,18 @@ import { Pool } from 'pg'
 export interface PostgresOptions {
   url: string
   pool_max: number
-  /** Longest run of one statement, held by the server and, for a server that went silent, by the client. */
+  /** Maximum time of one statement, enforced by the server and, in case the server is silent, by the client. */
   statement_timeout_ms: number
-  /** Longest wait for a connection, a free place in the pool included. */
+  /** Maximum wait for a connection, with the wait for a free place in the pool. */
   connect_timeout_ms: number
 }
 
 const idle_connection_ms = 30_000
 const idle_transaction_ms = 15_000
-/** The server's own time-out answers first; the client's is for a server that cannot. */
+/** The time-out of the server comes first; that of the client is for a server that does not answer. */
 const client_timeout_extra_ms = 1_000
 
-/** A connection pool with every timeout said. A broken idle connection is dropped; the next query opens another. */
+/** A connection pool with explicit timeouts. A broken idle connection is dropped; the next query opens another. */
 export function openPostgres(options: PostgresOptions): Pool {
   const { url, pool_max, statement_timeout_ms, connect_timeout_ms } = options
   const pool = new Pool({
@@ -30,9 +30,9 @@ export function openPostgres(options: PostgresOptions): Pool {
     keepAlive: true,
     allowExitOnIdle: false,
   })
-  // Without a listener an idle connection that breaks would end the process. Whoever queries next sees the fault.
+  // Without a listener an idle connection that breaks would end the process. The next query sees the error.
   pool.on('error', () => {})
-  // The pool takes its own listener away while a connection is in use: one that breaks inside a transaction would end it.
+  // The pool removes its own listener while a connection is in use: breaking in a transaction would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

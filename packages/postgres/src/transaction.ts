@@ -1,14 +1,14 @@
 import type { Pool, PoolClient } from 'pg'
 
-/** Runs `work` in one transaction and hands back its answer; any error rolls everything back and goes on. */
+/** Runs `work` in one transaction and returns its result; any error rolls everything back and is thrown again. */
 export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
     await client.query('BEGIN')
-    const answer = await work(client)
+    const result = await work(client)
     await client.query('COMMIT')
-    return answer
+    return result
   } catch (error) {
     await client.query('ROLLBACK').catch((cause) => {
       broken = cause

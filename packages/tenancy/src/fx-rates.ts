@@ -1,13 +1,12 @@
 import type { FxLoaded } from '@tributary/contracts/admin'
 import type { EurRates } from '@tributary/contracts/currencies'
-import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { retryLater } from '@tributary/postgres/batched-load'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'
 import { inTransaction } from '@tributary/postgres/transaction'
 import { LRUCache } from 'lru-cache'
 import type { Pool, PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from './companies/admin-audit.ts'
+import { postgresUnavailable } from './postgres-unavailable.ts'
 
 /** A rate to be stored: `units` of the currency for one EUR, decimal text; `day` is `YYYY-MM-DD`. */
 export interface FxRate {
@@ -19,8 +18,8 @@ export interface FxRate {
 const rates_per_statement = 20_000
 
 /**
- * Stores rates, each in the place of an older one of its currency and day, all or none; says what was given. A load
- * that changes nothing is not logged.
+ * Stores all rates or none, each in place of an older one of its currency and day. Returns what was given. A load that
+ * changes nothing is not logged.
  */
 export function loadFxRates(pool: Pool, rates: readonly FxRate[], request: AdminRequest): Promise<FxLoaded> {
   const days = [...new Set(rates.map(({ day }) => day))].sort()
@@ -33,7 +32,7 @@ export function loadFxRates(pool: Pool, rates: readonly FxRate[], request: Admin
     to: days.at(-1) ?? '',
   }
   return inTransaction(pool, async (client) => {
-    // Two loads at once would wait for each other's rows in another order each.
+    // Two loads at once would lock each other's rows in different orders.
     await client.query('LOCK TABLE fx_rates IN SHARE ROW EXCLUSIVE MODE')
     let changed = 0
     for (let at = 0; at < rates.length; at += rates_per_statement) {
@@ -96,7 +95,7 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
     const entries = lookups.map((lookup): [string, Entry] => {
       const entry = known.get(keyOf(lookup))
       if (entry === undefined || now() - entry.loaded_at > limits.credentials_stale_ms_max) {
-        throw new CodedError('unavailable', { ...retryLater, cause })
+        throw postgresUnavailable(cause)
       }
       return [keyOf(lookup), entry]
     })
@@ -133,13 +132,13 @@ async function queryRates(pool: Pool, lookups: readonly FxLookup[]): Promise<Map
     name: 'fx_rates',
     // EUR has no rate of its own: any day that has USD has it.
     text: `
-      SELECT asked.day::text AS day, asked.currency, found.usd, found.units
-      FROM unnest($1::date[], $2::text[]) AS asked(day, currency)
+      SELECT wanted.day::text AS day, wanted.currency, found.usd, found.units
+      FROM unnest($1::date[], $2::text[]) AS wanted(day, currency)
       CROSS JOIN LATERAL (
         SELECT dollar.units_per_eur::text AS usd,
-          CASE asked.currency WHEN 'EUR' THEN '1' ELSE own.units_per_eur::text END AS units
+          CASE wanted.currency WHEN 'EUR' THEN '1' ELSE own.units_per_eur::text END AS units
         FROM fx_rates own JOIN fx_rates dollar ON dollar.currency = 'USD' AND dollar.day = own.day
-        WHERE own.currency = CASE asked.currency WHEN 'EUR' THEN 'USD' ELSE asked.currency END AND own.day <= asked.day
+        WHERE own.currency = CASE wanted.currency WHEN 'EUR' THEN 'USD' ELSE wanted.currency END AND own.day <= wanted.day
         ORDER BY own.day DESC LIMIT 1
       ) found`,
     values: [lookups.map(({ day }) => day), lookups.map(({ currency }) => currency)],

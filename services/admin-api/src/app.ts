@@ -27,18 +27,16 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
     labelNames: ['route', 'status'],
     registers: [registry],
   })
-  const refusals = countedLog(logger, 'wrong admin tokens')
   return async (outer) => {
     outer.decorateRequest('is_admin', false)
-    outer.addHook('onClose', async () => refusals.flush())
+    const countRefusal = countedLog(outer, logger, 'wrong admin tokens')
     const routes: FastifyPluginAsync = async (app) => {
       app.addHook('onRoute', (route) => {
         route.bodyLimit ??= body_bytes_max
       })
-      app.addHook('onRequest', requireAdmin(admin_token, now, refusals))
+      app.addHook('onRequest', requireAdmin(admin_token, now, countRefusal))
       app.setErrorHandler((error) => {
-        if (isPostgresAway(error))
-          throw new CodedError('unavailable', { headers: { 'retry-after': '5' }, cause: error })
+        if (isPostgresAway(error)) throw new CodedError('unavailable', { cause: error })
         throw error
       })
       app.addHook('onResponse', async (request, reply) => {

@@ -36,7 +36,8 @@ export const service = defineService({
       // One process of several does it, while its session holds the lease.
       prepare({ postgres: pool, ...engines }) {
         const deps = { ...engines, pool, pause }
-        return (signal) => unlessRunning(pool, 'quota_reconciliation', () => reconcileQuota(deps, signal))
+        return (signal) =>
+          unlessRunning(pool, 'quota_reconciliation', (lost) => reconcileQuota(deps, AbortSignal.any([signal, lost])))
       },
     },
   ],

@@ -3,7 +3,7 @@ import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { findTransactionClaims } from '@tributary/clickhouse/transaction-keys'
 import { consumers } from '@tributary/contracts/consumers'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
-import { takeTurns } from '@tributary/service-kit/consumer/turns'
+import { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
 import { cancelBeatenClaims } from './money/cancel-beaten-claims.ts'
@@ -38,7 +38,7 @@ export interface EventWriterDeps {
 export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
   const cancelled = registry && cancelledTotal(registry)
-  const inTurn = takeTurns(inserts_at_once)
+  const inserts = new Semaphore(inserts_at_once)
   const failed = createFailedInserts()
   const begun = new Map<string, string>()
 
@@ -71,7 +71,9 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       lookedUp?.()
       const money = countMoney(counted, claims, range)
       const inserted = seconds?.startTimer({ step: 'insert' })
-      const refused = await inTurn(() => writeBatch({ clickhouse, failed, logger }, batch, money.rows, known))
+      const refused = await inserts.runExclusive(() =>
+        writeBatch({ clickhouse, failed, logger }, batch, money.rows, known),
+      )
       inserted?.()
       failed.forget(batch.token)
       // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition

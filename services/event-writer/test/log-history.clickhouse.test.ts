@@ -5,9 +5,9 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import { derivedNames } from '@tributary/contracts/tables'
 import { type Topic, topics } from '@tributary/contracts/topics'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
-import { takeTurns } from '@tributary/service-kit/consumer/turns'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { Mutex } from 'async-mutex'
 import fc from 'fast-check'
 import pino from 'pino'
 import { Registry } from 'prom-client'
@@ -68,7 +68,7 @@ async function live(broker: MemoryBroker, life: Life, app_id = '') {
       return clickhouse.query(sql, params)
     },
     insert: (block) =>
-      inTurn(async () => {
+      statements.runExclusive(async () => {
         mayCrash()
         const views = left <= 0 ? unreached.map((table) => table.replace(/_v1$/, '_mv_v1')) : []
         for (const name of views) await clickhouse.command(`DETACH TABLE ${name}`)
@@ -79,13 +79,13 @@ async function live(broker: MemoryBroker, life: Life, app_id = '') {
         mayCrash()
       }),
     command: (sql) =>
-      inTurn(async () => {
+      statements.runExclusive(async () => {
         mayCrash()
         await clickhouse.command(sql)
         mayCrash()
       }),
   }
-  const inTurn = takeTurns(1)
+  const statements = new Mutex()
   const registry = new Registry()
   const running = await runConsumer({
     ...{ broker, registry, reread, crash: mayCrash, now: Date.now },

@@ -1,19 +1,16 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { GroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
-import type { InFlightLimits } from '@tributary/door/in-flight'
+import type { DoorDeps } from '@tributary/door/open-door'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import type { Gate } from '@tributary/service-kit/service/disk-watch'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
 import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { Quota } from '@tributary/tenancy/quota/quota'
-import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import type { JudgeBodies } from './judge/threads/judge-bodies.ts'
 import type { QueuedErasures } from './privacy/queued-erasures.ts'
 
 /** What the gateway works with. */
-export interface GatewayDeps {
+export interface GatewayDeps extends DoorDeps {
   credentials: Credentials
   /** Holds the objects of backend requests; those of SDK requests go through `groupCommit`. */
   audit: Pick<AuditStore, 'putOnce' | 'get'>
@@ -23,14 +20,6 @@ export interface GatewayDeps {
   keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */
   partitions: number
-  now: () => number
-  registry: Registry
-  logger: Logger
-  gateway_id: string
-  /** `limits` when absent. */
-  in_flight?: InFlightLimits
-  /** Closed while the disk is full; open when absent. */
-  disk?: Pick<Gate, 'open'>
 }
 
 /** What routes work with: the dependencies, and the limits over them. */

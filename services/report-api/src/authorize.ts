@@ -1,6 +1,5 @@
-import { CodedError } from '@tributary/contracts/errors'
+import { authenticateServerKey, type ServerKeyRule } from '@tributary/door/server-key'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { bearerToken } from '@tributary/service-kit/http/http-app'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
@@ -17,19 +16,14 @@ export interface AuthorizeDeps {
 
 export type Authorize = (request: FastifyRequest, reply: FastifyReply) => Promise<ServerKeyCredential>
 
-/** Checks key, scope, then rate (docs/adr/0180-scope-before-rate.md). A key sees only the app that it is bound to. */
+const readsReports: ServerKeyRule = {
+  scope: 'reports:read',
+  unknown: 'invalid_or_revoked_key',
+  scope_missing: 'The key may not read reports: it lacks the scope reports:read.',
+}
+
+/** Returns the server key of a request for reports. A key sees the app that it is bound to, no other. */
 export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
   const keyRate = createKeyRate({ keyValue, steady: countersBreaker(now), registry })
-  return async (request, reply) => {
-    const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
-    if (key === null) throw new CodedError('invalid_or_revoked_key')
-    if (key.company_status === 'suspended') throw new CodedError('company_suspended')
-    if (!key.scopes.includes('reports:read')) {
-      throw new CodedError('scope_missing', {
-        message: 'The key may not read reports: it lacks the scope reports:read.',
-      })
-    }
-    reply.headers(await keyRate.spend(key.key_id))
-    return key
-  }
+  return (request, reply) => authenticateServerKey({ credentials, keyRate }, readsReports, request, reply)
 }

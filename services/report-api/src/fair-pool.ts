@@ -121,7 +121,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     onRefused(refusal)
     return refusal === 'line_full'
       ? new CodedError('rate_limited', { message: 'Too many reports of this key at once.', headers: retryAfter(1) })
-      : new CodedError('unavailable', { message: messages[refusal], headers: retryAfter(5) })
+      : new CodedError('unavailable', { message: messages[refusal] })
   }
 
   return {

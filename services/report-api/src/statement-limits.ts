@@ -14,7 +14,7 @@ export function limitStatements(clickhouse: Statements, memory_bytes_max: number
   return {
     query(sql, params) {
       const left_ms = ends_at - performance.now()
-      if (left_ms <= 0) throw new CodedError('unavailable', { headers: { 'retry-after': '5' } })
+      if (left_ms <= 0) throw new CodedError('unavailable')
       const settings = {
         max_execution_time: Math.ceil(left_ms / 1000),
         max_memory_usage: memory_bytes_max,

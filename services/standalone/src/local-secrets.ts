@@ -3,6 +3,7 @@ import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, rm
 import { dirname, join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { findForeignAccess } from '@tributary/service-kit/settings/private-file'
 
 /** Writes a file that only its owner may read, whole or not at all; it survives a power cut from then on. */
 export function writePrivateFile(path: string, content: string): void {
@@ -40,18 +41,17 @@ export function readPrivateFile(path: string): string | null {
   }
 }
 
-/** Who else could write it may have chosen the secret; who else could read it knows it. */
+/** Another user who can write the file may have chosen the secret, and one who can read it knows it. */
 function refuseForeign(path: string, file: number): void {
-  const { mode, uid } = fstatSync(file)
-  const ours = process.getuid?.()
-  if (ours !== undefined && uid !== ours) {
+  const foreign = findForeignAccess(fstatSync(file))
+  if (foreign?.kind === 'owner') {
+    const { uid, ours } = foreign
     throw new StartRefused(
       `${path} belongs to user ${uid}, not to ${ours}, who runs this. If it is yours: chown ${ours} ${path}`,
     )
   }
-  if (ours !== undefined && (mode & 0o077) !== 0) {
+  if (foreign?.kind === 'mode')
     throw new StartRefused(`${path} is open to other users. If you believe its content: chmod 600 ${path}`)
-  }
 }
 
 /** The bearer token of the admin API in `admin-token` of a data folder, made at the first start. Throws `StartRefused` for a short one. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type StartFile, startFile } from '@tributary/service-kit/service/start-file'
+import { type StartFile, startFilePath } from '@tributary/service-kit/service/start-file'
 import { settings } from '@tributary/service-kit/settings/settings'
 import type { Logger } from 'pino'
 import { writePrivateFile } from './local-secrets.ts'
@@ -15,7 +15,7 @@ export function writeStart(start: StartFile, logger: Logger): void {
   for (const folder of hasOwnData ? [start.data_dir] : new Set([start.data_dir, byDefault])) {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      writePrivateFile(startFile(folder), `${JSON.stringify(start)}\n`)
+      writePrivateFile(startFilePath(folder), `${JSON.stringify(start)}\n`)
     } catch (err) {
       // A full disk, or a directory that is read-only: the service goes on, and commands need their settings.
       logger.warn({ err, folder }, 'commands in this directory need TRIBUTARY_URL and TRIBUTARY_DATA_DIR')

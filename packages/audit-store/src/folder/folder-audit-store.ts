@@ -39,7 +39,7 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
   async function put(name: string, content: Buffer): Promise<'created' | 'exists'> {
     if (content.length > journaled_bytes_max) return putLarge(join(root, name), content)
     const outcome = await journaled.putOnce(name, content)
-    // A larger one that was linked may not have been synced yet.
+    // It may be a larger object that was linked and is not synced yet.
     if (outcome === 'exists') await directories.sync(dirname(join(root, name)))
     return outcome
   }
@@ -51,7 +51,7 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
     try {
       await Promise.all([writeDurably(file, content), directories.ensure(directory)])
       const outcome = await linkOnce(file, target, directory)
-      // Also when it exists: whoever linked it may not have synced yet.
+      // Even if it exists: the request that linked it may not have synced it yet.
       await Promise.all([directories.sync(directory), unlink(file)])
       return outcome
     } catch (error) {
@@ -83,7 +83,7 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
     async putOnce(key, content) {
       assertOpen()
       const name = objectPath(key)
-      // One after the other, also where the file system takes upper and lower case for the same.
+      // One after the other, even where the file system does not distinguish upper and lower case.
       const claim = name.toLowerCase()
       const before = putting.get(claim)
       const done = before === undefined ? put(name, content) : before.then(() => put(name, content))
@@ -134,7 +134,7 @@ async function* listFolder(path: string, folder: string): AsyncGenerator<Listed>
     throw error
   })
   for await (const entry of directory ?? []) {
-    if (entry.name.startsWith('.')) continue // ours: keys never begin so
+    if (entry.name.startsWith('.')) continue // a file of this store: no key begins with a dot
     const segment = segmentOf(entry.name)
     const key = segment === null ? null : folder + segment
     if (entry.isFile()) yield { kind: 'object', key, read: () => readObject(join(path, entry.name)) }
@@ -142,7 +142,7 @@ async function* listFolder(path: string, folder: string): AsyncGenerator<Listed>
   }
 }
 
-/** A folder of that name is no object: `exists` would acknowledge what is not stored. */
+/** Throws for a folder of that name: `exists` would acknowledge what is not stored. */
 async function assertObject(target: string): Promise<'exists'> {
   if (!(await stat(target)).isFile()) throw new Error('the audit key is the folder of other objects')
   return 'exists'

@@ -12,7 +12,7 @@ export interface JournalRecord {
 export interface Journal {
   /** Its name in the folder of journals. */
   file: string
-  /** What its records name. */
+  /** The objects that its records name. */
   names: string[]
   bytes: number
   /** Resolves when the records are durable. Until `keep` they can be taken back. */
@@ -60,7 +60,7 @@ export async function createJournal(folder: string, file: string): Promise<Journ
   return journal
 }
 
-/** Otherwise a file that nobody will find again would take what is acknowledged. */
+/** Throws when the journal was removed: acknowledged objects would go into a file that nobody finds again. */
 function assertThere(fd: number): void {
   if (fstatSync(fd).nlink === 0) throw new Error('the journal of the audit folder was removed')
 }

@@ -31,7 +31,7 @@ const default_limits: JournalLimits = { journal_bytes_max: 32 * 1024 * 1024, jou
 const directories_max = 10_000
 
 interface Waiting {
-  /** Null: only asks for a whole folder. */
+  /** Null for a caller that only waits for a whole folder. */
   record: JournalRecord | null
   resolve(outcome: 'created' | 'exists'): void
   reject(error: unknown): void
@@ -39,10 +39,10 @@ interface Waiting {
 
 /**
  * Small objects as files of a folder, which share their wait for the disk: those that come together are appended to a
- * journal with one sync, then each is written under its name without one. So a file can be missing or cut off after a
- * kill or a power cut, but never without its record: the next start writes it again, before anybody reads. A file is
- * looked for before its record is written, so a record never stands against another object. Where a batch fails, its
- * files and records are taken back. The files are synced many at once, and only then their journal is removed.
+ * journal with one sync, then each is written under its name without one. After a kill or a power cut a file can be missing
+ * or cut off, but it has its record: the next start writes it again, before anybody reads. A record never contradicts
+ * another object, since the file is looked up before its record is written. A batch that fails takes its files and records
+ * back. The files are synced many at once, and only then their journal is removed.
  */
 export async function openJournaledObjects(
   root: string,
@@ -105,9 +105,9 @@ export async function openJournaledObjects(
     settling = null
   }
 
-  /** What waits, batch after batch. */
+  /** Writes what waits, batch after batch. */
   async function run(): Promise<void> {
-    await nextTurn() // those that come in the same turn share a sync
+    await nextTurn() // objects that come in the same turn of the event loop share a sync
     while (waiting.length > 0) await runBatch(waiting.splice(0))
     running = null
   }
@@ -139,7 +139,7 @@ export async function openJournaledObjects(
     if (current.bytes >= limits.journal_bytes_max) retire(current)
   }
 
-  /** What was refused leaves nothing behind, as far as the disk lets us. */
+  /** Removes the traces of a batch that failed, as far as the disk allows it. */
   function takeBack(current: Journal, made: string[]): void {
     try {
       for (const path of made) unlinkSync(path) // first: a record still stands for what stays
@@ -149,7 +149,7 @@ export async function openJournaledObjects(
     }
   }
 
-  /** Finds out all that could go wrong with a name before it is in the journal. */
+  /** Checks everything that can be wrong with a name before it gets into the journal. */
   function isFree({ record, resolve, reject }: Waiting): boolean {
     const path = join(root, record!.name)
     const directory = dirname(path)

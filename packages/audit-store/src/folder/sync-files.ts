@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Open at the same time, where each file is synced by itself. */
+/** Files that are open at the same time, where each is synced by itself. */
 const files_max = 16
 
 /**
@@ -16,8 +16,8 @@ export async function syncFiles(root: string, names: readonly string[]): Promise
   if (process.platform === 'linux' && names.length > files_max && (await syncFileSystem(root))) return
   const paths = [...new Set(names)]
   const directories = new Set(paths.flatMap((name) => parentsOf(name)))
-  await inTurns(paths, (name) => syncPath(join(root, name)))
-  await inTurns([...directories], (name) => syncPath(join(root, name)))
+  await syncEach(root, paths)
+  await syncEach(root, [...directories])
 }
 
 const syncFileSystem = (path: string): Promise<boolean> =>
@@ -26,21 +26,21 @@ const syncFileSystem = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** `a/b`, `a` and the root of `a/b/c`. */
+/** For `a/b/c`: `a/b`, `a` and the root. */
 function parentsOf(name: string): string[] {
   const parent = dirname(name)
   return parent === '.' ? ['.'] : [parent, ...parentsOf(parent)]
 }
 
-async function inTurns(names: string[], work: (name: string) => Promise<void>): Promise<void> {
+async function syncEach(root: string, names: string[]): Promise<void> {
   const left = names.values()
   const workOn = async () => {
-    for (const name of left) await work(name)
+    for (const name of left) await syncPath(join(root, name))
   }
   await Promise.all(Array.from({ length: files_max }, workOn))
 }
 
-/** What an operator has removed meanwhile needs no sync. */
+/** A path that an operator has removed meanwhile needs no sync. */
 async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null

@@ -9,30 +9,30 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
+import { Semaphore, withTimeout } from 'async-mutex'
 import type { AuditStore, Listed } from '../audit-store.ts'
 import { folderPath, objectPath, segmentOf } from '../folder/object-path.ts'
-import { createTurns } from '../folder/turns.ts'
 import { openQuickPut, type QuickPut } from './s3-quick-put.ts'
 
 export interface S3AuditStoreOptions {
   bucket: string
   region: string
-  /** Of a server that is not Amazon's; buckets are then part of the path. It must honour `If-None-Match: *`. */
+  /** Address of a server that is not Amazon's; buckets are then part of the path. It must honour `If-None-Match: *`. */
   endpoint?: string
-  /** Absent: the SDK finds them (environment, instance role, ...). */
+  /** When absent, the SDK finds them (environment, instance role, ...). */
   credentials?: { accessKeyId: string; secretAccessKey: string }
-  /** Requests at the same time; more wait for their turn. */
+  /** Requests at the same time; more wait for a free place. */
   requests_max?: number
 }
 
 const connect_ms_max = 1000
 /** No byte for this long: the server is away. */
 const silence_ms_max = 4000
-/** Everything that one call may take, tries and turn included; the gateway answers 503 then. */
+/** Maximum time of one call, with its tries and its wait for a place. After it the gateway answers 503. */
 const call_ms_max = 8000
-/** Of the SDK, after the quick one; pauses between them are the SDK's (exponential, with jitter). */
+/** Tries of the SDK, after the quick one. The SDK pauses between them (exponentially, with jitter). */
 const tries = 2
-/** Before the first of them, when the server is in trouble; the most that the SDK waits after a first try. */
+/** Maximum pause before the first of them when the server is in trouble, as long as that of the SDK after a first try. */
 const pause_ms_max = 100
 const requests_max_default = 64
 /** A put costs about as much CPU as the rest of a request, so more requests share one. */
@@ -45,12 +45,12 @@ const hasStatus = (error: unknown, ...codes: number[]) =>
 export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<AuditStore> {
   const { bucket, requests_max = requests_max_default } = options
   const client = createClient(options, requests_max)
-  const inTurn = createTurns(requests_max)
+  const places = withTimeout(new Semaphore(requests_max), call_ms_max, new Error('object storage is too busy'))
   const calls = new Set<Promise<unknown>>()
   let closed = false
   let quickPut: QuickPut | null = null
 
-  /** At most `call_ms_max` for the whole call, and none is cut off by `close`. */
+  /** Gives a call `call_ms_max`. `close` waits for its end. */
   async function call<T>(work: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     if (closed) throw new Error('the audit store is closed')
     const done = work(AbortSignal.timeout(call_ms_max))
@@ -58,7 +58,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     return done.finally(() => calls.delete(done))
   }
 
-  /** The first try is the quick one. Whatever it does not decide is the SDK's, with its retries, pauses and errors. */
+  /** Tries the quick put first. Where that does not decide, the SDK puts, with its retries, pauses and errors. */
   async function put(key: string, content: Buffer, abortSignal: AbortSignal): Promise<'created' | 'exists'> {
     const path = objectPath(key)
     const status = quickPut === null ? undefined : await quickPut(path, content, abortSignal)
@@ -86,7 +86,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     }
   }
 
-  /** An answer that got lost makes the next try find the object of the first. */
+  /** Whether an object is the one of an earlier try, whose answer got lost. */
   const isOurs = async (path: string, content: Buffer, abortSignal: AbortSignal) =>
     (await get(path, abortSignal))?.equals(content) ?? false
 
@@ -100,7 +100,10 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     }
   }
 
-  const getInTurn = (path: string) => call((signal) => inTurn(signal, () => get(path, signal)))
+  /** A call that waits for its place first: the client counts a wait for a free socket as a failed connection. */
+  const callInPlace = <T>(work: (abortSignal: AbortSignal) => Promise<T>) =>
+    call((abortSignal) => places.runExclusive(() => work(abortSignal)))
+  const read = (path: string) => callInPlace((abortSignal) => get(path, abortSignal))
 
   /** Pages of at most 1000 names, of which one is in memory. */
   async function* list(folder: string): AsyncGenerator<Listed> {
@@ -112,15 +115,13 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     let token: string | undefined
     do {
       const input = { Bucket: bucket, Prefix: prefix, Delimiter: '/', ContinuationToken: token }
-      const page = await call((abortSignal) =>
-        inTurn(abortSignal, () => client.send(new ListObjectsV2Command(input), { abortSignal })),
-      )
+      const page = await callInPlace((abortSignal) => client.send(new ListObjectsV2Command(input), { abortSignal }))
       for (const { Prefix = '' } of page.CommonPrefixes ?? []) {
         const key = keyOf(Prefix)
         if (key !== null) yield { kind: 'folder', folder: `${key}/` }
       }
       for (const { Key = '' } of page.Contents ?? []) {
-        yield { kind: 'object', key: keyOf(Key), read: () => getInTurn(Key) }
+        yield { kind: 'object', key: keyOf(Key), read: () => read(Key) }
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined
     } while (token !== undefined)
@@ -139,9 +140,8 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   }
   return {
     group_rest_ms,
-    // The client counts a wait for a free socket as a failed connection, so calls wait here.
-    putOnce: (key, content) => call((signal) => inTurn(signal, () => put(key, content, signal))),
-    get: (key) => getInTurn(objectPath(key)),
+    putOnce: (key, content) => callInPlace((abortSignal) => put(key, content, abortSignal)),
+    get: (key) => read(objectPath(key)),
     list,
     checkHealth,
     async close() {
@@ -153,7 +153,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
 }
 
 function createClient({ region, endpoint, credentials }: S3AuditStoreOptions, requests_max: number) {
-  // One more for the question of health, which must not wait behind puts.
+  // One more for the health check, which must not wait behind puts.
   const sockets = { keepAlive: true, maxSockets: requests_max + 1 }
   return new S3Client({
     region,
@@ -161,7 +161,7 @@ function createClient({ region, endpoint, credentials }: S3AuditStoreOptions, re
     ...(credentials === undefined ? {} : { credentials }),
     maxAttempts: tries,
     retryMode: 'standard',
-    // Content is checked end to end: by the server when it is put, by us when it is read.
+    // Content is checked end to end: by the server when it is put, by the SDK when it is read.
     requestChecksumCalculation: 'WHEN_SUPPORTED',
     responseChecksumValidation: 'WHEN_SUPPORTED',
     requestHandler: new NodeHttpHandler({

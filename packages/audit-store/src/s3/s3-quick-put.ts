@@ -48,7 +48,7 @@ export async function openQuickPut(
       const signed = await signer.sign(request, { signingDate })
       const { response } = await config.requestHandler.handle(signed as Handled, { abortSignal })
       const { statusCode, body } = response as { statusCode: number; body: IncomingMessage }
-      // The status says it all; a connection that breaks behind it harms nobody.
+      // Only the status counts: a connection that breaks after it does no harm.
       body.on('error', () => {}).resume()
       return statusCode
     } catch {

@@ -4,8 +4,8 @@ import { drainPending, Session } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
 import { type Clickhouse, statement_bytes_max } from '../clickhouse.ts'
 import { insertSettings } from '../insert-settings.ts'
-import { openLane } from './lane.ts'
 import { mendDedupeLogs } from './mend-dedupe-logs.ts'
+import { openSessionPool } from './session-pool.ts'
 
 export interface EmbeddedOptions {
   /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */
@@ -49,13 +49,16 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
   const chdb = new Session(data_dir, { connectionArgs: engineArguments })
   await chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
   const engine = (await chdb.queryAsync('SELECT version()', { format: 'TabSeparated' })).text().trim()
-  const reads = openLane([await openSession(data_dir, `SET ${common}, ${guarded}`)])
-  const writes = openLane([await openSession(data_dir, `SET ${common}`), await openSession(data_dir, `SET ${common}`)])
+  const reads = openSessionPool([await openSession(data_dir, `SET ${common}, ${guarded}`)])
+  const writes = openSessionPool([
+    await openSession(data_dir, `SET ${common}`),
+    await openSession(data_dir, `SET ${common}`),
+  ])
   logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
   return {
     async query<Row>(sql: string, params?: Record<string, unknown>) {
-      const lane = params === undefined ? writes : reads
-      return lane.run(async ({ client }) => {
+      const sessions = params === undefined ? writes : reads
+      return sessions.run(async ({ client }) => {
         const result = await client.query({
           query: sql,
           format: 'JSONEachRow',

@@ -9,5 +9,5 @@ import { toEngineError } from '../unavailable.ts'
 export function toServerError(error: unknown): unknown {
   if (error instanceof ClickHouseError) return toEngineError(error)
   if (error instanceof TypeError || error instanceof RangeError) return error
-  return new CodedError('unavailable', { headers: { 'retry-after': '5' }, cause: error })
+  return new CodedError('unavailable', { cause: error })
 }

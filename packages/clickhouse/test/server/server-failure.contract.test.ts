@@ -6,7 +6,7 @@ import { freePorts } from '@tributary/testing/engines/ports'
 import { expect, it, vi } from 'vitest'
 import { testServer } from './server-under-test.ts'
 
-const unavailable = { code: 'unavailable', headers: { 'retry-after': '5' } }
+const unavailable = { code: 'unavailable' }
 
 await describeWithOwnEngine('clickhouse', (engine) => {
   it('says unavailable while the engine is away, and goes on by itself when it is back', async () => {

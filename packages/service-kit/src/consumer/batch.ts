@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
+import type { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
 import { deadLetter } from './dead-letter.ts'
@@ -7,7 +8,6 @@ import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './de
 import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './intent.ts'
 import type { ConsumerMetrics } from './metrics.ts'
 import { type RetryPauses, retryForever } from './retry.ts'
-import type { InTurn } from './turns.ts'
 
 /** What a crash may follow, in order; see the numbered comments of `handleBatch`. */
 export type CrashStep = 1 | 2 | 3 | 4 | 5
@@ -19,8 +19,8 @@ export interface BatchContext<T> {
   metrics: ConsumerMetrics
   misfits: Pick<MisfitTroubles, 'found' | 'caughtUp'> | undefined
   pauses: RetryPauses
-  /** A batch that waits for its next try gives its turn to others. */
-  rest: InTurn
+  /** How many batches are handled at once. A batch that waits for its next try gives its place to others. */
+  places: Semaphore
   crash(step: CrashStep): void | Promise<void>
 }
 
@@ -184,13 +184,13 @@ async function callHandle<T>(
   return tally
 }
 
-function attemptsOf<T>({ consumer, logger, metrics, pauses, rest }: BatchContext<T>, chunk: Chunk, step: string) {
+function attemptsOf<T>({ consumer, logger, metrics, pauses, places }: BatchContext<T>, chunk: Chunk, step: string) {
   return {
     step,
     signal: chunk.signal,
     logger: logger.child({ partition: chunk.partition }),
     pauses,
-    rest,
+    places,
     onFailure: () => metrics.failures.inc({ consumer: consumer.name, step }),
   }
 }

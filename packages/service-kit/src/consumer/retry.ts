@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { FencedError } from '@tributary/broker/broker'
+import type { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
-import type { InTurn } from './turns.ts'
 
 export interface RetryPauses {
   first_ms: number
@@ -19,8 +19,8 @@ export interface Attempts {
   signal: AbortSignal
   logger: Logger
   pauses: RetryPauses
-  /** Others may go on while this one waits for its next try. */
-  rest: InTurn
+  /** The caller holds one of these places. It is free while the next try is waited for. */
+  places: Semaphore
   onFailure(): void
 }
 
@@ -36,7 +36,12 @@ export async function retryForever<T>(attempts: Attempts, work: () => Promise<T>
       if (err instanceof FencedError) throw err
       attempts.onFailure()
       attempts.logger.warn({ err, step: attempts.step, failures }, 'consumer step failed, will be tried again')
-      await attempts.rest(() => pauseWithJitter(failures, attempts))
+      attempts.places.release()
+      try {
+        await pauseWithJitter(failures, attempts)
+      } finally {
+        await attempts.places.acquire()
+      }
     }
   }
 }

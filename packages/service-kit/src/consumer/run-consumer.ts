@@ -1,5 +1,6 @@
 import { type Broker, type Chunk, FencedError, type LogRecord } from '@tributary/broker/broker'
 import { deadLetterTopic } from '@tributary/contracts/topics'
+import { Mutex, Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
@@ -11,7 +12,6 @@ import { consumerMetrics } from './metrics.ts'
 import { type RetryPauses, StoppedError } from './retry.ts'
 import { settleOffsets } from './settle.ts'
 import { beginLog, leaveIntent, takeOverPartition } from './take-over.ts'
-import { createTurns, takeTurns } from './turns.ts'
 
 /** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
 export interface FetchSizes {
@@ -84,7 +84,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   await broker.partitionCount(deadLetterTopic(consumer.topic).name)
   const metrics = consumerMetrics(registry)
   const logger = options.logger.child({ consumer: consumer.name, topic: consumer.topic.name })
-  const turns = createTurns(batches_at_once)
+  const places = new Semaphore(batches_at_once)
   const context: BatchContext<T> = {
     broker,
     consumer,
@@ -92,7 +92,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     metrics,
     misfits: options.misfits,
     pauses: options.pauses ?? pausesDefault,
-    rest: turns.rest,
+    places,
     crash: options.crash ?? (() => {}),
   }
   const progressOf = new Map<number, Progress>()
@@ -113,19 +113,19 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   }
 
   // One partition decodes at a time: then the first is with its consumer while the others are still decoding.
-  const decodeInTurn = takeTurns(1)
+  const decoding = new Mutex()
 
   /** The first batch of the records: what was declared, else as much as the consumer's bounds allow. */
   async function nextTake(progress: Progress, records: readonly LogRecord[]): Promise<Take<Decoded<T>>> {
     const { intent } = progress
     const source = sourceOf(consumer.topic.name, progress)
     if (intent === null) {
-      const decoded = await decodeInTurn(() => decodeBatch(context, records, source))
+      const decoded = await decoding.runExclusive(() => decodeBatch(context, records, source))
       const [first, last] = [decoded[0]!.record, decoded.at(-1)!.record]
       return { from: first.offset, to: last.offset, records: decoded, reprocessed: false }
     }
     const declared = records.filter(({ offset }) => offset <= intent.to)
-    const decoded = await decodeInTurn(() => decodeBatch(context, declared, source, null))
+    const decoded = await decoding.runExclusive(() => decodeBatch(context, declared, source, null))
     return { ...intent, records: decoded, reprocessed: true }
   }
 
@@ -169,7 +169,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     inWork.set(partition, { chunk, oldest_ms: oldestOf(progress, chunk) })
     try {
       while (records.length > 0) {
-        const handled = await turns.run(() => handleNext(progress, chunk, records))
+        const handled = await places.runExclusive(() => handleNext(progress, chunk, records))
         records = records.slice(handled)
         observeLag(progress, chunk)
       }

@@ -1,6 +1,6 @@
 /**
- * The name of the addresses that one client holds: an IPv4 address itself, the /64 of an IPv6 address, since a client can
- * use every address of its /64 (docs/adr/0191). Takes addresses in the form that `clientAddress` gives.
+ * Names the addresses that belong to one client: an IPv4 address, or the /64 of an IPv6 address, since a client can use
+ * every address of its /64 (docs/adr/0191). Takes addresses in the form that `clientAddress` returns.
  */
 export function addressBlock(address: string): string {
   if (!address.includes(':')) return address

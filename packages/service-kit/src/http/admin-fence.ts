@@ -1,70 +1,72 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { networkList, normalAddress } from './client-address.ts'
+import { networkList, normalAddress, proxyHeaders } from './client-address.ts'
 import { countedLog } from './counted-log.ts'
-import { proxyHeaders } from './proxy-headers.ts'
 
 export interface AdminFence {
   /** Addresses and CIDR ranges of the clients that may pass. */
   networks: readonly string[]
-  /** Names, besides loopback and the address of the connection, that `Host` and `Origin` may hold. */
+  /** Names that `Host` and `Origin` may hold, besides loopback and the address of the connection. */
   hosts: readonly string[]
-  /** As `createHttpApp` has them. */
+  /** The same list that `createHttpApp` gets. */
   trusted_proxies: readonly string[]
   logger: Logger
 }
 
-/** What kept a request out, as it was, and the setting that would let it in. */
-interface Fault {
+/** Why a request may not pass: the value that is wrong, and the setting that would allow it. */
+interface Refusal {
   refused: 'proxy' | 'network' | 'host' | 'origin'
   value: string | undefined
   setting: string
 }
 
+/**
+ * `/admin`, everything below it and `/metrics` answer only clients in `networks` that call this process by one of its own
+ * names. All others get 404 `not_found`, as if nothing was there. A page of another site can't pass: DNS rebinding puts
+ * the name of that site into `Host`, a plain request puts it into `Origin`. The fence looks at the route that was found
+ * rather than at the path, which has several spellings (`/%6detrics`).
+ */
+export function fenceAdmin(app: FastifyInstance, fence: AdminFence): void {
+  const findRefusal = createCheck(fence)
+  const countRefusal = countedLog(app, fence.logger, 'requests to the admin paths refused: see the setting')
+  app.decorateRequest('isOperator', function isOperator() {
+    return findRefusal(this) === null
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    // Without a route the answer is 404 anyway, except for a path whose other methods a 405 would reveal.
+    const path = request.is404 ? request.url.split('?', 1)[0] : request.routeOptions.url
+    const refusal = isFenced(path) ? findRefusal(request) : null
+    if (refusal === null) return done()
+    const { host, origin } = request.headers
+    countRefusal({ ...refusal, ip: request.client_ip, host, origin })
+    done(new CodedError('not_found'))
+  })
+}
+
 const isFenced = (path: string | undefined): boolean =>
   path === '/metrics' || path === '/admin' || path?.startsWith('/admin/') === true
 
-/**
- * `/admin`, whatever is below it, and `/metrics` answer only clients in `networks` that call this process by a name of
- * its own; all others get 404 `not_found`, as if nothing was there. A page of another site can't pass: DNS rebinding
- * puts its name into `Host`, a plain request puts it into `Origin`. The route that the router found is judged, not the
- * text of the path, so that no spelling of a path (`/%6detrics`) makes a difference.
- */
-export function fenceAdmin(app: FastifyInstance, { networks, hosts, trusted_proxies, logger }: AdminFence): void {
-  const isInside = networkList(networks)
-  const isProxy = networkList(trusted_proxies)
-  const named = new Set(hosts.map((name) => hostOf(name)))
-  const refusals = countedLog(logger, 'requests to the admin paths refused: see the setting')
-  const isOurs = (host: string | null, { localAddress = '' }: FastifyRequest['socket']) =>
-    host !== null && (isLoopback(host) || named.has(host) || host === normalAddress(localAddress))
-  /** What about a request keeps it out; null lets it pass. */
-  const faultOf = ({ client_ip, socket, headers }: FastifyRequest): Fault | null => {
+/** Makes the check of a request: null when it may pass. */
+function createCheck({ networks, hosts, trusted_proxies }: AdminFence): (request: FastifyRequest) => Refusal | null {
+  const isAllowed = networkList(networks)
+  const isTrustedProxy = networkList(trusted_proxies)
+  const ownNames = new Set(hosts.map((name) => hostOf(name)))
+  const isOwn = (host: string | null, { localAddress = '' }: FastifyRequest['socket']) =>
+    host !== null && (isLoopback(host) || ownNames.has(host) || host === normalAddress(localAddress))
+
+  return ({ client_ip, socket, headers }) => {
     const { host, origin } = headers
-    // Whoever stands behind a proxy that nobody named, or that does not name its client, is not known.
-    const remote = normalAddress(socket.remoteAddress ?? '')
-    const isKnown = isProxy(remote) && headers['x-forwarded-for'] !== undefined
-    if (proxyHeaders.some((name) => headers[name] !== undefined) && !isKnown)
-      return { refused: 'proxy', value: remote ?? undefined, setting: 'TRIBUTARY_TRUSTED_PROXIES' }
-    if (!isInside(client_ip)) return { refused: 'network', value: client_ip, setting: 'TRIBUTARY_ADMIN_NETWORKS' }
-    if (!isOurs(hostOf(host), socket)) return { refused: 'host', value: host, setting: 'TRIBUTARY_ADMIN_HOSTS' }
-    if (origin === undefined || isOurs(originOf(origin), socket)) return null
+    // The client is unknown behind a proxy that is not trusted, or that does not name the client.
+    const proxy = normalAddress(socket.remoteAddress ?? '')
+    const isClientKnown = isTrustedProxy(proxy) && headers['x-forwarded-for'] !== undefined
+    if (proxyHeaders.some((name) => headers[name] !== undefined) && !isClientKnown)
+      return { refused: 'proxy', value: proxy ?? undefined, setting: 'TRIBUTARY_TRUSTED_PROXIES' }
+    if (!isAllowed(client_ip)) return { refused: 'network', value: client_ip, setting: 'TRIBUTARY_ADMIN_NETWORKS' }
+    if (!isOwn(hostOf(host), socket)) return { refused: 'host', value: host, setting: 'TRIBUTARY_ADMIN_HOSTS' }
+    if (origin === undefined || isOwn(originOf(origin), socket)) return null
     return { refused: 'origin', value: origin, setting: 'TRIBUTARY_ADMIN_HOSTS' }
   }
-
-  app.decorateRequest('isOperator', function isOperator() {
-    return faultOf(this) === null
-  })
-  app.addHook('onRequest', (request, _reply, done) => {
-    // Without a route the answer is 404, but for a path as it stands in a route, whose methods a 405 would tell.
-    const path = request.is404 ? request.url.split('?', 1)[0] : request.routeOptions.url
-    const fault = isFenced(path) ? faultOf(request) : null
-    if (fault === null) return done()
-    const { host, origin } = request.headers
-    refusals.count({ ...fault, ip: request.client_ip, host, origin })
-    done(new CodedError('not_found'))
-  })
-  app.addHook('onClose', async () => refusals.flush())
 }
 
 /** The name or address in `Host` or a setting, as URLs spell it; null for anything else. */

@@ -1,9 +1,15 @@
 import { BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
 
+/** Each of these headers shows that a proxy stands between the client and this process. */
+export const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const
+
 /** True for an address or a CIDR range: `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
 export const isNetwork = (text: string): boolean => parseNetwork(text) !== null
 
-/** Whether an address is one of these, or in one of these ranges. Throws RangeError for what is neither. */
+/**
+ * Makes the check whether an address is one of these, or lies in one of these ranges. Throws RangeError for a text that
+ * is neither address nor range.
+ */
 export function networkList(networks: readonly string[]): (address: string | null) => boolean {
   const list = new BlockList()
   for (const text of networks) {
@@ -15,12 +21,13 @@ export function networkList(networks: readonly string[]): (address: string | nul
 }
 
 /**
- * Who sent a request. `X-Forwarded-For` is read from its right end, where the nearest proxy wrote, and only as long as
- * the one who says so is a trusted proxy: what a client put in front is never reached. Where a trusted proxy names no
- * address, the proxy itself is the client. IPv4-mapped IPv6 is given as IPv4, IPv6 in its shortest form, ports are cut.
+ * Finds who sent a request. `X-Forwarded-For` is read from its right end, where the nearest proxy wrote, and only while
+ * the sender of an entry is a trusted proxy: an entry that a client made up is never reached. The client is the proxy
+ * itself where that names no address. IPv4-mapped IPv6 becomes IPv4, IPv6 gets its shortest form, ports are cut off.
  *
- * Not fastify's `trustProxy`: it gives an entry as it was written, so that `unknown` or `<script>` would be stored as an
- * address and one address in several spellings; it stops at a proxy that adds its port (`10.0.0.2:80`), and refuses `/0`.
+ * fastify's `trustProxy` is no replacement. It returns an entry as it was written: `unknown` or `<script>` would be stored
+ * as an address, and one address in several spellings. It stops at a proxy that adds its port (`10.0.0.2:80`), and it
+ * refuses `/0`.
  */
 export function clientAddress(
   trusted_proxies: readonly string[],
@@ -32,15 +39,15 @@ export function clientAddress(
     if (trusted_proxies.length === 0 || forwarded_for === undefined) return client
     const hops = [forwarded_for].flat().join().split(',')
     while (client !== '' && hops.length > 0 && isTrusted(client)) {
-      const said = normalAddress(withoutPort(hops.pop()?.trim() ?? ''))
-      if (said === null) return client
-      client = said
+      const sender = normalAddress(withoutPort(hops.pop()?.trim() ?? ''))
+      if (sender === null) return client
+      client = sender
     }
     return client
   }
 }
 
-/** An address in its one spelling: IPv4-mapped IPv6 as IPv4, IPv6 in its shortest form; null for anything else. */
+/** The canonical spelling of an address: IPv4-mapped IPv6 as IPv4, IPv6 in its shortest form; null for anything else. */
 export function normalAddress(text: string): string | null {
   if (isIPv4(text)) return text
   const [unzoned = ''] = text.split('%', 1)

@@ -1,15 +1,15 @@
 import { limits } from '@tributary/contracts/limits'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 
-export interface CountedLog {
-  /** Counts one more; the fields of the last one stand in the line. */
-  count(fields: Record<string, unknown>): void
-  /** Writes the line that is due now. */
-  flush(): void
-}
+/** Counts one refusal. The fields of the last one stand in the log line. */
+export type CountRefusal = (fields: Record<string, unknown>) => void
 
-/** Logs at most one line in `limits.refusals_log_ms` for a refusal that clients can cause at any rate. */
-export function countedLog(logger: Pick<Logger, 'warn'>, message: string): CountedLog {
+/**
+ * Logs refusals that clients can cause at any rate: at most one line in `limits.refusals_log_ms`, with their count, and
+ * a last one when the app closes.
+ */
+export function countedLog(app: FastifyInstance, logger: Pick<Logger, 'warn'>, message: string): CountRefusal {
   let count = 0
   let last: Record<string, unknown> = {}
   let timer: NodeJS.Timeout | undefined
@@ -19,12 +19,10 @@ export function countedLog(logger: Pick<Logger, 'warn'>, message: string): Count
     if (count > 0) logger.warn({ count, last }, message)
     count = 0
   }
-  return {
-    count(fields) {
-      count += 1
-      last = fields
-      timer ??= setTimeout(flush, limits.refusals_log_ms).unref()
-    },
-    flush,
+  app.addHook('onClose', async () => flush())
+  return (fields) => {
+    count += 1
+    last = fields
+    timer ??= setTimeout(flush, limits.refusals_log_ms).unref()
   }
 }

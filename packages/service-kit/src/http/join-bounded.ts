@@ -1,4 +1,4 @@
-/** The events in order as items of JSON arrays, each below the limit (one event always is, see `limits`). */
+/** Joins events, in order, to the items of JSON arrays of at most `bytes_max` each. A single event always fits (`limits`). */
 export function joinBounded(events: readonly object[], bytes_max: number): string[] {
   const [first] = events
   if (events.length === 1) return [JSON.stringify(first)]

@@ -25,9 +25,9 @@ export interface Serving {
 }
 
 /**
- * Serves `/health`, `/ready`, `/metrics` and the routes that `register` adds, ready from the moment it listens. At the
- * stop `/ready` turns to 503 first; after `TRIBUTARY_DRAIN_MS` no request is taken and those in flight end, before
- * anything opened earlier closes.
+ * Serves `/health`, `/ready`, `/metrics` and the routes that `register` adds, ready from the moment it listens. When the
+ * service stops, `/ready` answers 503 first. After `TRIBUTARY_DRAIN_MS` the server takes no more requests and finishes
+ * those in flight, before anything that was opened earlier closes.
  */
 export async function serve(
   config: HttpConfig,
@@ -55,7 +55,7 @@ export async function serve(
   return { url, health }
 }
 
-/** Refuses an address that can't be listened on now, before a start has made or opened anything. */
+/** Throws `StartRefused` for an address that can't be listened on, before the start has made or opened anything. */
 export async function requireAddress(config: HttpConfig): Promise<void> {
   const server = createServer().listen(config.TRIBUTARY_PORT, config.TRIBUTARY_HOST)
   await once(server, 'listening').catch(refuseAddress(config))
@@ -63,12 +63,12 @@ export async function requireAddress(config: HttpConfig): Promise<void> {
   await once(server, 'close')
 }
 
-/** A name that can't be looked up, an address of another machine, a port that is taken or not ours: all of listen. */
+/** The errors of `listen`: an unknown name, the address of another machine, a port that is taken or privileged. */
 const refuseAddress =
   ({ TRIBUTARY_HOST: host, TRIBUTARY_PORT: port }: HttpConfig) =>
   (error: NodeJS.ErrnoException): never => {
     if (error.code === undefined) throw error
-    const ofPort = error.code === 'EADDRINUSE' || error.code === 'EACCES'
-    const mend = ofPort ? 'Set TRIBUTARY_PORT to another one.' : 'Set TRIBUTARY_HOST to an address of this machine.'
-    throw new StartRefused(`Can't listen on ${host}, port ${port}: ${error.message}. ${mend}`, { cause: error })
+    const isPortWrong = error.code === 'EADDRINUSE' || error.code === 'EACCES'
+    const fix = isPortWrong ? 'Set TRIBUTARY_PORT to another one.' : 'Set TRIBUTARY_HOST to an address of this machine.'
+    throw new StartRefused(`Can't listen on ${host}, port ${port}: ${error.message}. ${fix}`, { cause: error })
   }

@@ -4,8 +4,9 @@ import { networkList, normalAddress } from './client-address.ts'
 import { createShares } from './shares.ts'
 
 /**
- * Lets one address have as many connections as it leaves free, and all together `connections_max`. The server closes
- * each further one at once. A trusted proxy has no share of its own, since the connections of many clients are its own.
+ * Limits the connections of one address to as many as are left free, and of all addresses to `connections_max`. The
+ * server closes each further one at once. A trusted proxy has no limit of its own: it carries the connections of many
+ * clients.
  */
 export function shareConnections(
   server: Server,

@@ -1,18 +1,19 @@
-/** Something that there is only so much of, taken and given back by holders: apps and client addresses. */
+/** A limited amount that holders (apps and client addresses) take and give back. */
 export interface Shares {
-  /** Takes `amount` for all of these holders or for none; false when the share of one of them does not hold it. */
+  /** Takes `amount` for all of these holders or for none; false when it exceeds the share of one of them. */
   take(holders: readonly string[], amount: number): boolean
   /** Gives back what was taken for the same holders. */
   give(holders: readonly string[], amount: number): void
   /** Whether `take` would succeed. */
   fits(holders: readonly string[], amount: number): boolean
+  /** What all holders together have. */
   taken(): number
 }
 
 /**
- * Shares without fixed parts: a holder may have as much as it leaves free. A holder alone gets half of the total, two
- * greedy ones a third each, and a newcomer always finds room; nobody has to be told how many there will be.
- * (Switches divide their buffers so: Choudhury and Hahne, "Dynamic queue length thresholds", 1998.)
+ * Shares without fixed sizes: a holder may have as much as is left free. One holder alone gets half of the total, two
+ * greedy ones a third each, and a newcomer always finds room, whatever the number of holders. Network switches divide
+ * their buffers in this way (Choudhury and Hahne, "Dynamic queue length thresholds", 1998).
  */
 export function createShares(total: number): Shares {
   const heldBy = new Map<string, number>()

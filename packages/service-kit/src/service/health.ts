@@ -1,7 +1,7 @@
 import type { SystemStatus } from '@tributary/contracts/admin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
-import { proxyHeaders } from '../http/proxy-headers.ts'
+import { proxyHeaders } from '../http/client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

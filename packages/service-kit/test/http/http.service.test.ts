@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { CodedError } from '@tributary/contracts/errors'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
@@ -28,6 +29,9 @@ async function listen(options: Omit<Parameters<typeof createHttpApp>[0], 'logger
     begun += 1
   })
   app.post('/body', async (request) => ({ bytes: (request.body as Buffer | undefined)?.length ?? 0 }))
+  app.get<{ Querystring: { retry_after?: string } }>('/away', async ({ query: { retry_after } }) => {
+    throw new CodedError('unavailable', retry_after ? { headers: { 'retry-after': retry_after } } : {})
+  })
   app.get('/who', async (request) => ({ client_ip: request.client_ip, headers: Object.keys(request.headers).length }))
   await app.listen({ port: 0, host: '127.0.0.1' })
 }
@@ -223,6 +227,15 @@ test('behind a trusted proxy a request has the address that the proxy names', as
   await listen({ trusted_proxies: ['127.0.0.0/8'] })
   const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.5, 127.0.0.9' }
   expect((await app.inject({ url: '/who', headers })).json().client_ip).toBe('203.0.113.5')
+})
+
+test('every 503 has a Retry-After, 5 seconds unless its error names another time', async () => {
+  await listen()
+  const answers = await Promise.all(['/away', '/away?retry_after=17'].map((url) => app.inject(url)))
+  expect(answers.map(({ statusCode, headers }) => [statusCode, headers['retry-after']])).toEqual([
+    [503, '5'],
+    [503, '17'],
+  ])
 })
 
 test('where there is no route no method and no body decides the answer', async () => {

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 
-/** Who asks for an administrative change, and when. */
+/** Who requests an administrative change, and when. */
 export interface AdminRequest {
   actor: string
   request_id: string

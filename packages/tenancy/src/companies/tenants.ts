@@ -106,7 +106,7 @@ export async function listAppCompanies(pool: Pick<Pool, 'query'>): Promise<Map<s
   return new Map(rows.map(({ app_id, company_id }) => [app_id, company_id]))
 }
 
-/** What envelopes say of an app. */
+/** The facts of an app that envelopes carry. */
 export interface AppFacts {
   company_id: string
   platform: Platform

@@ -1,30 +1,29 @@
-import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { retryLater } from '@tributary/postgres/batched-load'
 import { LRUCache } from 'lru-cache'
+import { postgresUnavailable } from '../postgres-unavailable.ts'
 
 const known_entries_max = 50_000
 const unknown_entries_max = 10_000
-/** After a failed load PostgreSQL is asked again no sooner than this; until then stale answers cost nothing. */
+/** Pause after a failed load before the next one. Until then stale answers cost nothing. */
 const retry_pause_ms = 500
 /** How long a request waits for a fresh answer when it could have a stale one. */
 const stale_after_wait_ms = 1_000
 
 export interface LookupOptions<Row, Value extends { company_id: string }> {
-  /** Asks PostgreSQL; null means there is none. */
+  /** Queries PostgreSQL; null when there is no such row. */
   load(key: string): Promise<Row | null>
   /** May throw for a row that can't be used (a secret without its master key). */
   toValue(row: Row): Value
   now: () => number
-  /** Told of every load that failed. */
+  /** Called for every load that failed. */
   onFailure(error: unknown): void
   onStaleAnswer(): void
 }
 
 export interface CachedLookup<Value> {
-  /** A hit is one look-up in a Map and hands back the same settled promise again. */
+  /** A hit costs one look-up in a Map and returns the same settled promise again. */
   find(key: string): Promise<Value | null>
-  /** Says that the answers of a company (or, with undefined, all) may have changed. */
+  /** Marks the answers of a company (all of them for undefined) as perhaps changed. */
   invalidate(company_id: string | undefined): void
 }
 
@@ -40,7 +39,7 @@ interface Load<Value> {
   answer: Promise<Value | null>
   /** Companies that changed while it ran ('*': all). */
   changed: Set<string>
-  /** Somebody has waited for it as long as one waits. */
+  /** A request has waited for it as long as requests wait. */
   slow: boolean
 }
 
@@ -70,18 +69,18 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
 
   async function run(key: string, changed: ReadonlySet<string>): Promise<Value | null> {
     let row: Row | null
-    // The age of an answer counts from the question: what was changed after it is not in it.
+    // The age of an answer counts from its query: a later change is not in it.
     const loaded_at = now()
     try {
       row = await load(key)
     } catch (error) {
       away_until = now() + retry_pause_ms
       onFailure(error)
-      throw new CodedError('unavailable', { ...retryLater, cause: error })
+      throw postgresUnavailable(error)
     }
     const value = row === null ? null : usable(row)
-    // A change that was told while the query ran may not be in its answer. It goes to those who asked before, and is kept
-    // as stale at most: never in the place of a younger answer.
+    // The answer may lack a change that came while the query ran. Requests from before the change get it, and it is kept
+    // only as stale, never in place of a younger answer.
     const overtaken = value === null ? changed.size > 0 : changed.has('*') || changed.has(value.company_id)
     if (!overtaken) keep(key, value, loaded_at, loaded_at + limits.credentials_fresh_ms)
     else if (value !== null && !known.has(key) && !unknown.has(key))
@@ -94,7 +93,7 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
       return toValue(row)
     } catch (cause) {
       onFailure(cause)
-      throw new CodedError('unavailable', { ...retryLater, cause })
+      throw postgresUnavailable(cause)
     }
   }
 
@@ -114,10 +113,10 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     const usableEntry = entry !== undefined && now() - entry.loaded_at < limits.credentials_stale_ms_max
     if (now() < away_until) {
       if (usableEntry) return staleAnswer(entry)
-      throw new CodedError('unavailable', retryLater)
+      throw postgresUnavailable()
     }
     const running = loads.get(key)
-    // Never joins a load that a change has overtaken.
+    // A load that a change has overtaken is not joined.
     const load = running !== undefined && running.changed.size === 0 ? running : start(key)
     if (!usableEntry) return load.answer
     if (load.slow) return staleAnswer(entry)
@@ -144,7 +143,7 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     },
     invalidate(company_id) {
       for (const { changed } of loads.values()) changed.add(company_id ?? '*')
-      // Kept as stale, not dropped: should PostgreSQL go away now, they are still the last known answers.
+      // Kept as stale: they are still the last known answers if PostgreSQL goes away now.
       for (const entry of known.values()) {
         if (company_id === undefined || entry.company_id === company_id) entry.fresh_until = Number.NEGATIVE_INFINITY
       }

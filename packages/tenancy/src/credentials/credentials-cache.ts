@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto'
-import { batchedLoad } from '@tributary/postgres/batched-load'
 import { listenForChanges } from '@tributary/postgres/change-listener'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { MasterKeys } from '../secrets/master-keys.ts'
+import { batchedLoad } from './batched-load.ts'
 import { cachedLookup, type LookupOptions } from './cached-lookup.ts'
 import type { Credentials } from './credentials.ts'
 import { credentialsQueries } from './credentials-queries.ts'
 
 export interface CredentialsOptions {
   pool: Pool
-  /** Without it `findApp` rejects: only who checks signatures needs the master key. */
+  /** Only a service that checks signatures needs it: without it `findApp` rejects. */
   masterKeys?: MasterKeys
   now: () => number
   logger: Logger
@@ -73,7 +73,7 @@ function countLoads(registry: Registry | undefined): (result: 'query' | 'failure
   if (registry === undefined) return () => {}
   const counter = new Counter({
     name: 'tributary_credentials_loads_total',
-    help: 'Questions to PostgreSQL about credentials, those that failed, and stale answers given meanwhile',
+    help: 'Queries of credentials to PostgreSQL, failed ones, and stale answers given meanwhile',
     labelNames: ['result'],
     registers: [registry],
   })

@@ -48,7 +48,7 @@ interface ServerKeyRow {
   monthly_quota: string | null
 }
 
-/** The three questions that gateways ask PostgreSQL, each for many keys at once, and how their rows become answers. */
+/** The three queries of gateways, each for many keys at once, and how their rows become credentials. */
 export function credentialsQueries(pool: Pool, masterKeys?: MasterKeys) {
   const byKey = <Row extends QueryResultRow & { lookup_key: string }>(name: string, text: string) => {
     return async (keys: readonly string[]): Promise<Map<string, Row>> => {

@@ -1,7 +1,7 @@
 import type { KeyScope } from '@tributary/contracts/admin'
 import type { Platform } from '@tributary/contracts/envelope'
 
-/** What a gateway knows of an app once its app key is known. */
+/** An app, as a gateway finds it by its app key. */
 export interface AppCredential {
   app_id: string
   company_id: string
@@ -39,7 +39,7 @@ export interface ServerKeyCredential {
 }
 
 /**
- * Credentials as a gateway asks for them; null means unknown (or revoked). Kept in memory, refreshed by LISTEN/NOTIFY and
+ * Credentials as a gateway looks them up; null means unknown (or revoked). Kept in memory, refreshed by LISTEN/NOTIFY and
  * at latest after `limits.credentials_fresh_ms`; with PostgreSQL away the last known answer holds for
  * `limits.credentials_stale_ms_max`, then every call rejects with CodedError `unavailable`.
  */

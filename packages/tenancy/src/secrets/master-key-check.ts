@@ -18,8 +18,8 @@ export async function findNeededMasterKey(pool: Pool): Promise<string | null> {
 }
 
 /**
- * Whether these keys are the ones that the secrets in PostgreSQL need. The first process that ever asks decides for all
- * others: an encrypted text is kept from then on, so that two processes with two keys can't both begin.
+ * Whether these keys are the ones that the secrets in PostgreSQL need. The first process that ever checks decides for all
+ * others: it stores an encrypted text, so that two processes with two keys can't both start.
  */
 export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Promise<boolean> {
   const check = (await readCheck(pool)) ?? (await keepCheck(pool, masterKeys))
@@ -28,7 +28,7 @@ export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Prom
 
 /** Apps whose signing secret none of these keys decrypts, by the id of the key that they need. */
 export async function findUnreadableApps(pool: Pool, masterKeys: MasterKeys): Promise<Map<string, string[]>> {
-  // One app of each key tells for all: a key that is given decrypts what was made with it.
+  // One app of each key is enough: a key that is given decrypts all that was encrypted with it.
   const { rows } = await pool.query<CheckRow & { company_id: string; app_ids: string[] }>(
     `SELECT DISTINCT ON (signing_secret_key_id) app_id AS bound_to, company_id, signing_secret_key_id AS key_id,
        signing_secret_iv AS iv, signing_secret_ciphertext AS ciphertext, signing_secret_tag AS tag,
@@ -53,7 +53,7 @@ function canDecrypt(masterKeys: MasterKeys, secret: EncryptedText, place: Secret
   }
 }
 
-/** Has the next process decide anew; gives back the id of the key that was right, null when none was. */
+/** Lets the next process decide again. Returns the id of the key that was right, null when there was none. */
 export function forgetMasterKey(pool: Pool, request: AdminRequest): Promise<string | null> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ key_id: string }>('DELETE FROM master_key_check RETURNING key_id')
@@ -65,7 +65,7 @@ export function forgetMasterKey(pool: Pool, request: AdminRequest): Promise<stri
   })
 }
 
-/** From now on the first key is the right one; whoever has none but the key before it refuses to start. */
+/** Makes the first key the right one. A process that has only an older key then refuses to start. */
 export async function renewMasterKeyCheck(client: PoolClient, masterKeys: MasterKeys): Promise<void> {
   const check = await readCheck(client)
   const { key_id: current_id } = masterKeys
@@ -86,7 +86,7 @@ async function readCheck(client: Pick<Pool, 'query'>): Promise<CheckRow | undefi
   return rows[0]
 }
 
-/** Two may be here at the same time: the row that was first is the answer for both. */
+/** Two processes may be here at the same time: the row that was first counts for both. */
 async function keepCheck(pool: Pool, masterKeys: MasterKeys): Promise<CheckRow> {
   const bound_to = 'master_key_check'
   const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('right', placeOf({ bound_to }))

@@ -6,12 +6,12 @@ import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 
 const look_pause_ms = 60_000
-/** Apps that a message names; the rest is counted. */
+/** Apps that a message names. It counts the others. */
 const named_apps_max = 5
 
 /**
  * Looks each minute for apps whose signing secret needs another master key than the given ones, as after
- * `tributary master-key forget`: `/event` answers 503 for them. They are in the log once, in `/health` as long as it lasts.
+ * `tributary master-key forget`: `/event` answers 503 for them. The log names them once, `/health` as long as it lasts.
  */
 export function watchSecrets(pool: Pool, masterKeys: MasterKeys, service: Service): void {
   const { logger, registry, onClose, troubles } = service

@@ -1,8 +1,9 @@
 import { type DeadLetters, RetryDeadLetters } from '@tributary/contracts/admin'
 import { consumers } from '@tributary/contracts/consumers'
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import type { Topic } from '@tributary/contracts/topics'
-import { oneAtATime } from '@tributary/postgres/one-at-a-time'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
 import { adminRequest } from '../admin-request.ts'
@@ -24,27 +25,35 @@ export function deadLetterRoutes(app: FastifyInstance, { pool, broker, now, logg
   app.post('/dead-letters/retry', async (request) => {
     const { topic, reason } = readBody(request, RetryDeadLetters)
     const asked = topicsOf(topic)
-    return oneAtATime(pool, 'retry of dead letters', async () => {
+    const done = await unlessRunning(pool, 'retry of dead letters', async (lost) => {
       if (reason !== undefined) await requireKnownReason(broker, asked, reason)
       const sum = { retried: 0, too_large: 0 }
       for (const one of asked) {
+        lost.throwIfAborted()
         // Before anything is published: a change without its entry must not be.
         const entry = { action: 'dead_letters.retry', subject: one.name, detail: { reason: reason ?? null } }
         await recordAdminAction(pool, adminRequest(request, now), entry)
-        const { retried, too_large } = await retryDeadLetters(broker, one, reason).catch(throwAway)
+        const { retried, too_large } = await retryDeadLetters(broker, one, reason, lost).catch(throwAway)
         logger.info({ topic: one.name, reason, retried, too_large }, 'dead letters retried')
         sum.retried += retried
         sum.too_large += too_large
       }
       return sum.too_large === 0 ? { retried: sum.retried } : sum
     })
+    if (done === null) throw anotherRuns
+    return done.result
   })
 }
+
+const anotherRuns = new CodedError('unavailable', {
+  message: 'Another retry of dead letters runs.',
+  headers: { 'retry-after': String(limits.retry_soon_s) },
+})
 
 /** The log did not do it; what it did stands, and the next call goes on behind it. */
 function throwAway(cause: unknown): never {
   if (cause instanceof CodedError) throw cause
-  throw new CodedError('unavailable', { message: 'The log is away.', cause, headers: { 'retry-after': '5' } })
+  throw new CodedError('unavailable', { message: 'The log is away.', cause })
 }
 
 /** The topics that have dead letters, or the one that is asked for. */

@@ -12,7 +12,8 @@ export interface Retried {
 
 /**
  * Publishes the records of the letters that wait to their topic again, all or those with `reason`. Letters that die
- * meanwhile are left to the next call, so a record that dies again ends no loop.
+ * meanwhile are left to the next call, so a record that dies again ends no loop. Publishes no further batch once `lost`
+ * has fired.
  *
  * 1. The records are durable in their topic. A crash now: they are published again, and dropped as duplicates.
  * 2. The marks are durable behind the letters. From now on the letters are neither listed nor retried.
@@ -21,6 +22,7 @@ export async function retryDeadLetters(
   log: ReadableLog & Pick<Broker, 'publish'>,
   topic: Topic,
   reason: string | undefined,
+  lost: AbortSignal,
 ): Promise<Retried> {
   const letters = (await findOpenLetters(log, topic)).filter((one) => reason === undefined || one.reason === reason)
   const waiting = new Set(letters.filter(({ whole }) => whole).map(placeOf))
@@ -30,6 +32,7 @@ export async function retryDeadLetters(
   await readToEnd(log, deadLetterTopic(topic).name, async (records) => {
     const some = records.filter((record) => waiting.has(placeOf(record)))
     if (some.length === 0) return
+    lost.throwIfAborted()
     await log.publish(some.map((letter) => recordOfLetter(topic, letter)))
     const lastOfReason = new Map(some.map((letter) => [letter.headers.reason, letter]))
     await log.publish([...lastOfReason.values()].map(retriedMark))

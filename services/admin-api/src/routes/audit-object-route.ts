@@ -15,11 +15,7 @@ export function auditObjectRoute(app: FastifyInstance, { pool, audit, now }: Adm
   app.get<Asked>('/audit-objects', async (request, reply) => {
     const { key, app_id, lines } = findStoredObject(request.query.key, request.query.app_id)
     const content = await audit.get(key).catch((cause: unknown) => {
-      throw new CodedError('unavailable', {
-        message: 'The audit store is away.',
-        cause,
-        headers: { 'retry-after': '5' },
-      })
+      throw new CodedError('unavailable', { message: 'The audit store is away.', cause })
     })
     if (content === null) throw new CodedError('unknown_audit_key')
     const seen = { action: 'audit_object.read', subject: app_id, detail: { key } }

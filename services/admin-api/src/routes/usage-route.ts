@@ -14,7 +14,7 @@ export function usageRoute(app: FastifyInstance, { pool, keyValue, now }: AdminA
     const keys = [quotaKey(params.id, at_ms), rejectedKey(params.id, at_ms)]
     const totals = Promise.all(keys.map((key) => keyValue.get(key)))
     const [used, rejected] = await totals.catch((cause: unknown) => {
-      throw new CodedError('unavailable', { message: 'The counters are away.', cause, headers: { 'retry-after': '5' } })
+      throw new CodedError('unavailable', { message: 'The counters are away.', cause })
     })
     return { company_id: params.id, month: monthOf(at_ms), used: used ?? 0, rejected: rejected ?? 0, monthly_quota }
   })

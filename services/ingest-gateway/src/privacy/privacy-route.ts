@@ -4,10 +4,10 @@ import type { ErasureRequest } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { utcDay } from '@tributary/domain/utc-day'
-import { audited, published } from '@tributary/door/durable'
+import { makeDurable } from '@tributary/door/durable'
+import { identifySdk, requireAuthHeaders, takeSigned } from '@tributary/door/sdk-keys'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RouteDeps } from '../deps.ts'
-import { identifySdk, requireAuthHeaders, takeSigned } from '../sdk/sdk-auth.ts'
 
 /** POST /privacy/delete. 202 means that the audit store and the log both hold the request; no quota is asked. */
 export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
@@ -18,11 +18,10 @@ export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
     const asked = await takeRequest(request, deps) // 3. to 7.
     // 8. to 11. queued unless a request for this install is (queued-erasures.ts)
     await erasures.queueOnce(asked.app_id, asked.install_uuid, async () => {
-      // 10. audit durable: a crash after this leaves an object that asks for what the client asks for again
-      const audit_key = await audited(auditErasure(audit, asked))
-      request.ingest.audit_key = audit_key
-      // and log: a crash after this leaves a record that a re-sent request only moves to a later time
-      await published(broker.publish([toRecord({ ...asked, audit_key }, partitions)]))
+      // 10. audit, and log: a record that comes again only moves the erasure to a later time
+      request.ingest.audit_key = await makeDurable(broker, auditErasure(audit, asked), (audit_key) => [
+        toRecord({ ...asked, audit_key }, partitions),
+      ])
     })
     return reply.status(202).send({ ok: true, queued: true }) // 12.
   })

@@ -1,19 +1,21 @@
 import type { ServerEventReply } from '@tributary/contracts/event'
 import { limits } from '@tributary/contracts/limits'
-import { audited, published } from '@tributary/door/durable'
+import { makeDurable } from '@tributary/door/durable'
+import { wireBody } from '@tributary/door/read-wire'
 import { requestFacts } from '@tributary/door/request-facts'
+import { requireServerKey } from '@tributary/door/server-key'
+import { underQuota } from '@tributary/door/under-quota'
 import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import type { FastifyInstance } from 'fastify'
 import type { RouteDeps } from '../deps.ts'
 import { closeRecords } from '../judge/envelopes.ts'
 import { auditServerEvent } from './s2s-audit.ts'
-import { requireServerKey, serverBody } from './server-key-auth.ts'
 
 /** POST /s2s/event. 200 means that the audit store and the log both hold the event. */
 export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
-  const { credentials, keyRate, quota, audit, bodies, broker, partitions, now } = deps
+  const { quota, audit, bodies, broker, partitions, now } = deps
   // 1. bearer and key, 2. per-key rate, 3. size on the wire (bodyLimit)
-  const options = { bodyLimit: limits.s2s_body_bytes_max, onRequest: requireServerKey(app, credentials, keyRate) }
+  const options = { bodyLimit: limits.s2s_body_bytes_max, onRequest: requireServerKey(deps) }
   app.post('/s2s/event', options, async (request, reply): Promise<ServerEventReply> => {
     const key = request.serverKey as ServerKeyCredential
     const { app_id, company_id, platform, allowed_events } = key
@@ -23,22 +25,16 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
       ...requestFacts(request, received_at_ms),
     }
     const input = { facts, partitions, key: { platform, allowed_events } }
-    const event = await bodies.judge('event', serverBody(request), input, (bytes) => request.hold(bytes)) // 4. to 6.
+    const event = await bodies.judge('event', wireBody(request), input, (bytes) => request.hold(bytes)) // 4. to 6.
     const { event_id } = event
     // 7. quota: a crash after this leaves it used up until it is settled
-    const spent = await quota.reserve(key, 1, received_at_ms)
-    reply.headers(spent.headers)
-    try {
-      // 8. audit: a crash after this leaves an object that the re-sent event finds again
-      const audit_key = await audited(auditServerEvent(audit, app_id, received_at_ms, event))
-      // 9. log: a crash after this leaves an event the client sends again, dropped as a duplicate by the writer
-      await published(broker.publish(closeRecords(event.open, audit_key)))
+    return underQuota(reply, quota.reserve(key, 1, received_at_ms), async () => {
+      // 8. audit: the re-sent event finds its object again, 9. log
+      const auditing = auditServerEvent(audit, app_id, received_at_ms, event)
+      const audit_key = await makeDurable(broker, auditing, (key) => closeRecords(event.open, key))
       // 10. answer
       Object.assign(request.ingest, { accepted: 1, audit_key })
       return { accepted: 1, event_id, audit_key }
-    } catch (error) {
-      await spent.giveBack()
-      throw error
-    }
+    })
   })
 }

@@ -1,11 +1,12 @@
 import { limits } from '@tributary/contracts/limits'
-import { audited, published } from '@tributary/door/durable'
+import { makeDurable } from '@tributary/door/durable'
 import { requestFacts } from '@tributary/door/request-facts'
+import { identifySdk, requireAuthHeaders, takeSigned } from '@tributary/door/sdk-keys'
+import { underQuota } from '@tributary/door/under-quota'
 import type { FastifyInstance } from 'fastify'
 import type { RouteDeps } from '../deps.ts'
 import { closeReply } from '../judge/batch-reply.ts'
 import { closeRecords } from '../judge/envelopes.ts'
-import { identifySdk, requireAuthHeaders, takeSigned } from './sdk-auth.ts'
 
 /** POST /event. 200 means that the audit store and the log both hold every accepted event. */
 export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
@@ -26,20 +27,14 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
     // 8. quota; a crash after this leaves it used up until it is settled
-    const spent = await quota.reserve(company, batch.counted, received_at_ms, rejected)
-    reply.headers(spent.headers)
-    try {
-      // 9. audit durable: a crash after this leaves a line whose events the client sends again
+    const reserving = quota.reserve(company, batch.counted, received_at_ms, rejected)
+    return underQuota(reply, reserving, async () => {
+      // 9. audit, 10. log
       const { audit_key, durable } = groupCommit.append({ company_id, app_id, received_at_ms, member: line })
       Object.assign(request.ingest, { accepted, audit_key })
-      await audited(durable)
-      // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
-      if (open.length > 0) await published(broker.publish(closeRecords(open, audit_key)))
+      await makeDurable(broker, durable, () => closeRecords(open, audit_key))
       // 11. answer
       return reply.type('application/json; charset=utf-8').send(closeReply(answer, audit_key))
-    } catch (error) {
-      await spent.giveBack()
-      throw error
-    }
+    })
   })
 }

@@ -1,4 +1,5 @@
 import { mendDedupeLogs } from '@tributary/clickhouse/embedded/mend-dedupe-logs'
+import { Semaphore } from 'async-mutex'
 import { Session, version } from 'chdb'
 
 /** One request as ClickHouse's HTTP interface reads it. */
@@ -47,21 +48,10 @@ export async function openEngine(data_dir: string): Promise<Engine> {
   // Stays open, because the engine lives only while a session is open.
   const root = new Session(data_dir, { connectionArgs: engineArguments })
   await root.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
-  let free = statements_max
-  const waiting: (() => void)[] = []
+  const places = new Semaphore(statements_max)
   return {
     version: version().libchdb,
-    async run(statement) {
-      if (free > 0) free -= 1
-      else await new Promise<void>((resolve) => waiting.push(resolve))
-      try {
-        return await runAlone(data_dir, statement)
-      } finally {
-        const next = waiting.shift()
-        if (next === undefined) free += 1
-        else next()
-      }
-    },
+    run: (statement) => places.runExclusive(() => runAlone(data_dir, statement)),
   }
 }
 

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { retrySoon } from '@tributary/door/retry-soon'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { WireBody } from '../read-body.ts'
@@ -96,7 +97,7 @@ export function openWorker({ logger, registry }: { logger: Logger; registry: Reg
 const unavailable = (cause?: Error) =>
   new CodedError('unavailable', {
     message: 'Too many large bodies at once.',
-    headers: { 'retry-after': '1' },
+    headers: retrySoon,
     ...(cause && { cause }),
   })
 

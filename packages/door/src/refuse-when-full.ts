@@ -1,14 +1,14 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { closeIfEndless } from '@tributary/door/in-flight'
 import type { Gate } from '@tributary/service-kit/service/disk-watch'
 import type { FastifyInstance } from 'fastify'
+import { closeIfEndless } from './in-flight.ts'
 
-/** Freeing a disk takes a person, so a client need not look each second. */
+/** Freeing a disk takes a person, so clients come back less often. */
 const retry_after_s = '10'
 
 /**
- * Answers 503 `unavailable` before the body is read while the disk is full. Requests whose body is here already are
- * still taken: the space that is kept free includes them.
+ * Answers 503 `unavailable` while the disk is full, before the body is read. Requests whose body has arrived already are
+ * still accepted: the space that is kept free includes them.
  */
 export function refuseWhenFull(app: FastifyInstance, disk: Pick<Gate, 'open'>): void {
   const refusal = new CodedError('unavailable', {

@@ -1,13 +1,13 @@
 import { toEngineError } from '../unavailable.ts'
 
-/** Runs tasks in their order on the sessions given, one task a session at a time. */
-export interface Lane<S> {
+/** Runs tasks in their order on the sessions that it has, one task a session at a time. */
+export interface SessionPool<S> {
   run<Result>(task: (session: S) => Promise<Result>): Promise<Result>
-  /** Refuses further tasks and gives the sessions back; tasks on their way go on. */
+  /** Refuses further tasks and returns the sessions. Tasks that have a session already go on. */
   close(): readonly S[]
 }
 
-export function openLane<S>(sessions: readonly S[]): Lane<S> {
+export function openSessionPool<S>(sessions: readonly S[]): SessionPool<S> {
   const idle = [...sessions]
   const waiting: PromiseWithResolvers<S>[] = []
   let closed = false
@@ -16,9 +16,9 @@ export function openLane<S>(sessions: readonly S[]): Lane<S> {
     if (closed) return Promise.reject(new Error('ClickHouse is closed'))
     const session = idle.pop()
     if (session !== undefined) return Promise.resolve(session)
-    const turn = Promise.withResolvers<S>()
-    waiting.push(turn)
-    return turn.promise
+    const request = Promise.withResolvers<S>()
+    waiting.push(request)
+    return request.promise
   }
   const release = (session: S) => {
     const next = waiting.shift()
@@ -38,7 +38,7 @@ export function openLane<S>(sessions: readonly S[]): Lane<S> {
     },
     close() {
       closed = true
-      for (const turn of waiting.splice(0)) turn.reject(new Error('ClickHouse is closed'))
+      for (const request of waiting.splice(0)) request.reject(new Error('ClickHouse is closed'))
       return sessions
     },
   }

@@ -3,13 +3,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { CodedError } from '@tributary/contracts/errors'
 import type { AppCredential, CompanyCredential, Credentials } from '@tributary/tenancy/credentials/credentials'
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
+import { noteSender } from './observe-requests.ts'
 
-/** Before a byte of the body is read: 400 `missing_auth_headers` unless all three headers are there and not empty. */
+/** An `onRequest` hook: 400 `missing_auth_headers` unless all three headers are there and not empty. */
 export const requireAuthHeaders: onRequestHookHandler = (request, _reply, done) => {
   const { headers } = request
   const all = headers['x-service-company-key'] && headers['x-service-app-key'] && headers['x-service-signature']
   done(all ? undefined : new CodedError('missing_auth_headers'))
 }
+
+type SdkCredentials = Pick<Credentials, 'findApp' | 'findCompany'>
 
 /** Who sends a body, by its keys. */
 interface SdkSender {
@@ -19,27 +22,26 @@ interface SdkSender {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** On SDK routes: who sends, or why nobody may with these keys. Null until they were looked up. */
+    /** On SDK routes: who sends, or what is wrong with the keys. Null until they were looked up. */
     sender: SdkSender | Error | null
   }
 }
 
 /**
- * An `onRequest` hook that looks the keys up before a byte of the body is read, so that a stranger's body is dropped as
- * it comes. What is wrong with them is said by `takeSigned`, in its place among the checks.
+ * An `onRequest` hook that looks the keys up before a byte of the body is read: the body of an unknown sender is dropped
+ * while it arrives. `takeSigned` throws what is wrong with the keys, in its place among the checks.
  */
 export const identifySdk =
-  (credentials: Credentials): onRequestAsyncHookHandler =>
+  (credentials: SdkCredentials): onRequestAsyncHookHandler =>
   async (request) => {
     const sender = await findSender(credentials, request.headers).catch((error: Error) => error)
     request.sender = sender
     if (sender instanceof Error) return
-    const { app_id, company_id } = sender.app
-    Object.assign(request.ingest, { app_id, company_id })
+    noteSender(request, sender.app)
   }
 
-/** Company key, app key, suspension, pair, in this order: the first that is wrong is answered (docs/api.md). */
-async function findSender(credentials: Credentials, headers: IncomingHttpHeaders): Promise<SdkSender> {
+/** Checks company key, app key, suspension and pair, in this order: the first that is wrong is answered (docs/api.md). */
+async function findSender(credentials: SdkCredentials, headers: IncomingHttpHeaders): Promise<SdkSender> {
   const company = await credentials.findCompany(headers['x-service-company-key'] as string)
   if (!company) throw new CodedError('unknown_company_key')
   const app = await credentials.findApp(headers['x-service-app-key'] as string)
@@ -50,9 +52,9 @@ async function findSender(credentials: Credentials, headers: IncomingHttpHeaders
 }
 
 /**
- * The body and who signed it. Throws `empty_body`, then what is wrong with the keys, then `bad_signature`: the signature
- * is lower-case hex HMAC-SHA256 over the exact wire bytes, compared in constant time. Each secret that is valid at
- * `now_ms` signs.
+ * Returns the body and who signed it. Throws `empty_body`, then what is wrong with the keys, then `bad_signature`. The
+ * signature is the lower-case hex HMAC-SHA256 of the exact wire bytes, compared in constant time. Every secret that is
+ * valid at `now_ms` may have made it.
  */
 export function takeSigned(request: FastifyRequest, now_ms: number): SdkSender & { wire: Buffer } {
   const { sender, body, headers, ingest } = request
@@ -66,7 +68,7 @@ export function takeSigned(request: FastifyRequest, now_ms: number): SdkSender &
   return { ...sender, wire }
 }
 
-/** Tries every valid secret, also after one that fits: the time does not tell which one it was. */
+/** Tries every valid secret, even after one that fits: the time must not tell which one it was. */
 function isSigned(app: AppCredential, wire: Buffer, signature: string, now_ms: number): boolean {
   const given = Buffer.from(signature, 'latin1')
   let signed = isSignedBy(app.signing_secret, wire, given)

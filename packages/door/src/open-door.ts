@@ -1,0 +1,35 @@
+import { limits } from '@tributary/contracts/limits'
+import type { Gate } from '@tributary/service-kit/service/disk-watch'
+import type { FastifyInstance } from 'fastify'
+import { boundInFlight, type InFlightLimits } from './in-flight.ts'
+import { type Observers, observeRequests } from './observe-requests.ts'
+import { refuseWhenFull } from './refuse-when-full.ts'
+
+export interface DoorDeps extends Observers {
+  now: () => number
+  /** `limits` when absent. */
+  in_flight?: InFlightLimits
+  /** Closed while the disk is full; open when absent. */
+  disk?: Pick<Gate, 'open'>
+}
+
+const inFlightDefault: InFlightLimits = {
+  requests_max: limits.requests_in_flight_max,
+  body_bytes_max: limits.body_bytes_in_flight_max,
+}
+
+/**
+ * Gives the routes that are added to `app` afterwards what every public gateway needs: each request is counted and logged
+ * once, refused while the disk is full, and bounded in number, memory and time. Routes add who may send
+ * (`requireServerKey`, or `requireAuthHeaders` with `identifySdk`) and store with `makeDurable`.
+ */
+export function openDoor(app: FastifyInstance, deps: DoorDeps): void {
+  // Ingestion does not check `Content-Type` (docs/rules.md#bodies). fastify would refuse a malformed one.
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.headers['content-type'] = undefined // to delete it would slow down every later read of a header
+    done()
+  })
+  observeRequests(app, deps)
+  if (deps.disk) refuseWhenFull(app, deps.disk)
+  boundInFlight(app, deps.in_flight ?? inFlightDefault, deps.registry, deps.now)
+}

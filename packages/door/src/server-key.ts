@@ -1,0 +1,61 @@
+import type { KeyScope } from '@tributary/contracts/admin'
+import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
+import { bearerToken } from '@tributary/service-kit/http/bearer-token'
+import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
+import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { noteSender } from './observe-requests.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by `requireServerKey` before the handler runs. */
+    serverKey: ServerKeyCredential | null
+  }
+}
+
+export interface ServerKeyDeps {
+  credentials: Pick<Credentials, 'findServerKey'>
+  keyRate: KeyRate
+}
+
+/** What a surface demands of a server key, and how it refuses one. */
+export interface ServerKeyRule {
+  scope: KeyScope
+  /** The answer to a key that is unknown or revoked. */
+  unknown: ErrorCode
+  /** The message for a key that lacks the scope. */
+  scope_missing: string
+}
+
+/**
+ * The server key of a request. Each check has its place, and the first that fails is answered: bearer token, key,
+ * suspended company, scope, rate (docs/adr/0180-scope-before-rate.md).
+ */
+export async function authenticateServerKey(
+  { credentials, keyRate }: ServerKeyDeps,
+  rule: ServerKeyRule,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ServerKeyCredential> {
+  const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
+  if (key === null) throw new CodedError(rule.unknown)
+  if (key.company_status === 'suspended') throw new CodedError('company_suspended')
+  noteSender(request, key)
+  if (!key.scopes.includes(rule.scope)) throw new CodedError('scope_missing', { message: rule.scope_missing })
+  reply.headers(await keyRate.spend(key.key_id))
+  return key
+}
+
+/** What the S2S surface demands. */
+const sendsEvents: ServerKeyRule = {
+  scope: 'events:write',
+  unknown: 'unknown_or_revoked_key',
+  scope_missing: 'The key may not send events: it lacks the scope events:write.',
+}
+
+/** An `onRequest` hook of S2S routes: it checks the key before a byte of the body is read, and sets `request.serverKey`. */
+export const requireServerKey =
+  (deps: ServerKeyDeps): onRequestAsyncHookHandler =>
+  async (request, reply) => {
+    request.serverKey = await authenticateServerKey(deps, sendsEvents, request, reply)
+  }
