@@ -2,13 +2,13 @@ import { readFile, stat } from 'node:fs/promises'
 import { findForeignAccess } from '@tributary/service-kit/settings/private-file'
 import { type Check, failed } from '../examine/check.ts'
 
-/** The text of a secret file that its owner alone may read, null when there is none; else the check that failed. */
+/** Reads a secret file, which only its owner may read. Null without a file; a failed check when it can't be used. */
 export async function readSecretFile(name: string, file: string): Promise<{ text: string } | { check: Check } | null> {
   const found = await stat(file).catch(() => null)
   if (found === null) return null
   const foreign = findForeignAccess(found)
   if (foreign?.kind === 'owner') {
-    const fix = `If it is yours: chown ${foreign.ours} ${file}; else put your copy there.`
+    const fix = `If the file is yours: chown ${foreign.ours} ${file}. Otherwise replace it with your copy.`
     return { check: failed(name, `${file} belongs to user ${foreign.uid}, not to ${foreign.ours}`, fix) }
   }
   if (foreign?.kind === 'mode')

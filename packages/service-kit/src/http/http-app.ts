@@ -66,7 +66,8 @@ function openFastify(
   clientErrorHandler: ReturnType<typeof connectionRefusals>['refuse'],
 ): FastifyInstance {
   return Fastify({
-    loggerInstance: logger,
+    // fastify's own info lines are dropped: they would repeat the `listening` of `serve`, once per address.
+    loggerInstance: logger.child({}, { level: logger.isLevelEnabled('info') ? 'warn' : logger.level }),
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent, // a logger for each request costs 1 us; log lines name their request themselves
     trustProxy: false, // `clientAddress` reads the headers of proxies
