@@ -17,7 +17,10 @@ type Claimed = TransactionLookup & Position
  * (docs/adr/0195). May be called at any time, by any number of processes: `revenue_cancelled_v1` is a set, and a claim
  * that a better one beats is beaten for ever.
  */
-export async function cancelBeatenClaims(clickhouse: Clickhouse, lookups: readonly TransactionLookup[]): Promise<number> {
+export async function cancelBeatenClaims(
+  clickhouse: Clickhouse,
+  lookups: readonly TransactionLookup[],
+): Promise<number> {
   const beaten = beatenClaims(await findTransactionClaims(clickhouse, lookups))
   if (beaten.length === 0) return 0
   const open = new Map(beaten.map((claim) => [claimOf(claim), claim]))
