@@ -4,11 +4,11 @@ import { day_ms } from '@tributary/contracts/limits'
 
 export const events_per_envelope = 20
 
-/** What a run of events looks like; `seed` keeps the events of two runs apart. */
+/** The form of a run of events. `seed` separates the events of two runs. */
 export interface EventLoad {
   app_id: string
   seed: string
-  /** Event times fall on as many days before `until_ms`, in no order; 1: all on one day. */
+  /** Event times spread over this many days before `until_ms`, in no order. 1: all on one day. */
   days: number
   until_ms: number
 }
