@@ -68,8 +68,8 @@ export const eventRowColumns: readonly (keyof EventRow)[] = [
 ]
 
 /**
- * Who is believed when several events claim one transaction: a higher rank has its money, whenever it comes. Nothing
- * produces `receipt` yet. The view `revenue_raw_mv_v1` gives the same numbers by `source`, which a test holds.
+ * The ranks of claims on one transaction: the highest rank has its money, in any order of arrival. Nothing produces
+ * `receipt` yet. The view `revenue_raw_mv_v1` gives the same numbers by `source`, which a test holds.
  */
 export const claimRanks = { sdk: 1, backend: 2, receipt: 3 } as const
 
