@@ -10,7 +10,8 @@ const checks: [what: string, command: string, ...args: string[]][] = [
   ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/schema/dump-schema.ts', '--check'],
   ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
   ['docs/settings.md', 'node', 'packages/service-kit/src/settings/dump-settings.ts', '--check'],
-  ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],
+  ['docs/openapi.json', 'node', 'tools/dump-openapi.ts', '--check'],
+  ['infra/haproxy/haproxy.cfg', 'node', 'tools/dump-load-balancer.ts', '--check'],
   ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
 ]
 

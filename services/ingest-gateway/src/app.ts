@@ -1,4 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
+import type { Routes } from '@tributary/contracts/route'
 import { boundInFlight, type InFlightLimits } from '@tributary/door/in-flight'
 import { observeRequests } from '@tributary/door/observe-requests'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
@@ -7,13 +8,13 @@ import { createQuota } from '@tributary/tenancy/quota/quota'
 import type { FastifyPluginAsync } from 'fastify'
 import type { GatewayDeps } from './deps.ts'
 import { createJudgeBodies } from './judge/threads/judge-bodies.ts'
-import { privacyRoute } from './privacy/privacy-route.ts'
+import { privacyRoute, privacyRoutes } from './privacy/privacy-route.ts'
 import { createQueuedErasures } from './privacy/queued-erasures.ts'
 import { refuseWhenFull } from './refuse-when-full.ts'
-import { s2sBulkRoute } from './s2s/s2s-bulk-route.ts'
-import { s2sEventRoute } from './s2s/s2s-event-route.ts'
+import { s2sBulkRoute, serverBulkRoutes } from './s2s/s2s-bulk-route.ts'
+import { s2sEventRoute, serverEventRoutes } from './s2s/s2s-event-route.ts'
 import { corsHeaders } from './sdk/cors.ts'
-import { eventRoute } from './sdk/event-route.ts'
+import { batchRoutes, eventRoute } from './sdk/event-route.ts'
 
 const defaultInFlight: InFlightLimits = {
   requests_max: limits.requests_in_flight_max,
@@ -22,6 +23,9 @@ const defaultInFlight: InFlightLimits = {
 
 /** Bindings of `/health` without which every request is refused; keys of tenants are remembered for a while. */
 export const ingest_needs = ['object_storage', 'queues'] as const
+
+/** The routes of this service. */
+export const declaredRoutes: Routes = { ...batchRoutes, ...serverEventRoutes, ...serverBulkRoutes, ...privacyRoutes }
 
 /** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (interface.md "Endpoints") as a fastify plugin. */
 export const ingestGateway =
@@ -38,7 +42,7 @@ export const ingestGateway =
       done()
     })
     observeRequests(app, deps)
-    corsHeaders(app)
+    corsHeaders(app, declaredRoutes)
     if (gateway.disk) refuseWhenFull(app, gateway.disk)
     boundInFlight(app, gateway.in_flight ?? defaultInFlight, gateway.registry, gateway.now)
     eventRoute(app, deps)

@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { ReportFilters, ReportName, ReportRow } from '@tributary/contracts/reports'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
-import type { ReportFilters, ReportPage } from './parameters.ts'
+import type { ReportPage } from './parameters.ts'
 
 interface ReportRequest extends ReportPage {
   /** From the server key, never from the request. */
@@ -14,14 +15,17 @@ export interface ReportSources {
   fxRates: FxRates
 }
 
-interface ReportResult<Row> {
-  rows: Row[]
+interface ReportResult<Name extends ReportName> {
+  rows: ReportRow<Name>[]
   /** Currencies with money in the window, on any page, that lack an exchange rate. */
   missing_rates: string[]
 }
 
 /** A report is a function: its page of rows, in the order of decisions.md "Order of report rows". */
-export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<ReportResult<Row>>
+export type Report<Name extends ReportName> = (
+  sources: ReportSources,
+  request: ReportRequest,
+) => Promise<ReportResult<Name>>
 
 const day_ms = 24 * 3600 * 1000
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */

@@ -1,4 +1,4 @@
-import type { KeyScope } from '@tributary/contracts/admin'
+import type { KeyScope } from '@tributary/contracts/admin/server-keys'
 import type { Platform } from '@tributary/contracts/envelope'
 
 /** What a gateway knows of an app once its app key is known. */

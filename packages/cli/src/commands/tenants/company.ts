@@ -1,4 +1,4 @@
-import { Company, CompanyCreated, CompanyList, CompanyStatus, CompanyUsage, plans } from '@tributary/contracts/admin'
+import { type Company, companyRoutes, type Plan, plans } from '@tributary/contracts/admin/companies'
 import { type Command, Option } from 'commander'
 import { admin } from '../../admin.ts'
 import { wholeNumber } from '../../arguments.ts'
@@ -6,7 +6,7 @@ import { usageError } from '../../errors.ts'
 import { lines, print, table } from '../../output.ts'
 
 interface SetOptions {
-  plan?: string
+  plan?: Plan
   quota?: number
   json?: boolean
 }
@@ -21,14 +21,14 @@ export function companyCommands(program: Command): void {
     .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans).default('free'))
     .option('--quota <events>', 'a monthly quota of its own', wholeNumber)
     .action(async ({ name, plan, quota, json }: SetOptions & { name: string }) => {
-      const created = await admin('companies', CompanyCreated, { name, plan, monthly_quota: quota })
+      const created = await admin(companyRoutes.createCompany, { body: { name, plan, monthly_quota: quota } })
       print({ json }, created, lines({ ...created, monthly_quota: created.monthly_quota ?? 'unlimited' }))
     })
   company
     .command('list')
     .description('list all companies')
     .action(async (options: { json?: boolean }) => {
-      const answer = await admin('companies', CompanyList)
+      const answer = await admin(companyRoutes.listCompanies)
       const head = ['company_id', 'name', 'plan', 'monthly_quota', 'status', 'company_key', 'created']
       const rows = answer.companies.map((one) => [
         one.company_id,
@@ -46,7 +46,7 @@ export function companyCommands(program: Command): void {
     .description('show one company')
     .argument('<company_id>')
     .action(async (company_id: string, options: { json?: boolean }) => {
-      const found = await admin(`companies/${encodeURIComponent(company_id)}`, Company)
+      const found = await admin(companyRoutes.getCompany, { params: { id: company_id } })
       print(options, found, lines(shown(found)))
     })
   company
@@ -58,7 +58,7 @@ export function companyCommands(program: Command): void {
     .action(async (company_id: string, { plan, quota, json }: SetOptions) => {
       if (plan === undefined && quota === undefined) throw usageError('Say what to change: --plan or --quota.')
       const body = { plan, monthly_quota: quota }
-      const changed = await admin(`companies/${encodeURIComponent(company_id)}`, Company, body, 'PATCH')
+      const changed = await admin(companyRoutes.changeCompany, { params: { id: company_id }, body })
       print({ json }, changed, lines(shown(changed)))
     })
   company
@@ -67,12 +67,11 @@ export function companyCommands(program: Command): void {
     .argument('<company_id>')
     .option('--month <yyyy-mm>', 'this month by default (UTC)')
     .action(async (company_id: string, { month, json }: { month?: string; json?: boolean }) => {
-      const query = month === undefined ? '' : `?month=${encodeURIComponent(month)}`
-      const usage = await admin(`companies/${encodeURIComponent(company_id)}/usage${query}`, CompanyUsage)
+      const usage = await admin(companyRoutes.getCompanyUsage, { params: { id: company_id }, query: { month } })
       print({ json }, usage, lines({ ...usage, monthly_quota: usage.monthly_quota ?? 'unlimited' }))
     })
-  statusCommand(company, 'suspend', 'refuse all requests with the keys of a company')
-  statusCommand(company, 'reinstate', 'take a suspended company back')
+  statusCommand(company, 'suspend', companyRoutes.suspendCompany, 'refuse all requests with the keys of a company')
+  statusCommand(company, 'reinstate', companyRoutes.reinstateCompany, 'take a suspended company back')
 }
 
 const shown = ({ created_at_ms, ...company }: Company) => ({
@@ -81,13 +80,15 @@ const shown = ({ created_at_ms, ...company }: Company) => ({
   created: new Date(created_at_ms).toISOString(),
 })
 
-function statusCommand(company: Command, verb: 'suspend' | 'reinstate', description: string): void {
+type StatusRoute = typeof companyRoutes.suspendCompany | typeof companyRoutes.reinstateCompany
+
+function statusCommand(company: Command, verb: string, route: StatusRoute, description: string): void {
   company
     .command(verb)
     .description(description)
     .argument('<company_id>')
     .action(async (company_id: string, options: { json?: boolean }) => {
-      const answer = await admin(`companies/${encodeURIComponent(company_id)}/${verb}`, CompanyStatus, {})
+      const answer = await admin(route, { params: { id: company_id } })
       print(options, answer, `${answer.company_id} is ${answer.status}`)
     })
 }
