@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { adminApi } from '@tributary/admin-api/app'
 import { adminRoutes } from '@tributary/contracts/admin/admin-routes'
 import { healthRoutes } from '@tributary/contracts/health'
-import type { Routes } from '@tributary/contracts/route'
+import type { Route, Routes } from '@tributary/contracts/route'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
@@ -57,7 +57,10 @@ it('gives each route a name of its own', () => {
 })
 
 it('gives each schema a name of its own', () => {
-  const contents = Object.values(declaredRoutes).flatMap(({ body, answers }) => [body, ...Object.values(answers)])
+  const contents = Object.values<Route>(declaredRoutes).flatMap(({ body, answers }) => [
+    body,
+    ...Object.values(answers),
+  ])
   const named = contents.flatMap((content) =>
     content === undefined || content.schema instanceof z.ZodType ? [] : Object.entries(content.schema),
   )
@@ -67,7 +70,7 @@ it('gives each schema a name of its own', () => {
 })
 
 it('keeps every admin route below the prefix that the load balancer forwards to operators alone', () => {
-  const outside = Object.values(declaredRoutes).filter(({ auth, path }) => {
+  const outside = Object.values<Route>(declaredRoutes).filter(({ auth, path }) => {
     return (auth === 'admin') !== path.startsWith('/admin/api/v1/')
   })
   expect(outside).toEqual([])

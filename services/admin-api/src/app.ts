@@ -1,6 +1,5 @@
 import { adminRoutes } from '@tributary/contracts/admin/admin-routes'
 import { CodedError } from '@tributary/contracts/errors'
-import type { Routes } from '@tributary/contracts/route'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'
 import { countedLog } from '@tributary/service-kit/http/counted-log'
 import type { FastifyPluginAsync } from 'fastify'
@@ -18,7 +17,7 @@ import { addSystemRoutes } from './routes/system-routes.ts'
 import { addUsageRoute } from './routes/usage-route.ts'
 
 /** The routes of this service. */
-export const declaredRoutes: Routes = adminRoutes
+export const declaredRoutes = adminRoutes
 
 /** The admin API, `/admin/api/v1`: every request needs the admin token, every change is in `admin_audit_log`. */
 export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {

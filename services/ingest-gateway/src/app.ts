@@ -25,7 +25,12 @@ const defaultInFlight: InFlightLimits = {
 export const ingest_needs = ['object_storage', 'queues'] as const
 
 /** The routes of this service. */
-export const declaredRoutes: Routes = { ...batchRoutes, ...serverEventRoutes, ...serverBulkRoutes, ...privacyRoutes }
+export const declaredRoutes = {
+  ...batchRoutes,
+  ...serverEventRoutes,
+  ...serverBulkRoutes,
+  ...privacyRoutes,
+} satisfies Routes
 
 /** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (interface.md "Endpoints") as a fastify plugin. */
 export const ingestGateway =

@@ -26,7 +26,7 @@ const reports: { readonly [Name in ReportName]: Report<Name> } = { events: event
 const prefix = report_path.replace('/:report', '')
 
 /** The routes of this service. */
-export const declaredRoutes: Routes = { ...reportRoutes, ...installRoutes }
+export const declaredRoutes = { ...reportRoutes, ...installRoutes } satisfies Routes
 
 /** GET /api/v1/reports/:report (interface.md "Reporting endpoints") and GET /api/v1/installs/:install_uuid. */
 export const reportApi =

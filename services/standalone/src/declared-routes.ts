@@ -12,4 +12,4 @@ export const routesOfServices = {
 } satisfies Record<string, Routes>
 
 /** Every route of the fleet, in the order of docs/openapi.json. */
-export const declaredRoutes: Routes = { ...ofIngest, ...ofReports, ...ofAdmin, ...healthRoutes }
+export const declaredRoutes = { ...ofIngest, ...ofReports, ...ofAdmin, ...healthRoutes } satisfies Routes

@@ -1,10 +1,11 @@
+import { parametersOf, report_path, reportNames } from '@tributary/contracts/reports'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { bearer, signed } from '../credentials.ts'
 import { mutateText } from '../mutate/mutate-bytes.ts'
-import { mutateJson } from '../mutate/mutate-json.ts'
 import { anyPath } from '../paths.ts'
 import type { Random } from '../random.ts'
 import type { FuzzTenants } from '../tenants.ts'
-import type { Draft, Header } from './draft.ts'
+import { type Draft, strange } from './draft.ts'
 
 const numbers = [
   '0',
@@ -24,13 +25,11 @@ const numbers = [
   '1.5',
 ]
 
-const strange = ['x', '', '%00', "'", '..', '__proto__', 'x'.repeat(300)]
-
 /** Mostly refused before the engine is asked: an answer with rows costs as much as a hundred others. */
 export function report(random: Random, tenants: FuzzTenants): Draft {
   const names = [...reportNames, 'revenue', 'cohorts', 'attribution', '__proto__', '%00', 'events/', '../events', '']
   const name = random.pick(names)
-  const install = pathOf(installRoutes.getInstall, { install_uuid: random.pick(['fz-1-0', '%E2%82', ...strange]) })
+  const install = declaredRoutes.getInstall.path.replace(':install_uuid', random.pick(['fz-1-0', '%E2%82', ...strange]))
   const known = Object.keys(parametersOf(random.pick(reportNames)).shape)
   const parameters = Array.from({ length: 1 + random.below(4) }, () => {
     const parameter = random.pick(random.chance(0.1) ? ['limit[]', '__proto__', 'app_id', 'since'] : known)
