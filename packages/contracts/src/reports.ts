@@ -79,7 +79,7 @@ interface ReportDeclaration {
 }
 
 /** Every report that can be requested; other names answer `unknown_report`. */
-const reports = {
+export const reports = {
   events: {
     summary: 'Events by day and name',
     description: 'All accepted events of the app. Rows are ordered by day, then by event name.',
