@@ -9,7 +9,6 @@ import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createHealth } from '@tributary/service-kit/service/health'
 import { declaredRoutes, routesOfServices } from '@tributary/standalone/declared-routes'
-import type { FastifyPluginAsync } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
@@ -26,7 +25,7 @@ const deps = {
   troubles: [],
 }
 
-const plugins: Record<keyof typeof routesOfServices | 'every process', [FastifyPluginAsync, Routes]> = {
+const plugins: Record<keyof typeof routesOfServices | 'every process', [ReturnType<typeof adminApi>, Routes]> = {
   'ingest-gateway': [ingestGateway(deps as never), routesOfServices['ingest-gateway']],
   'report-api': [reportApi(deps as never), routesOfServices['report-api']],
   'admin-api': [adminApi(deps as never), routesOfServices['admin-api']],
