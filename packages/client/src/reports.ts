@@ -1,6 +1,6 @@
 import type { DeclaredRows } from './report-rows.ts'
 
-/** Row of each report (interface.md "Report rows"); `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
+/** Row of each report (docs/rules.md#report-rows); `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
 export interface ReportRows extends DeclaredRows {
   attribution: {
     day: string

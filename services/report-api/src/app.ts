@@ -28,7 +28,7 @@ const prefix = report_path.replace('/:report', '')
 /** The routes of this service. */
 export const declaredRoutes = { ...reportRoutes, ...installRoutes } satisfies Routes
 
-/** GET /api/v1/reports/:report (interface.md "Reporting endpoints") and GET /api/v1/installs/:install_uuid. */
+/** GET /api/v1/reports/:report (docs/rules.md#endpoints) and GET /api/v1/installs/:install_uuid. */
 export const reportApi =
   (deps: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
@@ -51,7 +51,7 @@ export const reportApi =
     installRoute(root, { authorize, runInTurn })
     await root.register(
       async (app) => {
-        // Order of decisions.md "Report requests": path, method, key, rate, parameters. In onRequest, so that no body
+        // Order of docs/rules.md#report-requests: path, method, key, rate, parameters. In onRequest, so that no body
         // is read before and no body decides the answer.
         app.addHook('onRequest', async (request) => {
           findReport(request)

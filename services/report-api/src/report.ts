@@ -21,7 +21,7 @@ interface ReportResult<Name extends ReportName> {
   missing_rates: string[]
 }
 
-/** A report is a function: its page of rows, in the order of decisions.md "Order of report rows". */
+/** A report is a function: its page of rows, in the order of docs/rules.md#order-of-report-rows. */
 export type Report<Name extends ReportName> = (
   sources: ReportSources,
   request: ReportRequest,

@@ -5,7 +5,7 @@ import { created_at_ms, name, pathId } from './admin-fields.ts'
 export const plans = ['free', 'growth', 'scale', 'unlimited'] as const
 export type Plan = (typeof plans)[number]
 
-/** Events per UTC month; null is unlimited (decisions.md "Quota"). */
+/** Events per UTC month; null is unlimited (docs/rules.md#quota). */
 export const planQuota: Record<Plan, number | null> = {
   free: 1_000_000,
   growth: 50_000_000,

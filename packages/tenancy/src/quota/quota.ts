@@ -67,9 +67,9 @@ interface Waiting {
 const warn_share = 0.8
 
 /**
- * The monthly quota (decisions.md "Quota"), one atomic step of the shared counters, so that gateways that race for the
+ * The monthly quota (docs/rules.md#quota), one atomic step of the shared counters, so that gateways that race for the
  * last events never pass the cap. Requests that come while a step is under way share the next one. While the counters
- * are away the last known total and a local count decide (data-model.md "Counters").
+ * are away the last known total and a local count decide (docs/rules.md#counters-that-are-away).
  */
 export function createQuota({ keyValue, steady, logger, registry }: QuotaDeps): Quota {
   const accepted = new Map<string, Month>()

@@ -4,7 +4,7 @@ import { partlyCoveredDays, type Report, type ReportSources, wholeDays, wholeWin
 /**
  * Counts by day and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
  * both. `unique_installs` is read for the rows of the page alone, since sets of installs are the heavy part. Money is
- * what counts (decisions.md "Money once"), summed in its own currency and turned into USD row by row.
+ * what counts (docs/rules.md#money-once), summed in its own currency and turned into USD row by row.
  */
 export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, ...window }) => {
   const { clickhouse, fxRates } = sources
