@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { limits } from './limits.ts'
-import type { Route, Routes } from './route.ts'
+import type { Route, Routes } from './routes/route.ts'
 
 const since_ms = Date.UTC(2026, 5, 1)
 const until_ms = Date.UTC(2026, 6, 1)

@@ -1,4 +1,4 @@
-import type { Routes } from '../route.ts'
+import type { Routes } from '../routes/route.ts'
 import { appRoutes } from './apps.ts'
 import { companyRoutes } from './companies.ts'
 import { deadLetterRoutes } from './dead-letters.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { platforms } from '../envelope.ts'
 import { limits } from '../limits.ts'
-import type { Routes } from '../route.ts'
+import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
 
 const appSettings = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Routes } from '../route.ts'
+import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId } from './admin-fields.ts'
 
 export const plans = ['free', 'growth', 'scale', 'unlimited'] as const

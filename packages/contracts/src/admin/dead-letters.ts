@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Routes } from '../route.ts'
+import type { Routes } from '../routes/route.ts'
 import { text } from './admin-fields.ts'
 
 /** Dead letters that wait, by topic and reason; `too_large` are those that can't be retried. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Routes } from '../route.ts'
+import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
 
 /** What a server key may do: send events, read reports and installs. */

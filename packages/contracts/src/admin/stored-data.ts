@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { limits } from '../limits.ts'
-import type { Routes } from '../route.ts'
+import type { Routes } from '../routes/route.ts'
 
 /** What a file of exchange rates held: `from` and `to` are its first and last day. */
 export const FxLoaded = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Bindings } from '../health.ts'
-import type { Routes } from '../route.ts'
+import { Bindings } from '../routes/health.ts'
+import type { Routes } from '../routes/route.ts'
 
 /** How a rotation of the master key ended. */
 const MasterKeyRotated = z.object({

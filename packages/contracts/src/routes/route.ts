@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ErrorCode } from './errors.ts'
+import type { ErrorCode } from '../errors.ts'
 
 /** Whose credentials a route takes: each kind is a surface of the error catalogue, `public` takes none. */
 export type Auth = 'sdk' | 's2s' | 'reports' | 'admin' | 'public'
