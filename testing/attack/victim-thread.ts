@@ -10,12 +10,12 @@ import { answerName } from './answers.ts'
 import { type AttackTenant, signedHeaders } from './tenants.ts'
 import { type VictimFigures, victim_ms_max } from './victim.ts'
 
-/** How long a victim waits for an answer, so that a fault has its figure. */
+/** How long the victim waits for an answer: longer than allowed, so that faults show their duration. */
 const answer_ms_max = 40_000
 const pause_ms = 100
 const batch_events = 5
 
-/** Each request is made on a new connection. */
+/** Sends requests until its end, each on a new connection. */
 function startVictim(url: string, tenant: AttackTenant) {
   const agent = new Agent({ pipelining: 0 })
   const times_ms: number[] = []
@@ -23,7 +23,7 @@ function startVictim(url: string, tenant: AttackTenant) {
   let accepted = 0
   let stopping = false
 
-  async function ask(path: string, headers: Record<string, string>, body?: Buffer): Promise<string> {
+  async function send(path: string, headers: Record<string, string>, body?: Buffer): Promise<string> {
     const started = performance.now()
     const signal = AbortSignal.timeout(answer_ms_max)
     const answer = await request(`${url}${path}`, {
@@ -50,17 +50,17 @@ function startVictim(url: string, tenant: AttackTenant) {
   const steps = [
     async () => {
       const body = Buffer.from(JSON.stringify({ events: Array.from({ length: batch_events }, makeEvent) }))
-      take(await ask(declaredRoutes.sendBatch.path, signedHeaders(tenant, body), body))
+      take(await send(declaredRoutes.sendBatch.path, signedHeaders(tenant, body), body))
     },
     async () =>
       take(
-        await ask(
+        await send(
           declaredRoutes.sendServerEvent.path,
           bearer(tenant.server_key),
           Buffer.from(JSON.stringify(makeEvent())),
         ),
       ),
-    async () => void (await ask(report_path.replace(':report', 'events'), bearer(tenant.report_key))),
+    async () => void (await send(report_path.replace(':report', 'events'), bearer(tenant.report_key))),
   ]
   const loops = steps.map(async (step) => {
     while (!stopping) {
@@ -69,7 +69,7 @@ function startVictim(url: string, tenant: AttackTenant) {
     }
   })
   return {
-    /** Ends after the requests that are under way. */
+    /** Ends after the open requests. */
     async end(): Promise<VictimFigures> {
       stopping = true
       await Promise.all(loops)

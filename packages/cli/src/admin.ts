@@ -1,14 +1,14 @@
 import { pathOf, type Route, type RouteInput, type RouteOutput, schemaOf } from '@tributary/contracts/route'
 import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
-import { adminFenceHint, open, type Question, refusal, request } from './http.ts'
+import { adminFenceHint, open, type RequestOptions, refusal, request } from './http.ts'
 
 /** The input of a route; absent where the route takes none. */
 type Input<R> = keyof RouteInput<R> extends never ? [] : [RouteInput<R>]
 
 /** Calls a declared route of the admin API; the answer is held to its declared shape. */
 export async function admin<R extends Route>(route: R, ...[input]: Input<R>): Promise<RouteOutput<R>> {
-  const { url, ...question } = await questionOf(route, input ?? {})
+  const { url, ...question } = await requestOf(route, input ?? {})
   const answer = await request(url, question)
   if (answer.status < 200 || answer.status > 299) throw adminRefusal(refusal(answer))
   const parsed = schemaOf(route.answers[200]!.schema).safeParse(answer.body)
@@ -19,7 +19,7 @@ export async function admin<R extends Route>(route: R, ...[input]: Input<R>): Pr
 
 /** The same for an answer of any size and kind. */
 export async function openAdmin<R extends Route>(route: R, ...[input]: Input<R>): Promise<Response> {
-  const { url, ...question } = await questionOf(route, input ?? {})
+  const { url, ...question } = await requestOf(route, input ?? {})
   return open(url, question).catch((error: unknown) => {
     throw error instanceof CliError ? adminRefusal(error) : error
   })
@@ -33,7 +33,7 @@ interface GivenInput {
   body?: unknown
 }
 
-async function questionOf(route: Route, { params, query, body = emptyBody(route) }: GivenInput) {
+async function requestOf(route: Route, { params, query, body = emptyBody(route) }: GivenInput) {
   const config = readConfig()
   const { content_type } = route.body ?? {}
   return {
@@ -44,9 +44,11 @@ async function questionOf(route: Route, { params, query, body = emptyBody(route)
       ...(body === undefined ? {} : { 'content-type': content_type ?? 'application/json' }),
     },
     ...(body === undefined ? {} : { body: content_type === undefined ? JSON.stringify(body) : String(body) }),
-  } satisfies Question & { url: string }
+  } satisfies RequestOptions & { url: string }
 }
 
-/** What is missing has a code of its own (`unknown_app`): `not_found` is a path that we may not reach. */
+/** Explains `not_found`: a missing object has its own code (`unknown_app`), so the fence hides the path. */
 const adminRefusal = (error: CliError): CliError =>
-  error.code === 'not_found' ? new CliError(error.code, `There is no admin API for us here. ${adminFenceHint}`) : error
+  error.code === 'not_found'
+    ? new CliError(error.code, `The service hides its admin API from this machine. ${adminFenceHint}`)
+    : error

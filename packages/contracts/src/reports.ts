@@ -96,7 +96,7 @@ export const reportNames = Object.keys(reports) as ReportName[]
 export const filtersOf = (name: ReportName): Partial<typeof filterParameters> =>
   Object.fromEntries(Object.entries(filterParameters).filter(([filter]) => filter in reports[name].row.shape))
 
-/** The values of each filter that was given: a row passes whose field has one of them. */
+/** The values of each filter in the request. A row passes if its field has one of them. */
 export type ReportFilters = { [Name in FilterName]?: string[] }
 
 /** All query parameters of a report; any other is `unknown_parameter`. */

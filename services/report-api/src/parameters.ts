@@ -1,5 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { filtersOf, parametersOf, type ReportFilters, type ReportName } from '@tributary/contracts/reports'
 
 /** The page of a report that a client requests (docs/api.md#reports). */
@@ -15,7 +15,7 @@ export interface ReportPage {
 /** Query as the HTTP layer gives it: a repeated parameter is an array. */
 type Query = Record<string, unknown>
 
-const window_ms_max = limits.report_window_days_max * 24 * 3600 * 1000
+const window_ms_max = limits.report_window_days_max * day_ms
 
 /**
  * Throws the first fault in the order of docs/api.md#reports: unknown parameters, numbers, order of the window, its
@@ -58,7 +58,7 @@ const pageRules = {
 type PageError = keyof typeof pageRules
 const invalid = (code: PageError, field: string) => new CodedError(code, { field, message: pageRules[code] })
 
-/** Digits only: Number() would take `1e3`, `0x10`, an empty text and spaces for integers. */
+/** Accepts digits only: Number() would also accept `1e3`, `0x10`, an empty text and spaces. */
 function integer(value: unknown, fallback: number, code: PageError, field: string): number {
   if (value === undefined) return fallback
   const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : Number.NaN

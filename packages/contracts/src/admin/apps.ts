@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { platforms } from '../envelope.ts'
+import { platforms } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'

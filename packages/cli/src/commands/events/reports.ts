@@ -4,7 +4,7 @@ import { filtersOf, type ReportName, reportNames, reports } from '@tributary/con
 import { type Command, Option } from 'commander'
 import { instant, several, wholeNumber } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
-import { asked, throwCliError } from '../../http.ts'
+import { requestDefaults, throwCliError } from '../../http.ts'
 import { print, table } from '../../output.ts'
 import { readSecret, secretOption } from '../../secrets/secret-option.ts'
 
@@ -18,7 +18,7 @@ interface ReportOptions extends Record<string, unknown> {
   json?: boolean
 }
 
-/** `reports NAME` of each declared report. */
+/** Adds `reports NAME` for each declared report. */
 export function reportCommands(program: Command): void {
   const group = program.command('reports').description('the reports of the app that a server key belongs to')
   for (const name of reportNames) reportCommand(group, name)
@@ -29,10 +29,10 @@ function reportCommand(group: Command, name: ReportName): void {
   const command = group
     .command(name)
     .description(summary)
-    .option('--since <time>', 'first moment: YYYY-MM-DD (UTC), ISO time or Unix ms (default: 30 days ago)', instant)
-    .option('--until <time>', 'first moment no longer covered; same forms (default: now)', instant)
+    .option('--since <time>', 'start: YYYY-MM-DD (UTC), ISO time or Unix ms (default: 30 days ago)', instant)
+    .option('--until <time>', 'exclusive end; same forms (default: now)', instant)
     .option('--limit <rows>', 'rows of a page, 1 to 1000 (default: 100)', wholeNumber)
-    .option('--offset <rows>', 'rows to leave out before the page', wholeNumber)
+    .option('--offset <rows>', 'rows to skip before the page', wholeNumber)
   const filters = Object.entries(filtersOf(name)).map(([field, { description = '' }]) => {
     const option = new Option(`--${field.replaceAll('_', '-')} <value>`, description).argParser<string[]>(several)
     command.addOption(option)
@@ -54,13 +54,13 @@ function reportCommand(group: Command, name: ReportName): void {
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }
 
-/** Sent once: a person at a terminal wants to know that the service is away. */
+/** Reads the report without retries, so that a person at a terminal learns at once that the service is unreachable. */
 async function askReport<N extends ReportName>(name: N, server_key: string, params: ReportParams): Promise<Report<N>> {
   const { url } = readConfig()
-  return createServerClient({ ...asked, url, server_key, retry: { attempts_max: 1 } }).report(name, params)
+  return createServerClient({ ...requestDefaults, url, server_key, retry: { attempts_max: 1 } }).report(name, params)
 }
 
-/** On stderr, as the hint below: stdout holds the rows alone. */
+/** Warns on stderr, because stdout holds only the rows. */
 function warnOfMissingRates({ missing_rates }: ReportMeta): void {
   if (missing_rates === undefined) return
   const lacking = `Warning: revenue_usd lacks the money in ${missing_rates.join(', ')}: no exchange rate.`
@@ -68,5 +68,5 @@ function warnOfMissingRates({ missing_rates }: ReportMeta): void {
 }
 
 function hintAtMore({ rows, meta }: Report<ReportName>): void {
-  if (rows.length === meta.limit) process.stderr.write(`There may be more: --offset ${meta.offset + meta.limit}\n`)
+  if (rows.length === meta.limit) process.stderr.write(`There may be more rows: --offset ${meta.offset + meta.limit}\n`)
 }
