@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { keyScopes } from '@tributary/contracts/admin'
+import { keyScopes } from '@tributary/contracts/admin/server-keys'
 import type { Platform } from '@tributary/contracts/envelope'
 import type {
   AppCredential,

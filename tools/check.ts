@@ -14,7 +14,9 @@ const checks: [what: string, command: string, ...args: string[]][] = [
   ],
   ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
   ['docs/settings.md', 'node', 'packages/service-kit/src/settings/dump-settings.ts', '--check'],
-  ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],
+  ['docs/openapi.json', 'node', 'tools/dump-openapi.ts', '--check'],
+  ['infra/haproxy/haproxy.cfg', 'node', 'tools/dump-load-balancer.ts', '--check'],
+  ['packages/client/src/report-rows.ts', 'node', 'tools/dump-client-reports.ts', '--check'],
   ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
 ]
 

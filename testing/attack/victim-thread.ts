@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import { report_path } from '@tributary/contracts/reports'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { Agent, request } from 'undici'
 import { victim_ip } from './addresses.ts'
 import { answerName } from './answers.ts'
@@ -48,10 +50,17 @@ function startVictim(url: string, tenant: AttackTenant) {
   const steps = [
     async () => {
       const body = Buffer.from(JSON.stringify({ events: Array.from({ length: batch_events }, makeEvent) }))
-      take(await send('/event', signedHeaders(tenant, body), body))
+      take(await send(declaredRoutes.sendBatch.path, signedHeaders(tenant, body), body))
     },
-    async () => take(await send('/s2s/event', bearer(tenant.server_key), Buffer.from(JSON.stringify(makeEvent())))),
-    async () => void (await send('/api/v1/reports/events', bearer(tenant.report_key))),
+    async () =>
+      take(
+        await send(
+          declaredRoutes.sendServerEvent.path,
+          bearer(tenant.server_key),
+          Buffer.from(JSON.stringify(makeEvent())),
+        ),
+      ),
+    async () => void (await send(report_path.replace(':report', 'events'), bearer(tenant.report_key))),
   ]
   const loops = steps.map(async (step) => {
     while (!stopping) {

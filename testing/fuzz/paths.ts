@@ -1,9 +1,10 @@
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import type { Random } from './random.ts'
 
 const known = [
-  ...['/event', '/s2s/event', '/s2s/events/bulk', '/privacy/delete', '/api/v1/reports/events', '/api/v1/installs/x'],
-  ...['/admin/api/v1/companies', '/admin/api/v1/status', '/admin/', '/docs', '/docs/', '/docs/openapi.json', '/health'],
-  ...['/ready', '/l/x', '/skan-postback', '/aak-postback', '/skan/cv-schema', '/', '/favicon.ico', '/.git/config'],
+  ...Object.values(declaredRoutes).map(({ path }) => path.replaceAll(/:\w+/g, 'x')),
+  ...['/admin/', '/docs', '/docs/', '/docs/openapi.json', '/l/x', '/skan-postback', '/aak-postback', '/skan/cv-schema'],
+  ...['/', '/favicon.ico', '/.git/config'],
 ]
 
 /** A strange path that HTTP allows: visible ASCII without spaces. */

@@ -1,11 +1,7 @@
-import { adminOperations } from './admin-operations.ts'
+import type { Routes } from '@tributary/contracts/route'
 import { errorResponse, readMeanings } from './error-responses.ts'
-import { ingestOperations } from './ingest-operations.ts'
-import { type JsonSchema, jsonSchema } from './json-schema.ts'
-import { toOperationObject } from './operation.ts'
-import { reportOperations } from './report-operations.ts'
-import { schemas } from './schemas.ts'
-import { serviceOperations } from './service-operations.ts'
+import type { JsonSchema } from './json-schema.ts'
+import { namedSchemas, toOperationObject } from './operation-object.ts'
 
 /** A program that sends a signed batch. */
 export interface CodeSample {
@@ -23,16 +19,15 @@ export interface DocumentTexts {
   samples: readonly CodeSample[]
 }
 
-const operations = [...ingestOperations, ...reportOperations, ...adminOperations, ...serviceOperations]
-
-/** The OpenAPI 3.1 document of all HTTP surfaces. */
-export function openapiDocument({ guide, errors, samples }: DocumentTexts): JsonSchema {
+/** The OpenAPI 3.1 document of these routes, in their order. */
+export function openapiDocument(routes: Routes, { guide, errors, samples }: DocumentTexts): JsonSchema {
   const meanings = readMeanings(errors)
   const paths: Record<string, JsonSchema> = {}
-  for (const operation of operations) {
-    const made = toOperationObject(operation, meanings)
-    if (operation.signed) made['x-codeSamples'] = samples
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: made }
+  for (const [id, route] of Object.entries(routes)) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    const operation = toOperationObject(id, route, meanings)
+    if (route.signed) operation['x-codeSamples'] = samples
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation }
   }
   return {
     openapi: '3.1.0',
@@ -41,12 +36,12 @@ export function openapiDocument({ guide, errors, samples }: DocumentTexts): Json
       version: '1',
       description: `${asSection(guide)}\n\n## All errors\n\n${asSection(errors).replaceAll(/^## /gm, '### ')}`,
     },
-    'x-comment': 'Made by packages/api-docs/src/dump-openapi.ts: do not edit.',
+    'x-comment': 'Made by tools/dump-openapi.ts: do not edit.',
     servers: [{ url: '/', description: 'The service that serves this page.' }],
     tags,
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, jsonSchema(schema)])),
+      schemas: namedSchemas(Object.values(routes)),
       securitySchemes,
       parameters: { RequestId: requestId },
       headers,

@@ -1,38 +1,50 @@
-import type { z } from 'zod'
+import { pathOf, type Route, type RouteInput, type RouteOutput, schemaOf } from '@tributary/contracts/route'
 import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
-import { type Answer, adminFenceHint, open, refusal, request } from './http.ts'
+import { adminFenceHint, open, type RequestOptions, refusal, request } from './http.ts'
 
-/**
- * Sends GET (without `body`), POST or `method` to `/admin/api/v1`. A text body is sent as CSV. Throws CliError when the
- * answer does not have its `shape`.
- */
-export async function admin<T extends z.ZodType>(
-  path: string,
-  shape: T,
-  body?: unknown,
-  method?: 'PATCH',
-): Promise<z.infer<T>> {
-  const config = readConfig()
-  const isText = typeof body === 'string'
-  const type = isText ? 'text/csv' : 'application/json'
-  const answer = await request(`${config.url}/admin/api/v1/${path}`, {
-    headers: { authorization: `Bearer ${await findAdminToken(config)}`, 'content-type': type },
-    ...(method === undefined ? {} : { method }),
-    ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
-  })
-  return read(answer, shape)
+/** The input of a route; absent where the route takes none. */
+type Input<R> = keyof RouteInput<R> extends never ? [] : [RouteInput<R>]
+
+/** Calls a declared route of the admin API; the answer is held to its declared shape. */
+export async function admin<R extends Route>(route: R, ...[input]: Input<R>): Promise<RouteOutput<R>> {
+  const { url, ...question } = await requestOf(route, input ?? {})
+  const answer = await request(url, question)
+  if (answer.status < 200 || answer.status > 299) throw adminRefusal(refusal(answer))
+  const parsed = schemaOf(route.answers[200]!.schema).safeParse(answer.body)
+  if (!parsed.success)
+    throw new CliError('unexpected_answer', 'The service answered in an unknown shape; is it as new as this command?')
+  return parsed.data as RouteOutput<R>
 }
 
-/** Sends GET (without `body`) or POST to `/admin/api/v1`, for an answer of any size and type. */
-export async function openAdmin(path: string, body?: object): Promise<Response> {
-  const config = readConfig()
-  return open(`${config.url}/admin/api/v1/${path}`, {
-    headers: { authorization: `Bearer ${await findAdminToken(config)}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch((error: unknown) => {
+/** The same for an answer of any size and kind. */
+export async function openAdmin<R extends Route>(route: R, ...[input]: Input<R>): Promise<Response> {
+  const { url, ...question } = await requestOf(route, input ?? {})
+  return open(url, question).catch((error: unknown) => {
     throw error instanceof CliError ? adminRefusal(error) : error
   })
+}
+
+const emptyBody = ({ method }: Route) => (method === 'GET' ? undefined : {})
+
+interface GivenInput {
+  params?: object
+  query?: object
+  body?: unknown
+}
+
+async function requestOf(route: Route, { params, query, body = emptyBody(route) }: GivenInput) {
+  const config = readConfig()
+  const { content_type } = route.body ?? {}
+  return {
+    url: config.url + pathOf(route, params, query),
+    method: route.method,
+    headers: {
+      authorization: `Bearer ${await findAdminToken(config)}`,
+      ...(body === undefined ? {} : { 'content-type': content_type ?? 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: content_type === undefined ? JSON.stringify(body) : String(body) }),
+  } satisfies RequestOptions & { url: string }
 }
 
 /** Explains `not_found`: a missing object has its own code (`unknown_app`), so the fence hides the path. */
@@ -40,12 +52,3 @@ const adminRefusal = (error: CliError): CliError =>
   error.code === 'not_found'
     ? new CliError(error.code, `The service hides its admin API from this machine. ${adminFenceHint}`)
     : error
-
-/** The body of a 2xx answer, checked against its shape. Throws CliError with the code of any other answer. */
-function read<T extends z.ZodType>(answer: Answer, shape: T): z.infer<T> {
-  if (answer.status < 200 || answer.status > 299) throw adminRefusal(refusal(answer))
-  const parsed = shape.safeParse(answer.body)
-  if (!parsed.success)
-    throw new CliError('unexpected_answer', 'The service answered in an unknown shape; is it as new as this command?')
-  return parsed.data
-}

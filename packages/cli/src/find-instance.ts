@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { SystemStatus } from '@tributary/contracts/admin'
+import { SystemStatus, systemRoutes } from '@tributary/contracts/admin/system'
 import { readStart } from '@tributary/service-kit/service/start-file'
 import { type CliConfig, findAdminToken } from './config.ts'
 import { CliError } from './errors.ts'
@@ -17,7 +17,7 @@ export async function findInstance(config: CliConfig): Promise<Instance> {
   const headers = { authorization: `Bearer ${await findAdminToken(config)}` }
   try {
     const signal = AbortSignal.timeout(check_ms_max)
-    const { status, body } = await request(`${config.url}/admin/api/v1/status`, { headers, signal })
+    const { status, body } = await request(config.url + systemRoutes.getStatus.path, { headers, signal })
     if (status === 401) return 'wrong_token'
     if (status === 404) return 'not_found'
     const theirs = SystemStatus.safeParse(body).data?.instance

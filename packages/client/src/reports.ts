@@ -1,5 +1,7 @@
+import type { DeclaredRows } from './report-rows.ts'
+
 /** The row of each report (docs/rules.md#report-rows). `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
-export interface ReportRows {
+export interface ReportRows extends DeclaredRows {
   attribution: {
     day: string
     partner: string
@@ -20,7 +22,6 @@ export interface ReportRows {
     d7_rate: number
     d30_rate: number
   }
-  events: { day: string; event_name: string; events: number; unique_installs: number; revenue_usd: number }
 }
 export type ReportName = keyof ReportRows
 

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventFields, EventResult, ServerEventReply } from '@tributary/contracts/event'
 import { limits as contract } from '@tributary/contracts/limits'
-import type { EventsReport, ReportMeta } from '@tributary/contracts/reports'
+import type { EventsReport, ReportFilters, ReportMeta } from '@tributary/contracts/reports'
 import { describe, expect, expectTypeOf, it, test } from 'vitest'
 import type { ServerEventReply as ClientReply, EventResult as ClientResult, ServerEvent } from '../src/events.ts'
 import { errorOf, retryAfterMs } from '../src/http.ts'
 import { limits } from '../src/limits.ts'
-import type { ReportMeta as ClientMeta, ReportRows } from '../src/reports.ts'
+import type { ReportMeta as ClientMeta, ReportParams, ReportRows } from '../src/reports.ts'
 import { pauseMs } from '../src/retry.ts'
 import { crashProps } from '../src/sdk/crash-props.ts'
 
@@ -26,6 +26,8 @@ describe('the copies of contracts in the client', () => {
     expectTypeOf<ServerEvent>().toExtend<EventFields>()
     expectTypeOf<EventResult>().toEqualTypeOf<ClientResult>()
     expectTypeOf<ServerEventReply>().toEqualTypeOf<ClientReply>()
+    expectTypeOf<ReportFilters>().toExtend<ReportParams>()
+    expectTypeOf<keyof ReportFilters>().toExtend<keyof ReportParams>()
     expectTypeOf<ReportMeta>().toEqualTypeOf<ClientMeta>()
     expectTypeOf<EventsReport['rows'][number]>().toEqualTypeOf<ReportRows['events']>()
   })

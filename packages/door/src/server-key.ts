@@ -1,4 +1,4 @@
-import type { KeyScope } from '@tributary/contracts/admin'
+import type { KeyScope } from '@tributary/contracts/admin/server-keys'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import { bearerToken } from '@tributary/service-kit/http/bearer-token'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'

@@ -1,4 +1,4 @@
-import type { FxLoaded } from '@tributary/contracts/admin'
+import type { FxLoaded } from '@tributary/contracts/admin/stored-data'
 import type { EurRates } from '@tributary/contracts/currencies'
 import { limits } from '@tributary/contracts/limits'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'

@@ -1,22 +1,23 @@
+import { adminRoutes } from '@tributary/contracts/admin/admin-routes'
 import { CodedError } from '@tributary/contracts/errors'
 import { isPostgresAway } from '@tributary/postgres/postgres-away'
 import { countedLog } from '@tributary/service-kit/http/counted-log'
 import type { FastifyPluginAsync } from 'fastify'
 import { Counter } from 'prom-client'
-import { deadLetterRoutes } from './dead-letters/dead-letter-routes.ts'
+import { addDeadLetterRoutes } from './dead-letters/dead-letter-routes.ts'
 import type { AdminApiDeps } from './deps.ts'
-import { replayRoute } from './replay/replay-route.ts'
+import { addReplayRoute } from './replay/replay-route.ts'
 import { requireAdmin } from './require-admin.ts'
-import { appRoutes } from './routes/app-routes.ts'
-import { auditObjectRoute } from './routes/audit-object-route.ts'
-import { companyRoutes } from './routes/company-routes.ts'
-import { fxRoutes } from './routes/fx-routes.ts'
-import { masterKeyRoute } from './routes/master-key-route.ts'
-import { serverKeyRoutes } from './routes/server-key-routes.ts'
-import { statusRoute } from './routes/status-route.ts'
-import { usageRoute } from './routes/usage-route.ts'
+import { addAppRoutes } from './routes/app-routes.ts'
+import { addAuditObjectRoute } from './routes/audit-object-route.ts'
+import { addCompanyRoutes } from './routes/company-routes.ts'
+import { addFxRoutes } from './routes/fx-routes.ts'
+import { addServerKeyRoutes } from './routes/server-key-routes.ts'
+import { addSystemRoutes } from './routes/system-routes.ts'
+import { addUsageRoute } from './routes/usage-route.ts'
 
-const body_bytes_max = 64 * 1024
+/** The routes of this service. */
+export const declaredRoutes = adminRoutes
 
 /** The admin API, `/admin/api/v1`: every request needs the admin token, every change is in `admin_audit_log`. */
 export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
@@ -31,9 +32,6 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
     outer.decorateRequest('is_admin', false)
     const countRefusal = countedLog(outer, logger, 'wrong admin tokens')
     const routes: FastifyPluginAsync = async (app) => {
-      app.addHook('onRoute', (route) => {
-        route.bodyLimit ??= body_bytes_max
-      })
       app.addHook('onRequest', requireAdmin(admin_token, now, countRefusal))
       app.setErrorHandler((error) => {
         if (isPostgresAway(error)) throw new CodedError('unavailable', { cause: error })
@@ -49,17 +47,16 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
           'admin request',
         )
       })
-      companyRoutes(app, deps)
-      usageRoute(app, deps)
-      appRoutes(app, deps)
-      serverKeyRoutes(app, deps)
-      fxRoutes(app, deps)
-      auditObjectRoute(app, deps)
-      deadLetterRoutes(app, deps)
-      statusRoute(app, deps)
-      replayRoute(app, deps)
-      masterKeyRoute(app, deps)
+      addCompanyRoutes(app, deps)
+      addUsageRoute(app, deps)
+      addAppRoutes(app, deps)
+      addServerKeyRoutes(app, deps)
+      addFxRoutes(app, deps)
+      addAuditObjectRoute(app, deps)
+      addDeadLetterRoutes(app, deps)
+      addSystemRoutes(app, deps)
+      addReplayRoute(app, deps)
     }
-    await outer.register(routes, { prefix: '/admin/api/v1' })
+    await outer.register(routes)
   }
 }

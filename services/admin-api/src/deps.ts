@@ -1,7 +1,7 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { SystemStatus } from '@tributary/contracts/admin'
+import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'

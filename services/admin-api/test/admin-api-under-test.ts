@@ -1,4 +1,6 @@
-import { AppCreated, CompanyCreated, ServerKeyCreated } from '@tributary/contracts/admin'
+import { AppCreated } from '@tributary/contracts/admin/apps'
+import { CompanyCreated } from '@tributary/contracts/admin/companies'
+import { ServerKeyCreated } from '@tributary/contracts/admin/server-keys'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'

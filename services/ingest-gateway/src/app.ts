@@ -1,3 +1,4 @@
+import type { Routes } from '@tributary/contracts/route'
 import { openDoor } from '@tributary/door/open-door'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
@@ -5,12 +6,20 @@ import { createQuota } from '@tributary/tenancy/quota/quota'
 import type { FastifyPluginAsync } from 'fastify'
 import type { GatewayDeps } from './deps.ts'
 import { createJudgeBodies } from './judge/threads/judge-bodies.ts'
-import { privacyRoute } from './privacy/privacy-route.ts'
+import { privacyRoute, privacyRoutes } from './privacy/privacy-route.ts'
 import { createQueuedErasures } from './privacy/queued-erasures.ts'
-import { s2sBulkRoute } from './s2s/s2s-bulk-route.ts'
-import { s2sEventRoute } from './s2s/s2s-event-route.ts'
+import { s2sBulkRoute, serverBulkRoutes } from './s2s/s2s-bulk-route.ts'
+import { s2sEventRoute, serverEventRoutes } from './s2s/s2s-event-route.ts'
 import { corsHeaders } from './sdk/cors.ts'
-import { eventRoute } from './sdk/event-route.ts'
+import { batchRoutes, eventRoute } from './sdk/event-route.ts'
+
+/** The routes of this service. */
+export const declaredRoutes = {
+  ...batchRoutes,
+  ...serverEventRoutes,
+  ...serverBulkRoutes,
+  ...privacyRoutes,
+} satisfies Routes
 
 /** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (docs/rules.md#endpoints) as a fastify plugin. */
 export const ingestGateway =
@@ -21,7 +30,7 @@ export const ingestGateway =
     app.addHook('onClose', () => bodies.close())
     const limited = { quota: createQuota(counters), keyRate: createKeyRate(counters) }
     const deps = { ...gateway, bodies, ...limited, erasures: createQueuedErasures(counters) }
-    corsHeaders(app)
+    corsHeaders(app, declaredRoutes)
     openDoor(app, gateway)
     eventRoute(app, deps)
     s2sEventRoute(app, deps)

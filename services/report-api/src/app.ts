@@ -1,12 +1,13 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
-import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
+import { type ReportMeta, type ReportName, report_path, reportRoutes } from '@tributary/contracts/reports'
+import type { Routes } from '@tributary/contracts/route'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { Counter, Histogram } from 'prom-client'
 import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
-import { installRoute } from './install-route.ts'
+import { installRoute, installRoutes } from './install-route.ts'
 import { parseParameters } from './parameters.ts'
 import type { Report } from './report.ts'
 import { eventsReport } from './reports/events.ts'
@@ -20,8 +21,12 @@ export interface ReportApiDeps extends AuthorizeDeps {
   logger: Logger
 }
 
-const reports: Readonly<Record<ReportName, Report<unknown>>> = { events: eventsReport }
-const prefix = '/api/v1/reports'
+/** Each declared report with what answers it: one without the other does not compile. */
+const reports: { readonly [Name in ReportName]: Report<Name> } = { events: eventsReport }
+const prefix = report_path.replace('/:report', '')
+
+/** The routes of this service. */
+export const declaredRoutes = { ...reportRoutes, ...installRoutes } satisfies Routes
 
 /** GET /api/v1/reports/:report (docs/rules.md#endpoints) and GET /api/v1/installs/:install_uuid. */
 export const reportApi =
@@ -80,7 +85,7 @@ export const reportApi =
   }
 
 /** The report in the path; the method may be one that no route has. Throws `unknown_report`. */
-function findReport(request: FastifyRequest): { name: ReportName; report: Report<unknown> } {
+function findReport(request: FastifyRequest): { name: ReportName; report: Report<ReportName> } {
   const path = request.url.split('?', 1)[0] ?? ''
   const name = path.slice(prefix.length + 1)
   if (!Object.hasOwn(reports, name)) throw new CodedError('unknown_report')

@@ -1,10 +1,36 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
-import type { InstallRecord } from '@tributary/contracts/reports'
+import { InstallRecord } from '@tributary/contracts/reports'
+import type { Routes } from '@tributary/contracts/route'
 import { type InstallClock, installTime } from '@tributary/domain/install-time'
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import type { Authorize } from './authorize.ts'
 import type { RunInTurn } from './run-in-turn.ts'
+
+const installed_at_ms = Date.UTC(2026, 5, 1)
+const example: InstallRecord = {
+  app_id: 'app_1',
+  install_uuid: '0b8f5c1e-2f64-4c7b-a1de-93f1f5f0a9c3',
+  installed_at_ms,
+  identities: [{ user_id: 'user-17', since_ms: installed_at_ms + 60_000 }],
+}
+
+export const installRoutes = {
+  getInstall: {
+    method: 'GET',
+    path: '/api/v1/installs/:install_uuid',
+    auth: 'reports',
+    tag: 'Reports',
+    summary: 'What is known of an install',
+    description: 'When it was installed, and which users it was.',
+    params: z.object({
+      install_uuid: z.string().meta({ description: 'As events name it.', example: example.install_uuid }),
+    }),
+    answers: { 200: { schema: { InstallRecord }, description: 'The install.', example } },
+    errors: ['unknown_install'],
+  },
+} satisfies Routes
 
 /** The shape of an `install_uuid`. A text of another shape is not looked up. */
 const installShape = /^[A-Za-z0-9_-]{1,64}$/
@@ -14,7 +40,7 @@ export function installRoute(
   app: FastifyInstance,
   { authorize, runInTurn }: { authorize: Authorize; runInTurn: RunInTurn },
 ): void {
-  app.get<{ Params: { install_uuid: string } }>('/api/v1/installs/:install_uuid', async (request, reply) => {
+  app.get<{ Params: { install_uuid: string } }>(installRoutes.getInstall.path, async (request, reply) => {
     const key = await authorize(request, reply)
     const { install_uuid } = request.params
     const named = { app_id: key.app_id, install_uuid }

@@ -1,6 +1,6 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
-import { type FilterName, filtersOf, parametersOf, type ReportName } from '@tributary/contracts/reports'
+import { filtersOf, parametersOf, type ReportFilters, type ReportName } from '@tributary/contracts/reports'
 
 /** The page of a report that a client requests (docs/api.md#reports). */
 export interface ReportPage {
@@ -11,9 +11,6 @@ export interface ReportPage {
   limit: number
   offset: number
 }
-
-/** The values of each filter in the request. A row passes if its field has one of them. */
-export type ReportFilters = { [Name in FilterName]?: string[] }
 
 /** Query as the HTTP layer gives it: a repeated parameter is an array. */
 type Query = Record<string, unknown>
@@ -34,7 +31,7 @@ export function parseParameters(
 }
 
 function refuseUnknown(report: ReportName, query: Query): void {
-  const known = Object.keys(parametersOf(report))
+  const known = Object.keys(parametersOf(report).shape)
   const field = Object.keys(query).find((name) => !known.includes(name))
   if (field === undefined) return
   throw new CodedError('unknown_parameter', { field, message: `Parameters of this report: ${known.join(', ')}.` })
@@ -69,20 +66,14 @@ function integer(value: unknown, fallback: number, code: PageError, field: strin
   return number + 0 // `-0` is 0
 }
 
+/** A filter that is given once comes as a text. */
 function parseFilters(report: ReportName, query: Query): ReportFilters {
   const filters: ReportFilters = {}
-  for (const field of filtersOf(report)) {
+  for (const [field, schema] of Object.entries(filtersOf(report))) {
     if (query[field] === undefined) continue
-    const { schema } = parametersOf(report)[field]!
-    const values = [query[field]].flat()
-    const fits = schema.type === 'array' && values.length <= schema.maxItems && values.every(isText(schema.items))
-    if (!fits) throw new CodedError('invalid_field', { field })
-    filters[field] = values
+    const values = schema.safeParse([query[field]].flat())
+    if (!values.success) throw new CodedError('invalid_field', { field })
+    Object.assign(filters, { [field]: values.data })
   }
   return filters
 }
-
-const isText =
-  ({ minLength, maxLength }: { minLength: number; maxLength: number }) =>
-  (value: unknown): value is string =>
-    typeof value === 'string' && value.length >= minLength && value.length <= maxLength

@@ -1,7 +1,8 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
+import type { ReportFilters, ReportName, ReportRow } from '@tributary/contracts/reports'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
-import type { ReportFilters, ReportPage } from './parameters.ts'
+import type { ReportPage } from './parameters.ts'
 
 interface ReportRequest extends ReportPage {
   /** From the server key, never from the request. */
@@ -15,14 +16,17 @@ export interface ReportSources {
   fxRates: FxRates
 }
 
-interface ReportResult<Row> {
-  rows: Row[]
+interface ReportResult<Name extends ReportName> {
+  rows: ReportRow<Name>[]
   /** Currencies with money in the window, on any page, that lack an exchange rate. */
   missing_rates: string[]
 }
 
 /** A report is a function that gives a page of rows, in the order of docs/rules.md#order-of-report-rows. */
-export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<ReportResult<Row>>
+export type Report<Name extends ReportName> = (
+  sources: ReportSources,
+  request: ReportRequest,
+) => Promise<ReportResult<Name>>
 
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
 const time_ms_max = Date.UTC(2100, 0, 1)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { keptConnection } from '../../fuzz/connection.ts'
 import { attacker_ip } from '../addresses.ts'
 import { answerName } from '../answers.ts'
@@ -43,7 +44,7 @@ export const adminGuesses: Attack = {
       for (let n = client; !target.signal.aborted; n += 1) {
         const path = spellings[n % spellings.length]!
         await guess(target, connection, path, attacker_ip)
-        await guess(target, connection, '/admin/api/v1/status', neighbour_ip)
+        await guess(target, connection, declaredRoutes.getStatus.path, neighbour_ip)
         await rest(target, pause_ms)
       }
       connection.close()

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import type { Attack, Target } from '../attack.ts'
 import { rest, send, sendSigned } from '../send.ts'
@@ -31,9 +32,9 @@ export const claimedTransactions: Attack = {
     while (!target.signal.aborted) {
       const id = randomUUID()
       const claim = JSON.stringify({ events: [purchase(id, 0.01)] })
-      await sendSigned(target, '/event', Buffer.from(claim), false)
+      await sendSigned(target, declaredRoutes.sendBatch.path, Buffer.from(claim), false)
       const body = JSON.stringify(purchase(id, price))
-      await send(target, '/s2s/event', { method: 'POST', headers, body })
+      await send(target, declaredRoutes.sendServerEvent.path, { method: 'POST', headers, body })
       await rest(target, 250)
     }
   },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@tributary/contracts/limits'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import type { Attack } from '../attack.ts'
 import { inParallel, sendSigned } from '../send.ts'
 import { storedOf } from '../stored.ts'
@@ -16,7 +17,7 @@ export const erasureFlood: Attack = {
   allowed: ['202', '503 unavailable'],
   async run(target) {
     const requestErasure = (install_uuid: string) =>
-      sendSigned(target, '/privacy/delete', Buffer.from(JSON.stringify({ install_uuid })), false)
+      sendSigned(target, declaredRoutes.askForErasure.path, Buffer.from(JSON.stringify({ install_uuid })), false)
     await Promise.all(Array.from({ length: repeated }, (_, n) => requestErasure(`same-${n % installs}`)))
     await inParallel(target, clients, () => requestErasure(randomUUID()))
   },

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import type { Attack } from '../attack.ts'
 import { type Got, rest, sendSigned } from '../send.ts'
 
@@ -33,7 +34,7 @@ export const hostileJson: Attack = {
     const bodies = shapes().map((shape) => gzipSync(shape))
     const sent: Promise<Got>[] = []
     for (let n = 0; n < bodies.length || !target.signal.aborted; n += 1) {
-      sent.push(sendSigned(target, '/event', bodies[n % bodies.length]!, true))
+      sent.push(sendSigned(target, declaredRoutes.sendBatch.path, bodies[n % bodies.length]!, true))
       await rest(target, 1000 / requests_per_s)
     }
     await Promise.all(sent)

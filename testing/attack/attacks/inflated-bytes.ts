@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import type { Attack } from '../attack.ts'
 import { inParallel, sendSigned } from '../send.ts'
 
@@ -23,6 +24,6 @@ export const inflatedBytes: Attack = {
   allowed: ['503 unavailable', 'no answer'],
   async run(target) {
     const body = smallBomb()
-    await inParallel(target, clients, () => sendSigned(target, '/event', body, true))
+    await inParallel(target, clients, () => sendSigned(target, declaredRoutes.sendBatch.path, body, true))
   },
 }

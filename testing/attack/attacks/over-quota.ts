@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import type { Attack, Target } from '../attack.ts'
 import { inParallel, sendSigned } from '../send.ts'
 import { storedOf } from '../stored.ts'
@@ -30,7 +31,7 @@ const flood = (name: string, what: string, change: Record<string, unknown>): Att
   allowed: ['200', '503 unavailable'],
   monthly_quota,
   async run(target: Target) {
-    await inParallel(target, clients, () => sendSigned(target, '/event', batch(change), false))
+    await inParallel(target, clients, () => sendSigned(target, declaredRoutes.sendBatch.path, batch(change), false))
   },
   async check({ data_dir, attacker }) {
     const { bytes } = storedOf(data_dir, attacker.app_id)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { day_ms } from '@tributary/contracts/limits'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import type { Attack } from '../attack.ts'
 import { rest, sendSigned } from '../send.ts'
 import { countEvents } from './reports.ts'
@@ -27,7 +28,7 @@ export const quotaEvasion: Attack = {
   monthly_quota,
   async run(target) {
     while (!target.signal.aborted) {
-      await sendSigned(target, '/event', batch(), false)
+      await sendSigned(target, declaredRoutes.sendBatch.path, batch(), false)
       await rest(target, 50)
     }
   },

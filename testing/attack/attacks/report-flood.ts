@@ -1,3 +1,4 @@
+import { report_path } from '@tributary/contracts/reports'
 import type { Attack } from '../attack.ts'
 import { inParallel, rest, send } from '../send.ts'
 
@@ -12,7 +13,7 @@ export const reportFlood: Attack = {
   async run(target) {
     const headers = { authorization: `Bearer ${target.attacker.server_key}` }
     await inParallel(target, clients, async () => {
-      const got = await send(target, '/api/v1/reports/events', { headers })
+      const got = await send(target, report_path.replace(':report', 'events'), { headers })
       if (got.name !== '200') await rest(target, 1000)
     })
   },

@@ -16,4 +16,7 @@ export interface Draft {
   valid_events?: number
 }
 
+/** Values that no parameter of a path or a query expects, as they go over the wire. */
+export const strange = ['x', '', '%00', "'", '..', '__proto__', 'x'.repeat(300)]
+
 export type Make = (random: Random, n: number, tenants: FuzzTenants) => Draft

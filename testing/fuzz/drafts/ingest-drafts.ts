@@ -1,10 +1,13 @@
 import { gzipSync } from 'node:zlib'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { bearer, hmac, signed } from '../credentials.ts'
 import { mutateBytes, mutateGzip, mutateText } from '../mutate/mutate-bytes.ts'
 import { mutateJson } from '../mutate/mutate-json.ts'
 import type { Random } from '../random.ts'
 import type { FuzzTenants } from '../tenants.ts'
 import type { Draft, Header } from './draft.ts'
+
+const { sendBatch, sendServerEvent, sendServerEvents, askForErasure } = declaredRoutes
 
 const names = ['level_up', 'purchase', 'session_start', 'app_install', 'purchase_refunded', '_user_alias', 'tutorial']
 
@@ -44,7 +47,7 @@ export function sdkBatch(random: Random, n: number, tenants: FuzzTenants): Draft
   return {
     kind: 'event',
     method: 'POST',
-    path: '/event',
+    path: sendBatch.path,
     headers: [...credentials, ...headers],
     body,
     surface: 'sdk',
@@ -55,7 +58,7 @@ export function sdkBatch(random: Random, n: number, tenants: FuzzTenants): Draft
 export function privacy(random: Random, n: number, tenants: FuzzTenants): Draft {
   const { body, headers } = mutatedBody({ install_uuid: `gone-${n}` }, random)
   const credentials = signed(body, random, tenants).headers
-  const path = '/privacy/delete'
+  const { path } = askForErasure
   return {
     kind: 'privacy',
     method: 'POST',
@@ -70,14 +73,14 @@ export function privacy(random: Random, n: number, tenants: FuzzTenants): Draft 
 export function serverEvent(random: Random, n: number, tenants: FuzzTenants): Draft {
   const { body, headers } = mutatedBody(event(random, n, 0), random)
   const { headers: credentials, app } = bearer(random, tenants)
-  const path = '/s2s/event'
+  const { path } = sendServerEvent
   return { kind: 's2s', method: 'POST', path, headers: [...credentials, ...headers], body, surface: 's2s', app }
 }
 
 export function serverBulk(random: Random, n: number, tenants: FuzzTenants): Draft {
   const { body, headers } = mutatedBody({ events: events(random, n) }, random)
   const { headers: credentials, app } = bearer(random, tenants)
-  const path = '/s2s/events/bulk'
+  const { path } = sendServerEvents
   return { kind: 'bulk', method: 'POST', path, headers: [...credentials, ...headers], body, surface: 's2s', app }
 }
 
@@ -89,11 +92,11 @@ export function valid(random: Random, n: number, { valid: app }: FuzzTenants): D
   const authorization: Header[] = [['Authorization', `Bearer ${random.pick(app.server_keys)}`]]
   if (way === 1) {
     const body = Buffer.from(JSON.stringify(list[0]))
-    return { ...shared, path: '/s2s/event', headers: authorization, body, surface: 's2s', valid_events: 1 }
+    return { ...shared, path: sendServerEvent.path, headers: authorization, body, surface: 's2s', valid_events: 1 }
   }
   if (way === 2) {
     const body = Buffer.from(JSON.stringify({ events: list }))
-    return { ...shared, path: '/s2s/events/bulk', headers: authorization, body, surface: 's2s', valid_events: 12 }
+    return { ...shared, path: sendServerEvents.path, headers: authorization, body, surface: 's2s', valid_events: 12 }
   }
   const body = gzipSync(JSON.stringify({ events: list, sent_at_ms: Date.now() }), { level: 1 })
   const headers: Header[] = [
@@ -102,5 +105,5 @@ export function valid(random: Random, n: number, { valid: app }: FuzzTenants): D
     ['X-Service-App-Key', app.app_key],
     ['X-Service-Signature', hmac(app.signing_secret, body)],
   ]
-  return { ...shared, path: '/event', headers, body, surface: 'sdk', valid_events: 12 }
+  return { ...shared, path: sendBatch.path, headers, body, surface: 'sdk', valid_events: 12 }
 }

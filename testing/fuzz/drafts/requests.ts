@@ -3,9 +3,10 @@ import { breakHttp } from '../mutate/broken-http.ts'
 import { mutateHeaders } from '../mutate/mutate-headers.ts'
 import { type Random, randomOf } from '../random.ts'
 import type { FuzzApp, FuzzTenants } from '../tenants.ts'
+import { admin } from './admin-drafts.ts'
 import type { Draft, Header, Make } from './draft.ts'
 import { privacy, sdkBatch, serverBulk, serverEvent, valid } from './ingest-drafts.ts'
-import { admin, anywhere, report } from './other-drafts.ts'
+import { anywhere, report } from './other-drafts.ts'
 
 export interface FuzzRequest {
   n: number

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { HealthReply } from '@tributary/contracts/admin'
+import type { HealthReply } from '@tributary/contracts/health'
 import { diskLevel, readDiskSpace } from '@tributary/service-kit/service/disk-watch'
 import { type CliConfig, findAdminToken, readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'

@@ -1,4 +1,4 @@
-import type { SystemStatus } from '@tributary/contracts/admin'
+import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { proxyHeaders } from '../http/client-address.ts'

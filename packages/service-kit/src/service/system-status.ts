@@ -1,6 +1,6 @@
 import type { Broker } from '@tributary/broker/broker'
 import { lagOf } from '@tributary/broker/unread'
-import type { SystemStatus } from '@tributary/contracts/admin'
+import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
 import type { Health } from './health.ts'
 

@@ -1,4 +1,4 @@
-import type { App, ChangeApp, SecretRotated } from '@tributary/contracts/admin'
+import type { App, ChangeApp, SecretRotated } from '@tributary/contracts/admin/apps'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { inTransaction } from '@tributary/postgres/transaction'

@@ -1,19 +1,20 @@
 import { hash, randomBytes } from 'node:crypto'
+import type { AppCreated, CreateApp } from '@tributary/contracts/admin/apps'
 import {
-  type AppCreated,
   type ChangeCompany,
   type Company,
   type CompanyCreated,
   type CompanyStatus,
-  type CreateApp,
   type CreateCompany,
+  planQuota,
+} from '@tributary/contracts/admin/companies'
+import {
   type CreateServerKey,
   keyScopes,
-  planQuota,
   type ServerKey,
   type ServerKeyCreated,
   type ServerKeyStatus,
-} from '@tributary/contracts/admin'
+} from '@tributary/contracts/admin/server-keys'
 import type { Platform } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import { inTransaction } from '@tributary/postgres/transaction'

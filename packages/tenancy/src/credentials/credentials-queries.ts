@@ -1,4 +1,4 @@
-import type { KeyScope } from '@tributary/contracts/admin'
+import type { KeyScope } from '@tributary/contracts/admin/server-keys'
 import type { Platform } from '@tributary/contracts/envelope'
 import type { Pool, QueryResultRow } from 'pg'
 import type { EncryptedText, MasterKeys, SecretPlace } from '../secrets/master-keys.ts'

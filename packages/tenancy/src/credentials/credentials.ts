@@ -1,4 +1,4 @@
-import type { KeyScope } from '@tributary/contracts/admin'
+import type { KeyScope } from '@tributary/contracts/admin/server-keys'
 import type { Platform } from '@tributary/contracts/envelope'
 
 /** An app, as a gateway finds it by its app key. */

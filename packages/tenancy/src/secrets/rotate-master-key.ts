@@ -1,4 +1,4 @@
-import type { MasterKeyRotated } from '@tributary/contracts/admin'
+import type { MasterKeyRotated } from '@tributary/contracts/admin/system'
 import { inTransaction } from '@tributary/postgres/transaction'
 import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'

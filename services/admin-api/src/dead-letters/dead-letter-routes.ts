@@ -1,4 +1,4 @@
-import { type DeadLetters, RetryDeadLetters } from '@tributary/contracts/admin'
+import { type DeadLetters, deadLetterRoutes } from '@tributary/contracts/admin/dead-letters'
 import { consumers } from '@tributary/contracts/consumers'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
@@ -6,24 +6,23 @@ import type { Topic } from '@tributary/contracts/topics'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
+import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { readBody } from '../read-body.ts'
 import { countByReason, findOpenLetters, type OpenLetter } from './dead-letters.ts'
 import type { ReadableLog } from './read-to-end.ts'
 import { retryDeadLetters } from './retry-dead-letters.ts'
 
 /** Dead letters: what waits, and the way back to their topics. */
-export function deadLetterRoutes(app: FastifyInstance, { pool, broker, now, logger }: AdminApiDeps): void {
-  app.get<{ Querystring: { topic?: unknown } }>('/dead-letters', async ({ query }): Promise<DeadLetters> => {
+export function addDeadLetterRoutes(app: FastifyInstance, { pool, broker, now, logger }: AdminApiDeps): void {
+  addRoute(app, deadLetterRoutes.listDeadLetters, async ({ query }) => {
     const found = topicsOf(query.topic).map(async (topic) =>
       byReason(topic, await findOpenLetters(broker, topic).catch(throwAway)),
     )
     return { dead: (await Promise.all(found)).flat() }
   })
 
-  app.post('/dead-letters/retry', async (request) => {
-    const { topic, reason } = readBody(request, RetryDeadLetters)
+  addRoute(app, deadLetterRoutes.retryDeadLetters, async ({ body: { topic, reason } }, request) => {
     const asked = topicsOf(topic)
     const done = await unlessRunning(pool, 'retry of dead letters', async (lost) => {
       if (reason !== undefined) await requireKnownReason(broker, asked, reason)
@@ -57,10 +56,10 @@ function throwAway(cause: unknown): never {
 }
 
 /** The topics that have dead letters, or the one that is asked for. */
-function topicsOf(asked: unknown): Topic[] {
+function topicsOf(asked: string | undefined): Topic[] {
   const topics = new Map<string, Topic>(Object.values(consumers).map(({ topic }) => [topic.name, topic]))
   if (asked === undefined) return [...topics.values()]
-  const topic = typeof asked === 'string' ? topics.get(asked) : undefined
+  const topic = topics.get(asked)
   if (topic !== undefined) return [topic]
   const message = `must be a topic that a consumer reads: ${[...topics.keys()].join(', ')}`
   throw new CodedError('invalid_field', { field: 'topic', message })

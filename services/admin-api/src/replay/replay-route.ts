@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ReplayProgress, StartReplay } from '@tributary/contracts/admin'
+import { type ReplayProgress, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { CodedError } from '@tributary/contracts/errors'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import { listAppFacts } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
+import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { readBody } from '../read-body.ts'
 import { replay } from './replay.ts'
 import { createTally, type Tally } from './tally.ts'
 
@@ -18,13 +18,12 @@ const progress_ms = 1000
  * `POST /replays`: replays, and answers with a line of `ReplayProgress` a second, whose last says how it ended. It runs
  * as long as its request: a caller that goes away stops it, and so does the stop of the process.
  */
-export function replayRoute(app: FastifyInstance, deps: AdminApiDeps): void {
+export function addReplayRoute(app: FastifyInstance, deps: AdminApiDeps): void {
   const { pool, now, logger } = deps
   let running: AbortController | null = null
   app.addHook('preClose', async () => running?.abort())
 
-  app.post('/replays', async (request, reply) => {
-    const asked = readBody(request, StartReplay)
+  addRoute(app, storedDataRoutes.startReplay, async ({ body: asked }, request, reply) => {
     if (running !== null) throw new CodedError('replay_running')
     const stop = new AbortController()
     running = stop

@@ -1,7 +1,7 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { StartReplay } from '@tributary/contracts/admin'
+import type { StartReplay } from '@tributary/contracts/admin/stored-data'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
 import { findMissing } from './missing-events.ts'

@@ -1,4 +1,4 @@
-import type { ReplayProgress } from '@tributary/contracts/admin'
+import type { ReplayProgress } from '@tributary/contracts/admin/stored-data'
 
 /** What a source can't tell, or what can't be replayed; docs/operations.md "Replay" says each in words. */
 type UnknownReason = 'app_gone' | 'minted_id' | 'refused_now' | 'unreadable_object' | 'unreadable_record' | 'without_id'

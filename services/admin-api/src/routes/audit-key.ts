@@ -28,11 +28,10 @@ export interface StoredObject {
  * Where the object of an `audit_key` is stored. Keys of SDK requests name their app; all others need `app_id`, whose
  * prefix they are stored under. Throws `invalid_field` for what is no key or no app, `unknown_audit_key` for another app.
  */
-export function findStoredObject(audit_key: unknown, app_id: unknown): StoredObject {
-  if (app_id !== undefined && !(typeof app_id === 'string' && appId.test(app_id))) {
+export function findStoredObject(audit_key: string, app_id: string | undefined): StoredObject {
+  if (app_id !== undefined && !appId.test(app_id)) {
     throw new CodedError('invalid_field', { field: 'app_id' })
   }
-  if (typeof audit_key !== 'string') throw new CodedError('invalid_field', { field: 'key' })
   const owner = sdkKey.exec(audit_key)?.groups?.app_id
   if (owner !== undefined) {
     if (app_id !== undefined && app_id !== owner) throw new CodedError('unknown_audit_key')

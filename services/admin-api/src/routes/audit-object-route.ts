@@ -1,6 +1,8 @@
+import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { CodedError } from '@tributary/contracts/errors'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
+import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 import { findStoredObject } from './audit-key.ts'
@@ -10,10 +12,9 @@ import { findStoredObject } from './audit-key.ts'
  * for each request: those come with `Content-Encoding: gzip` as they are stored, at most a few MiB here however large
  * they inflate. It is customers' data, so each look is in `admin_audit_log` before anything is shown.
  */
-export function auditObjectRoute(app: FastifyInstance, { pool, audit, now }: AdminApiDeps): void {
-  type Asked = { Querystring: { key?: unknown; app_id?: unknown } }
-  app.get<Asked>('/audit-objects', async (request, reply) => {
-    const { key, app_id, lines } = findStoredObject(request.query.key, request.query.app_id)
+export function addAuditObjectRoute(app: FastifyInstance, { pool, audit, now }: AdminApiDeps): void {
+  addRoute(app, storedDataRoutes.getAuditObject, async ({ query }, request, reply) => {
+    const { key, app_id, lines } = findStoredObject(query.key, query.app_id)
     const content = await audit.get(key).catch((cause: unknown) => {
       throw new CodedError('unavailable', { message: 'The audit store is away.', cause })
     })

@@ -1,4 +1,4 @@
-import { ChangeCompany, CreateCompany } from '@tributary/contracts/admin'
+import { companyRoutes } from '@tributary/contracts/admin/companies'
 import {
   changeCompany,
   createCompany,
@@ -7,24 +7,24 @@ import {
   setCompanyStatus,
 } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
+import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { readBody } from '../read-body.ts'
 
 /** Companies: make, list, show, change, suspend, reinstate. The last three may be repeated. */
-export function companyRoutes(app: FastifyInstance, { pool, now }: AdminApiDeps): void {
-  app.post('/companies', async (request) =>
-    createCompany(pool, readBody(request, CreateCompany), adminRequest(request, now)),
+export function addCompanyRoutes(app: FastifyInstance, { pool, now }: AdminApiDeps): void {
+  addRoute(app, companyRoutes.createCompany, ({ body }, request) =>
+    createCompany(pool, body, adminRequest(request, now)),
   )
-  app.get('/companies', async () => ({ companies: await listCompanies(pool) }))
-  app.get<{ Params: { id: string } }>('/companies/:id', async (request) => getCompany(pool, request.params.id))
-  app.patch<{ Params: { id: string } }>('/companies/:id', async (request) =>
-    changeCompany(pool, request.params.id, readBody(request, ChangeCompany), adminRequest(request, now)),
+  addRoute(app, companyRoutes.listCompanies, async () => ({ companies: await listCompanies(pool) }))
+  addRoute(app, companyRoutes.getCompany, ({ params }) => getCompany(pool, params.id))
+  addRoute(app, companyRoutes.changeCompany, ({ params, body }, request) =>
+    changeCompany(pool, params.id, body, adminRequest(request, now)),
   )
-  app.post<{ Params: { id: string } }>('/companies/:id/suspend', async (request) =>
-    setCompanyStatus(pool, request.params.id, 'suspended', adminRequest(request, now)),
+  addRoute(app, companyRoutes.suspendCompany, ({ params }, request) =>
+    setCompanyStatus(pool, params.id, 'suspended', adminRequest(request, now)),
   )
-  app.post<{ Params: { id: string } }>('/companies/:id/reinstate', async (request) =>
-    setCompanyStatus(pool, request.params.id, 'active', adminRequest(request, now)),
+  addRoute(app, companyRoutes.reinstateCompany, ({ params }, request) =>
+    setCompanyStatus(pool, params.id, 'active', adminRequest(request, now)),
   )
 }

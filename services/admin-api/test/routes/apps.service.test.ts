@@ -1,4 +1,4 @@
-import { App, SecretRotated } from '@tributary/contracts/admin'
+import { App, SecretRotated } from '@tributary/contracts/admin/apps'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'

@@ -1,4 +1,4 @@
-import { FxLoaded } from '@tributary/contracts/admin'
+import { FxLoaded } from '@tributary/contracts/admin/stored-data'
 import { expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
 import { admin_token } from '../admin-app.ts'

@@ -1,4 +1,5 @@
-import { Company, CompanyCreated, CompanyStatus, ServerKey, ServerKeyStatus } from '@tributary/contracts/admin'
+import { Company, CompanyCreated, CompanyStatus } from '@tributary/contracts/admin/companies'
+import { ServerKey, ServerKeyStatus } from '@tributary/contracts/admin/server-keys'
 import { describe, expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
 

@@ -1,4 +1,4 @@
-import type { SystemStatus } from '@tributary/contracts/admin'
+import type { SystemStatus } from '@tributary/contracts/admin/system'
 import { quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { describe, expect, test } from 'vitest'

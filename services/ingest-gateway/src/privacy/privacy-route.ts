@@ -1,20 +1,48 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { installPartition } from '@tributary/broker/partition'
-import type { ErasureRequest } from '@tributary/contracts/erasure'
+import { ErasureAsked, ErasureReply, type ErasureRequest } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
+import type { Routes } from '@tributary/contracts/route'
 import { topics } from '@tributary/contracts/topics'
 import { utcDay } from '@tributary/domain/utc-day'
 import { makeDurable } from '@tributary/door/durable'
 import { identifySdk, requireAuthHeaders, takeSigned } from '@tributary/door/sdk-keys'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { exampleEvent, sdkBodyErrors, sdkHeaders } from '../declared-parts.ts'
 import type { RouteDeps } from '../deps.ts'
+
+export const privacyRoutes = {
+  askForErasure: {
+    method: 'POST',
+    path: '/privacy/delete',
+    auth: 'sdk',
+    tag: 'Privacy',
+    summary: 'Ask that an install be erased (nothing is erased yet)',
+    description:
+      'Signed like `/event`, with the same limits of the body. Records the request that all of the install that was received until now be erased. While a request for the install is queued, another one is answered alike and stores nothing new; an app may make 100 new requests in any 60 s. This version keeps requests and erases nothing.',
+    headers: sdkHeaders,
+    body: {
+      schema: { ErasureAsked },
+      description: 'JSON, gzipped or not.',
+      bytes_max: limits.sdk_body_bytes_max,
+      examples: { 'an install': { install_uuid: exampleEvent.install_uuid } },
+    },
+    answers: {
+      202: { schema: { ErasureReply }, description: 'The request is durable.', example: { ok: true, queued: true } },
+    },
+    errors: [...sdkBodyErrors, 'install_uuid_required', 'invalid_field', 'rate_limited'],
+    cors: true,
+  },
+} satisfies Routes
+
+const { askForErasure } = privacyRoutes
 
 /** POST /privacy/delete. 202 means that the audit store and the log both hold the request; no quota is asked. */
 export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
   const { audit, broker, credentials, erasures, partitions } = deps
   // 1. auth headers present, 2. size on the wire (bodyLimit)
-  const options = { bodyLimit: limits.sdk_body_bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
-  app.post('/privacy/delete', options, async (request, reply) => {
+  const options = { bodyLimit: askForErasure.body.bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
+  app.post(askForErasure.path, options, async (request, reply) => {
     const asked = await takeRequest(request, deps) // 3. to 7.
     // 8. to 11. queued unless a request for this install is (queued-erasures.ts)
     await erasures.queueOnce(asked.app_id, asked.install_uuid, async () => {

@@ -1,4 +1,6 @@
+import { BatchReply } from '@tributary/contracts/event'
 import { limits } from '@tributary/contracts/limits'
+import type { Routes } from '@tributary/contracts/route'
 import { makeDurable } from '@tributary/door/durable'
 import { wireBody } from '@tributary/door/read-wire'
 import { requestFacts } from '@tributary/door/request-facts'
@@ -6,15 +8,59 @@ import { requireServerKey } from '@tributary/door/server-key'
 import { underQuota } from '@tributary/door/under-quota'
 import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { serverBodyErrors, serverHeaders } from '../declared-parts.ts'
 import type { RouteDeps } from '../deps.ts'
 import { bulkAuditKey } from './s2s-audit.ts'
+import { purchase, renewal, ServerEvent } from './s2s-event-route.ts'
+
+const ServerBulk = z.object({ events: z.array(ServerEvent).min(1).max(limits.bulk_events_max) })
+
+export const serverBulkRoutes = {
+  sendServerEvents: {
+    method: 'POST',
+    path: '/s2s/events/bulk',
+    auth: 's2s',
+    tag: 'Events',
+    summary: 'Up to 1000 events from a backend',
+    description:
+      'For backfills. One result an event; what is sent again counts once. An event of the other platform, or one that the key does not allow, refuses the whole request. At most 8 MiB, inflated too. Counts as one request of the key.',
+    headers: serverHeaders,
+    body: {
+      schema: { ServerBulk },
+      description: 'JSON, gzipped or not.',
+      bytes_max: limits.bulk_body_bytes_max,
+      examples: { 'two events': { events: [renewal, purchase] } },
+    },
+    answers: {
+      200: {
+        schema: { BatchReply },
+        description: 'Every accepted event is in the audit store and in the log.',
+        example: {
+          accepted: 1,
+          rejected: 1,
+          results: [
+            { event_id: 'renewal-1', status: 'accepted' },
+            { event_id: null, status: 'rejected', reason: 'missing_required_fields', field: 'install_uuid' },
+          ],
+          audit_key: 's2s/bulk/2026-06-01/019e8350-9a00-7000-8000-000000000000.json',
+        } satisfies BatchReply,
+      },
+    },
+    errors: [...serverBodyErrors, 'too_many_events'],
+    quota: true,
+  },
+} satisfies Routes
+
+const { sendServerEvents } = serverBulkRoutes
 
 /** POST /s2s/events/bulk. 200 means that the audit store and the log both hold every accepted event. */
 export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
   const { quota, audit, bodies, broker, partitions, now } = deps
   // 1. bearer and key, 2. per-key rate (a bulk request counts once), 3. size on the wire (bodyLimit)
-  const options = { bodyLimit: limits.bulk_body_bytes_max, onRequest: requireServerKey(deps) }
-  app.post('/s2s/events/bulk', options, async (request, reply) => {
+  const { path, body } = sendServerEvents
+  const options = { bodyLimit: body.bytes_max, onRequest: requireServerKey(deps) }
+  app.post(path, options, async (request, reply) => {
     const key = request.serverKey as ServerKeyCredential
     const { app_id, company_id, platform, allowed_events } = key
     const received_at_ms = now()

@@ -1,5 +1,6 @@
-import type { ServerEventReply } from '@tributary/contracts/event'
+import { NamedEventFields, ServerEventReply } from '@tributary/contracts/event'
 import { limits } from '@tributary/contracts/limits'
+import type { Routes } from '@tributary/contracts/route'
 import { makeDurable } from '@tributary/door/durable'
 import { wireBody } from '@tributary/door/read-wire'
 import { requestFacts } from '@tributary/door/request-facts'
@@ -7,16 +8,72 @@ import { requireServerKey } from '@tributary/door/server-key'
 import { underQuota } from '@tributary/door/under-quota'
 import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import type { FastifyInstance } from 'fastify'
+import { exampleEvent, present, serverBodyErrors, serverHeaders } from '../declared-parts.ts'
 import type { RouteDeps } from '../deps.ts'
 import { closeRecords } from '../judge/envelopes.ts'
 import { auditServerEvent } from './s2s-audit.ts'
+
+export const ServerEvent = NamedEventFields.extend({ event_ts_ms: present(NamedEventFields.shape.event_ts_ms) })
+
+/** Events of the examples. */
+export const renewal = {
+  event_id: 'renewal-1',
+  event_name: 'subscription_renewed',
+  event_ts_ms: exampleEvent.event_ts_ms,
+  install_uuid: exampleEvent.install_uuid,
+  user_id: 'user-17',
+  revenue: 9.99,
+  currency: 'EUR',
+  transaction_id: 'GPA.1',
+  product_id: 'gold_monthly',
+}
+export const purchase = { ...renewal, event_id: 'purchase-1', event_name: 'purchase', transaction_id: 'GPA.2' }
+
+export const serverEventRoutes = {
+  sendServerEvent: {
+    method: 'POST',
+    path: '/s2s/event',
+    auth: 's2s',
+    tag: 'Events',
+    summary: 'One event from a backend',
+    description:
+      'Give each event an `event_id`, so that it can be sent again; without one the service makes one and no retry is safe. Choose ids that a device cannot know. At most 256 KiB, inflated too.',
+    headers: serverHeaders,
+    body: {
+      schema: { ServerEvent },
+      description: 'JSON, gzipped or not.',
+      bytes_max: limits.s2s_body_bytes_max,
+      examples: { 'a renewal': renewal, 'a purchase': purchase },
+    },
+    answers: {
+      200: {
+        schema: { ServerEventReply },
+        description: 'The event is in the audit store and in the log.',
+        example: { accepted: 1, event_id: 'renewal-1', audit_key: 's2s/2026-06-01/renewal-1.json' },
+      },
+    },
+    errors: [
+      ...serverBodyErrors,
+      'install_uuid_required',
+      'event_ts_ms_required',
+      'event_name_required',
+      'event_ts_ms_out_of_range',
+      'bad_event_id',
+      'invalid_field',
+    ],
+    quota: true,
+  },
+} satisfies Routes
+
+const { sendServerEvent } = serverEventRoutes
 
 /** POST /s2s/event. 200 means that the audit store and the log both hold the event. */
 export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
   const { quota, audit, bodies, broker, partitions, now } = deps
   // 1. bearer and key, 2. per-key rate, 3. size on the wire (bodyLimit)
-  const options = { bodyLimit: limits.s2s_body_bytes_max, onRequest: requireServerKey(deps) }
-  app.post('/s2s/event', options, async (request, reply): Promise<ServerEventReply> => {
+  const { path, body } = sendServerEvent
+  const options = { bodyLimit: body.bytes_max, onRequest: requireServerKey(deps) }
+  app.post(path, options, async (request, reply): Promise<ServerEventReply> => {
     const key = request.serverKey as ServerKeyCredential
     const { app_id, company_id, platform, allowed_events } = key
     const received_at_ms = now()

@@ -1,36 +1,37 @@
+import type { Route, Routes } from '@tributary/contracts/route'
 import type { FastifyInstance } from 'fastify'
 
-/** What browsers may call from any page: no cookie is used, and every request is signed. */
-const paths = ['/event', '/privacy/delete']
-
 const anyOrigin = { 'access-control-allow-origin': '*' }
-const preflight = {
+
+/** What a preflight request is answered. No cookie is used, and every request is signed. */
+const preflight = ({ method, headers }: Route) => ({
   ...anyOrigin,
-  allow: 'POST, OPTIONS',
-  'access-control-allow-methods': 'POST',
+  allow: `${method}, OPTIONS`,
+  'access-control-allow-methods': method,
   'access-control-allow-headers': [
     'Content-Type',
-    'Content-Encoding',
     'X-Request-Id',
     'X-Service-App-Key',
     'X-Service-Company-Key',
-    'X-Service-Platform',
-    'X-Service-Sdk',
     'X-Service-Signature',
+    ...Object.keys(headers?.shape ?? {}),
   ].join(', '),
   'access-control-max-age': '86400',
-}
+})
 const exposed = {
   ...anyOrigin,
   'access-control-expose-headers': 'Retry-After, X-Request-Id, X-Service-Quota-Limit, X-Service-Quota-Used',
 }
 
-/** CORS of `/event` and `/privacy/delete`, errors included. To be added before hooks that may refuse a request. */
-export function corsHeaders(app: FastifyInstance): void {
-  const open = new Set<string | undefined>(paths)
+/** CORS of the routes that declare it, errors included. To be added before hooks that may refuse a request. */
+export function corsHeaders(app: FastifyInstance, routes: Routes): void {
+  const open = Object.values(routes).filter(({ cors }) => cors)
+  const paths = new Set<string | undefined>(open.map(({ path }) => path))
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.headers.origin !== undefined && open.has(request.routeOptions.url)) reply.headers(exposed)
+    if (request.headers.origin !== undefined && paths.has(request.routeOptions.url)) reply.headers(exposed)
     done()
   })
-  for (const path of paths) app.options(path, async (_request, reply) => reply.status(204).headers(preflight).send())
+  for (const route of open) {
+    app.options(route.path, async (_request, reply) => reply.status(204).headers(preflight(route)).send())
+  }
 }

@@ -1,15 +1,12 @@
-import type { EventsReport } from '@tributary/contracts/reports'
 import { convertMoney, missingRates } from '../money.ts'
 import { partlyCoveredDays, type Report, type ReportSources, wholeDays, wholeWindow, windowDays } from '../report.ts'
-
-type Row = EventsReport['rows'][number]
 
 /**
  * Counts by day and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
  * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Money
  * counts by docs/rules.md#money-once. It is summed in its own currency, then each row is converted to USD.
  */
-export const eventsReport: Report<Row> = async (sources, { app_id, limit, offset, filters, ...window }) => {
+export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, ...window }) => {
   const { clickhouse, fxRates } = sources
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }

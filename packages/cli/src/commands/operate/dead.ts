@@ -1,4 +1,4 @@
-import { DeadLetters, DeadLettersRetried } from '@tributary/contracts/admin'
+import { deadLetterRoutes } from '@tributary/contracts/admin/dead-letters'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
 import { print, table } from '../../output.ts'
@@ -27,8 +27,7 @@ export function deadCommands(program: Command): void {
     .option('--topic <topic>', 'only records of this topic')
     .addHelpText('after', help)
     .action(async ({ topic, json }: Filter) => {
-      const query = topic === undefined ? '' : `?topic=${encodeURIComponent(topic)}`
-      const answer = await admin(`dead-letters${query}`, DeadLetters)
+      const answer = await admin(deadLetterRoutes.listDeadLetters, { query: { topic } })
       const rows = answer.dead.map((one) => [one.topic, one.reason, one.count, iso(one.first_ms), iso(one.last_ms)])
       print({ json }, answer, table(['topic', 'reason', 'count', 'first', 'last'], rows))
     })
@@ -39,7 +38,7 @@ export function deadCommands(program: Command): void {
     .option('--reason <reason>', 'only letters with this reason')
     .addHelpText('after', help)
     .action(async ({ topic, reason, json }: Filter) => {
-      const answer = await admin('dead-letters/retry', DeadLettersRetried, { topic, reason })
+      const answer = await admin(deadLetterRoutes.retryDeadLetters, { body: { topic, reason } })
       const { retried, too_large } = answer
       const stays = too_large === undefined ? '' : `; ${too_large} are too large for a retry and stay`
       print({ json }, answer, `${retried} records went back to their topics${stays}`)

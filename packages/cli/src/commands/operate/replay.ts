@@ -1,4 +1,4 @@
-import { ReplayProgress } from '@tributary/contracts/admin'
+import { ReplayProgress, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
 import { openAdmin } from '../../admin.ts'
@@ -38,7 +38,8 @@ export function replayCommand(program: Command): void {
       const { fromLog = false, fromAudit = false, since, app, dryRun = false } = options
       if (fromLog === fromAudit) throw usageError('Give one of --from-log and --from-audit.')
       const source = fromLog ? 'log' : 'audit'
-      const response = await openAdmin('replays', { source, since_ms: since, app_id: app, dry_run: dryRun })
+      const body = { source, since_ms: since, app_id: app, dry_run: dryRun } as const
+      const response = await openAdmin(storedDataRoutes.startReplay, { body })
       const end = await follow(response, options.json !== true)
       const { state, replayed, filled, unknown, unknown_reasons } = end
       if (state !== 'done') throw brokeOff(end.error ?? 'unavailable')

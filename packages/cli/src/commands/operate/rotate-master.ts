@@ -1,4 +1,4 @@
-import { MasterKeyRotated } from '@tributary/contracts/admin'
+import { type MasterKeyRotated, systemRoutes } from '@tributary/contracts/admin/system'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
 import { print } from '../../output.ts'
@@ -16,7 +16,7 @@ export function rotateMasterCommand(key: Command): void {
     .description('encrypt all secrets with the new master key')
     .addHelpText('after', help)
     .action(async (options: { json?: boolean }) => {
-      const answer = await admin('master-key/rotate', MasterKeyRotated, {})
+      const answer = await admin(systemRoutes.rotateMasterKey)
       print(options, answer, describe(answer))
     })
 }

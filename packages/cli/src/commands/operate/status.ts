@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SystemStatus } from '@tributary/contracts/admin'
+import { type SystemStatus, systemRoutes } from '@tributary/contracts/admin/system'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
 import { seconds } from '../../arguments.ts'
@@ -22,7 +22,7 @@ export function statusCommand(program: Command): void {
     .option('--wait', 'return when every lag is 0: all accepted events are in the reports')
     .option('--timeout <seconds>', 'longest time to wait; then exit 1', seconds, 60)
     .action(async ({ wait, timeout, json }: StatusOptions) => {
-      const status = wait ? await waitForNoLag(timeout) : await admin('status', SystemStatus)
+      const status = wait ? await waitForNoLag(timeout) : await admin(systemRoutes.getStatus)
       print({ json }, status, describe(status))
     })
 }
@@ -31,7 +31,7 @@ export function statusCommand(program: Command): void {
 async function waitForNoLag(timeout_s: number): Promise<SystemStatus> {
   const deadline = performance.now() + timeout_s * 1000
   for (;;) {
-    const found = await admin('status', SystemStatus).catch((error: unknown) => {
+    const found = await admin(systemRoutes.getStatus).catch((error: unknown) => {
       if (error instanceof CliError && error.code === 'unavailable') return error
       throw error
     })

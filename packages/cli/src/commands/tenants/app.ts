@@ -1,4 +1,4 @@
-import { App, AppCreated, AppList, SecretRotated } from '@tributary/contracts/admin'
+import { App, appRoutes, type CreateApp } from '@tributary/contracts/admin/apps'
 import { platforms } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { type Command, Option } from 'commander'
@@ -18,7 +18,7 @@ interface Settings {
 interface CreateOptions extends Settings {
   company: string
   name: string
-  platform: string
+  platform: CreateApp['platform']
 }
 
 /** Adds `app create|list|set|rotate-secret`. */
@@ -29,8 +29,9 @@ export function appCommands(program: Command): void {
     .requiredOption('--company <company_id>', 'the company of the app')
     .requiredOption('--name <name>', 'what people call it')
     .addOption(new Option('--platform <platform>', 'where it runs').choices(platforms).makeOptionMandatory())
-    .action(async ({ company, platform, json, ...given }: CreateOptions) => {
-      const created = await admin('apps', AppCreated, { company_id: company, platform, ...fieldsOf(given) })
+    .action(async ({ company, platform, name, json, ...given }: CreateOptions) => {
+      const body = { company_id: company, platform, ...fieldsOf(given), name }
+      const created = await admin(appRoutes.createApp, { body })
       print({ json }, created, `${lines(created)}\nKeep the signing secret: it is not shown again.`)
     })
   app
@@ -38,7 +39,7 @@ export function appCommands(program: Command): void {
     .description('list the apps of a company')
     .requiredOption('--company <company_id>', 'the company')
     .action(async ({ company, json }: { company: string; json?: boolean }) => {
-      const answer = await admin(`apps?company_id=${encodeURIComponent(company)}`, AppList)
+      const answer = await admin(appRoutes.listApps, { query: { company_id: company } })
       print({ json }, answer, table(heads, answer.apps.map(shown).map(Object.values)))
     })
   settings(app.command('set'))
@@ -47,7 +48,7 @@ export function appCommands(program: Command): void {
     .option('--name <name>', 'what people call it')
     .action(async (app_id: string, { json, ...given }: Settings) => {
       if (Object.keys(given).length === 0) throw usageError('Name a setting to change; --help lists them.')
-      const changed = await admin(`apps/${encodeURIComponent(app_id)}`, App, fieldsOf(given), 'PATCH')
+      const changed = await admin(appRoutes.changeApp, { params: { id: app_id }, body: fieldsOf(given) })
       print({ json }, changed, lines(shown(changed)))
     })
   app
@@ -56,8 +57,10 @@ export function appCommands(program: Command): void {
     .argument('<app_id>')
     .option('--overlap-hours <hours>', overlapMeaning, hours, limits.secret_overlap_hours_default)
     .action(async (app_id: string, { overlapHours, json }: { overlapHours: number; json?: boolean }) => {
-      const path = `apps/${encodeURIComponent(app_id)}/rotate-secret`
-      const rotated = await admin(path, SecretRotated, { overlap_hours: overlapHours })
+      const rotated = await admin(appRoutes.rotateSigningSecret, {
+        params: { id: app_id },
+        body: { overlap_hours: overlapHours },
+      })
       const { signing_secret, ...rest } = rotated
       const text = lines({ ...shown(rest), signing_secret })
       print({ json }, rotated, `${text}\n${keepNew}`)

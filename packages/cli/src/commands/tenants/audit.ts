@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import type { Command } from 'commander'
 import { openAdmin } from '../../admin.ts'
 import { CliError } from '../../errors.ts'
@@ -18,8 +19,8 @@ export function auditCommands(program: Command): void {
     .argument('<audit_key>', 'the audit_key of the answer')
     .option('--app <app_id>', 'the app of the object; required except for keys of /event')
     .action(async (audit_key: string, { app, json }: ShowOptions) => {
-      const query = new URLSearchParams({ key: audit_key, ...(app === undefined ? {} : { app_id: app }) })
-      const response = await openAdmin(`audit-objects?${query}`)
+      const query = { key: audit_key, app_id: app }
+      const response = await openAdmin(storedDataRoutes.getAuditObject, { query })
       if (json) await printDocument(audit_key, response)
       else for await (const request of requestsOf(response)) await write(`${request}\n`)
     })

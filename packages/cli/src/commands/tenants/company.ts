@@ -1,4 +1,4 @@
-import { Company, CompanyCreated, CompanyList, CompanyStatus, CompanyUsage, plans } from '@tributary/contracts/admin'
+import { type Company, companyRoutes, type Plan, plans } from '@tributary/contracts/admin/companies'
 import { type Command, Option } from 'commander'
 import { admin } from '../../admin.ts'
 import { wholeNumber } from '../../arguments.ts'
@@ -6,7 +6,7 @@ import { usageError } from '../../errors.ts'
 import { lines, print, table } from '../../output.ts'
 
 interface SetOptions {
-  plan?: string
+  plan?: Plan
   quota?: number
   json?: boolean
 }
@@ -23,14 +23,14 @@ export function companyCommands(program: Command): void {
     .addOption(new Option('--plan <plan>', 'plan with its monthly quota').choices(plans).default('free'))
     .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
     .action(async ({ name, plan, quota, json }: SetOptions & { name: string }) => {
-      const created = await admin('companies', CompanyCreated, { name, plan, monthly_quota: quota })
+      const created = await admin(companyRoutes.createCompany, { body: { name, plan, monthly_quota: quota } })
       print({ json }, created, lines({ ...created, monthly_quota: created.monthly_quota ?? 'unlimited' }))
     })
   company
     .command('list')
     .description('list all companies')
     .action(async (options: { json?: boolean }) => {
-      const answer = await admin('companies', CompanyList)
+      const answer = await admin(companyRoutes.listCompanies)
       const head = ['company_id', 'name', 'plan', 'monthly_quota', 'status', 'company_key', 'created']
       const rows = answer.companies.map((one) => [
         one.company_id,
@@ -48,7 +48,7 @@ export function companyCommands(program: Command): void {
     .description('show one company')
     .argument('<company_id>')
     .action(async (company_id: string, options: { json?: boolean }) => {
-      const found = await admin(`companies/${encodeURIComponent(company_id)}`, Company)
+      const found = await admin(companyRoutes.getCompany, { params: { id: company_id } })
       print(options, found, lines(shown(found)))
     })
   company
@@ -60,7 +60,7 @@ export function companyCommands(program: Command): void {
     .action(async (company_id: string, { plan, quota, json }: SetOptions) => {
       if (plan === undefined && quota === undefined) throw usageError('Give --plan or --quota.')
       const body = { plan, monthly_quota: quota }
-      const changed = await admin(`companies/${encodeURIComponent(company_id)}`, Company, body, 'PATCH')
+      const changed = await admin(companyRoutes.changeCompany, { params: { id: company_id }, body })
       print({ json }, changed, lines(shown(changed)))
     })
   company
@@ -69,12 +69,16 @@ export function companyCommands(program: Command): void {
     .argument('<company_id>')
     .option('--month <yyyy-mm>', 'month in UTC (default: this month)')
     .action(async (company_id: string, { month, json }: { month?: string; json?: boolean }) => {
-      const query = month === undefined ? '' : `?month=${encodeURIComponent(month)}`
-      const usage = await admin(`companies/${encodeURIComponent(company_id)}/usage${query}`, CompanyUsage)
+      const usage = await admin(companyRoutes.getCompanyUsage, { params: { id: company_id }, query: { month } })
       print({ json }, usage, lines({ ...usage, monthly_quota: usage.monthly_quota ?? 'unlimited' }))
     })
-  statusCommand(company, 'suspend', 'refuse all requests with the keys of a company, until reinstate')
-  statusCommand(company, 'reinstate', 'accept the keys of a suspended company again')
+  statusCommand(
+    company,
+    'suspend',
+    companyRoutes.suspendCompany,
+    'refuse all requests with the keys of a company, until reinstate',
+  )
+  statusCommand(company, 'reinstate', companyRoutes.reinstateCompany, 'accept the keys of a suspended company again')
 }
 
 const shown = ({ created_at_ms, ...company }: Company) => ({
@@ -83,13 +87,15 @@ const shown = ({ created_at_ms, ...company }: Company) => ({
   created: new Date(created_at_ms).toISOString(),
 })
 
-function statusCommand(company: Command, verb: 'suspend' | 'reinstate', description: string): void {
+type StatusRoute = typeof companyRoutes.suspendCompany | typeof companyRoutes.reinstateCompany
+
+function statusCommand(company: Command, verb: string, route: StatusRoute, description: string): void {
   company
     .command(verb)
     .description(description)
     .argument('<company_id>')
     .action(async (company_id: string, options: { json?: boolean }) => {
-      const answer = await admin(`companies/${encodeURIComponent(company_id)}/${verb}`, CompanyStatus, {})
+      const answer = await admin(route, { params: { id: company_id } })
       print(options, answer, `${answer.company_id} is ${answer.status}`)
     })
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { FxLoaded } from '@tributary/contracts/admin'
+import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
 import { print } from '../../output.ts'
@@ -18,7 +18,7 @@ export function fxCommands(program: Command): void {
     .argument('<file>', 'FILE.csv')
     .addHelpText('after', help)
     .action(async (path: string, options: { json?: boolean }) => {
-      const loaded = await admin('fx-rates', FxLoaded, await readFile(path, 'utf8'))
+      const loaded = await admin(storedDataRoutes.loadFxRates, { body: await readFile(path, 'utf8') })
       const { days, currencies, rates, from, to } = loaded
       print(options, loaded, `${rates} rates of ${currencies} currencies on ${days} days, ${from} to ${to}`)
     })

@@ -1,4 +1,4 @@
-import { keyScopes, ServerKeyCreated, ServerKeyList, ServerKeyStatus } from '@tributary/contracts/admin'
+import { type KeyScope, keyScopes, serverKeyRoutes } from '@tributary/contracts/admin/server-keys'
 import { type Command, InvalidArgumentError } from 'commander'
 import { admin } from '../../admin.ts'
 import { lines, print, table } from '../../output.ts'
@@ -8,7 +8,7 @@ interface CreateOptions {
   app: string
   label: string
   allow: string[]
-  scope?: string[]
+  scope?: KeyScope[]
   json?: boolean
 }
 
@@ -18,12 +18,13 @@ const byComma = (text: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== '')
 
+const isScope = (text: string): text is KeyScope => keyScopes.some((scope) => scope === text)
+
 /** Reads scopes separated by commas, from one or several options. */
-function scopesOf(text: string, before: string[] = []): string[] {
+function scopesOf(text: string, before: KeyScope[] = []): KeyScope[] {
   const given = byComma(text)
-  const known = keyScopes.map(String)
-  if (given.length === 0 || !given.every((scope) => known.includes(scope))) {
-    throw new InvalidArgumentError(`The scopes are ${known.join(' and ')}.`)
+  if (given.length === 0 || !given.every(isScope)) {
+    throw new InvalidArgumentError(`The scopes are ${keyScopes.join(' and ')}.`)
   }
   return [...new Set([...before, ...given])]
 }
@@ -42,7 +43,7 @@ export function keyCommands(program: Command): void {
     .option('--scope <scopes>', `${keyScopes.join(' or ')}, separated by commas or repeated (default: both)`, scopesOf)
     .action(async ({ app, label, allow, scope, json }: CreateOptions) => {
       const body = { app_id: app, label, allowed_events: allow, scopes: scope }
-      const created = await admin('keys', ServerKeyCreated, body)
+      const created = await admin(serverKeyRoutes.createServerKey, { body })
       const shown = { ...created, allowed_events: eventsOf(created), scopes: scope ?? keyScopes }
       print({ json }, created, `${lines(shown)}\nKeep the key: it is not shown again.`)
     })
@@ -51,7 +52,7 @@ export function keyCommands(program: Command): void {
     .description('list the server keys of an app')
     .requiredOption('--app <app_id>', 'the app')
     .action(async ({ app, json }: { app: string; json?: boolean }) => {
-      const answer = await admin(`keys?app_id=${encodeURIComponent(app)}`, ServerKeyList)
+      const answer = await admin(serverKeyRoutes.listServerKeys, { query: { app_id: app } })
       const head = ['key_id', 'label', 'key', 'events', 'scopes', 'status', 'created']
       const rows = answer.keys.map((one) => [
         one.key_id,
@@ -69,7 +70,7 @@ export function keyCommands(program: Command): void {
     .description('refuse a server key from now on')
     .argument('<key_id>')
     .action(async (key_id: string, options: { json?: boolean }) => {
-      const answer = await admin(`keys/${encodeURIComponent(key_id)}/revoke`, ServerKeyStatus, {})
+      const answer = await admin(serverKeyRoutes.revokeServerKey, { params: { id: key_id } })
       print(options, answer, `${answer.key_id} is ${answer.status}`)
     })
   rotateMasterCommand(key)

@@ -1,16 +1,32 @@
 import { CodedError } from '@tributary/contracts/errors'
+import { type Route, type RouteChecked, schemaOf } from '@tributary/contracts/route'
 import { parseJson } from '@tributary/service-kit/http/parse-json'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 
-/** The request's JSON body by its schema. Throws `bad_json`, or `invalid_field` that names the field and the rule. */
-export function readBody<Schema extends z.ZodType>(request: FastifyRequest, schema: Schema): z.infer<Schema> {
-  const { body } = request
-  if (!Buffer.isBuffer(body) || body.length === 0) {
-    throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
-  }
-  const parsed = schema.safeParse(parseJson(body))
-  if (parsed.success) return wellFormed(parsed.data) as z.infer<Schema>
+/**
+ * What a route declares of its input: path parameters, query and body, by their schemas. Throws `bad_json`, or
+ * `invalid_field` that names the field and the rule.
+ */
+export function readInput<R extends Route>(route: R, { params, query, body }: FastifyRequest): RouteChecked<R> {
+  return {
+    ...(route.params && { params: check(params, route.params) }),
+    ...(route.query && { query: check(query, route.query) }),
+    ...(route.body && { body: readBody(body, route.body) }),
+  } as RouteChecked<R>
+}
+
+/** A body that is no JSON is text. */
+function readBody(body: unknown, { schema, content_type }: NonNullable<Route['body']>): unknown {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+  if (content_type !== undefined) return bytes.toString('utf8')
+  if (bytes.length === 0) throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
+  return check(parseJson(bytes), schemaOf(schema))
+}
+
+function check(value: unknown, schema: z.ZodType): unknown {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return wellFormed(parsed.data)
   const issue = parsed.error.issues[0]
   const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue?.path
   const field = path?.join('.') ?? ''

@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type CodeSample, openapiDocument } from './openapi-document.ts'
+import { type CodeSample, openapiDocument } from '@tributary/api-docs/openapi-document'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
 
-const docs = join(import.meta.dirname, '..', '..', '..', 'docs')
+const docs = join(import.meta.dirname, '..', 'docs')
 
 /** The files of docs/examples/signing, in the order in which they are shown. */
 const signing: [file: string, lang: string, label: string][] = [
@@ -16,7 +17,7 @@ const signing: [file: string, lang: string, label: string][] = [
   ['Event.cs', 'csharp', 'C#'],
 ]
 
-/** docs/openapi.json as its sources say it. */
+/** docs/openapi.json as the declared routes and the pages of docs have it. */
 export async function openapiText(): Promise<string> {
   const text = (...path: string[]) => readFile(join(docs, ...path), 'utf8')
   const samples = signing.map(
@@ -25,7 +26,7 @@ export async function openapiText(): Promise<string> {
       source: await text('examples', 'signing', file),
     }),
   )
-  const document = openapiDocument({
+  const document = openapiDocument(declaredRoutes, {
     guide: await text('api.md'),
     errors: await text('errors.md'),
     samples: await Promise.all(samples),
@@ -40,9 +41,7 @@ async function main(): Promise<void> {
   const text = await openapiText()
   if (!values.check) await writeFile(file, text)
   else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
-    console.error(
-      'docs/openapi.json is not what the code says: run packages/api-docs/src/dump-openapi.ts and commit it.',
-    )
+    console.error('docs/openapi.json is not what the code says: run tools/dump-openapi.ts and commit it.')
     process.exitCode = 1
   }
 }

@@ -1,0 +1,105 @@
+import { type Auth, errorsOf, type Route } from '@tributary/contracts/route'
+import { z } from 'zod'
+import { type ErrorMeanings, errorResponses } from './error-responses.ts'
+import { type JsonSchema, jsonSchema } from './json-schema.ts'
+
+type Body = NonNullable<Route['body']>
+type Answer = Route['answers'][number]
+
+/** The security requirement of each kind of credentials, by the names of `securitySchemes`. */
+const security: Record<Auth, Record<string, never[]>[]> = {
+  sdk: [{ company_key: [], app_key: [], signature: [] }],
+  s2s: [{ server_key: [] }],
+  reports: [{ server_key: [] }],
+  admin: [{ admin_token: [] }],
+  public: [],
+}
+
+/** The OpenAPI operation object of a route. */
+export function toOperationObject(id: string, route: Route, meanings: ErrorMeanings): JsonSchema {
+  const { tag, summary, description = summary, auth, params, query, headers, body, answers } = route
+  const requestId = auth === 'public' ? [] : [{ $ref: '#/components/parameters/RequestId' }]
+  const parameters = [
+    ...toParameters('path', params),
+    ...toParameters('query', query),
+    ...toParameters('header', headers),
+  ]
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description,
+    security: security[auth],
+    parameters: [...parameters, ...requestId],
+    ...(body === undefined ? {} : { requestBody: requestBody(body) }),
+    responses: {
+      ...mapAnswers(answers, (answer, status) => ({
+        description: answer.description,
+        headers: headersOf(route, status),
+        content: answerContent(answer),
+      })),
+      ...errorResponses(errorsOf(route), meanings, (status) => headersOf(route, status)),
+    },
+  }
+}
+
+/** The parameters of one place, each with its description and example beside its schema. */
+const toParameters = (place: 'path' | 'query' | 'header', object: z.ZodObject = z.object({})): JsonSchema[] =>
+  Object.entries(object.shape).map(([name, field]) => {
+    const { description, example, ...schema } = jsonSchema(field as z.ZodType)
+    const required = field.safeParse(undefined).success ? {} : { required: true }
+    return { name, in: place, ...required, description, schema, ...(example === undefined ? {} : { example }) }
+  })
+
+const mapAnswers = (answers: Route['answers'], map: (answer: Answer, status: number) => JsonSchema) =>
+  Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, map(answer, Number(status))]))
+
+const lines_type = 'application/x-ndjson'
+
+function answerContent({ schema, content_type, example, form }: Answer): JsonSchema {
+  if (form === 'lines') return content({ type: 'string', contentSchema: toSchema(schema) }, lines_type, [])
+  return {
+    ...content(toSchema(schema), content_type, example === undefined ? [] : [['example', example]]),
+    ...(form === undefined ? {} : content({ type: 'string' }, lines_type, [])),
+  }
+}
+
+function requestBody({ schema, description = strictJson, content_type, examples }: Body): JsonSchema {
+  return { required: true, description, content: content(toSchema(schema), content_type, Object.entries(examples)) }
+}
+
+const strictJson = 'JSON. Other fields are refused.'
+
+function content(schema: JsonSchema, type = 'application/json', examples: [string, unknown][]): JsonSchema {
+  return {
+    [type]: {
+      schema,
+      ...(examples.length === 0
+        ? {}
+        : { examples: Object.fromEntries(examples.map(([name, value]) => [name, { value }])) }),
+    },
+  }
+}
+
+/** A schema with a name is referred to; one without stands in place. */
+const toSchema = (schema: Body['schema']): JsonSchema =>
+  schema instanceof z.ZodType ? jsonSchema(schema) : { $ref: `#/components/schemas/${Object.keys(schema)[0]}` }
+
+/** The schemas of these routes that have a name, in the order in which they appear. */
+export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchema> {
+  const all = routes.flatMap(({ body, answers }) => [...(body ? [body] : []), ...Object.values(answers)])
+  const named = all.flatMap(({ schema }) => (schema instanceof z.ZodType ? [] : Object.entries(schema)))
+  return Object.fromEntries(named.map(([name, schema]) => [name, jsonSchema(schema)]))
+}
+
+/** Headers that an answer of this status may carry; only `X-Request-Id` is always there. */
+function headersOf({ auth, quota }: Route, status: number): JsonSchema {
+  const names = ['X-Request-Id']
+  const isKeyed = auth === 's2s' || auth === 'reports'
+  if (isKeyed && status !== 401) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
+  if (quota && (status === 200 || status === 429)) names.push('X-Service-Quota-Used', 'X-Service-Quota-Limit')
+  if (status === 429 || (status === 503 && auth !== 'public')) names.push('Retry-After')
+  if (status === 401 && auth !== 'sdk') names.push('WWW-Authenticate')
+  if (status === 405) names.push('Allow')
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}

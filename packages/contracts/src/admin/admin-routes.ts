@@ -1,0 +1,17 @@
+import type { Routes } from '../routes/route.ts'
+import { appRoutes } from './apps.ts'
+import { companyRoutes } from './companies.ts'
+import { deadLetterRoutes } from './dead-letters.ts'
+import { serverKeyRoutes } from './server-keys.ts'
+import { storedDataRoutes } from './stored-data.ts'
+import { systemRoutes } from './system.ts'
+
+/** The routes of `/admin/api/v1`, in the order of the document. */
+export const adminRoutes = {
+  ...companyRoutes,
+  ...appRoutes,
+  ...serverKeyRoutes,
+  ...storedDataRoutes,
+  ...deadLetterRoutes,
+  ...systemRoutes,
+} satisfies Routes

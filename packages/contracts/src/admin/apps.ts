@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { platforms } from '../event/envelope.ts'
+import { limits } from '../limits.ts'
+import type { Routes } from '../routes/route.ts'
+import { created_at_ms, name, pathId, text } from './admin-fields.ts'
+
+const appSettings = {
+  bundle_id: text(256).optional().describe('Bundle identifier or package name.'),
+  store_id: text(64).optional().describe('Id in the store.'),
+  provider_token: text(64).optional().describe('Provider token of App Store Connect.'),
+}
+
+const CreateApp = z.strictObject({ company_id: z.string(), name, platform: z.enum(platforms), ...appSettings })
+export type CreateApp = z.infer<typeof CreateApp>
+
+const ChangeApp = z.strictObject({ name: name.optional(), ...appSettings })
+export type ChangeApp = z.infer<typeof ChangeApp>
+
+/** An app as it is now, without its signing secret. */
+export const App = z.object({
+  app_id: z.string(),
+  company_id: z.string(),
+  app_key: z.string(),
+  name: z.string(),
+  platform: z.enum(platforms),
+  bundle_id: z.string().nullable(),
+  store_id: z.string().nullable(),
+  provider_token: z.string().nullable(),
+  created_at_ms: z.number().int(),
+  old_secrets_end_ms: z
+    .array(z.number().int())
+    .describe('When each old signing secret that is still valid ends, Unix epoch ms; empty without a rotation.'),
+})
+export type App = z.infer<typeof App>
+
+const AppList = z.object({ apps: z.array(App) })
+
+export const AppCreated = z.object({
+  app_id: z.string(),
+  app_key: z.string(),
+  signing_secret: z.string().describe('Shown here only.'),
+})
+export type AppCreated = z.infer<typeof AppCreated>
+
+const RotateSecret = z.strictObject({
+  overlap_hours: z
+    .number()
+    .int()
+    .min(0)
+    .max(limits.secret_overlap_hours_max)
+    .default(limits.secret_overlap_hours_default)
+    .describe('How long the secret of today stays valid; 0 ends it and every older one at once.'),
+})
+
+export const SecretRotated = App.extend({ signing_secret: z.string().describe('The new one; shown here only.') })
+export type SecretRotated = z.infer<typeof SecretRotated>
+
+const params = pathId('app', 'app_1')
+const listQuery = z.object({ company_id: z.string().meta({ description: 'Id of the company.', example: 'co_1' }) })
+const app = {
+  app_id: 'app_1',
+  company_id: 'co_1',
+  app_key: `app_live_${'0'.repeat(32)}`,
+  name: 'Example Run',
+  platform: 'android',
+  bundle_id: 'com.example.run',
+  store_id: null,
+  provider_token: null,
+  created_at_ms,
+  old_secrets_end_ms: [],
+} satisfies App
+
+/** The routes of apps and their signing secrets. */
+export const appRoutes = {
+  createApp: {
+    method: 'POST',
+    path: '/admin/api/v1/apps',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Make an app',
+    description: 'The answer is the only place where its signing secret is shown.',
+    body: {
+      schema: { CreateApp },
+      examples: {
+        example: { company_id: 'co_1', name: 'Example Run', platform: 'android', bundle_id: 'com.example.run' },
+      },
+    },
+    answers: {
+      200: {
+        schema: { AppCreated },
+        description: 'The app and its secret.',
+        example: { app_id: 'app_1', app_key: app.app_key, signing_secret: '0'.repeat(64) },
+      },
+    },
+    errors: ['unknown_company'],
+  },
+  listApps: {
+    method: 'GET',
+    path: '/admin/api/v1/apps',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Apps of a company',
+    query: listQuery,
+    answers: {
+      200: {
+        schema: { AppList },
+        description: 'Without their signing secrets, in the order in which they were made.',
+        example: { apps: [app] },
+      },
+    },
+    errors: ['unknown_company'],
+  },
+  changeApp: {
+    method: 'PATCH',
+    path: '/admin/api/v1/apps/:id',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Change an app',
+    description: 'Changes what is given and nothing else. The platform of an app never changes.',
+    params,
+    body: { schema: { ChangeApp }, examples: { example: { bundle_id: 'com.example.run' } } },
+    answers: { 200: { schema: { App }, description: 'The app as it is now.', example: app } },
+    errors: ['unknown_app'],
+  },
+  rotateSigningSecret: {
+    method: 'POST',
+    path: '/admin/api/v1/apps/:id/rotate-secret',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Give an app a new signing secret',
+    description: `The answer is the only place where the new secret is shown. The secret of today stays valid beside it for \`overlap_hours\`; one that an earlier rotation replaced stays until its own end. At most ${limits.old_secrets_max} old secrets are valid at the same time; 0 hours ends all of them at once.`,
+    params,
+    body: { schema: { RotateSecret }, examples: { example: { overlap_hours: 24 } } },
+    answers: {
+      200: {
+        schema: { SecretRotated },
+        description: 'The app as it is now, and its new secret.',
+        example: { ...app, old_secrets_end_ms: [created_at_ms + 24 * 3_600_000], signing_secret: '0'.repeat(64) },
+      },
+    },
+    errors: ['unknown_app'],
+  },
+} satisfies Routes

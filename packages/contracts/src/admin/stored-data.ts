@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+import type { Routes } from '../routes/route.ts'
+
+/** What a file of exchange rates held: `from` and `to` are its first and last day. */
+export const FxLoaded = z.object({
+  days: z.number().int(),
+  currencies: z.number().int(),
+  rates: z.number().int(),
+  from: z.iso.date(),
+  to: z.iso.date(),
+})
+export type FxLoaded = z.infer<typeof FxLoaded>
+
+const StartReplay = z.strictObject({
+  source: z.enum(['log', 'audit']).describe('Where the events are read: the event log, or the audit objects.'),
+  since_ms: z
+    .number()
+    .int()
+    .min(0)
+    .max(Date.UTC(2100, 0, 1))
+    .optional()
+    .describe('Only what came at or after this time, Unix epoch ms.'),
+  app_id: z.string().optional().describe('Only this app.'),
+  dry_run: z.boolean().default(false).describe('Only count.'),
+})
+export type StartReplay = z.infer<typeof StartReplay>
+
+/** One line of the answer to `POST /replays`. */
+export const ReplayProgress = z.object({
+  state: z
+    .enum(['waiting', 'running', 'done', 'stopped', 'failed'])
+    .describe('`waiting`: the writer has events to write first. The last line is `done`, `stopped` or `failed`.'),
+  replayed: z.number().int().describe('Events that were read.'),
+  filled: z.number().int().describe('Events that were missing and were put into the log again (`dry_run`: would be).'),
+  unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
+  unknown_reasons: z.record(z.string(), z.number().int()).describe('What the source can not tell; docs/operations.md.'),
+  at: z.string().describe('How far it has come, in words.'),
+  percent: z.number().int().min(0).max(100).describe('How much of the source was read, rounded down.'),
+  seconds: z.number().int().min(0).describe('Since it started.'),
+  error: z.string().optional().describe('Code of `failed`.'),
+})
+export type ReplayProgress = z.infer<typeof ReplayProgress>
+
+const auditQuery = z.object({
+  key: z.string().meta({
+    description: 'An `audit_key` that an answer had.',
+    example: 's2s/2026-06-01/renewal-1.json',
+  }),
+  app_id: z.string().optional().meta({
+    description: 'Id of the app; keys of requests of apps name it themselves.',
+    example: 'app_1',
+  }),
+})
+
+/** The routes of exchange rates, audit objects and replays. */
+export const storedDataRoutes = {
+  loadFxRates: {
+    method: 'POST',
+    path: '/admin/api/v1/fx-rates',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Load exchange rates',
+    description:
+      "The ECB's own CSV file as it is (`eurofxref.csv` or `eurofxref-hist.csv`), at most 8 MiB. May be repeated.",
+    body: {
+      schema: z.string(),
+      content_type: 'text/csv',
+      description: 'Newest day first.',
+      bytes_max: limits.fx_csv_bytes_max,
+      examples: { 'two days': 'Date,USD,GBP,\n2026-06-02,1.0812,0.8519,\n2026-06-01,1.0795,N/A,\n' },
+    },
+    answers: {
+      200: {
+        schema: { FxLoaded },
+        description: 'What the file held.',
+        example: { days: 2, currencies: 2, rates: 3, from: '2026-06-01', to: '2026-06-02' } satisfies FxLoaded,
+      },
+    },
+    errors: ['bad_csv'],
+  },
+  getAuditObject: {
+    method: 'GET',
+    path: '/admin/api/v1/audit-objects',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'What an audit key stands for',
+    description:
+      'The object that holds a request, as it was received. Requests of apps come as gzipped lines of JSON, one a request, all others as one JSON document. Each look is kept in the audit log.',
+    query: auditQuery,
+    answers: { 200: { schema: z.unknown(), form: 'json or lines', description: 'The object.' } },
+    errors: ['unknown_audit_key'],
+  },
+  startReplay: {
+    method: 'POST',
+    path: '/admin/api/v1/replays',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Fill accepted events that the tables lack',
+    description:
+      'Reads events again from the log or the audit store and fills those that are missing, exactly once. The answer is one line of JSON a second; the last says how it ended. It runs as long as the request: who hangs up stops it. May be repeated.',
+    body: { schema: { StartReplay }, examples: { example: { source: 'log', dry_run: true } } },
+    answers: { 200: { schema: { ReplayProgress }, form: 'lines', description: 'Lines of `ReplayProgress`.' } },
+    errors: ['unknown_app', 'replay_running'],
+  },
+} satisfies Routes

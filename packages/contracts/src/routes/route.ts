@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import type { ErrorCode } from '../errors.ts'
+
+/** Whose credentials a route takes: each kind is a surface of the error catalogue, `public` takes none. */
+export type Auth = 'sdk' | 's2s' | 'reports' | 'admin' | 'public'
+
+/** A schema under the name that docs/openapi.json gives it, as in `{ CreateCompany }`; without a name it stands there in place. */
+type NamedSchema = Readonly<Record<string, z.ZodType>>
+
+/** What a route declares beside its handler: the one source of its document, its callers' types and its public address. */
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH'
+  /** All of it, with `:name` for a parameter. */
+  path: `/${string}`
+  /** What the service registers instead, where it answers several operations in one place. */
+  served_at?: `/${string}`
+  tag: 'Events' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
+  summary: string
+  /** The summary when absent. */
+  description?: string
+  auth: Auth
+  params?: z.ZodObject
+  query?: z.ZodObject
+  headers?: z.ZodObject
+  body?: RouteBody
+  /** By status. */
+  answers: Readonly<Record<number, RouteAnswer>>
+  /** Besides those that `errorsOf` derives. */
+  errors?: readonly ErrorCode[]
+  /** Pages of any origin may call it (CORS). */
+  cors?: true
+  /** Its answers carry `X-Service-Quota-*`. */
+  quota?: true
+  /** The programs of docs/examples/signing stand beside it. */
+  signed?: true
+  /** For the machines of the fleet: the load balancer does not forward it. */
+  inside?: true
+}
+
+interface RouteBody {
+  schema: NamedSchema | z.ZodType
+  description?: string
+  /** `application/json` when absent. */
+  content_type?: string
+  /** The most bytes on the wire; the limit of the surface when absent. */
+  bytes_max?: number
+  examples: Readonly<Record<string, unknown>>
+}
+
+interface RouteAnswer {
+  schema: NamedSchema | z.ZodType
+  description: string
+  /** `application/json` when absent. */
+  content_type?: string
+  /** Lines of JSON, each with the schema; or JSON that may also come as lines. JSON when absent. */
+  form?: 'lines' | 'json or lines'
+  example?: unknown
+}
+
+/** Routes by their operation id. */
+export type Routes = Readonly<Record<string, Route>>
+
+/** What credentials of each kind may be answered, whatever the route. */
+const authErrors: Record<Auth, readonly ErrorCode[]> = {
+  sdk: [
+    'missing_auth_headers',
+    'unknown_company_key',
+    'unknown_app_key',
+    'company_suspended',
+    'app_company_mismatch',
+    'bad_signature',
+  ],
+  s2s: ['missing_bearer_token', 'unknown_or_revoked_key', 'company_suspended', 'scope_missing', 'rate_limited'],
+  reports: ['missing_bearer_token', 'invalid_or_revoked_key', 'company_suspended', 'scope_missing', 'rate_limited'],
+  admin: ['missing_bearer_token', 'invalid_admin_token', 'rate_limited'],
+  public: [],
+}
+
+/** Every code that a route may answer: its own, and those of its credentials, its body and its path. */
+export function errorsOf({ method, auth, params, query, body, errors = [] }: Route): ErrorCode[] {
+  if (auth === 'public') return [...errors]
+  const all: ErrorCode[] = [...errors, ...authErrors[auth], 'internal_error', 'unavailable']
+  const isJson = body !== undefined && body.content_type === undefined
+  if (method !== 'GET') all.push('body_too_large')
+  if (isJson) all.push('bad_json')
+  if (auth === 'admin' && (isJson || query !== undefined)) all.push('invalid_field')
+  if (params !== undefined) all.push('not_found')
+  return [...new Set(all)]
+}
+
+/** The schema alone, with or without its name. */
+export const schemaOf = (schema: NamedSchema | z.ZodType): z.ZodType =>
+  schema instanceof z.ZodType ? schema : Object.values(schema)[0]!
+
+/** The path as a caller sends it: encoded parameters, and the query. */
+export function pathOf(route: Route, params: object = {}, query: object = {}): string {
+  const values = new Map(Object.entries(params))
+  const path = route.path.replaceAll(/:(\w+)/g, (_all, name) => encodeURIComponent(String(values.get(name))))
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
+}
+
+type Unnamed<S> = S extends z.ZodType ? S : S[keyof S]
+type In<S> = Unnamed<S> extends infer Z extends z.ZodType ? z.input<Z> : never
+type Out<S> = Unnamed<S> extends infer Z extends z.ZodType ? z.output<Z> : never
+
+/** What a caller gives. */
+export type RouteInput<R> = (R extends { params: infer P } ? { params: In<P> } : unknown) &
+  (R extends { query: infer Q } ? { query: In<Q> } : unknown) &
+  (R extends { body: { schema: infer B } } ? { body: In<B> } : unknown)
+
+/** What a handler is given: the same after its checks, with the defaults. */
+export type RouteChecked<R> = (R extends { params: infer P } ? { params: Out<P> } : unknown) &
+  (R extends { query: infer Q } ? { query: Out<Q> } : unknown) &
+  (R extends { body: { schema: infer B } } ? { body: Out<B> } : unknown)
+
+/** What it answers with 200. */
+export type RouteOutput<R> = R extends { answers: { 200: { schema: infer A } } } ? Out<A> : never

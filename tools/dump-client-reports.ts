@@ -1,0 +1,57 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { reportNames, reports } from '@tributary/contracts/reports'
+import { z } from 'zod'
+
+const file = join(import.meta.dirname, '..', 'packages', 'client', 'src', 'report-rows.ts')
+
+interface Field {
+  type: string | string[]
+  description?: string
+}
+
+const words: Record<string, string> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  null: 'null',
+}
+
+/** The type of a field of a row: rows are flat. */
+function typeOf(field: Field): string {
+  const types = [field.type].flat().map((type) => words[type])
+  if (types.includes(undefined)) throw new Error(`a row has a field that is not flat: ${JSON.stringify(field)}`)
+  return types.join(' | ')
+}
+
+function rowLines(row: z.ZodObject): string[] {
+  const { properties = {} } = z.toJSONSchema(row, { io: 'output' })
+  return Object.entries(properties as Record<string, Field>).flatMap(([name, field]) => [
+    ...(field.description === undefined ? [] : [`    /** ${field.description} */`]),
+    `    ${name}: ${typeOf(field)}`,
+  ])
+}
+
+/** The rows of every declared report as types that import nothing: the client is packed alone. */
+const clientText = () =>
+  [
+    '/** Row of each report that the service answers. Made by tools/dump-client-reports.ts: do not edit. */',
+    'export interface DeclaredRows {',
+    ...reportNames.flatMap((name) => [`  ${name}: {`, ...rowLines(reports[name].row), '  }']),
+    '}\n',
+  ].join('\n')
+
+/** Writes packages/client/src/report-rows.ts; with `--check` it only says when that is out of date, and exits with 1. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
+  const text = clientText()
+  if (!values.check) await writeFile(file, text)
+  else if ((await readFile(file, 'utf8')) !== text) {
+    console.error('packages/client/src/report-rows.ts is not what reports declare: run tools/dump-client-reports.ts.')
+    process.exitCode = 1
+  }
+}
+
+await main()

@@ -1,0 +1,50 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { healthRoutes } from '@tributary/contracts/health'
+import type { Routes } from '@tributary/contracts/route'
+import { routesOfServices } from '@tributary/standalone/declared-routes'
+
+const file = join(import.meta.dirname, '..', 'infra', 'haproxy', 'haproxy.cfg')
+
+/** The routes behind each list of the load balancer. Operators reach the admin API by its prefix, on their own port. */
+const lists: Record<string, Routes> = {
+  to_gateway: { ...routesOfServices['ingest-gateway'], ...healthRoutes },
+  to_reports: routesOfServices['report-api'],
+}
+
+/** The lines of a list: exact paths, then patterns in which a parameter is one segment. */
+function listLines(name: string, routes: Routes): string {
+  const open = Object.values(routes).filter(({ inside }) => !inside)
+  const paths = [...new Set(open.map(({ path, served_at = path }) => served_at))]
+  const exact = paths.filter((path) => !path.includes(':'))
+  const patterns = paths
+    .filter((path) => path.includes(':'))
+    .map((path) => `^${path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
+  return [
+    ...(exact.length > 0 ? [`  acl ${name} path ${exact.join(' ')}\n`] : []),
+    ...(patterns.length > 0 ? [`  acl ${name} path_reg ${patterns.join(' ')}\n`] : []),
+  ].join('')
+}
+
+/** infra/haproxy/haproxy.cfg with the lists of public routes as the services declare them. */
+async function configText(): Promise<string> {
+  let text = await readFile(file, 'utf8')
+  for (const [name, routes] of Object.entries(lists)) {
+    text = text.replaceAll(new RegExp(`(?:^  acl ${name} .*\n)+`, 'gm'), () => listLines(name, routes))
+  }
+  return text
+}
+
+/** Writes the lists of haproxy.cfg; with `--check` it only says when they are out of date, and exits with 1. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
+  const text = await configText()
+  if (!values.check) await writeFile(file, text)
+  else if ((await readFile(file, 'utf8')) !== text) {
+    console.error('infra/haproxy/haproxy.cfg lacks what the services declare: run tools/dump-load-balancer.ts.')
+    process.exitCode = 1
+  }
+}
+
+await main()
