@@ -1,10 +1,10 @@
 import { limits } from '@tributary/contracts/limits'
 import { audited, published } from '@tributary/door/durable'
 import { requestFacts } from '@tributary/door/request-facts'
+import { closeRecords } from '@tributary/service-kit/consumer/event-records'
 import type { FastifyInstance } from 'fastify'
 import type { RouteDeps } from '../deps.ts'
 import { closeReply } from '../judge/batch-reply.ts'
-import { closeRecords } from '../judge/envelopes.ts'
 import { identifySdk, requireAuthHeaders, takeSigned } from './sdk-auth.ts'
 
 /** POST /event. 200 means that the audit store and the log both hold every accepted event. */
@@ -21,8 +21,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
       ...requestFacts(request, received_at_ms),
     }
     const body = { wire, encoding: request.headers['content-encoding'] }
-    const input = { facts, partitions, packs: broker.packs ?? false }
-    const batch = await bodies.judge('sdk', body, input, (bytes) => request.hold(bytes)) // 5. to 7.
+    const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.hold(bytes)) // 5. to 7.
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
     // 8. quota; a crash after this leaves it used up until it is settled

@@ -4,6 +4,7 @@ import { type ConsumeOptions, type Consumption, FencedError } from '../../broker
 import { createBudget } from '../kafka-budget.ts'
 import { kafkaRetry, kafkaTimeouts, within } from '../kafka-client.ts'
 import { fetchRanges } from '../kafka-offsets.ts'
+import { createUnpack } from '../kafka-packed.ts'
 import { createLane, type Lane } from './kafka-lane.ts'
 import { createMembership, type Membership, makeChunk } from './kafka-membership.ts'
 import { createWatchdog, type Position } from './kafka-watchdog.ts'
@@ -26,6 +27,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   const { group, topic, onChunk } = options
   const { admin } = deps
   const logger = deps.logger.child({ group, topic })
+  const unpack = createUnpack()
   const budget = createBudget(options.bytes_total_max ?? chunks_held_default * options.bytes_max)
   /** The newest of each partition. The handler of one that is over keeps its partition until it ends. */
   const lanes = new Map<number, { member: Membership; lane: Lane }>()
@@ -150,6 +152,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
       signal: member.signal,
       former: lanes.get(partition)?.lane.settled() ?? Promise.resolve(),
       seek: (offset) => from.seek({ topic, partition, offset: String(offset) }),
+      unpack,
       deliver: (records, payload) => onChunk(makeChunk(member, payload, records, lane.rewind)),
       onRefused: (err, count) => logger.debug({ err, partition, count }, 'chunk refused, will be delivered again'),
       onBackwards: (next, found) => {

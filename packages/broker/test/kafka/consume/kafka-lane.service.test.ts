@@ -20,6 +20,7 @@ function start({ begin = 0, former = Promise.resolve(), budget = createBudget(10
     seek(offset) {
       kafkajs.position = offset
     },
+    unpack: async (records) => [...records],
     deliver(records) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const end = (error?: Error) => (error === undefined ? resolve() : reject(error))
