@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { Envelope } from './envelope.ts'
+import { BodyEnvelope, Envelope } from './envelope.ts'
 import { ErasureRequest } from './erasure.ts'
 import { EventFields } from './event.ts'
 import { topics } from './topics.ts'
@@ -15,7 +15,10 @@ const events = z.array(LoggedEvent).min(1).describe('As the client sent them; nu
 const records = {
   [topics.eventsAccepted.name]: {
     title: 'The accepted events of one request that share an install',
-    schema: Envelope.extend({ events }),
+    schema: z.union([
+      Envelope.extend({ events }),
+      BodyEnvelope.extend({ body: BodyEnvelope.shape.body.extend({ events }) }),
+    ]),
   },
   [topics.erasuresRequested.name]: {
     title: 'A request to erase what is known of an install',
