@@ -19,7 +19,7 @@ export type Authorize = (request: FastifyRequest, reply: FastifyReply) => Promis
 
 /** Key, scope, then rate (docs/adr/0180-scope-before-rate.md). A key sees the app that it is bound to, no other. */
 export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
-  const keyRate = createKeyRate({ keyValue, steady: countersBreaker(now), registry })
+  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), registry })
   return async (request, reply) => {
     const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
     if (key === null) throw new CodedError('invalid_or_revoked_key')
