@@ -6,15 +6,15 @@ import { kafkaTimeouts } from '../kafka-client.ts'
 import { inflatedBytes } from '../kafka-packed.ts'
 import { toRecord } from '../produce/kafka-record.ts'
 
-export interface LaneOptions {
+export interface PartitionQueueOptions {
   /** Where reading begins. */
   start: number
   /** Inflated bytes of a chunk at most, and what waits before fetching rests. */
   bytes_max: number
-  /** Shared by the lanes of a consumption: while it is full, only a partition that holds nothing is fetched. */
+  /** Shared by the queues of a consumption: while it is full, only a partition that holds nothing is fetched. */
   budget: Budget
   signal: AbortSignal
-  /** The lane of this partition before this one: one handler at a time. */
+  /** The queue of this partition before this one: one handler at a time. */
   former: Promise<void>
   /** Has kafkajs fetch from this offset next. */
   seek(offset: number): void
@@ -28,7 +28,7 @@ export interface LaneOptions {
 }
 
 /** The records of one partition in one generation, between the fetch and the handler. */
-export interface Lane {
+export interface PartitionQueue {
   /** Takes over what was fetched, when it is what comes next. */
   take(payload: EachBatchPayload): void
   /** Drops what waits and goes on from `offset` once the handler has ended, however it ends. */
@@ -47,7 +47,7 @@ export interface Lane {
  * with a full budget, the partition is paused, so that memory stays bounded. What waits when the signal fires is
  * dropped; nothing of it was begun.
  */
-export function createLane(options: LaneOptions): Lane {
+export function createPartitionQueue(options: PartitionQueueOptions): PartitionQueue {
   const { bytes_max, budget, signal, former, seek, unpack, deliver, onRefused, onBackwards } = options
   const waiting: LogRecord[] = []
   let waiting_bytes = 0
