@@ -21,9 +21,9 @@ function build() {
     throw new Error('The compiler is not installed yet: run npm start once in the root of the clone.')
   execFileSync(process.execPath, [tsc, '-p', here('tsconfig.pack.json')], { stdio: ['ignore', 2, 2] })
   // The compiler rewrites the imports of programs, and leaves those of declarations.
-  for (const name of readdirSync(here('dist')).filter((file) => file.endsWith('.d.ts'))) {
+  for (const name of readdirSync(here('dist'), { recursive: true }).filter((file) => file.endsWith('.d.ts'))) {
     const path = here(`dist/${name}`)
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"))
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from '\.\.?\/[\w/-]+)\.ts'/g, "$1.js'"))
   }
 }
 

@@ -15,7 +15,7 @@ const day_ms = 24 * 3600 * 1000
 
 /** What the reports must count, by app: worked out from what was sent and what was answered, one event at a time. */
 export interface Tally {
-  /** Accepted events, duplicates too, and distinct ones by decisions.md "Idempotency". */
+  /** Accepted events, duplicates too, and distinct ones by docs/rules.md#idempotency. */
   of(app_id: string): { accepted: number; distinct: number }
   /** Takes the answer to a request; gives what is wrong with it, null if nothing. */
   take(request: FuzzRequest, answer: HttpAnswer): string | null

@@ -48,7 +48,7 @@ async function keptOf(program: string): Promise<ReturnType<typeof findKeptLeaks>
   const env = { PATH: process.env.PATH, TRIBUTARY_POSTGRES_URL: `postgres://user:${password}@db/x` }
   const start = `import { spawn } from 'node:child_process'
     spawn(process.execPath, [${JSON.stringify(file)}], { env: ${JSON.stringify(env)}, stdio: 'ignore' })`
-  const preload = pathToFileURL(join(root, 'infra', 'log-check', 'keep-stderr.mjs')).href
+  const preload = pathToFileURL(join(root, 'tools', 'log-check', 'keep-stderr.mjs')).href
   const NODE_OPTIONS = `--import=${preload}`
   const options = { cwd: root, env: { PATH: process.env.PATH, NODE_OPTIONS, KEEP_STDERR_IN: dir } }
   await run(process.execPath, ['--input-type=module', '--eval', start], options)

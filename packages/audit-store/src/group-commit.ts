@@ -52,7 +52,7 @@ const setTimerDefault = (fire: () => void, ms: number) => {
 }
 
 /**
- * Lets the requests of one app share audit objects (decisions.md "Audit objects"). An idle app is written at once; a
+ * Lets the requests of one app share audit objects (docs/rules.md#audit-objects). An idle app is written at once; a
  * busy one when its last write has ended and rested a moment, and never later than `linger_ms`.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {

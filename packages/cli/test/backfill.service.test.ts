@@ -44,7 +44,7 @@ const totals = (accepted: number, rejected: number, duplicates_possible = 0) => 
 })
 
 describe('tributary backfill', () => {
-  it('loads a file with its key and answers exactly the document of commands.md', async () => {
+  it('loads a file with its key and answers exactly the document of its command', async () => {
     const keys = new Set<string | undefined>()
     const { shelf, env } = await bulkService(({ headers, path }) => {
       keys.add(`${path} ${headers.authorization}`)

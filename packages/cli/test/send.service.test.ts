@@ -51,7 +51,7 @@ async function eventService(
 }
 
 describe('tributary send', () => {
-  it('sends signed, gzipped batches of at most 500 events and answers the document of commands.md', async () => {
+  it('sends signed, gzipped batches of at most 500 events and answers the document of its command', async () => {
     const { shelf, env } = await eventService()
     const run = await tributary(['send', ...keys, await fileWith('a.jsonl', lines(many(1201))), '--json'], env)
     expect(run).toMatchObject({ code: 0, stderr: '' })

@@ -1,4 +1,4 @@
-/** Row of each report (interface.md "Report rows"); `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
+/** Row of each report (docs/rules.md#report-rows); `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
 export interface ReportRows {
   attribution: {
     day: string

@@ -69,7 +69,7 @@ export function eventsOf({ headers, body }: Pick<Received, 'headers' | 'body'>):
   return JSON.parse(inflated.toString()).events
 }
 
-/** Whether a request is signed as interface.md "Authentication" says. */
+/** Whether a request is signed (docs/rules.md#signature). */
 export const isSigned = ({ headers, body }: Pick<Received, 'headers' | 'body'>, signing_secret: string): boolean =>
   headers['x-service-signature'] === createHmac('sha256', signing_secret).update(body).digest('hex')
 

@@ -72,13 +72,15 @@ describe('the package that npm pack makes, in an empty project', () => {
     for (const field of ['private', 'dependencies', 'devDependencies', 'scripts']) {
       expect(manifest).not.toHaveProperty(field)
     }
-    const files = readdirSync(join(installed, 'dist'))
+    const all = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' })
+    const files = all.filter((file) => /\.(js|ts)$/.test(file))
+    expect(files.length).toBeGreaterThan(20)
     for (const file of files) {
       const text = readFileSync(join(installed, 'dist', file), 'utf8')
       // A bundler for browsers finds nothing of Node, and a resolver no file that is missing.
       for (const [, imported = ''] of text.matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)) {
-        expect(imported).toMatch(/^\.\/[\w-]+\.js$/)
-        expect(files).toContain(imported.slice(2))
+        expect(imported).toMatch(/^\.\.?\/[\w-/]+\.js$/)
+        expect(files).toContain(join(file, '..', imported))
       }
     }
   })

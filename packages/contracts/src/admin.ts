@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { platforms } from './envelope.ts'
 import { limits } from './limits.ts'
 
-/** Shapes of `/admin/api/v1`, which are also what the CLI prints with `--json` (commands.md). */
+/** Shapes of `/admin/api/v1`, which are also what the CLI prints with `--json` (docs/rules.md#commands). */
 export const plans = ['free', 'growth', 'scale', 'unlimited'] as const
 export type Plan = (typeof plans)[number]
 
-/** Events per UTC month; null is unlimited (decisions.md "Quota"). */
+/** Events per UTC month; null is unlimited (docs/rules.md#quota). */
 export const planQuota: Record<Plan, number | null> = {
   free: 1_000_000,
   growth: 50_000_000,

@@ -1,7 +1,7 @@
-/** Where an error is answered; the same cause may have another code on another surface (decisions.md). */
+/** Where an error is answered; the same cause may have another code on another surface (docs/rules.md#errors). */
 export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'any'
 
-/** The error catalogue: code, HTTP status, surfaces. Held against interface.md and decisions.md by a test. */
+/** The error catalogue: code, HTTP status, surfaces. A test holds docs/errors.md equal to it. */
 export const errorCatalogue = [
   { code: 'missing_auth_headers', status: 400, surfaces: ['sdk'] },
   { code: 'empty_body', status: 400, surfaces: ['sdk'] },

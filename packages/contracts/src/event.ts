@@ -88,7 +88,7 @@ export const NamedEventFields = z.looseObject({
 })
 
 /**
- * The fields of one event, SDK or backend (interface.md "Resources", decisions.md "Events"). `event_ts_ms` is checked
+ * The fields of one event, SDK or backend (docs/rules.md#events). `event_ts_ms` is checked
  * for its range against the clock elsewhere. The gateway runs the hand-written twin in `domain/accept-event`; a
  * property test holds both equal.
  */

@@ -1,6 +1,6 @@
-/** Every limit of the product, unit last in its name. Sources: interface.md "Limits", decisions.md "Events". */
+/** Every limit of the product, its unit last in its name. docs/rules.md holds the rules that they bound. */
 export const limits = {
-  /** `/event` and `/privacy/delete`, on the wire (decisions.md "Bodies"). */
+  /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
   sdk_body_bytes_max: 1024 * 1024,
   /** `/event` and `/privacy/delete`, after gunzip. */
   sdk_inflated_bytes_max: 8 * 1024 * 1024,
@@ -34,7 +34,7 @@ export const limits = {
   stored_header_chars_max: 512,
   /** `X-Service-Sdk`, `X-Service-Platform`: they stand in each record of a batch of many installs. */
   stored_sdk_chars_max: 128,
-  /** Per server key, S2S and reports together, in any `key_requests_window_ms` (interface.md "Limits"). */
+  /** Per server key, S2S and reports together, in any `key_requests_window_ms` (docs/rules.md#requests-of-a-key). */
   key_requests_max: 1000,
   key_requests_window_ms: 60_000,
   /** Shortest `TRIBUTARY_ADMIN_TOKEN`. */

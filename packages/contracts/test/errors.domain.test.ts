@@ -31,8 +31,8 @@ test('no code is listed twice', () => {
 })
 
 if (!existsSync(specFile))
-  console.warn('skipped: interface.md is not beside the checkout; docs/errors.md holds its copy')
-describe.skipIf(!existsSync(specFile))('interface.md', () => {
+  console.warn('skipped: the interface specification is not beside the checkout; docs/errors.md holds its copy')
+describe.skipIf(!existsSync(specFile))('the interface specification', () => {
   const spec = existsSync(specFile) ? readFileSync(specFile, 'utf8') : ''
   const section = (title: string) => spec.slice(spec.indexOf(title)).split(/\n#{2,3} /, 2)[0] ?? ''
   const codesIn = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code)
@@ -58,7 +58,7 @@ describe.skipIf(!existsSync(specFile))('interface.md', () => {
     }
   })
 
-  test('every code beyond its tables is one that decisions.md adds, or of the admin surface', () => {
+  test('every code beyond its tables is one that its decisions add, or of the admin surface', () => {
     const decisions = readFileSync(join(specFile, '..', 'decisions.md'), 'utf8')
     const known = new Set(specified.map(({ code }) => code))
     for (const { code, surfaces } of errorCatalogue) {

@@ -39,7 +39,7 @@ const refunds: ReadonlySet<string> = new Set(['subscription_refunded', 'purchase
 const ts_ms_max = Date.UTC(2100, 0, 1)
 
 /**
- * The row of one accepted event (decisions.md "Events"); the same for the same input, always.
+ * The row of one accepted event (docs/rules.md#events); the same for the same input, always.
  * Throws `UnwritableEventError` for what the gateway does not accept.
  */
 export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: LogPosition): EventRow {

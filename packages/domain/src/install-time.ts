@@ -10,7 +10,7 @@ export interface InstallClock {
 const skew_ms_max = 24 * 3600 * 1000
 
 /**
- * When an install took place (decisions.md "Install time"): a backend's word as given; an SDK's clock corrected by how
+ * When an install took place (docs/rules.md#install-time): a backend's word as given; an SDK's clock corrected by how
  * far off it was when the batch was sent, unless that is more than 24 h, and never later than received.
  */
 export function installTime({ source, ts_ms, received_at_ms, sent_at_ms }: InstallClock): number {

@@ -16,7 +16,7 @@ interface Watched {
 
 /**
  * Ends a body with 408 `request_timeout` that is slower on average than `limits.body_bytes_per_s_min`, once it had
- * `limits.slow_body_grace_ms` (decisions.md "Fair shares").
+ * `limits.slow_body_grace_ms` (docs/rules.md#shares-of-the-gateway).
  */
 export function createPace(now: () => number): Pace {
   const open = new Set<Watched>()

@@ -28,7 +28,7 @@ function ruleOf(issue: z.core.$ZodIssue): string {
 
 const unitOf = (origin: string): string => ({ string: ' characters long', array: ' items long' })[origin] ?? ''
 
-/** Lone surrogates become U+FFFD (decisions.md "Strings"): PostgreSQL refuses them. Depth is what the schema allows. */
+/** Lone surrogates become U+FFFD (docs/rules.md#strings): PostgreSQL refuses them. Depth is what the schema allows. */
 function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (Array.isArray(value)) return value.map(wellFormed)

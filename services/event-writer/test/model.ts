@@ -38,7 +38,7 @@ export interface CountedEvent extends ReceivedEvent {
   source: Envelope['source']
 }
 
-/** Which events count, decided one by one by the words of decisions.md, without keys, batches or tables. */
+/** Which events count by the words of docs/rules.md#idempotency: one by one, without keys, batches or tables. */
 export function countedEvents(
   log: readonly { partition: number; offset: number; envelope: Envelope }[],
 ): CountedEvent[] {

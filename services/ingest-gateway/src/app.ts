@@ -23,7 +23,7 @@ const defaultInFlight: InFlightLimits = {
 /** Bindings of `/health` without which every request is refused; keys of tenants are remembered for a while. */
 export const ingest_needs = ['object_storage', 'queues'] as const
 
-/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (interface.md "Endpoints") as a fastify plugin. */
+/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (docs/rules.md#endpoints) as a fastify plugin. */
 export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
@@ -32,7 +32,7 @@ export const ingestGateway =
     app.addHook('onClose', () => bodies.close())
     const limited = { quota: createQuota(counters), keyRate: createKeyRate(counters) }
     const deps = { ...gateway, bodies, ...limited, erasures: createQueuedErasures(counters) }
-    // `Content-Type` is not checked on ingestion (decisions.md "Bodies"): fastify would refuse a malformed one.
+    // `Content-Type` is not checked on ingestion (docs/rules.md#bodies): fastify would refuse a malformed one.
     app.addHook('onRequest', (request, _reply, done) => {
       request.headers['content-type'] = undefined // to delete it would slow down every later look at a header
       done()

@@ -6,7 +6,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, test } from 'vitest'
 import { openGateway } from './gateway.ts'
 
-test('the bounds of a shared audit object are those of decisions.md', () => {
+test('the bounds of a shared audit object are those of docs/rules.md#audit-objects', () => {
   expect([limits.audit_group_linger_ms, limits.audit_group_bytes_max]).toEqual([50, 4 * 1024 * 1024])
 })
 

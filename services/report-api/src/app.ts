@@ -23,7 +23,7 @@ export interface ReportApiDeps extends AuthorizeDeps {
 const reports: Readonly<Record<ReportName, Report<unknown>>> = { events: eventsReport }
 const prefix = '/api/v1/reports'
 
-/** GET /api/v1/reports/:report (interface.md "Reporting endpoints") and GET /api/v1/installs/:install_uuid. */
+/** GET /api/v1/reports/:report (docs/rules.md#endpoints) and GET /api/v1/installs/:install_uuid. */
 export const reportApi =
   (deps: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
@@ -46,7 +46,7 @@ export const reportApi =
     installRoute(root, { authorize, runInTurn })
     await root.register(
       async (app) => {
-        // Order of decisions.md "Report requests": path, method, key, rate, parameters. In onRequest, so that no body
+        // Order of docs/rules.md#report-requests: path, method, key, rate, parameters. In onRequest, so that no body
         // is read before and no body decides the answer.
         app.addHook('onRequest', async (request) => {
           findReport(request)

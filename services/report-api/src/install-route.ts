@@ -9,7 +9,7 @@ import type { RunInTurn } from './run-in-turn.ts'
 /** What an install can be called; nothing else is asked for. */
 const installShape = /^[A-Za-z0-9_-]{1,64}$/
 
-/** GET /api/v1/installs/:install_uuid: what is known of an install (decisions.md "Explain record", without verdicts yet). */
+/** GET /api/v1/installs/:install_uuid: what is known of an install (docs/rules.md#install-record). */
 export function installRoute(
   app: FastifyInstance,
   { authorize, runInTurn }: { authorize: Authorize; runInTurn: RunInTurn },
@@ -41,7 +41,7 @@ const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:Str
 
 const knownSql = `SELECT day FROM activity_per_day_v1 WHERE ${ofInstall} LIMIT 1`
 
-// decisions.md "What is an install": the first app_install to arrive, until there is one the first app_first_open. The
+// docs/rules.md#what-is-an-install: the first app_install to arrive, until there is one the first app_first_open. The
 // table is ordered by day, so the days of the install are what keeps this small.
 const firstInstallSql = `
 SELECT source, ts_ms, received_at_ms, sent_at_ms

@@ -20,7 +20,7 @@ interface ReportResult<Row> {
   missing_rates: string[]
 }
 
-/** A report is a function: its page of rows, in the order of decisions.md "Order of report rows". */
+/** A report is a function: its page of rows, in the order of docs/rules.md#order-of-report-rows. */
 export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<ReportResult<Row>>
 
 const day_ms = 24 * 3600 * 1000

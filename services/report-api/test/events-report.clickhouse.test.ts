@@ -17,7 +17,7 @@ const hour_ms = 3600 * 1000
 const day_ms = 24 * hour_ms
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
 
-/** Rates in the order of days, as the rule of decisions.md "USD" reads them; EUR and GBP, and none before 3 March. */
+/** Rates in the order of days, as docs/rules.md#usd reads them; EUR and GBP, and none before 3 March. */
 const rates = [
   { day: '2026-03-03', EUR: { usd: '1.1', units: '1' }, GBP: { usd: '1.1', units: '0.85' } },
   { day: '2026-03-05', EUR: { usd: '1.2034', units: '1' } },
@@ -338,7 +338,7 @@ test('any window over any events equals brute force, page by page', async () => 
   )
 })
 
-/** The report by the words of interface.md and decisions.md alone. */
+/** The report by the words of docs/rules.md#reports alone. */
 function bruteForce(
   rows: readonly EventRow[],
   uncounted: ReadonlySet<EventRow>,

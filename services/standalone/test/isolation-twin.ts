@@ -47,7 +47,7 @@ export const companies = fc.array(fc.integer({ min: 1, max: 2 }), { minLength: 2
 
 type Counted = SentEvent & { install: string; money_counts: boolean }
 
-/** All that one app may ever show, counted one event at a time by the words of decisions.md. */
+/** All that one app may ever show, counted one event at a time by the words of docs/rules.md. */
 export interface AppTwin {
   app_id: string
   company_id: string

@@ -46,7 +46,7 @@ interface Entry extends ReceivedEvent {
   source: Envelope['source']
 }
 
-/** `log` in the order of each partition; every event as the words of decisions.md have it, one by one. */
+/** `log` in the order of each partition; every event as docs/rules.md#money-once has it, one by one. */
 export function twinReport(
   log: readonly { partition: number; envelope: Envelope }[],
   fx: FxTable,

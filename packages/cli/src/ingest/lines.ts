@@ -19,7 +19,7 @@ export interface Event {
   /** False: the file gave no `event_id`, ours was made from the file and the line. */
   own_id: boolean
   event_name: unknown
-  /** `ios` or `android` wherever the event names one (interface.md "Platform rule"). */
+  /** `ios` or `android` wherever the event names one (docs/rules.md#platform-rule). */
   platforms: readonly string[]
 }
 

@@ -23,7 +23,7 @@ const installUuidShape = /^[A-Za-z0-9_-]{1,64}$/
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
 /**
- * The first fault of one parsed event, null when it is accepted (decisions.md "Events"; "Which code" for the order).
+ * The first fault of one parsed event, null when it is accepted (docs/rules.md#events, docs/rules.md#which-code).
  * Pure and hand-written, for it runs for every event; a property test holds it equal to `EventFields` of contracts.
  */
 export function findEventFault(event: unknown, source: Envelope['source'], now_ms: number): EventFault | null {

@@ -122,7 +122,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   return app
 }
 
-/** The token of `Authorization: Bearer <token>`; anything else is `missing_bearer_token` (decisions.md "Credentials"). */
+/** The token of `Authorization: Bearer <token>`. Throws `missing_bearer_token` (docs/rules.md#credentials). */
 export function bearerToken(authorization: string | undefined): string {
   const token = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1]
   if (token === undefined) {

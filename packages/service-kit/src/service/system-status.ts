@@ -11,7 +11,7 @@ export interface StatusDeps {
   now(): number
 }
 
-/** The lag of every consumer group and the state of the engines that this process uses (commands.md `status`). */
+/** The lag of every consumer group and the state of the engines that this process uses (docs/rules.md#commands). */
 export async function systemStatus({ consumers, broker, health, now }: StatusDeps): Promise<SystemStatus> {
   const states = consumers.map(async ({ name, topic }) => {
     const partitions = await broker.groupOffsets(name, topic.name)

@@ -31,7 +31,7 @@ const setting = <T>({ kind, ...rest }: Omit<Setting<T>, keyof Kind<T>> & { kind:
   ...kind,
 })
 
-/** Every setting of the product; `tributary config` prints this list (commands.md "Settings"). */
+/** Every setting of the product; `tributary config` prints this list (docs/rules.md#settings). */
 export const settings = {
   TRIBUTARY_PORT: setting({
     meaning: 'port to listen on; 0 takes a free one',

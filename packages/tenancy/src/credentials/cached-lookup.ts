@@ -44,7 +44,10 @@ interface Load<Value> {
   slow: boolean
 }
 
-/** Answers from memory: fresh for 10 s at most, going on for 10 minutes while PostgreSQL is away (data-model.md). */
+/**
+ * Answers from memory: fresh for 10 s at most, going on for 10 minutes while PostgreSQL is away
+ * (docs/rules.md#credentials-in-memory).
+ */
 export function cachedLookup<Row, Value extends { company_id: string }>(
   options: LookupOptions<Row, Value>,
 ): CachedLookup<Value> {

@@ -14,13 +14,14 @@ export interface KeyRateDeps {
 
 export interface KeyRate {
   /**
-   * Uses up one request of a server key and gives the `RateLimit-*` headers of its answer, none while the counters are
-   * away: limits fail open (data-model.md "Counters"). Throws `rate_limited`; a refused request uses nothing up.
+   * Uses up one request of a server key and gives the `RateLimit-*` headers of its answer. While the counters are away
+   * there is no limit and no header (docs/rules.md#counters-that-are-away). Throws `rate_limited`; a refused request
+   * uses nothing up.
    */
   spend(key_id: string): Promise<Record<string, string>>
 }
 
-/** The per-key rate of decisions.md, shared by S2S and reports and by all processes. */
+/** The rate of a server key (docs/rules.md#requests-of-a-key), shared by S2S and reports and by all processes. */
 export function createKeyRate({ keyValue, breaker, registry }: KeyRateDeps): KeyRate {
   const limit = limits.key_requests_max
   const window_ms = limits.key_requests_window_ms

@@ -56,7 +56,7 @@ interface Month {
 const warn_share = 0.8
 
 /**
- * The monthly quota (decisions.md "Quota"), in atomic steps of the shared counters (month-counter.ts), so that gateways
+ * The monthly quota (docs/rules.md#quota), in atomic steps of the shared counters (month-counter.ts), so that gateways
  * that race for the last events never pass the cap.
  */
 export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps): Quota {

@@ -5,7 +5,7 @@ const day = String.raw`\d{4}-\d{2}-\d{2}`
 /** An `event_id` as `encodeURIComponent` and the gateway leave it, with `~` and a hash where it is a second one. */
 const eventName = "(?:[A-Za-z0-9_.!*'()-]|%[0-9A-F]{2}){1,384}(?:~[0-9a-f]{8})?"
 
-/** The shapes of decisions.md "Audit objects", to the letter: a key becomes part of a path. */
+/** The shapes of docs/rules.md#audit-keys, to the letter: a key becomes part of a path. */
 const sdkKey = new RegExp(
   String.raw`^audit/\d{4}/\d{2}/\d{2}/${id}/(?<app_id>${id})/\d{1,16}-${id}-\d{1,16}\.jsonl\.gz$`,
 )

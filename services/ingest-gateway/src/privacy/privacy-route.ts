@@ -30,7 +30,7 @@ export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
 
 type AskedErasure = Omit<ErasureRequest, 'audit_key'>
 
-/** The checks of `/event` in their order (decisions.md "/privacy/delete"). */
+/** The checks of `/event` in their order (docs/rules.md#taking-a-request). */
 async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps): Promise<AskedErasure> {
   const { wire, app } = takeSigned(request, now()) // 3. and 4.
   const { app_id, company_id } = app

@@ -7,7 +7,7 @@ type Row = EventsReport['rows'][number]
 /**
  * Counts by day and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
  * both. `unique_installs` is read for the rows of the page alone, since sets of installs are the heavy part. Money is
- * what counts (decisions.md "Money once"), summed in its own currency and turned into USD row by row.
+ * what counts (docs/rules.md#money-once), summed in its own currency and turned into USD row by row.
  */
 export const eventsReport: Report<Row> = async (sources, { app_id, limit, offset, filters, ...window }) => {
   const { clickhouse, fxRates } = sources

@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..')
+
+const texts = readdirSync(root, { withFileTypes: true })
+  .filter(({ name }) => name !== 'node_modules' && !name.startsWith('.'))
+  .flatMap((entry) => (entry.isDirectory() ? filesOf(entry.name) : [entry.name]))
+  .filter((file) => /\.(ts|mjs|sql|md|json|yml|xml|cfg|sh|py)$|Dockerfile$/.test(file) && !file.endsWith('-lock.json'))
+  .filter((file) => file !== 'tools/test/citations.domain.test.ts')
+  .map((file) => ({ file, lines: readFileSync(join(root, file), 'utf8').split('\n') }))
+
+function filesOf(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+}
+
+const adrs = readdirSync(join(root, 'docs', 'adr'))
+
+interface Citation {
+  /** As it stands in the line. */
+  text: string
+  /** Path from the folder of the file or from the root; empty for the file itself. */
+  path: string
+  /** Anchor as in a link. */
+  anchor?: string
+  /** Heading as in `CONTRIBUTING.md "Tests"`. */
+  heading?: string
+}
+
+/** A string that is a file name and nothing else is a value of the code, which fails by itself. */
+const value = /'[\w./-]+\.md'/g
+const document = /([\w./-]*\w\.md)(?!\w)(?:#([\w-]+)|\)? "([^"\n]+)")?/g
+const link = /\]\((?!https?:|mailto:)([^\s)#]*)(?:#([\w-]+))?\)/g
+const record = /\b(?:docs\/adr\/|ADR )(\d+)(?![\d-])/g
+
+function findCitations(file: string, line: string): Citation[] {
+  const links = file.endsWith('.md') ? [...line.matchAll(link)] : []
+  const rest = line.replace(file.endsWith('.md') ? link : value, ']')
+  return [
+    ...links.map(([text, path = '', anchor]) => ({ text, path, anchor })),
+    ...[...rest.matchAll(document)].map(([text, path = '', anchor, heading]) => ({ text, path, anchor, heading })),
+    ...[...rest.matchAll(record)].map(([text, number = '']) => ({ text, path: recordPath(number) })),
+  ]
+}
+
+const recordPath = (number: string): string =>
+  `docs/adr/${adrs.find((name) => Number(name.slice(0, 4)) === Number(number)) ?? number}`
+
+/** The file that a citation leads to, from the folder that cites or from the root. */
+function findTarget(file: string, path: string): string | undefined {
+  if (path === '') return file
+  return [join(dirname(file), path), path].find((candidate) => existsSync(join(root, candidate)))
+}
+
+const headingsOf = (file: string): string[] =>
+  readFileSync(join(root, file), 'utf8')
+    .replace(/^(`{3,}).*?^\1/gms, '')
+    .split('\n')
+    .flatMap((line) => /^#{1,6} (.*)$/.exec(line)?.[1] ?? [])
+
+/** The anchor that GitHub gives a heading. */
+const toAnchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+
+function findFault(file: string, { path, anchor, heading }: Citation): string | null {
+  const target = findTarget(file, path)
+  if (target === undefined) return 'no such file'
+  if (anchor !== undefined && !headingsOf(target).map(toAnchor).includes(anchor)) return 'no such heading'
+  if (heading !== undefined && !headingsOf(target).includes(heading)) return 'no such heading'
+  return null
+}
+
+describe('citations', () => {
+  it('lead to a file of the repository, and to a heading in it', () => {
+    const cited = texts.flatMap(({ file, lines }) =>
+      lines.flatMap((line, index) =>
+        findCitations(file, line).map((citation) => ({ file, at: `${file}:${index + 1}`, citation })),
+      ),
+    )
+    const faults = cited.flatMap(({ file, at, citation }) => {
+      const fault = findFault(file, citation)
+      return fault === null ? [] : [`${at} ${citation.text}: ${fault}`]
+    })
+    expect(cited.length).toBeGreaterThan(200)
+    expect(faults).toEqual([])
+  })
+
+  it.each([
+    ['// see docs/missing.md', 'no such file'],
+    ['// see rules.md', 'no such file'],
+    ['// see docs/rules.md#no-such-rule', 'no such heading'],
+    ['// see docs/adr/9999', 'no such file'],
+    ['// see ADR 9999', 'no such file'],
+    ['// see CONTRIBUTING.md "No such heading"', 'no such heading'],
+  ])('are found: %s', (line, fault) => {
+    const file = 'packages/contracts/src/limits.ts'
+    expect(findCitations(file, line).map((citation) => findFault(file, citation))).toEqual([fault])
+  })
+})
