@@ -49,7 +49,7 @@ interface Lease {
 
 /**
  * Counts in atomic steps of the shared counters. Requests that come while a step is under way share the next one. Under
- * breaker traffic a step also reserves a lease of events to come, which requests use up without a step; the rest of it is
+ * steady traffic a step also reserves a lease of events to come, which requests use up without a step; the rest of it is
  * given back after `lease_ms` (docs/adr/0220). While the counters are away the last known total and a local count
  * decide (docs/rules.md#counters-that-are-away).
  */
