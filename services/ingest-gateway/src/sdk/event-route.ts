@@ -33,7 +33,8 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
       Object.assign(request.ingest, { accepted, audit_key })
       await audited(durable)
       // 10. log: a crash after this leaves events the client sends again, dropped as duplicates by the writer
-      if (open.length > 0) await published(broker.publish(closeRecords(open, audit_key)))
+      //     Taken out of `open`, so that memory holds the events once.
+      if (open.length > 0) await published(broker.publish(closeRecords(open.splice(0), audit_key)))
       // 11. answer
       return reply.type('application/json; charset=utf-8').send(closeReply(answer, audit_key))
     } catch (error) {

@@ -27,13 +27,16 @@ export interface Judge<Input, Output> extends BodyLimit {
   judgePlain?(body: Buffer, wire: Buffer, input: Input): Output | null
 }
 
-/** Memory of records until they are published, without a client's own gzip, which is held as the body that it came in. */
+/** What a record takes besides its text: its key, its place, and the objects that hold all of it. */
+const record_overhead_bytes = 1024
+
+/** Memory of records until their request ends. */
 const openBytes = (open: readonly OpenRecord[]): number =>
-  open.reduce((sum, { head, events }) => sum + head.length + bytesOf(events), 0)
+  open.reduce((sum, { head, events }) => sum + record_overhead_bytes + head.length + bytesOf(events), 0)
 
 function bytesOf(events: OpenRecord['events']): number {
   if (typeof events === 'string') return Buffer.byteLength(events)
-  return Buffer.isBuffer(events) ? events.length : 0
+  return Buffer.isBuffer(events) ? events.length : events.gzip.length
 }
 
 const sdkLimit = { inflated_bytes_max: limits.sdk_inflated_bytes_max, too_large: 'decompressed_too_large' } as const
