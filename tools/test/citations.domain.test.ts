@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { limits } from '@tributary/contracts/limits'
 import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -89,6 +90,14 @@ describe('citations', () => {
     })
     expect(cited.length).toBeGreaterThan(200)
     expect(faults).toEqual([])
+  })
+
+  it('name constants that exist, where rules name one', () => {
+    const rules = readFileSync(join(root, 'docs', 'rules.md'), 'utf8')
+    const named = [...rules.matchAll(/`([a-z0-9]+(?:_[a-z0-9]+)*_(?:max|min|ms|default))`/g)].map(([, name]) => name)
+    const columns = ['event_ts_ms', 'sent_at_ms', 'since_ms', 'until_ms', 'elapsed_ms', 'installed_at_ms', 'latency_ms']
+    expect(named.length).toBeGreaterThan(30)
+    expect(named.filter((name) => !(columns.includes(name!) || Object.hasOwn(limits, name!)))).toEqual([])
   })
 
   it.each([

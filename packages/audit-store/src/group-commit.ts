@@ -52,8 +52,8 @@ const setTimerDefault = (fire: () => void, ms: number) => {
 }
 
 /**
- * Lets the requests of one app share audit objects (docs/rules.md#audit-objects). An idle app is written at once; a
- * busy one when its last write has ended and rested a moment, and never later than `linger_ms`.
+ * Lets the requests of one app share audit objects (docs/rules.md#audit-objects). The object of an idle app is written
+ * at once. That of a busy app is written after its last write has ended and a rest has passed, `linger_ms` at most.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { store, now, linger_ms, bytes_max, gateway, setTimer = setTimerDefault } = options

@@ -26,13 +26,13 @@ export const limits = {
   event_ts_ms_min: Date.UTC(2010, 0, 1),
   /** How far an event may lie in the future of the server's clock. */
   event_ts_ahead_ms_max: 24 * 3600 * 1000,
-  /** What the log takes of one record: Kafka's default `max.message.bytes`, less some room for framing and headers. */
+  /** Largest record of the log: Kafka's default `max.message.bytes`, less some room for framing and headers. */
   log_record_bytes_max: 1_000_000,
   /** A larger envelope is split into several log records (Kafka refuses 1 MiB by default). */
   record_bytes_max: 512 * 1024,
   /** A request header that is stored with events (`User-Agent`, `X-Service-Sdk`, ...) is cut here. */
   stored_header_chars_max: 512,
-  /** `X-Service-Sdk`, `X-Service-Platform`: they stand in each record of a batch of many installs. */
+  /** `X-Service-Sdk`, `X-Service-Platform`: each record of a batch of many installs holds them. */
   stored_sdk_chars_max: 128,
   /** Per server key, S2S and reports together, in any `key_requests_window_ms` (docs/rules.md#requests-of-a-key). */
   key_requests_max: 1000,
@@ -44,7 +44,7 @@ export const limits = {
   /** Wrong admin tokens in a minute, of all addresses together. */
   admin_guesses_max: 600,
   admin_guesses_window_ms: 60_000,
-  /** What anybody can cause as often as they like is logged once in so long, with a count. */
+  /** A line that any client can cause is logged once in this time, with a count. */
   refusals_log_ms: 10_000,
   /**
    * Ingest requests of one process that are worked on at the same time; more are 503. An app or an address alone has half,
@@ -62,7 +62,7 @@ export const limits = {
   erasure_mark_kept_ms: 7 * 24 * 3600 * 1000,
   /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,
-  /** For the round trips of a phone on a bad network. */
+  /** Time before `body_bytes_per_s_min` holds, for the round trips of a phone on a bad network. */
   slow_body_grace_ms: 5000,
   slow_body_check_ms: 1000,
   /**
@@ -72,9 +72,9 @@ export const limits = {
   inline_inflated_bytes_max: 512 * 1024,
   /** The same for JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
   inline_json_bytes_max: 128 * 1024,
-  /** Of the event loop, for the bodies of all apps; each has as much as the others leave free. Beyond, the thread. */
+  /** Time of the event loop for all bodies; an app may use as much as it leaves free. Beyond it, the thread judges. */
   inline_judge_ms_per_s: 800,
-  /** The worst 8 MiB of JSON take 224. */
+  /** The worst 8 MiB of JSON take 224 MB. */
   judge_thread_heap_mb_max: 256,
   /** Bodies of one app that wait for the thread; more are 503. */
   judge_thread_waiting_max: 32,
@@ -83,7 +83,7 @@ export const limits = {
   connections_max: 10_000,
   /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */
   connections_waiting_max: 4096,
-  /** Of one request, all of its headers; more are 431. */
+  /** All headers of one request; more are 431. */
   header_bytes_max: 16 * 1024,
   /** Header lines of one request; more are 431. */
   headers_max: 100,
@@ -97,7 +97,7 @@ export const limits = {
   keep_alive_ms: 75_000,
   /** How often late requests are looked for. */
   lateness_check_ms: 2000,
-  /** What a process that stops waits for requests under way, before it closes their connections. */
+  /** How long a stopping process waits for open requests before it closes their connections. */
   drain_ms_max: 10_000,
   /** `POST /admin/api/v1/fx-rates`; the ECB's whole history since 1999 is 2 MB. */
   fx_csv_bytes_max: 8 * 1024 * 1024,

@@ -43,8 +43,8 @@ export const transactionKey = (event_name: string, transaction_id: string): stri
   first8Bytes(`transaction\0${event_name}\0${transaction_id}`)
 
 /**
- * Who is believed when several events claim one transaction: a higher rank has its money, whenever it comes. Nothing
- * produces `receipt` yet. The view `revenue_raw_mv_v1` gives the same numbers by `source`.
+ * The ranks of claims on one transaction: the highest rank has its money, in any order of arrival. Nothing produces
+ * `receipt` yet. The view `revenue_raw_mv_v1` gives the same numbers by `source`.
  */
 export const claimRanks = { sdk: 1, backend: 2, receipt: 3 } as const
 

@@ -10,8 +10,8 @@ export interface InstallClock {
 const skew_ms_max = 24 * 3600 * 1000
 
 /**
- * When an install took place (docs/rules.md#install-time): a backend's word as given; an SDK's clock corrected by how
- * far off it was when the batch was sent, unless that is more than 24 h, and never later than received.
+ * The time of an install (docs/rules.md#install-time). A backend's time is taken as it is. An SDK's time is corrected
+ * by the error of its clock when the batch was sent, unless that is more than 24 h. It is never later than the receipt.
  */
 export function installTime({ source, ts_ms, received_at_ms, sent_at_ms }: InstallClock): number {
   if (source !== 'sdk') return ts_ms

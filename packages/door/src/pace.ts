@@ -15,8 +15,8 @@ interface Watched {
 }
 
 /**
- * Ends a body with 408 `request_timeout` that is slower on average than `limits.body_bytes_per_s_min`, once it had
- * `limits.slow_body_grace_ms` (docs/rules.md#shares-of-the-gateway).
+ * Ends a body with 408 `request_timeout` if it is slower on average than `limits.body_bytes_per_s_min`. It does so only
+ * after `limits.slow_body_grace_ms` (docs/rules.md#shares-of-the-gateway).
  */
 export function createPace(now: () => number): Pace {
   const open = new Set<Watched>()

@@ -32,9 +32,9 @@ const sweep_interval_ms = 60_000
 const write_behind_ms = 1000
 
 /**
- * Counters in a folder, for one process: every step is done in memory, so it is atomic, and committed to lmdb within a
- * second. A kill may take that second, as with Redis: a key may then pass its rate by what it sent in it, and quotas are
- * reconciled with ClickHouse (docs/rules.md#counters-that-are-away). `close` loses nothing.
+ * Counters in a folder, for one process. Every step is done in memory, so it is atomic, and committed to lmdb within a
+ * second. A kill may lose that second, as with Redis. A key may then pass its rate by the requests of that second, and
+ * quotas are reconciled with ClickHouse (docs/rules.md#counters-that-are-away). `close` loses nothing.
  */
 export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions): Promise<EmbeddedKeyValue> {
   // Event turn batching wraps each write in a batch of its own, whose failure nobody could catch.

@@ -14,7 +14,7 @@ import { createRunInTurn } from './run-in-turn.ts'
 
 export interface ReportApiDeps extends AuthorizeDeps {
   clickhouse: Pick<Clickhouse, 'query'>
-  /** Whether `clickhouse` is the engine in this process, which runs less at once than a server. False by default. */
+  /** True if `clickhouse` is the engine in this process, which runs fewer reports at once than a server. */
   embedded?: boolean
   fxRates: FxRates
   logger: Logger
@@ -46,8 +46,8 @@ export const reportApi =
     installRoute(root, { authorize, runInTurn })
     await root.register(
       async (app) => {
-        // Order of docs/rules.md#report-requests: path, method, key, rate, parameters. In onRequest, so that no body
-        // is read before and no body decides the answer.
+        // docs/rules.md#report-requests gives the order: path, method, key, rate, parameters. Path and method are
+        // checked before a body is read, so a body never decides the answer.
         app.addHook('onRequest', async (request) => {
           findReport(request)
           if (request.method !== 'GET') throw new CodedError('method_not_allowed', { headers: { allow: 'GET' } })
@@ -79,7 +79,7 @@ export const reportApi =
     )
   }
 
-/** The report that the path names, also for a method that no route has. Throws `unknown_report`. */
+/** The report in the path; the method may be one that no route has. Throws `unknown_report`. */
 function findReport(request: FastifyRequest): { name: ReportName; report: Report<unknown> } {
   const path = request.url.split('?', 1)[0] ?? ''
   const name = path.slice(prefix.length + 1)

@@ -17,7 +17,7 @@ export interface AuthorizeDeps {
 
 export type Authorize = (request: FastifyRequest, reply: FastifyReply) => Promise<ServerKeyCredential>
 
-/** Key, scope, then rate (docs/adr/0180-scope-before-rate.md). A key sees the app that it is bound to, no other. */
+/** Checks key, scope, then rate (docs/adr/0180-scope-before-rate.md). A key sees only the app that it is bound to. */
 export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
   const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), registry })
   return async (request, reply) => {

@@ -20,8 +20,9 @@ export type Refusal = 'line_full' | 'waited' | 'overran' | 'client_left'
 
 export interface FairPool {
   /**
-   * Runs `work` at the turn of its owner. Throws `rate_limited` when the line of the key is full, `unavailable` after
-   * `wait_ms_max` of waiting or `run_ms_max` of running. Work that `signal` aborts while it waits never runs.
+   * Runs `work` when its owner gets a slot. Throws `rate_limited` if too many reports of the key wait. Throws
+   * `unavailable` after `wait_ms_max` of waiting or `run_ms_max` of running. If `signal` aborts while `work` waits, `work`
+   * never runs.
    */
   run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal): Promise<Result>
   counts(): { running: number; waiting: number }
@@ -36,16 +37,17 @@ interface Key {
 interface Company {
   id: string
   running: number
-  /** The key that started a report last stands last. */
+  /** The key that started a report most recently is last. */
   keys: Map<string, Key>
 }
 
 /**
- * Shares a few slots fairly: a free slot goes to the company that runs the fewest reports; among equals to the one that
- * started a report longest ago; inside a company likewise to a key, and of a key to its oldest report (docs/adr/0160).
+ * Shares a few slots fairly (docs/adr/0160). A free slot goes to the company that runs the fewest reports; among equals
+ * to the one that started a report longest ago. The same rule chooses a key of that company. The oldest report of that
+ * key gets the slot.
  */
 export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal) => void = () => {}): FairPool {
-  /** Those with reports that run or wait. The company that started a report last stands last. */
+  /** Companies with running or waiting reports. The one that started a report most recently is last. */
   const companies = new Map<string, Company>()
   let running = 0
 
@@ -84,7 +86,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     startNext()
   }
 
-  /** Resolves with the slot taken; what it gives back releases the slot. */
+  /** Takes a slot. Resolves with a function that releases it. */
   async function takeSlot({ company_id, key_id }: Owner, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw refused('client_left')
     const company = entryOf(companies, { id: company_id, running: 0, keys: new Map() })
@@ -109,7 +111,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     signal.addEventListener('abort', leave)
     key.waiting.add(start)
     startNext()
-    // Slots that only the bound of all companies keeps from the key: its line is longer by as many.
+    // The key may use these slots, but other companies occupy them. As many more of its reports may wait.
     const withheld = Math.min(limits.key_running_max - key.running, limits.company_running_max - company.running)
     if (key.waiting.has(start) && key.waiting.size > limits.key_waiting_max + withheld) giveUp('line_full')
     return slot.promise
@@ -150,7 +152,7 @@ const messages = {
 }
 const retryAfter = (seconds: number) => ({ 'retry-after': String(seconds) })
 
-/** The known entry of the same id; `fresh` becomes it where there is none. */
+/** The known entry with the id of `fresh`; if there is none, `fresh` is added. */
 function entryOf<Entry extends { id: string }>(entries: Map<string, Entry>, fresh: Entry): Entry {
   const entry = entries.get(fresh.id) ?? fresh
   entries.set(entry.id, entry)

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Authorize } from './authorize.ts'
 import type { RunInTurn } from './run-in-turn.ts'
 
-/** What an install can be called; nothing else is asked for. */
+/** The shape of an `install_uuid`. A text of another shape is not looked up. */
 const installShape = /^[A-Za-z0-9_-]{1,64}$/
 
 /** GET /api/v1/installs/:install_uuid: what is known of an install (docs/rules.md#install-record). */
@@ -41,8 +41,8 @@ const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:Str
 
 const knownSql = `SELECT day FROM activity_per_day_v1 WHERE ${ofInstall} LIMIT 1`
 
-// docs/rules.md#what-is-an-install: the first app_install to arrive, until there is one the first app_first_open. The
-// table is ordered by day, so the days of the install are what keeps this small.
+// docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. The table
+// events_raw_v1 is ordered by day, so the condition on the days of the install keeps the number of read rows small.
 const firstInstallSql = `
 SELECT source, ts_ms, received_at_ms, sent_at_ms
 FROM events_raw_v1

@@ -1,15 +1,15 @@
 import { type ForeignAmount, sumUsd, usdRates } from '@tributary/domain/money/money-usd'
 import type { FxAsk, FxRates } from '@tributary/tenancy/fx-rates'
 
-/** Money of one UTC day. */
+/** Amounts of one UTC day. */
 interface Money {
   day: string
   money: readonly (readonly [currency: string, micros: string])[]
 }
 
 /**
- * USD of each row, rounded to 4 places at the end (domain/money-usd.ts), at the rate of its day or the last before it.
- * Amounts without a rate add nothing; `missingRates` names their currencies.
+ * USD of each row, at the rate of its day or the last rate before it (docs/rules.md#usd). Each sum is rounded once, to
+ * 4 places. Amounts without a rate add nothing; `missingRates` names their currencies.
  */
 export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Promise<number[]> {
   const asks = new Map<string, FxAsk>()
@@ -27,8 +27,8 @@ export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Pr
 }
 
 /**
- * The currencies that lack a rate, in their order. Given the first day of each is enough: a day without its own rate
- * uses the last one before it, so every later day has a rate as well.
+ * The currencies without a rate, in the given order. The first day of each currency is enough: a day without a rate of
+ * its own uses the last one before it, so if the first day has a rate, every later day has one too.
  */
 export async function missingRates(fxRates: FxRates, first_days: readonly FxAsk[]): Promise<string[]> {
   const foreign = first_days.filter(({ currency }) => currency !== 'USD')

@@ -12,7 +12,7 @@ export interface ReportPage {
   offset: number
 }
 
-/** The values of each filter that was given: a row passes whose field has one of them. */
+/** The values of each filter in the request. A row passes if its field has one of them. */
 export type ReportFilters = { [Name in FilterName]?: string[] }
 
 /** Query as the HTTP layer gives it: a repeated parameter is an array. */
@@ -61,7 +61,7 @@ const pageRules = {
 type PageError = keyof typeof pageRules
 const invalid = (code: PageError, field: string) => new CodedError(code, { field, message: pageRules[code] })
 
-/** Digits only: Number() would take `1e3`, `0x10`, an empty text and spaces for integers. */
+/** Accepts digits only: Number() would also accept `1e3`, `0x10`, an empty text and spaces. */
 function integer(value: unknown, fallback: number, code: PageError, field: string): number {
   if (value === undefined) return fallback
   const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : Number.NaN

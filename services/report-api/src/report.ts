@@ -8,7 +8,7 @@ interface ReportRequest extends ReportPage {
   filters: ReportFilters
 }
 
-/** What reports are made of. */
+/** The data that reports read. */
 export interface ReportSources {
   clickhouse: Pick<Clickhouse, 'query'>
   fxRates: FxRates
@@ -20,21 +20,21 @@ interface ReportResult<Row> {
   missing_rates: string[]
 }
 
-/** A report is a function: its page of rows, in the order of docs/rules.md#order-of-report-rows. */
+/** A report is a function that gives a page of rows, in the order of docs/rules.md#order-of-report-rows. */
 export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<ReportResult<Row>>
 
 const day_ms = 24 * 3600 * 1000
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
 const time_ms_max = Date.UTC(2100, 0, 1)
 
-/** A window cut into whole UTC days, which roll-ups answer, and the at most two days that it covers in part. */
+/** A window as whole UTC days, which roll-ups answer, and at most two partly covered days, which raw rows answer. */
 export interface WindowDays {
   since_ms: number
   until_ms: number
-  /** Whole days are `whole_from` to before `whole_to`; there are none when the first is not smaller. */
+  /** First whole day. There is no whole day unless `whole_from` is smaller than `whole_to`, which is exclusive. */
   whole_from: string
   whole_to: string
-  /** Days of the first and of the last millisecond: all days that can be covered in part. */
+  /** Days of the first and of the last millisecond. Only these two can be partly covered. */
   first_day: string
   last_day: string
 }
@@ -56,11 +56,11 @@ export function windowDays(window: { since_ms: number; until_ms: number }): Wind
 
 const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
 
-/** Conditions of the two sources; together they cover each moment of the window once. */
+/** SQL conditions on the roll-ups and on the raw rows. Together they cover each moment of the window once. */
 export const wholeDays = 'app_id = {app_id:String} AND day >= {whole_from:Date} AND day < {whole_to:Date}'
 export const partlyCoveredDays = `app_id = {app_id:String} AND day IN ({first_day:Date}, {last_day:Date})
     AND NOT (day >= {whole_from:Date} AND day < {whole_to:Date})
     AND ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}`
-/** All of the window at once, for small tables. */
+/** SQL condition for the whole window, for small tables without a roll-up. */
 export const wholeWindow = `app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}
     AND ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}`

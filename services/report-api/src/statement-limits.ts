@@ -5,8 +5,8 @@ import { limits } from '@tributary/contracts/limits'
 type Statements = Pick<Clickhouse, 'query'>
 
 /**
- * The engine for one report that begins now: each statement carries its own limits of time, memory and threads, since
- * the embedded engine has no profiles and cannot cancel. A statement that the report's time is too short for is
+ * The engine for one report that begins now. Each statement carries its own limits of time, memory and threads, because
+ * the embedded engine has no profiles and cannot cancel. A statement after the end of the report's time throws
  * `unavailable`.
  */
 export function limitStatements(clickhouse: Statements, memory_bytes_max: number): Statements {
@@ -18,7 +18,7 @@ export function limitStatements(clickhouse: Statements, memory_bytes_max: number
       const settings = {
         max_execution_time: Math.ceil(left_ms / 1000),
         max_memory_usage: memory_bytes_max,
-        // A third in memory, the rest on the disk: merging what was put there takes memory as well.
+        // A third stays in memory and the rest goes to the disk, because merging from the disk takes memory too.
         max_bytes_before_external_group_by: Math.floor(memory_bytes_max / 3),
         max_bytes_before_external_sort: Math.floor(memory_bytes_max / 3),
         max_threads: limits.report_threads_max,

@@ -1,8 +1,8 @@
 import { isJsonObject } from './accept-event.ts'
 
 /**
- * The first event name that a server key does not allow, null when all are. An empty list allows everything; an event
- * without a name is not asked (docs/rules.md#allow-list).
+ * The first event name that a server key does not allow; null if it allows all. An empty list allows everything. An
+ * event without a name is not checked (docs/rules.md#allow-list).
  */
 export function findForbiddenName(events: readonly unknown[], allowed_events: readonly string[]): string | null {
   if (allowed_events.length === 0) return null

@@ -3,7 +3,7 @@ import { isJsonObject } from './accept-event.ts'
 
 /**
  * True when an event names the other platform than its app's: `platform`, `props.platform` or `device.os`, in any case;
- * values other than `ios` and `android` say nothing (docs/rules.md#platform-rule).
+ * other values than `ios` and `android` mean nothing (docs/rules.md#platform-rule).
  */
 export function namesOtherPlatform(event: unknown, platform: Platform): boolean {
   if (!isJsonObject(event)) return false

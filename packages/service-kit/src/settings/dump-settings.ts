@@ -17,9 +17,9 @@ const introduction = `# Settings
 
 <!-- Made by packages/service-kit/src/settings/dump-settings.ts: do not edit. -->
 
-Settings are environment variables; an empty one counts as not set. A wrong value, or a name that begins with \`TRIBUTARY_\` and is
-no setting, stops the start, and the message names each at once. \`npx tributary config\` shows these tables with the present values.
-\`npm start\` needs none of them: what names no server is embedded.
+Settings are environment variables. An empty one counts as not set. A wrong value stops the start; so does a name that begins with
+\`TRIBUTARY_\` and is no setting. The message names all of them at once. \`npx tributary config\` shows these tables with the present values.
+\`npm start\` needs no setting: it embeds every engine that no setting places on a server.
 `
 
 /** The page of all settings, as Markdown. */

@@ -20,7 +20,7 @@ import {
 
 export interface Setting<T> extends Kind<T> {
   meaning: string
-  /** Text of the default, as one would write it in the environment; null: there is none. */
+  /** Text of the default as in the environment; null: there is none. */
   default_text: string | null
   /** `whole`: never shown; `password`: an address, shown without the password in it. */
   secret?: 'whole' | 'password'
@@ -34,14 +34,14 @@ const setting = <T>({ kind, ...rest }: Omit<Setting<T>, keyof Kind<T>> & { kind:
 /** Every setting of the product; `tributary config` prints this list (docs/rules.md#settings). */
 export const settings = {
   TRIBUTARY_PORT: setting({
-    meaning: 'port to listen on; 0 takes a free one',
+    meaning: 'port to listen on; 0 chooses a free one',
     kind: whole(0, 65_535),
     default_text: '8080',
   }),
   TRIBUTARY_HOST: setting({ meaning: 'address to listen on', kind: text, default_text: '127.0.0.1' }),
   TRIBUTARY_URL: setting({
     meaning:
-      'where the tributary command finds the service (distributed: admin-api); by default the last npm start in its directory',
+      'address of the service for the tributary command (distributed: admin-api); default: the last npm start in its directory',
     kind: address('http', 'https'),
     default_text: 'http://127.0.0.1:8080',
   }),
@@ -51,7 +51,7 @@ export const settings = {
     default_text: './.tributary',
   }),
   TRIBUTARY_DISK_FREE_MIN_BYTES: setting({
-    meaning: 'a disk with less free space, or with less than a tenth of it free, is a warning',
+    meaning: 'free space of a disk below which a process warns; it also warns below a tenth of the disk',
     kind: whole(0, 2 ** 50),
     default_text: '2147483648',
   }),
@@ -62,68 +62,67 @@ export const settings = {
     secret: 'whole',
   }),
   TRIBUTARY_ADMIN_NETWORKS: setting({
-    meaning: 'standalone: addresses or CIDR ranges, by comma, of the clients that reach /admin and /metrics',
+    meaning: 'standalone: clients that may reach /admin and /metrics',
     kind: networks,
     default_text: '127.0.0.0/8,::1',
   }),
   TRIBUTARY_ADMIN_HOSTS: setting({
-    meaning: 'standalone: further names, by comma, that /admin and /metrics may be called by (tributary.example.com)',
+    meaning: 'standalone: further host names, by comma, for /admin and /metrics (tributary.example.com)',
     kind: hostNames,
     default_text: '',
   }),
   TRIBUTARY_SERVER_KEY: setting({
-    meaning: 'server key that the tributary command uses where --key is not given',
+    meaning: 'server key of the tributary command when --key is absent',
     kind: optional(text),
     default_text: null,
     secret: 'whole',
   }),
   TRIBUTARY_SIGNING_SECRET: setting({
-    meaning: 'signing secret that `tributary send` uses where --secret is not given',
+    meaning: 'signing secret of `tributary send` when --secret is absent',
     kind: optional(text),
     default_text: null,
     secret: 'whole',
   }),
   TRIBUTARY_MASTER_KEY: setting({
-    meaning: '32 bytes in base64 that encrypt signing secrets; standalone makes one in the data folder',
+    meaning: '32 bytes in base64 that encrypt signing secrets; standalone makes them in the data folder',
     kind: optional(masterKey),
     default_text: null,
     secret: 'whole',
   }),
   TRIBUTARY_MASTER_KEY_OLD: setting({
-    meaning: 'the master key before it: decrypts what `tributary key rotate-master` has not encrypted again yet',
+    meaning: 'old master key; decrypts secrets that `tributary key rotate-master` has not encrypted again yet',
     kind: optional(masterKey),
     default_text: null,
     secret: 'whole',
   }),
   TRIBUTARY_TRUSTED_PROXIES: setting({
-    meaning: 'proxies whose X-Forwarded-For is believed',
+    meaning: 'proxies whose X-Forwarded-For the service trusts',
     kind: networks,
     default_text: '',
   }),
   TRIBUTARY_DRAIN_MS: setting({
-    meaning: 'how long a stopping service still takes requests while /ready answers 503, so that load balancers notice',
+    meaning: 'time that a stopping service still accepts requests while /ready answers 503, so load balancers notice',
     kind: whole(0, 15_000),
     default_text: '0',
   }),
   TRIBUTARY_REQUESTS_IN_FLIGHT_MAX: setting({
-    meaning:
-      'ingest requests worked on at the same time, half of them for one app or address; more are answered 503 at once',
+    meaning: 'maximum of ingest requests in progress; one app or address has half; more are answered 503 at once',
     kind: whole(1, 100_000),
     default_text: String(limits.requests_in_flight_max),
   }),
   TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX: setting({
     meaning:
-      'bytes of all bodies of ingest requests in memory, inflated ones too, half of them for one app or address; more are answered 503 at once',
+      'maximum of bytes of ingest bodies in memory, also inflated; one app or address has half; more are answered 503 at once',
     kind: whole(6 * limits.bulk_body_bytes_max, 2 ** 36),
     default_text: String(limits.body_bytes_in_flight_max),
   }),
   TRIBUTARY_LOG_LEVEL: setting({
-    meaning: 'the least level of log lines that are written',
+    meaning: 'lowest level of log lines that are written',
     kind: choice('trace', 'debug', 'info', 'warn', 'error', 'silent'),
     default_text: 'info',
   }),
   TRIBUTARY_LOG_FORMAT: setting({
-    meaning: 'form of log lines: pretty is a coloured line an entry, auto is that on a terminal and json elsewhere',
+    meaning: 'form of log lines: pretty is one coloured line an entry; auto is pretty on a terminal and json elsewhere',
     kind: choice('auto', 'json', 'pretty'),
     default_text: 'auto',
   }),
@@ -135,12 +134,12 @@ export const settings = {
   }),
   TRIBUTARY_KAFKA_TLS: setting({ meaning: 'true: TLS to Kafka', kind: flag, default_text: 'false' }),
   TRIBUTARY_KAFKA_TLS_CA_FILE: setting({
-    meaning: "PEM file of the authority that signed Kafka's certificates; without it those that Node trusts",
+    meaning: "PEM file of the authority that signed Kafka's certificates; default: the authorities that Node trusts",
     kind: optional(text),
     default_text: null,
   }),
   TRIBUTARY_KAFKA_SASL: setting({
-    meaning: 'plain, scram-sha-256 or scram-sha-512, with the two settings below; no SASL without it',
+    meaning: 'plain, scram-sha-256 or scram-sha-512, with the two settings below; default: no SASL',
     kind: optional(choice('plain', 'scram-sha-256', 'scram-sha-512')),
     default_text: null,
   }),
@@ -152,17 +151,17 @@ export const settings = {
     secret: 'whole',
   }),
   TRIBUTARY_KAFKA_LINGER_MS: setting({
-    meaning: 'how long a record waits for others before it is sent to Kafka',
+    meaning: 'time that a record waits for others before it is sent to Kafka',
     kind: whole(0, 1000),
     default_text: '5',
   }),
   TRIBUTARY_KAFKA_SEND_BYTES_MAX: setting({
-    meaning: 'most bytes that one send brings to a partition of Kafka',
+    meaning: 'maximum of bytes in one send to a partition of Kafka',
     kind: whole(1024, 1_000_000),
     default_text: '1000000',
   }),
   TRIBUTARY_KAFKA_BUFFER_BYTES_MAX: setting({
-    meaning: 'most bytes that wait for Kafka; requests beyond are answered 503',
+    meaning: 'maximum of bytes that wait for Kafka; requests beyond it are answered 503',
     kind: whole(1_000_000, 2 ** 31),
     default_text: '67108864',
   }),
@@ -172,7 +171,7 @@ export const settings = {
     default_text: '3',
   }),
   TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS: setting({
-    meaning: 'copies that an acknowledged record has at least, for `tributary topics apply`; 1 on a single broker',
+    meaning: 'minimum of copies of an acknowledged record, for `tributary topics apply`; 1 on a single broker',
     kind: whole(1, 15),
     default_text: '2',
   }),
@@ -184,12 +183,12 @@ export const settings = {
     secret: 'password',
   }),
   TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS: setting({
-    meaning: 'longest wait for a connection to ClickHouse',
+    meaning: 'maximum time of a connection attempt to ClickHouse',
     kind: whole(1, 60_000),
     default_text: '2000',
   }),
   TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS: setting({
-    meaning: 'longest run of one question or insert on ClickHouse',
+    meaning: 'maximum time of one query or insert on ClickHouse',
     kind: whole(100, 600_000),
     default_text: '30000',
   }),
@@ -213,18 +212,18 @@ export const settings = {
   }),
   TRIBUTARY_POSTGRES_ROLE_PASSWORDS: setting({
     meaning:
-      'service=password, by comma (ingest-gateway, report-api, admin-api): `tributary migrate` makes a role for each, tributary_report_api and so on',
+      'service=password, by comma (ingest-gateway, report-api, admin-api): `tributary migrate` makes a role for each, such as tributary_report_api',
     kind: optional(rolePasswords),
     default_text: null,
     secret: 'whole',
   }),
   TRIBUTARY_POSTGRES_POOL_MAX: setting({
-    meaning: 'most connections of one process to PostgreSQL',
+    meaning: 'maximum of connections of one process to PostgreSQL',
     kind: whole(3, 200),
     default_text: '8',
   }),
   TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS: setting({
-    meaning: 'longest run of one statement on PostgreSQL',
+    meaning: 'maximum time of one statement on PostgreSQL',
     kind: whole(100, 600_000),
     default_text: '10000',
   }),
@@ -249,7 +248,7 @@ export const settings = {
   }),
   TRIBUTARY_S3_REGION: setting({ meaning: 'region of the bucket', kind: text, default_text: 'us-east-1' }),
   TRIBUTARY_S3_ACCESS_KEY_ID: setting({
-    meaning: "S3 credentials; without them the AWS SDK's own chain (environment, role)",
+    meaning: "S3 credentials; default: the AWS SDK's own chain (environment, role)",
     kind: optional(text),
     default_text: null,
   }),

@@ -27,7 +27,7 @@ export const makeSigningSecret = (): string => randomBytes(32).toString('hex')
 const id = (prefix: string) => `${prefix}_${randomBytes(10).toString('hex')}`
 const idShape = /^(co|app|key)_[0-9a-f]{20}$/
 
-/** Makes a company; without a quota of its own it has its plan's (docs/rules.md#quota). */
+/** Makes a company. Without its own quota it has that of its plan (docs/rules.md#quota). */
 export function createCompany(pool: Pool, input: CreateCompany, request: AdminRequest): Promise<CompanyCreated> {
   const company: CompanyCreated = {
     company_id: id('co'),

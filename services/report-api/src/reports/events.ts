@@ -6,8 +6,8 @@ type Row = EventsReport['rows'][number]
 
 /**
  * Counts by day and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
- * both. `unique_installs` is read for the rows of the page alone, since sets of installs are the heavy part. Money is
- * what counts (docs/rules.md#money-once), summed in its own currency and turned into USD row by row.
+ * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Money
+ * counts by docs/rules.md#money-once. It is summed in its own currency, then each row is converted to USD.
  */
 export const eventsReport: Report<Row> = async (sources, { app_id, limit, offset, filters, ...window }) => {
   const { clickhouse, fxRates } = sources
@@ -41,7 +41,7 @@ interface CountRow {
   money: [currency: string, micros: string][]
 }
 
-/** Counts and money of each day, event name and currency. `named` is a condition on the event name, or nothing. */
+/** Counts and money by day, event name and currency. `named` is a condition on the event name; it may be empty. */
 const amountsSql = (named: string) => `
   SELECT date, event_name, code, sum(n) AS n, sum(micros) AS amount
   FROM (
@@ -77,7 +77,7 @@ interface Currency {
   day: string
 }
 
-/** What `currenciesSql` gives, from rows that are all there are; they come by day. */
+/** The result of `currenciesSql` without a query, from a page that holds all rows; they are ordered by day. */
 function currenciesOf(rows: readonly CountRow[]): Currency[] {
   const firstDay = new Map<string, string>()
   for (const { day, money } of rows) {
@@ -88,7 +88,7 @@ function currenciesOf(rows: readonly CountRow[]): Currency[] {
     .toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
 }
 
-/** The currencies of all pages together. */
+/** The currencies with money on any page. */
 const currenciesSql = (amounts: string) => `
 SELECT code AS currency, toString(min(date)) AS day
 FROM (${amounts}
