@@ -1,4 +1,4 @@
-/** One line of figures; all lines of a result have the same columns. */
+/** One row of figures. All rows of a result have the same columns. */
 export type BenchRow = Record<string, string | number>
 
 export interface Aim {
@@ -8,7 +8,7 @@ export interface Aim {
   met: boolean
 }
 
-/** A benchmark: `bench/NAME.bench.ts` exports it as `bench`. */
+/** A benchmark, exported as `bench` by `bench/NAME.bench.ts`. */
 export interface Bench {
   name: string
   title: string
@@ -24,13 +24,13 @@ export function numberArgument(args: readonly string[], name: string, otherwise:
   return value
 }
 
-/** The value below which the share `p` (0 to 1) of the values lies; 0 without values. */
+/** The value below which the share `p` (0 to 1) of the values lies. 0 without values. */
 export function percentile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? 0
 }
 
-/** The flags of node that write a CPU profile into the folder of `--cpu-prof FOLDER`, none without it. */
+/** The flags of node that write a CPU profile to the folder of `--cpu-prof FOLDER`. Empty without it. */
 export function profileFlags(args: readonly string[]): string[] {
   const folder = args[args.indexOf('--cpu-prof') + 1]
   return args.includes('--cpu-prof') && folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []

@@ -2,7 +2,7 @@ import { type DiskKind, mountSmallDisk } from '@tributary/testing/engines/small-
 import { runFullDisk } from '@tributary/testing/standalone/full-disk-run'
 import { type Bench, type BenchRow, numberArgument } from './bench.ts'
 
-/** The long form of the full-disk test of `npm test`: both kinds of disk, stopped and killed while it is freed. */
+/** The long form of the full-disk test of `npm test`: both kinds of disk, with stopped and with killed processes. */
 export const bench: Bench = {
   name: 'disk-full',
   title: 'disk-full: acknowledged against stored events after the disk was full (--rounds 5, --disk-mb 700), as root',
@@ -25,7 +25,7 @@ export const bench: Bench = {
 
 async function runOn(kind: DiskKind, bytes: number, rounds: number, signal: NodeJS.Signals): Promise<BenchRow> {
   const disk = await mountSmallDisk(bytes, kind)
-  if (disk === null) throw new Error(`no ${kind} could be mounted: it takes root`)
+  if (disk === null) throw new Error(`${kind} could not be mounted: run it as root`)
   try {
     const result = await runFullDisk({ disk, rounds, clients: 8, batches: 150, signal, random: Math.random })
     const { acknowledged, in_events_raw, lost, doubled, half, broken } = result

@@ -9,7 +9,7 @@ import type { LoadReport } from './end-to-end/load.ts'
 
 const probe_pause_ms = 500
 
-/** Standalone under a paced load: what is sustained from acknowledged to queryable, how fresh, with how much memory. */
+/** Measures standalone under a paced load: events per second until queryable, freshness and memory. */
 export const bench: Bench = {
   name: 'end-to-end',
   title: 'end-to-end: standalone under load, acknowledged to queryable (--seconds 60 --rate 12000 events/s)',
@@ -70,7 +70,7 @@ export const bench: Bench = {
   },
 }
 
-/** Sends a probe event of its own app now and then, and asks the report until it is counted. */
+/** Sends a probe event of another app now and then, and polls the report until it is counted. */
 async function watch(url: string, key: string, pid: number, stop: { done: boolean }) {
   const freshness_ms: number[] = []
   let rss_mb = 0
@@ -95,7 +95,7 @@ async function countEvents(url: string, key: string): Promise<number> {
   return rows.reduce((sum, { events }) => sum + events, 0)
 }
 
-/** Peak resident memory of the standalone process: of `pid`, or of its child where the bootstrap had to hand over. */
+/** Peak resident memory of the standalone process: `pid`, or its child when the bootstrap started another Node. */
 function residentMegabytes(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
   const kilobytes = [String(pid), ...children.filter((child) => child !== '')].map((id) => {

@@ -8,7 +8,7 @@ import { cpuSeconds, residentMegabytes } from './process/process-cost.ts'
 const core_percent_max = 3
 const rss_mb_max = 150
 
-/** What each service costs when nothing happens: all of them on real engines, without a request. */
+/** Measures the cost of idle services on real engines, without a request. */
 export const bench: Bench = {
   name: 'idle',
   title: 'idle: each service at rest on real engines, CPU and memory (--seconds 30 --settle 10)',

@@ -3,7 +3,12 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
 
-/** `npm run bench -- NAME [arguments]`: figures as a table, and as JSON in bench/results/. Without a name: the list. */
+const help = `npm run bench -- NAME [options]
+
+Runs one benchmark. Prints its figures as a table and writes them as JSON to bench/results/. The options of a benchmark
+are in parentheses, with their defaults.
+`
+
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))
   .map((file) => file.replace('.bench.ts', ''))
@@ -14,7 +19,8 @@ async function load(name: string): Promise<Bench> {
 }
 
 async function list(): Promise<void> {
-  for (const name of names) console.info(`${name.padEnd(14)} ${(await load(name)).title}`)
+  console.info(help)
+  for (const name of names) console.info(`  ${(await load(name)).title}`)
 }
 
 async function run(name: string, args: string[]): Promise<void> {
@@ -33,9 +39,9 @@ async function run(name: string, args: string[]): Promise<void> {
 }
 
 const [name, ...args] = process.argv.slice(2)
-if (name === undefined) await list()
+if (name === undefined || name === '--help') await list()
 else if (names.includes(name)) await run(name, args)
 else {
-  console.error(`There is no benchmark "${name}". There are: ${names.join(', ')}.`)
+  console.error(`No benchmark is named ${name}. The benchmarks are: ${names.join(', ')}.`)
   process.exitCode = 2
 }

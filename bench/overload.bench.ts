@@ -9,15 +9,15 @@ import { startGateway } from './door/gateway-process.ts'
 import { sendLoad } from './door/load.ts'
 import { sendOverload } from './overload/load.ts'
 
-/** Enough to keep the gateway busy, too few to be refused. */
+/** Enough connections to keep the gateway busy, too few to be refused. */
 const connections = 48
-/** What "full speed back" is measured over. */
+/** Seconds over which the speed after the overload is measured. */
 const recovery_seconds = 5
 
-/** The gateway under more than it can take: what it accepts stays quick and durable, the rest is refused at once. */
+/** Overloads the gateway: accepted requests must stay fast and durable, and others must be refused at once. */
 export const bench: Bench = {
   name: 'overload',
-  title: 'overload: twice the capacity, then one measure again (--seconds 120 --factor 2 --in-flight N)',
+  title: 'overload: twice the capacity, then the normal load again (--seconds 120 --factor 2 --in-flight N)',
   async run(args) {
     const seconds = numberArgument(args, 'seconds', 120)
     const factor = numberArgument(args, 'factor', 2)

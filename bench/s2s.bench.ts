@@ -9,10 +9,10 @@ import { buildEvent, type DoorRequest } from './door/bodies.ts'
 import { startGateway } from './door/gateway-process.ts'
 import { sendLoad } from './door/load.ts'
 
-/** So many that no key meets its rate of 1000 requests a minute. */
+/** Enough keys that none reaches its rate limit of 1000 requests a minute. */
 const keys = 400
 
-/** Backend events at the door: bulk requests of 1000 events, and single ones, each with an audit object of its own. */
+/** Measures backend events at the gateway: bulk requests of 1000 events, and single events with one audit object each. */
 export const bench: Bench = {
   name: 's2s',
   title: 's2s: backend events, bulk of 1000 and single, CPU of the gateway (--seconds 10 --cpu-prof FOLDER)',
@@ -20,7 +20,7 @@ export const bench: Bench = {
     const seconds = numberArgument(args, 'seconds', 10)
     const tenants = Array.from({ length: keys }, () => buildTenant())
     const flags = profileFlags(args)
-    // Removed at the end: ext4 passes over each inode that was freed in the last minutes, which made files cost a millisecond.
+    // Removed only at the end: ext4 skips recently freed inodes, which made each new file cost a millisecond.
     const folder = mkdtempSync(join(tmpdir(), 'tributary-bench-s2s-'))
     const measured = (name: string, requests: DoorRequest[], connections: number) =>
       measure({ data_dir: join(folder, name), tenants, requests, connections, seconds, flags })
@@ -57,7 +57,7 @@ interface Measurement {
   requests: DoorRequest[]
   connections: number
   seconds: number
-  /** For the node process of the gateway. */
+  /** Flags of the gateway's node process. */
   flags: string[]
 }
 type Measured = Awaited<ReturnType<typeof measure>>
@@ -89,7 +89,7 @@ function bulkRequests(tenants: readonly Tenant[]): DoorRequest[] {
   })
 }
 
-/** Without `event_id`: each is an event, and an audit object, of its own. */
+/** Requests without `event_id`, so that each is a new event with its own audit object. */
 const singleRequests = (tenants: readonly Tenant[]): DoorRequest[] =>
   tenants.map((tenant, n) => {
     const { event_id: _, ...event } = buildEvent(randomUUID(), n, n)

@@ -12,7 +12,7 @@ import { fillLog } from './writer/stages.ts'
 const growth_max = 1.15
 const written_ms_max = 300_000
 
-/** Whether the work of an event grows with the number of processes: CPU of our processes, not of the engines. */
+/** Measures whether the CPU time per event grows with the number of processes. It excludes the engines. */
 export const bench: Bench = {
   name: 'scale',
   title:
@@ -53,9 +53,9 @@ async function withFleet(gateways: number, writers: number, measure: (fleet: Fle
   }
 }
 
-/** A first load warms the processes up, so that what each of them compiles once is no work of events. */
+/** A first load warms the processes up, so that the measured load includes no compilation. */
 async function measureWriters({ writers, broker, progress, untilWritten }: Fleet, rows: number): Promise<BenchRow> {
-  /** Events that were read: a publish that Kafka answered too late was sent again. */
+  /** Writes a load and returns the number of read events, which includes repeated publishes. */
   const write = async (seed: string) => {
     const { records } = await progress()
     await fillLog(broker, oneDay(seed), rows)
@@ -70,7 +70,7 @@ async function measureWriters({ writers, broker, progress, untilWritten }: Fleet
 
 const oneDay = (seed: string): EventLoad => ({ app_id: newAppId(), seed, days: 1, until_ms: Date.now() })
 
-/** Each gateway gets the same load: at half of it a gateway would also share its sends and audit objects among half as many. */
+/** Each gateway gets the full load: at half the load it would also share sends and audit objects among half the events. */
 async function measureGateways(fleet: Fleet, seconds: number, rate: number): Promise<BenchRow> {
   const { gateways, tenants, broker } = fleet
   const requests = buildRequests(tenants, 400)
@@ -80,7 +80,7 @@ async function measureGateways(fleet: Fleet, seconds: number, rate: number): Pro
       gateways.map(({ url }) => sendPacedLoad(Number(new URL(url).port), requests, rate, seconds)),
     )
     const batches = reports.reduce((sum, { ack_ms }) => sum + ack_ms.length, 0)
-    // A batch is of one install: each is a record.
+    // A batch has events of one install, so it is one record.
     if ((await recordCount(broker)) - before !== batches) throw new Error('the log does not hold what was acknowledged')
     return reports.reduce((sum, { acknowledged }) => sum + acknowledged, 0)
   }

@@ -6,7 +6,7 @@ import type { Bench } from './bench.ts'
 
 const runs = 3
 
-/** How long a start takes until traffic is taken: on an empty data folder, and again on a used one. */
+/** Measures the time from start to ready, on an empty and on a used data folder. */
 export const bench: Bench = {
   name: 'start',
   title: 'start: seconds from `npm start` to ready, first and later starts',

@@ -10,12 +10,12 @@ const { name: topic, partitions } = topics.eventsAccepted
 const app_id = 'app_worst'
 
 /**
- * The largest rows that the smallest events can make: 500 of them in a request whose headers are as long as they may be,
- * so that each row repeats 1.7 KB of the envelope. All partitions hold as much of it as a consumer fetches.
+ * Measures the writer on the largest rows of the smallest events: 500 events in a request with headers of the allowed
+ * length, so that each row repeats 1.7 KB of the envelope. All partitions hold as much as a consumer fetches.
  */
 export const bench: Bench = {
   name: 'worst-input',
-  title: 'worst-input: event-writer on the largest rows that are legal, in all partitions (--requests 300 of each)',
+  title: 'worst-input: event-writer on the largest allowed rows, in all partitions (--requests 300 per partition)',
   async run(args) {
     const requests = numberArgument(args, 'requests', 300)
     const fleet = await openFleet({})

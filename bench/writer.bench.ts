@@ -5,23 +5,23 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { type Aim, type Bench, type BenchRow, numberArgument } from './bench.ts'
 import { openEmbedded, openServers } from './writer/engines.ts'
 import { type EventLoad, newAppId } from './writer/events.ts'
-import { prefill, restingMerges } from './writer/prefill.ts'
+import { prefill, waitForMerges } from './writer/prefill.ts'
 import { fillLog, measureEngine, measureWriter } from './writer/stages.ts'
 
-/** Encoded before, so in memory. */
+/** These rows are encoded in advance and held in memory. */
 const engine_rows_max = 500_000
-/** So many events make the group, the topic of commits and warm code. */
+/** Events that create the group and the topic of commits, and warm the code up. */
 const warm_rows = 20_000
 
-/** The event-writer from log to ClickHouse, at growing stored rows, beside the engine's own inserts of the same rows. */
+/** Measures the event-writer from log to ClickHouse with growing tables, compared with plain inserts of the same rows. */
 export const bench: Bench = {
   name: 'writer',
   title:
-    'writer: log to ClickHouse, dedupe on (--kafka --rows 1000000 --stored 40000000 --shuffled 200000 --partitions 4)',
+    'writer: log to ClickHouse, with deduplication (--kafka --rows 1000000 --stored 40000000 --shuffled 200000 --partitions 4)',
   async run(args) {
     const onKafka = args.includes('--kafka')
     const rows = numberArgument(args, 'rows', 1_000_000)
-    // On servers a prefill takes long and says nothing that the embedded engine does not.
+    // On servers a prefill takes long and shows nothing new.
     const stored_max = numberArgument(args, 'stored', onKafka ? 0 : 40_000_000)
     const shuffled = numberArgument(args, 'shuffled', 200_000)
     const partitions = numberArgument(args, 'partitions', 4)
@@ -55,9 +55,9 @@ async function measure({ clickhouse, broker, rows, stored_max, shuffled }: Setup
   const table: BenchRow[] = []
   const stage = async (load: EventLoad, count: number) => {
     await fillLog(broker, load, count)
-    await restingMerges(clickhouse)
+    await waitForMerges(clickhouse)
     const writer = await measureWriter(broker, clickhouse, count)
-    await restingMerges(clickhouse)
+    await waitForMerges(clickhouse)
     const engine = await measureEngine(
       clickhouse,
       { ...load, app_id: newAppId() },

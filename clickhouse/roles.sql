@@ -1,5 +1,7 @@
+-- Made by `node packages/clickhouse/src/schema/dump-schema.ts`. Do not edit: the rights on single tables follow from
+-- packages/contracts/src/tables.ts, all else stands in packages/clickhouse/src/schema/roles.ts.
 -- A user per service, with the least rights it can work with. Applied by an operator (clickhouse/README.md), never by a
--- service. May run again: rights are added, passwords stay. A new table that a service reads or fills needs a line here.
+-- service. May run again: rights are added, passwords stay.
 
 CREATE DATABASE IF NOT EXISTS tributary;
 
@@ -10,23 +12,23 @@ GRANT SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, CREATE
 -- It looks how many shards a cluster has.
 GRANT SELECT ON system.clusters TO tributary_migrator;
 
--- event-writer: fills one table, looks up keys. It has to see which migrations ran, to refuse where one is missing.
+-- event-writer: fills one table, looks up keys, cancels money of transactions that several partitions counted, and
+-- completes what a batch that was broken off left half-done, by the views' own SELECTs, once no insert of it runs. It has
+-- to see which migrations ran, to refuse where one is missing.
 CREATE USER IF NOT EXISTS tributary_event_writer IDENTIFIED WITH sha256_password BY {event_writer_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_event_writer;
 GRANT SELECT, INSERT ON tributary.events_raw_v1 TO tributary_event_writer;
--- ... completes what a batch that was broken off left half-done, by the views' own SELECTs, once no insert of it runs.
-GRANT SELECT, INSERT ON tributary.event_keys_v1 TO tributary_event_writer;
 GRANT SELECT, INSERT ON tributary.events_per_day_v1 TO tributary_event_writer;
 GRANT SELECT, INSERT ON tributary.events_received_per_day_v1 TO tributary_event_writer;
-GRANT SELECT, INSERT ON tributary.revenue_raw_v1 TO tributary_event_writer;
-GRANT SELECT, INSERT ON tributary.transaction_keys_v1 TO tributary_event_writer;
 GRANT INSERT ON tributary.event_installs_per_day_v1 TO tributary_event_writer;
 GRANT INSERT ON tributary.activity_per_day_v1 TO tributary_event_writer;
 GRANT INSERT ON tributary.identities_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.revenue_raw_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.transaction_keys_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.revenue_cancelled_v1 TO tributary_event_writer;
+GRANT SELECT, INSERT ON tributary.event_keys_v1 TO tributary_event_writer;
 GRANT SHOW TABLES, SHOW COLUMNS ON tributary.* TO tributary_event_writer;
 GRANT SELECT ON system.processes TO tributary_event_writer;
--- ... and takes back money of transactions that several partitions counted.
-GRANT INSERT, SELECT ON tributary.revenue_cancelled_v1 TO tributary_event_writer;
-GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_event_writer;
 -- ... and brings a replica up to date before it looks anything up.
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
 -- ... and asks all replicas which inserts they have at work.
@@ -40,6 +42,6 @@ GRANT SELECT ON tributary.* TO tributary_report_api;
 
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.events_received_per_day_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.event_keys_v1 TO tributary_admin_api;
-GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_admin_api;

@@ -10,7 +10,7 @@ import type {
 
 const hex = (chars: number) => randomBytes(chars / 2).toString('hex')
 
-/** An SDK event that is accepted as it is; `change` replaces or (with undefined) removes fields. */
+/** An SDK event that is accepted. `change` replaces fields, or removes them with undefined. */
 export const sdkEvent = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
   event_id: randomUUID(),
   event_name: 'level_up',
@@ -23,7 +23,7 @@ export const sdkEvent = (change: Record<string, unknown> = {}): Record<string, u
 export const sign = (signing_secret: string, body: Buffer | string): string =>
   createHmac('sha256', signing_secret).update(body).digest('hex')
 
-/** A company with one app and one server key, as a gateway would know them. */
+/** A company with one app and one server key, in the form of a gateway's credentials. */
 export interface Tenant {
   company_key: string
   app_key: string
@@ -50,7 +50,7 @@ export function buildTenant(platform: Platform = 'android', allowed_events: read
   }
 }
 
-/** Credentials of exactly these tenants, read anew at each call, so that a test can suspend or revoke. */
+/** The credentials of these tenants. Each call reads them anew, so that a test can suspend or revoke. */
 export const memoryCredentials = (tenants: readonly Tenant[]): Credentials => ({
   findApp: async (app_key) => tenants.find((tenant) => tenant.app_key === app_key)?.app ?? null,
   findCompany: async (company_key) => tenants.find((tenant) => tenant.company_key === company_key)?.company ?? null,

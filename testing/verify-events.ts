@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { type DerivedName, derivedNames, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
 
 /** Events that went to the door together, all of one install. */
 export interface SentEvents {
@@ -12,9 +13,9 @@ export interface Verdict {
   acknowledged: number
   /** Rows of `events_raw_v1`. */
   in_events_raw: number
-  /** By roll-up, which is every table that a materialized view fills, what it counts; see `checks`. */
+  /** By roll-up, which is every table that a materialized view fills, what it counts. */
   rollups: Record<string, number>
-  /** By roll-up the groups that differ, in either direction, from what brute force finds in `events_raw_v1`. */
+  /** By roll-up the groups that differ, in either direction, from what brute force finds in the rows that they are made of. */
   differing: Record<string, number>
   /** Acknowledged and not in `events_raw_v1`, event by event. */
   lost: number
@@ -24,7 +25,7 @@ export interface Verdict {
   half: number
 }
 
-/** A roll-up and the same from the raw rows: each statement gives groups `key` with a number `n`. */
+/** A roll-up and the same from the rows that it is made of: each statement gives groups `key` with a number `n`. */
 interface RollupCheck {
   /** The table; with a dot and more, a second look at it that has no count of its own. */
   name: string
@@ -32,83 +33,36 @@ interface RollupCheck {
   brute: string
 }
 
-/** Rows of other names count the rows of each partition (clickhouse/migrations/0040). */
-const isApp = "NOT startsWith(app_id, '/')"
 const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
-const checks: RollupCheck[] = [
-  {
-    name: 'event_keys_v1',
-    rollup: `SELECT tuple(app_id, key_day, event_key, topic, partition, offset) AS key, count() AS n
-             FROM event_keys_v1 GROUP BY key`,
-    brute: `SELECT tuple(app_id, key_day, event_key, topic, partition, offset) AS key, count() AS n
-            FROM events_raw_v1 GROUP BY key`,
-  },
-  {
-    name: 'events_per_day_v1',
-    rollup: `SELECT tuple(app_id, day, event_name, currency) AS key, sum(events) AS n
-             FROM events_per_day_v1 WHERE ${isApp} GROUP BY key`,
-    brute: `SELECT tuple(app_id, day, event_name, currency) AS key, count() AS n FROM events_raw_v1 GROUP BY key`,
-  },
-  {
-    name: 'events_per_day_v1.revenue_micros',
-    rollup: `SELECT tuple(app_id, day, event_name, currency) AS key, sum(revenue_micros) AS n
-             FROM events_per_day_v1 WHERE ${isApp} GROUP BY key`,
-    brute: `SELECT tuple(app_id, day, event_name, currency) AS key, sumIf(toInt128(assumeNotNull(revenue_micros)), ${hasMoney}) AS n
-            FROM events_raw_v1 GROUP BY key`,
-  },
-  {
-    name: 'event_installs_per_day_v1',
-    rollup: `SELECT tuple(app_id, day, event_name) AS key, uniqExactMerge(installs) AS n
-             FROM event_installs_per_day_v1 GROUP BY key`,
-    brute: `SELECT tuple(app_id, day, event_name) AS key, uniqExact(install_uuid) AS n FROM events_raw_v1 GROUP BY key`,
-  },
-  {
-    name: 'activity_per_day_v1',
-    rollup: `SELECT tuple(app_id, install_uuid, day, min(min_ts_ms), max(max_ts_ms)) AS key, 1 AS n
-             FROM activity_per_day_v1 GROUP BY app_id, install_uuid, day`,
-    brute: `SELECT tuple(app_id, install_uuid, day, min(ts_ms), max(ts_ms)) AS key, 1 AS n
-            FROM events_raw_v1 GROUP BY app_id, install_uuid, day`,
-  },
-  {
-    name: 'events_received_per_day_v1',
-    rollup: `SELECT tuple(app_id, received_day) AS key, sum(events) AS n
-             FROM events_received_per_day_v1 WHERE ${isApp} GROUP BY key`,
-    brute: `SELECT tuple(app_id, toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS key, count() AS n
-            FROM events_raw_v1 GROUP BY key`,
-  },
-  {
-    name: 'revenue_raw_v1',
-    rollup: `SELECT tuple(app_id, event_key, amount_micros, currency, partition, offset) AS key, count() AS n
-             FROM revenue_raw_v1 GROUP BY key`,
-    brute: `SELECT tuple(app_id, event_key, assumeNotNull(revenue_micros), currency, partition, offset) AS key, count() AS n
-            FROM events_raw_v1 WHERE ${hasMoney} GROUP BY key`,
-  },
-  {
-    // Of one install, less what was taken back: another log of its partition may have counted it, or another install.
-    name: 'revenue_raw_v1.once',
-    rollup: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key,
-               greatest(1, countIf(${hasMoney} AND (app_id, event_key, topic, partition, offset) NOT IN (
-                 SELECT app_id, event_key, topic, partition, offset FROM revenue_cancelled_v1))) AS n
-             FROM events_raw_v1 WHERE transaction_id != '' AND revenue_micros IS NOT NULL GROUP BY key`,
-    brute: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key, 1 AS n
-            FROM events_raw_v1 WHERE transaction_id != '' AND revenue_micros IS NOT NULL GROUP BY key`,
-  },
-  {
-    name: 'transaction_keys_v1',
-    rollup: `SELECT tuple(app_id, transaction_key, day, partition, offset) AS key, count() AS n
-             FROM transaction_keys_v1 GROUP BY key`,
-    brute: `SELECT tuple(app_id, transaction_key, day, partition, offset) AS key, count() AS n
-            FROM events_raw_v1 WHERE ${hasMoney} AND transaction_key != 0 GROUP BY key`,
-  },
-  {
-    name: 'identities_v1',
-    rollup: `SELECT tuple(app_id, install_uuid, user_id, min(since_ms)) AS key, 1 AS n
-             FROM identities_v1 GROUP BY app_id, install_uuid, user_id`,
-    brute: `SELECT tuple(app_id, install_uuid, user_id, min(ts_ms)) AS key, 1 AS n
-            FROM events_raw_v1 WHERE user_id != '' GROUP BY app_id, install_uuid, user_id`,
-  },
-]
+const moneyOnce: RollupCheck = {
+  // Of one install, less what was taken back: another log of its partition may have counted it, or another install.
+  name: 'revenue_raw_v1.once',
+  rollup: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key,
+             greatest(1, countIf(${hasMoney} AND (app_id, event_key, topic, partition, offset) NOT IN (
+               SELECT app_id, event_key, topic, partition, offset FROM revenue_cancelled_v1))) AS n
+           FROM events_raw_v1 WHERE transaction_id != '' AND revenue_micros IS NOT NULL GROUP BY key`,
+  brute: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key, 1 AS n
+          FROM events_raw_v1 WHERE transaction_id != '' AND revenue_micros IS NOT NULL GROUP BY key`,
+}
+
+/** A table that a view fills against the rows that the view reads, once for each of its sums. */
+function checksOf(table: DerivedName): RollupCheck[] {
+  const { from, where = '1', groups, values = {}, sums } = derivedOf(table)
+  const pairs = Object.values(values)
+  const held = [...Object.keys(groups), ...pairs.map(([one]) => one)]
+  const recounted = [...Object.values(groups), ...pairs.map(([, other]) => other)]
+  const rows = pairs.length > 0 ? '1' : 'count()'
+  return Object.entries(sums ?? { rows: [rows, rows] }).map(([sum, [n, recount]], at) => ({
+    name: at === 0 ? table : `${table}.${sum}`,
+    rollup: `SELECT tuple(${held}) AS key, ${n} AS n FROM ${table}
+             WHERE ${rowsOfApps(table)} GROUP BY ${Object.keys(groups)}`,
+    brute: `SELECT tuple(${recounted}) AS key, ${recount} AS n FROM ${from}
+            WHERE ${where} GROUP BY ${Object.values(groups)}`,
+  }))
+}
+
+const checks = [...derivedNames.flatMap(checksOf), moneyOnce]
 
 /** Compares what clients were told with what the tables hold; consumers must have written all there is. */
 export async function verifyEvents(
@@ -162,7 +116,7 @@ async function refuseUnknownRollups(clickhouse: Clickhouse): Promise<void> {
      WHERE database = currentDatabase() AND engine = 'MaterializedView'`,
   )
   const unknown = filled.filter(({ target }) => !checks.some(({ name }) => name === target))
-  if (unknown.length > 0) throw new Error(`verify-events.ts has no check of ${JSON.stringify(unknown)}: add one`)
+  if (unknown.length > 0) throw new Error(`contracts/src/tables.ts does not declare ${JSON.stringify(unknown)}`)
 }
 
 /** So that no answer holds more than some megabytes. */

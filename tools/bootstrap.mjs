@@ -1,5 +1,5 @@
-// Runs a TypeScript file of this project on the right Node, from a fresh clone: installs what is missing first.
-// Plain JavaScript for Node 20, and nothing imported but Node itself, since nothing else is there yet.
+// Runs a TypeScript file of this project on the right Node. In a fresh clone it installs missing packages first.
+// Plain JavaScript for Node 20 that imports only Node itself, because nothing else is installed yet.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -7,18 +7,18 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const node24 = join(root, 'node_modules', '.bin', 'node')
-/** What npm writes at the end of an install. */
+/** npm writes this file at the end of an install. */
 const installed = join(root, 'node_modules', '.package-lock.json')
-/** npm may write package-lock.json shortly after it. */
+/** npm may write package-lock.json this much later. */
 const npm_slack_ms = 10_000
 const args = process.argv.slice(2)
 const major = Number(process.versions.node.split('.')[0])
 
-// Three threads of Node's pool can be inside the embedded ClickHouse engine for long; with the default of four, every
-// fsync of the audit store would queue behind them. Node reads this once, at the first use of the pool.
+// The embedded ClickHouse engine can hold three threads of Node's pool for long. With the default of four threads, every
+// fsync of the audit store would wait for them. Node reads this setting at the first use of the pool.
 process.env.UV_THREADPOOL_SIZE ??= '16'
 
-/** Ends with a sentence that a newcomer can act on. */
+/** Prints a message that a newcomer can act on, and exits. */
 function refuse(message) {
   process.stderr.write(`${message}\n`)
   process.exit(1)
@@ -30,18 +30,20 @@ function isInstalled() {
 }
 
 function npm(...words) {
-  const fromNpm = process.env.npm_execpath // set when npm runs us: the same npm, whatever its name on PATH
+  const fromNpm = process.env.npm_execpath // npm sets it: use the same npm, whatever its name on PATH
   const [command, before] = fromNpm ? [process.execPath, [fromNpm]] : ['npm', []]
   return spawnSync(command, [...before, ...words], { cwd: root, stdio: ['ignore', 2, 2] }).status === 0
 }
 
 function install() {
-  process.stderr.write('Installing what is missing (once, about a minute) ...\n')
-  // Not `npm ci`: it refuses a lock file in which binaries for platforms that the registry lacks are missing.
+  process.stderr.write('Installing packages (only once, about a minute) ...\n')
+  // Not `npm ci`, which refuses a lock file without binaries for platforms that the registry lacks.
   if (!npm('install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error')) {
-    refuse('npm could not install the packages (see above). Is the npm registry reachable? Then run the command again.')
+    refuse(
+      'npm could not install the packages (see above). Check that the npm registry is reachable, then run the command again.',
+    )
   }
-  // package-lock.json holds Node for Linux, with its hash. That for macOS does not exist in every version.
+  // package-lock.json pins Node for Linux with its hash. Node for macOS does not exist in every version.
   if (!existsSync(node24) && process.platform === 'darwin') npm('install', '--no-save', '--loglevel=error', nodeOfMac())
   if (!existsSync(node24) && major < 24)
     refuse('Node 24 could not be installed from npm for this platform (Linux or macOS, x64 or arm64).')

@@ -1,18 +1,27 @@
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
-/** `npm run check`: format, lint, types, unused code, generated files. All problems are shown, not only the first. */
 const checks: [what: string, command: string, ...args: string[]][] = [
   ['types', 'tsc', '--noEmit', '-p', '.'],
   ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
   ['unused code and dependencies', 'knip'],
   ['packages/postgres/schema.sql', 'node', 'packages/postgres/src/dump-schema.ts', '--check'],
-  ['clickhouse/schema.sql', 'node', 'packages/clickhouse/src/schema/dump-schema.ts', '--check'],
+  [
+    'clickhouse/schema.sql, roles.sql and docs/data.md',
+    'node',
+    'packages/clickhouse/src/schema/dump-schema.ts',
+    '--check',
+  ],
   ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
   ['docs/settings.md', 'node', 'packages/service-kit/src/settings/dump-settings.ts', '--check'],
   ['docs/openapi.json', 'node', 'packages/api-docs/src/dump-openapi.ts', '--check'],
   ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
 ]
+
+const help = `npm run check
+
+Checks types, format, lint, unused code and generated files. Shows all problems, not only the first.
+npm run format fixes format and lint. Each generated file has its own command, shown when the file is outdated.`
 
 interface Outcome {
   what: string
@@ -35,16 +44,21 @@ function run([what, command, ...args]: (typeof checks)[number]): Promise<Outcome
   return promise
 }
 
-const waiting = [...checks]
-const outcomes: Outcome[] = []
-const worker = async () => {
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const outcome = await run(next)
-    outcomes.push(outcome)
-    console.info(`${outcome.passed ? 'ok  ' : 'FAIL'} ${outcome.what}`)
+async function checkAll(): Promise<boolean> {
+  const waiting = [...checks]
+  const outcomes: Outcome[] = []
+  const worker = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const outcome = await run(next)
+      outcomes.push(outcome)
+      console.info(`${outcome.passed ? 'ok  ' : 'FAIL'} ${outcome.what}`)
+    }
   }
+  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, worker))
+  for (const { what, output } of outcomes.filter(({ passed }) => !passed))
+    console.error(`\n--- ${what}\n${output.trim()}`)
+  return outcomes.every(({ passed }) => passed)
 }
-await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, worker))
-for (const { what, output } of outcomes.filter(({ passed }) => !passed))
-  console.error(`\n--- ${what}\n${output.trim()}`)
-process.exitCode = outcomes.every(({ passed }) => passed) ? 0 : 1
+
+if (process.argv.includes('--help')) console.info(help)
+else process.exitCode = (await checkAll()) ? 0 : 1

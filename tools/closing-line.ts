@@ -2,8 +2,8 @@ import type { Reporter, TestModule } from 'vitest/node'
 import { findKeptLeaks } from './log-check/find-leaks.ts'
 
 /**
- * Closes a run with `N passed, N failed`; a file that fails to load, or an error outside of tests, counts as failed, and
- * so do secrets in the logs of the programs that the tests started.
+ * Closes a run with `N passed, N failed`. A file that fails to load, an error outside of tests, and secrets in the logs of
+ * started programs count as failed.
  */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
@@ -33,7 +33,7 @@ export default class ClosingLine implements Reporter {
   }
 }
 
-/** Null where no log was kept: vitest was not started by `npm test`, or no program ran. */
+/** Whether the kept logs hold no secret; null when no log was kept. */
 function logsAreClean(): boolean | null {
   const dir = process.env.KEEP_STDERR_IN
   if (dir === undefined) return null

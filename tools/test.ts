@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * `npm test [-- vitest arguments]`: every ring, closed by one line `N passed, N failed`. What programs log meanwhile is
- * kept and searched for secrets (`tools/log-check`), which counts as one more test.
+ * `npm test [-- vitest arguments]`: runs all tests and closes with one line `N passed, N failed`. The logs of started
+ * programs are kept and searched for secrets (`tools/log-check`), which counts as one more test.
  */
 const reporters = ['--reporter=default', '--reporter=./tools/closing-line.ts']
 const logs = mkdtempSync(join(tmpdir(), 'tributary-logs-'))

@@ -35,7 +35,7 @@ function makeBody(): Buffer {
   return gzipSync(JSON.stringify({ events, sent_at_ms: now }), { level: 1 })
 }
 
-/** Sends batches at an even pace; a request that waits for its turn does not slow the pace of the others. */
+/** Sends batches at an even pace. A delayed request does not slow the others. */
 async function run({ url, demo, seconds, rate }: LoadOrder): Promise<LoadReport> {
   const pool = new Pool(url, { connections, pipelining: 1 })
   const ack_ms: number[] = []

@@ -10,18 +10,18 @@ export interface OverloadReport {
   seconds: number
   ack_ms: number[]
   refusal_ms: number[]
-  /** Answers of any other kind, and connections that ended without one. */
+  /** Other answers, and connections that ended without an answer. */
   other: Record<string, number>
-  /** How late this process itself was: times below are no better than that. */
+  /** Delay of this process itself, which limits the precision of all times. */
   client_late_p99_ms: number
 }
 
-/** Refused clients come back on the same connections, so these only bound what waits at the same time. */
+/** Refused clients reuse their connections, so this only limits the requests that wait at the same time. */
 const connections = 1500
 
 /**
- * Offers batches at an even pace, whatever the answers: 200 and 503 (or 429) with `Retry-After` are what may come. Each
- * is timed from the moment it was handed to a connection.
+ * Offers batches at an even pace, whatever the answers. The allowed answers are 200, and 503 or 429 with `Retry-After`. The
+ * time of a request starts when a connection gets it.
  */
 export async function sendOverload(
   port: number,
@@ -67,7 +67,7 @@ export async function sendOverload(
       .finally(() => open.delete(sending))
     open.add(sending)
     report.offered_batches += 1
-    // The answers of a burst must be read as they come, or their times are those of this loop.
+    // Answers must be read as they arrive, or their times would include this loop.
     if (report.offered_batches % 64 === 0) await new Promise(setImmediate)
   }
   await Promise.all(open)

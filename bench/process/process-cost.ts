@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** Of Linux on every architecture that Node runs on. */
+/** The value of Linux on every architecture that Node supports. */
 const clock_ticks_per_second = 100
 
 /** CPU seconds of a process since its start, all threads, user and system (`/proc/PID/stat`). */
 export function cpuSeconds(pid: number): number {
-  // The name of the program, in parentheses, may hold anything; utime and stime are the 12th and 13th field behind it.
+  // The program name in parentheses may hold any character. utime and stime are the 12th and 13th field after it.
   const [, fields = ''] = /\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
   const [utime, stime] = fields.split(' ').slice(11, 13)
   return (Number(utime) + Number(stime)) / clock_ticks_per_second

@@ -7,10 +7,10 @@ export interface CpuSpent {
   seconds: number
   /** This process, all threads. */
   own: number
-  /** The processes behind ClickHouse's protocol and of Kafka; 0 where they are in this process. */
+  /** The engine processes; 0 for engines inside this process. */
   engine: number
   kafka: number
-  /** What the cores had left, and what anything else on the machine took. */
+  /** Idle time of the cores, and the time of all other processes. */
   idle: number
   foreign: number
 }
@@ -49,7 +49,7 @@ export function startCpuWatch(): () => CpuSpent {
 
 const programs = { engine: 'clickhouse-http/main.ts', kafka: 'kafka.Kafka' } as const
 
-/** Those that this process started: their parent is a guard, whose parent is this process. */
+/** The engine processes that this process started. Their parent is a guard, and its parent is this process. */
 function engineProcesses(): { engine?: number; kafka?: number } {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) if (/^\d+$/.test(name)) parents.set(Number(name), parentOf(Number(name)))
@@ -65,13 +65,13 @@ function engineProcesses(): { engine?: number; kafka?: number } {
 
 const parentOf = (pid: number): number => Number(/\) \S (\d+)/.exec(read(`/proc/${pid}/stat`))?.[1])
 
-/** Of all cores; waiting for a disk counts as idle. */
+/** Idle seconds of all cores. Waiting for a disk counts as idle. */
 function idleSeconds(): number {
   const fields = read('/proc/stat').split('\n', 1)[0]!.split(/\s+/).map(Number)
   return (fields[4]! + fields[5]!) / 100
 }
 
-/** Empty for a process that is gone meanwhile. */
+/** Reads a file of /proc. Empty when the process has ended. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')

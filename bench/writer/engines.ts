@@ -33,7 +33,7 @@ export async function openEmbedded(partitions: number): Promise<WriterEngines> {
   }
 }
 
-/** Real Kafka, and the engine of ClickHouse behind its HTTP protocol: what this process costs is the writer alone. */
+/** Real Kafka, and ClickHouse behind its HTTP protocol, so that this process costs only the writer. */
 export async function openServers(): Promise<WriterEngines> {
   const [kafka, server] = await Promise.all([openEngine('kafka'), openEngine('clickhouse')])
   const logger = pino({ level: 'warn' })

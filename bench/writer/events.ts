@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { day_ms } from '@tributary/contracts/limits'
 
-const day_ms = 24 * 3600 * 1000
 export const events_per_envelope = 20
 
-/** What a run of events looks like; `seed` keeps the events of two runs apart. */
+/** The form of a run of events. `seed` separates the events of two runs. */
 export interface EventLoad {
   app_id: string
   seed: string
-  /** Event times fall on as many days before `until_ms`, in no order; 1: all on one day. */
+  /** Event times spread over this many days before `until_ms`, in no order. 1: all on one day. */
   days: number
   until_ms: number
 }

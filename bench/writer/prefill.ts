@@ -3,10 +3,10 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import type { EventLoad } from './events.ts'
 
-/** A run with 500 000 ended at the memory limit of the embedded engine. */
+/** 500 000 rows exceeded the memory limit of the embedded engine. */
 const slice_rows = 200_000
 
-/** Values of one generated row, by column; `n` is its number. What is not named takes the default of its column. */
+/** SQL values of row number `n` by column. Other columns take their default. */
 const generated = ({
   app_id,
   days,
@@ -36,7 +36,7 @@ const generated = ({
   }
 }
 
-/** Stores rows `from..to` of a load by the engine itself, views included, and lets its merges come to rest. */
+/** Lets the engine generate rows `from..to` of a load, including views, and waits for its merges. */
 export async function prefill(clickhouse: Clickhouse, load: EventLoad, from: number, to: number): Promise<void> {
   const values = generated(load)
   const columns = eventRowColumns.filter((column) => values[column] !== undefined)
@@ -47,11 +47,11 @@ export async function prefill(clickhouse: Clickhouse, load: EventLoad, from: num
       `INSERT INTO events_raw_v1 (${columns.join(', ')}) SELECT ${select} FROM (SELECT number AS n FROM numbers(${at}, ${rows}))`,
     )
   }
-  await restingMerges(clickhouse)
+  await waitForMerges(clickhouse)
 }
 
-/** Waits until the engine merges nothing: what one run left behind is no cost of the next. */
-export async function restingMerges(clickhouse: Clickhouse): Promise<void> {
+/** Waits until the engine has no running merge, so that one run does not slow the next. */
+export async function waitForMerges(clickhouse: Clickhouse): Promise<void> {
   const deadline = Date.now() + 120_000
   while (Date.now() < deadline) {
     const [merges] = await clickhouse.query<{ running: number }>(

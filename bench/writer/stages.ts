@@ -4,6 +4,7 @@ import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { topics } from '@tributary/contracts/topics'
+import { joinLines } from '@tributary/event-writer/event-line'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import pino from 'pino'
@@ -19,7 +20,7 @@ export interface Measured extends CpuSpent {
   block_rows: number
 }
 
-/** Puts a load into the log; not part of what is measured. */
+/** Publishes a load to the log. This is not measured. */
 export async function fillLog(broker: Broker, load: EventLoad, rows: number): Promise<void> {
   const partitions = await broker.partitionCount(topic)
   const envelopes = Math.ceil(rows / events_per_envelope)
@@ -34,7 +35,7 @@ export async function fillLog(broker: Broker, load: EventLoad, rows: number): Pr
   }
 }
 
-/** Kafka on a busy machine may be late: what was not acknowledged is sent again, as clients do, and is a duplicate then. */
+/** Repeats a publish that was not acknowledged, as clients do. Kafka on a busy machine may be late. */
 async function publishAgain(broker: Broker, records: readonly OutgoingRecord[]): Promise<void> {
   for (let tries = 10; ; tries -= 1) {
     try {
@@ -45,7 +46,7 @@ async function publishAgain(broker: Broker, records: readonly OutgoingRecord[]):
   }
 }
 
-/** Everything that lies in the log goes to ClickHouse through the kit and the event-writer. */
+/** Writes the whole log to ClickHouse through the event-writer, and measures it. */
 export async function measureWriter(broker: Broker, clickhouse: Clickhouse, expected: number): Promise<Measured> {
   const blocks: number[] = []
   const done = Promise.withResolvers<void>()
@@ -72,7 +73,7 @@ export async function measureWriter(broker: Broker, clickhouse: Clickhouse, expe
   return { rows, ...spent, block_rows: Math.round(rows / blocks.length) }
 }
 
-/** The same rows, encoded before, by inserts alone: same table, same views, same block size, two at a time. */
+/** Inserts the same rows, encoded in advance: same table, views and block size, two inserts at a time. */
 export async function measureEngine(
   clickhouse: Clickhouse,
   load: EventLoad,
@@ -85,8 +86,7 @@ export async function measureEngine(
   for (let n = 0; n * events_per_envelope < rows; n += 1) {
     const envelope = envelopeOf(load, n)
     const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
-    // The lines of a record stand in the same bytes.
-    records.push(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`)[0]!.bytes)
+    records.push(joinLines(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`)))
     if (records.length * events_per_envelope < block_rows) continue
     blocks.push(Buffer.concat(records))
     records = []
@@ -106,7 +106,7 @@ export async function measureEngine(
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
-/** For the case that rows are left out. Asked for rarely: on Kafka each question is dozens of requests. */
+/** Resolves when the group committed everything, in case rows were dropped. Polls rarely: on Kafka this takes many requests. */
 async function allCommitted(broker: Broker, group: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await pause(1000)

@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { type Flight, readFlights, scheduledAt } from './flights.ts'
 
 /**
- * Turns flights into events, one JSON line a row, in the same order: line n of the output is line n + 1 of the CSV.
- * A row without a tail number stays an event without `install_uuid`, so that the service can refuse it.
+ * Converts flights to events, one JSON line per row, in the same order: line n of the output is line n + 1 of the CSV. A
+ * row without a tail number becomes an event without `install_uuid`, which the service rejects.
  */
 export async function convert(from: string, to: string): Promise<void> {
   const installs = await firstDepartures(from)

@@ -9,14 +9,14 @@ export interface ExpectedRow {
 }
 
 export interface Expected {
-  /** What the events report must answer for the window, in its order. */
+  /** The expected rows of the events report for the window, in its order. */
   rows: ExpectedRow[]
-  /** Rows that give an event, and rows without a tail number, of the whole file. */
+  /** Rows of the whole file with a tail number, and rows without. */
   accepted: number
   rejected: number
 }
 
-/** Counts straight from the CSV, by other means than convert.ts: events from `since_ms` until before `until_ms`. */
+/** Counts the events from `since_ms` to before `until_ms` directly from the CSV, independently of convert.ts. */
 export async function expectedReport(path: string, since_ms: number, until_ms: number): Promise<Expected> {
   const flights: Flight[] = []
   let rejected = 0
@@ -24,7 +24,7 @@ export async function expectedReport(path: string, since_ms: number, until_ms: n
     if (flight.tailnum === 'NA') rejected += 1
     else flights.push(flight)
   }
-  // Stable, so that of two flights of an aircraft in one minute the first of the file comes first.
+  // A stable sort, so that two flights of an aircraft in one minute keep the order of the file.
   flights.sort((a, b) => scheduledAt(a) - scheduledAt(b))
   const seen = new Set<string>()
   const groups = new Map<string, { installs: Set<string>; events: number; cents: number }>()

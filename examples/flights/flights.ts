@@ -18,6 +18,6 @@ export async function* readFlights(path: string): AsyncGenerator<Flight> {
   }
 }
 
-/** Scheduled departure, Unix ms: `time_hour` is the scheduled hour in UTC, `minute` the minute in it. */
+/** Scheduled departure in Unix ms: `time_hour` is the scheduled hour in UTC, `minute` the minute of the hour. */
 export const scheduledAt = (flight: Flight): number =>
   Date.parse(flight.time_hour ?? '') + Number(flight.minute) * 60_000

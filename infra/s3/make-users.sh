@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes a user in RustFS for each policy in this folder, named like the file, who may do what it says and nothing else.
-# May run again: a changed policy or secret takes the place of the one before.
+# Makes one RustFS user for each policy in this folder. The user has the name of the file and only its rights.
+# May run again: a changed policy or secret replaces the old one.
 # Needs S3_URL, KEY_ID and SECRET of the root user, and a secret for each user: SECRET_OF_ADMIN_API for admin-api.json.
 set -eu
 umask 077
 body=$(mktemp)
 trap 'rm -f "$body"' EXIT
 
-# Sends the file "$body": put PATH. Secrets stand in no list of processes.
+# put PATH: sends the file "$body". Keeps secrets out of the list of processes.
 put() {
   status=$(printf 'user = "%s:%s"\n' "$KEY_ID" "$SECRET" | curl -sS -K - -o /dev/null -w '%{http_code}' -X PUT \
     --aws-sigv4 aws:amz:us-east-1:s3 -H 'Content-Type: application/json' --data-binary "@$body" "$S3_URL$1")

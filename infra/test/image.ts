@@ -10,7 +10,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 export interface Dockerfile {
   /** Images of its stages. */
   from: string[]
-  /** What the first stage copies out of the checkout. */
+  /** Paths that the first stage copies from the checkout. */
   copied: { sources: string[]; target: string }[]
   /** Commands of the first stage. */
   run: string[]
@@ -19,7 +19,7 @@ export interface Dockerfile {
   user: string | undefined
 }
 
-/** infra/Dockerfile, as far as it needs to be understood to do the same without Docker. */
+/** Reads the parts of infra/Dockerfile that are needed to build the image without Docker. */
 export function readDockerfile(): Dockerfile {
   const lines = read('infra/Dockerfile').match(/^[A-Z]+ .*$/gm) ?? []
   const all = (word: string) =>
@@ -36,7 +36,7 @@ export function readDockerfile(): Dockerfile {
   }
 }
 
-/** Copies and runs in `dir` what the Dockerfile copies and runs, with the files that .dockerignore lets through. */
+/** Runs the copies and commands of the Dockerfile in `dir`, with the files that .dockerignore allows. */
 export async function buildImage(dir: string): Promise<void> {
   const { copied, run } = readDockerfile()
   const rules = readIgnoreRules()

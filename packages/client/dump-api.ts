@@ -7,7 +7,7 @@ import { join } from 'node:path'
 const here = import.meta.dirname
 const target = join(here, 'API.md')
 
-/** Each exported declaration of the package by its name, as the compiler prints it. */
+/** All exported declarations of the package by name, as the compiler prints them. */
 function declarations(): Map<string, { module: string; text: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-api-'))
   const tsc = join(here, '..', '..', 'node_modules', 'typescript', 'bin', 'tsc')
@@ -29,12 +29,12 @@ function declarations(): Map<string, { module: string; text: string }> {
 const { publishConfig } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
 const modules = Object.keys(publishConfig.exports).map((path) => path.replace('./', ''))
 const known = declarations()
-const told = new Set<string>()
+const described = new Set<string>()
 
-/** The declarations of these names, each once, and below them those that they name and that no published module has. */
+/** The declarations of these names, each once. The unpublished declarations that they name follow. */
 function describe(names: readonly string[]): string[] {
-  const fresh = [...new Set(names)].filter((name) => known.has(name) && !told.has(name))
-  for (const name of fresh) told.add(name)
+  const fresh = [...new Set(names)].filter((name) => known.has(name) && !described.has(name))
+  for (const name of fresh) described.add(name)
   const texts = fresh.map((name) => known.get(name)!.text)
   const named = texts.flatMap((text) => text.replaceAll(/\/\*\*[\s\S]*?\*\//g, '').match(/\b[A-Z]\w+/g) ?? [])
   const unpublished = named.filter((name) => !modules.includes(known.get(name)?.module ?? ''))
@@ -49,6 +49,6 @@ const text = `# API of @tributary/client\n\nMade from the docstrings by \`node p
 
 if (!process.argv.includes('--check')) writeFileSync(target, text)
 else if (readFileSync(target, 'utf8') !== text) {
-  console.error('packages/client/API.md is not what the docstrings say: node packages/client/dump-api.ts')
+  console.error('packages/client/API.md differs from the docstrings. Run: node packages/client/dump-api.ts')
   process.exitCode = 1
 }

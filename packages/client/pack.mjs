@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const manifest = here('package.json')
-/** The manifest of the repository, while the one of the tarball is in its place. */
+/** Holds the repository's manifest while the tarball's manifest takes its place. */
 const kept = here('package.json.kept')
 
-/** Takes back what `prepack` did; after a kill the next `prepack` begins with it. */
+/** Undoes `prepack`. It also runs first in `prepack`, to clean up after a killed run. */
 function restore() {
   if (existsSync(kept)) renameSync(kept, manifest)
   for (const made of ['dist', 'LICENSE']) rmSync(here(made), { recursive: true, force: true })
@@ -20,7 +20,7 @@ function build() {
   if (!existsSync(tsc))
     throw new Error('The compiler is not installed yet: run npm start once in the root of the clone.')
   execFileSync(process.execPath, [tsc, '-p', here('tsconfig.pack.json')], { stdio: ['ignore', 2, 2] })
-  // The compiler rewrites the imports of programs, and leaves those of declarations.
+  // The compiler rewrites `.ts` imports in programs, but not in declarations.
   for (const name of readdirSync(here('dist'), { recursive: true }).filter((file) => file.endsWith('.d.ts'))) {
     const path = here(`dist/${name}`)
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from '\.\.?\/[\w/-]+)\.ts'/g, "$1.js'"))

@@ -1,6 +1,6 @@
-/** The service trusts this proxy alone. All requests come through it, except those of `stranger_address`. */
+/** The only proxy that the service trusts. All requests except those of `stranger_address` come through it. */
 export const proxy_address = '127.0.0.1'
-/** An address without trust, for connections. macOS needs `sudo ifconfig lo0 alias 127.0.0.66`. */
+/** An untrusted address for connections. macOS needs `sudo ifconfig lo0 alias 127.0.0.66`. */
 export const stranger_address = '127.0.0.66'
 
 /** Clients behind the proxy (RFC 5737). */

@@ -1,7 +1,7 @@
 /**
- * Counts answers by name: the status, and the error code where there is one (`200`, `429 rate_limited`). `closed` is a
- * connection that the service closed without an answer, `left open` one that it answered and should have closed, `no
- * answer` a request that waited for a minute.
+ * Counts answers by name: the status and the error code, if any (`200`, `429 rate_limited`). `closed`: the service closed
+ * the connection without an answer. `left open`: it answered but did not close the connection. `no answer`: the request
+ * waited for a minute.
  */
 export interface Answers {
   count(name: string): void

@@ -8,13 +8,13 @@ export interface Attack {
   what: string
   /** Answers that must come, such as `429 rate_limited`; see `Answers` for the names. The attack lasts until they do. */
   expected: readonly string[]
-  /** Further answers that may come. Any other answer is a fault. */
+  /** Other answers that may come. Any answer beyond these is a fault. */
   allowed: readonly string[]
   /** Monthly quota of the attacker's company; unlimited when absent. */
   monthly_quota?: number
-  /** Attacks until `target.signal` aborts, and waits for the answers that are due. */
+  /** Attacks until `target.signal` aborts, and waits for outstanding answers. */
   run(target: Target): Promise<void>
-  /** Gives what is wrong with what the service stored, once all is written. */
+  /** Checks the stored data once all events are written, and returns the faults. */
   check?(target: Target): Promise<string[]>
 }
 
@@ -22,7 +22,7 @@ export interface Attack {
 export interface Target {
   url: string
   port: number
-  /** Folder of the service, to see what it stored. */
+  /** Data folder of the service, for checks of stored data. */
   data_dir: string
   attacker: AttackTenant
   started_ms: number

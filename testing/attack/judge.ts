@@ -1,15 +1,15 @@
 import type { Attack } from './attack.ts'
 import { type VictimFigures, victim_ms_max } from './victim.ts'
 
-/** Most anonymous memory that a process may gain in one attack: the thread that judges bodies has 256 MiB and what it inflates, bodies 64 MiB. */
+/** Largest growth of anonymous memory in one attack: 256 MiB for the judging thread, what it inflates, and 64 MiB of bodies. */
 export const growth_mib_max = 640
 
 export interface Outcome {
   victim: VictimFigures
-  /** The victim's events in its report. */
+  /** Number of the victim's events in its report. */
   reported: number
   answers: Record<string, number>
-  /** Anonymous resident memory; null where the system does not tell. */
+  /** Anonymous resident memory; null where the system does not provide it. */
   memory_mib: { before: number; peak: number } | null
   /** Faults that the attack itself found. */
   faults: readonly string[]
@@ -30,6 +30,6 @@ export function findFaults(attack: Pick<Attack, 'expected' | 'allowed'>, outcome
   return found
 }
 
-/** One fault stands for many of its kind. */
+/** The first fault, with the number of others. */
 const several = ([first, ...others]: readonly string[]): string[] =>
   first === undefined ? [] : [others.length === 0 ? first : `${first} (and ${others.length} more)`]

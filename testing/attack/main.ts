@@ -4,18 +4,18 @@ import { runAttacks } from './run-attacks.ts'
 
 const help = `npm run attack -- [options]
 
-Starts a standalone process of its own and attacks it, one attack after the other, each as a company of its own. Another
-company, with another address, sends ordinary events and reads ordinary reports meanwhile.
+Starts a standalone process and attacks it, one attack after the other, each from a new company. Meanwhile another
+company with another address, the victim, sends ordinary events and reads ordinary reports.
 
-The other company must be answered 200 in time, each time, and its report must count exactly what was accepted. The
-attacker must be refused with the codes that the attack names. The memory of the process must stay within its bound.
+Every request of the victim must be answered 200 in time, and its report must count exactly its accepted events. The
+attacker must be refused with the codes that the attack names. The memory of the process must stay within its limit.
 
-  --seconds S   how long each attack lasts (10); some need longer to be refused
-  --only NAME   this attack alone
-  --list        shows the attacks
-  --json        prints exactly one JSON document on stdout
+  --seconds S   duration of each attack (10); some attacks need longer until they are refused
+  --only NAME   run only this attack
+  --list        list the attacks
+  --json        print exactly one JSON document on stdout
 
-Exit code 1 when an attack worked. The attack on connections needs the address 127.0.0.66, which Linux has; on macOS
+Exit code 1 when an attack succeeded. The attack many-connections needs the address 127.0.0.66. Linux has it; on macOS
 add it first: sudo ifconfig lo0 alias 127.0.0.66`
 
 const { values } = parseArgs({
@@ -33,8 +33,8 @@ async function main(): Promise<number> {
   if (!(seconds >= 1)) throw new Error('--seconds needs a number of at least 1')
   const chosen = attacks.filter(({ name }) => values.only === undefined || values.only === name)
   if (chosen.length === 0) throw new Error(`no attack is named ${values.only}; --list shows all`)
-  const say = values.json ? console.error : console.info
-  const results = await runAttacks({ attacks: chosen, seconds, say })
+  const log = values.json ? console.error : console.info
+  const results = await runAttacks({ attacks: chosen, seconds, log })
   if (values.json) console.info(JSON.stringify(results))
   return results.every(({ faults }) => faults.length === 0) ? 0 : 1
 }

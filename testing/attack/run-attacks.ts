@@ -25,24 +25,24 @@ interface Options {
   attacks: readonly Attack[]
   /** How long each attack lasts. */
   seconds: number
-  say(line: string): void
+  log(line: string): void
 }
 
-/** How long the victim is served before an attack begins. */
+/** How long the victim sends requests before an attack begins. */
 const calm_ms = 300
 const memory_ms = 50
-/** How long an attack goes on for an expected answer that did not come yet: slow bodies have a grace of seconds. */
+/** How much longer an attack waits for an expected answer: slow bodies are tolerated for seconds. */
 const expected_ms_max = 30_000
 
-/** Runs attacks one after the other against a standalone process of its own, and judges what the victim saw of each. */
-export async function runAttacks({ attacks, seconds, say }: Options): Promise<AttackResult[]> {
+/** Runs attacks one after the other against a new standalone process, and judges each by its effect on the victim. */
+export async function runAttacks({ attacks, seconds, log }: Options): Promise<AttackResult[]> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-attack-'))
   const service = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_TRUSTED_PROXIES: proxy_address } })
   try {
     const results: AttackResult[] = []
     for (const attack of attacks) {
       const result = await runAttack(attack, seconds, service, data_dir)
-      say(lineOf(result))
+      log(lineOf(result))
       results.push(result)
     }
     return results
@@ -89,7 +89,7 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   return { name: attack.name, seconds: took_s, ...outcome, faults: findFaults(attack, outcome) }
 }
 
-/** Aborts after the seconds, once each expected answer has come; at the latest after `expected_ms_max` more. */
+/** Aborts after the seconds once all expected answers came, at the latest `expected_ms_max` later. */
 function endOf({ expected }: Attack, answers: Answers, seconds: number): AbortSignal {
   const end = new AbortController()
   const at_ms = Date.now() + seconds * 1000

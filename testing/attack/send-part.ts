@@ -16,8 +16,8 @@ export function eventHead(length: number, headers: Record<string, string>): stri
 }
 
 /**
- * Sends part of a request on a connection of its own, and counts what came back. `then` may send more. The connection
- * ends with its answer, or with the attack.
+ * Sends part of a request on a new connection, and counts the answer. `then` may send more. The connection ends with its
+ * answer or with the attack.
  */
 export async function sendPart(target: Target, part: Buffer, then: (socket: Socket) => void = () => {}): Promise<void> {
   const socket = connect({ port: target.port, host: '127.0.0.1' }).on('error', () => {})
@@ -44,7 +44,7 @@ export async function sendPart(target: Target, part: Buffer, then: (socket: Sock
   }
 }
 
-/** Null when the connection was closed without one. */
+/** The first answer; null when the connection was closed without one. */
 function firstAnswer(socket: Socket): Promise<HttpAnswer | null> {
   const { promise, resolve } = Promise.withResolvers<HttpAnswer | null>()
   let unread: Buffer = Buffer.alloc(0)

@@ -33,7 +33,7 @@ export const sendSigned = (target: Target, path: string, body: Buffer<ArrayBuffe
   return send(target, path, { method: 'POST', headers: { ...signedHeaders(target.attacker, body), ...encoding }, body })
 }
 
-/** Runs `clients` at the same time, each of which does `step` again and again until the attack ends. */
+/** Runs `clients` in parallel. Each repeats `step` until the attack ends. */
 export async function inParallel(
   { signal }: Pick<Target, 'signal'>,
   clients: number,
@@ -45,6 +45,6 @@ export async function inParallel(
   await Promise.all(Array.from({ length: clients }, client))
 }
 
-/** Waits, but not beyond the end of the attack. */
+/** Waits, at most until the end of the attack. */
 export const rest = ({ signal }: Pick<Target, 'signal'>, ms: number): Promise<void> =>
   pause(ms, undefined, { signal }).catch(() => {})

@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { adminApi } from '../fuzz/tenants.ts'
 
-/** A company with one app and what its clients know. */
+/** A company with one app and the credentials of its clients. */
 export interface AttackTenant {
   app_id: string
   company_key: string
   app_key: string
   signing_secret: string
   server_key: string
-  /** Another key, so that reports do not use up the rate of `server_key`. */
+  /** A second key, so that reports do not use up the rate of `server_key`. */
   report_key: string
 }
 

@@ -8,12 +8,12 @@ import { answerName } from './answers.ts'
 import { type AttackTenant, signedHeaders } from './tenants.ts'
 import { type VictimFigures, victim_ms_max } from './victim.ts'
 
-/** How long a victim waits for an answer, so that a fault has its figure. */
+/** How long the victim waits for an answer: longer than allowed, so that faults show their duration. */
 const answer_ms_max = 40_000
 const pause_ms = 100
 const batch_events = 5
 
-/** Each request is made on a new connection. */
+/** Sends requests until its end, each on a new connection. */
 function startVictim(url: string, tenant: AttackTenant) {
   const agent = new Agent({ pipelining: 0 })
   const times_ms: number[] = []
@@ -21,7 +21,7 @@ function startVictim(url: string, tenant: AttackTenant) {
   let accepted = 0
   let stopping = false
 
-  async function ask(path: string, headers: Record<string, string>, body?: Buffer): Promise<string> {
+  async function send(path: string, headers: Record<string, string>, body?: Buffer): Promise<string> {
     const started = performance.now()
     const signal = AbortSignal.timeout(answer_ms_max)
     const answer = await request(`${url}${path}`, {
@@ -48,10 +48,10 @@ function startVictim(url: string, tenant: AttackTenant) {
   const steps = [
     async () => {
       const body = Buffer.from(JSON.stringify({ events: Array.from({ length: batch_events }, makeEvent) }))
-      take(await ask('/event', signedHeaders(tenant, body), body))
+      take(await send('/event', signedHeaders(tenant, body), body))
     },
-    async () => take(await ask('/s2s/event', bearer(tenant.server_key), Buffer.from(JSON.stringify(makeEvent())))),
-    async () => void (await ask('/api/v1/reports/events', bearer(tenant.report_key))),
+    async () => take(await send('/s2s/event', bearer(tenant.server_key), Buffer.from(JSON.stringify(makeEvent())))),
+    async () => void (await send('/api/v1/reports/events', bearer(tenant.report_key))),
   ]
   const loops = steps.map(async (step) => {
     while (!stopping) {
@@ -60,7 +60,7 @@ function startVictim(url: string, tenant: AttackTenant) {
     }
   })
   return {
-    /** Ends after the requests that are under way. */
+    /** Ends after the open requests. */
     async end(): Promise<VictimFigures> {
       stopping = true
       await Promise.all(loops)

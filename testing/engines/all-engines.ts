@@ -3,13 +3,13 @@ import type { EngineName, RunningEngine } from './engine.ts'
 
 export interface AllEngines<Engine extends RunningEngine> {
   engines: Record<EngineName, Engine>
-  /** What makes Tributary use them, with secrets of their own. */
+  /** The settings with which Tributary uses these engines, with new secrets. */
   settings: Record<string, string>
-  /** Ends all and deletes their data. */
+  /** Stops all engines and deletes their data. */
   stop(): Promise<void>
 }
 
-/** Every engine, opened by `open`; when one can't be had the others are stopped again. */
+/** Opens all engines with `open`. When one is unavailable, stops the others and throws. */
 export async function openAllEngines<Engine extends RunningEngine>(
   open: (name: EngineName) => Promise<Engine>,
 ): Promise<AllEngines<Engine>> {
@@ -35,7 +35,7 @@ const settingsOf = (engines: Record<EngineName, RunningEngine>): Record<string, 
   TRIBUTARY_REDIS_URL: engines.redis.url,
   TRIBUTARY_S3_ENDPOINT: engines.s3.url,
   TRIBUTARY_S3_BUCKET: 'tributary',
-  // S3Mock takes any.
+  // S3Mock accepts any credentials.
   TRIBUTARY_S3_ACCESS_KEY_ID: 'tributary',
   TRIBUTARY_S3_SECRET_ACCESS_KEY: 'tributary',
   TRIBUTARY_MASTER_KEY: randomBytes(32).toString('base64'),

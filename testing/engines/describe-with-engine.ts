@@ -3,17 +3,17 @@ import { type EngineName, EngineUnavailable, type OwnEngine, type RunningEngine 
 import { openEngine, openOwnEngine } from './open-engine.ts'
 
 /**
- * `describe` against a real engine, which is stopped at its end; to be awaited at the top of a test file. An engine that
- * can't be had is named on one line and its tests count as skipped; with `TRIBUTARY_REQUIRE_ENGINES=1` the run fails.
+ * `describe` with a real engine, which is stopped afterwards. Await it at the top of a test file. When the engine is not
+ * available, one line names it and its tests count as skipped; with `TRIBUTARY_REQUIRE_ENGINES=1` the run fails.
  */
 export const describeWithEngine = (name: EngineName, body: (engine: RunningEngine) => void): Promise<void> =>
   describeWith(name, () => openEngine(name), body)
 
-/** The same against an engine of the test's own, whose failures it may play. */
+/** The same with a private engine, which the test may kill and pause. */
 export const describeWithOwnEngine = (name: EngineName, body: (engine: OwnEngine) => void): Promise<void> =>
   describeWith(name, () => openOwnEngine(name), body)
 
-/** The same against whatever `open` makes of real engines. */
+/** The same with anything that `open` makes from real engines. */
 export async function describeWith<E extends Pick<RunningEngine, 'stop'>>(
   name: string,
   open: () => Promise<E>,
@@ -33,7 +33,7 @@ export async function describeWith<E extends Pick<RunningEngine, 'stop'>>(
         throw error
       })
     }
-    // Collected for the count only: nothing of it runs, so nothing of the engine is asked for.
+    // Collects the tests only to count them. None runs, so none uses the engine.
     describe.skip(`with a real ${name}`, () => body({ url: '' } as unknown as E))
   }
 }

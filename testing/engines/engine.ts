@@ -1,58 +1,58 @@
 export type EngineName = 'kafka' | 'redis' | 's3' | 'clickhouse' | 'postgres'
 
-/** A real engine that tests talk to. */
+/** A real engine for tests. */
 export interface RunningEngine {
   /** `host:port` of Kafka, `redis://...`, `postgres://...`, `http://...` of S3 and ClickHouse. */
   url: string
-  /** How it was had, for people. */
+  /** Where it comes from, for people. */
   origin: string
   stop(): Promise<void>
 }
 
-/** A real engine of this test's own, whose failures can be played. */
+/** A private real engine, which the test may kill and pause. */
 export interface OwnEngine extends RunningEngine {
-  /** Its data and its log; deleted with it. */
+  /** The folder of its data and log; deleted by `stop`. */
   dir: string
   /** kill -9. */
   kill(): Promise<void>
   /** Starts it again after `kill`, on the same data and address. */
   restart(): Promise<void>
-  /** SIGSTOP; resolves once no thread of it runs: the process is there and answers nothing. */
+  /** SIGSTOP. Resolves once none of its threads runs: the process exists but answers nothing. */
   pause(): Promise<void>
   /** SIGCONT. */
   resume(): void
 }
 
-/** One process of an engine: what to run, and how to see that it takes requests. */
+/** How to run the process of an engine, and how to see that it takes requests. */
 export interface Launch {
   command: string
   args: string[]
   url: string
-  /** Rejects as long as it does not. */
+  /** Rejects until the engine takes requests. */
   probe(): Promise<void>
 }
 
 interface ContainerRecipe {
   image: string
-  /** Inside the container; null: the same number as outside, for an engine that tells clients its own address. */
+  /** Port inside the container; null for the same port as outside, for an engine that sends its own address to clients. */
   port: number | null
   environment(port: number): Record<string, string>
   url(host: string, port: number): string
 }
 
-/** How to get one engine. */
+/** How to get and run one engine. */
 export interface Recipe {
   name: EngineName
-  /** Environment variable with the address of an engine that is there already. */
+  /** Environment variable with the address of a running engine. */
   variable: string
   container: ContainerRecipe
-  /** Gets what is missing, once a machine; rejects with a plain sentence when it can't be had. */
+  /** Installs the engine, once per machine. Throws `EngineUnavailable` when that is impossible. */
   install(): Promise<void>
-  /** Prepares `dir` and says what to run. */
+  /** Prepares `dir` and returns how to run the engine there. */
   launch(dir: string): Promise<Launch>
 }
 
-/** The engine can't be had here; the message is one plain line. */
+/** The engine is not available here. The message is one line with the reason. */
 export class EngineUnavailable extends Error {
   override name = 'EngineUnavailable'
 }

@@ -10,8 +10,8 @@ import { s3 } from './servers/s3.ts'
 const recipes: Record<EngineName, Recipe> = { kafka, redis, s3, clickhouse, postgres }
 
 /**
- * A real engine: the one whose address is given (`TRIBUTARY_TEST_<NAME>_URL`), else a container when Docker answers and
- * has the image, else a local install. Rejects with `EngineUnavailable` when there is no way to have it.
+ * Opens a real engine: the one at `TRIBUTARY_TEST_<NAME>_URL`, else a container when Docker answers and has the image,
+ * else a local install. Throws `EngineUnavailable` when none of them works.
  */
 export async function openEngine(name: EngineName): Promise<RunningEngine> {
   const recipe = recipes[name]
@@ -21,11 +21,11 @@ export async function openEngine(name: EngineName): Promise<RunningEngine> {
     try {
       return await startContainer(recipe)
     } catch (error) {
-      process.stderr.write(`No container of ${recipe.container.image}, a local install is used: ${String(error)}\n`)
+      process.stderr.write(`No container of ${recipe.container.image}; using a local install: ${String(error)}\n`)
     }
   }
   return startOwnEngine(recipe)
 }
 
-/** A real engine that only the caller uses and may kill and pause: always a local install. */
+/** Opens a private engine that the caller may kill and pause; always a local install. */
 export const openOwnEngine = (name: EngineName): Promise<OwnEngine> => startOwnEngine(recipes[name])

@@ -10,10 +10,10 @@ import { EngineUnavailable, type Launch, type OwnEngine, type Recipe } from './e
 const ready_ms_max = 60_000
 
 /**
- * Tells the engine's pid, then waits for a word on its standard input. The pipe closes when the parent ends, however
- * it ends: then engine and data go too. `keep` leaves the data for a restart. The engine is stopped before its children
- * are listed, so that none is born meanwhile, and their end is waited for (nobody may bury them): a child that lived on
- * would keep a PostgreSQL from starting again.
+ * Prints the engine's pid, then waits for a word on its standard input. The pipe closes when the parent ends, however it
+ * ends; then the guard kills the engine and deletes its data. The word `keep` keeps the data for a restart. The guard stops
+ * the engine before it lists its children, so that it makes no new ones, and waits until they ended: PostgreSQL does not
+ * start again while an old child runs.
  */
 const guard = `
 dir=$1; shift
@@ -29,7 +29,7 @@ for child in $children; do
 done
 [ "$word" = keep ] || rm -rf "$dir"`
 
-/** Starts the engine as a process of our own on data of its own. It never outlives this process. */
+/** Starts the engine as a child process with new data. It never outlives this process. */
 export async function startOwnEngine(recipe: Recipe): Promise<OwnEngine> {
   await recipe.install()
   const dir = await mkdtemp(join(tmpdir(), `tributary-${recipe.name}-`))
@@ -70,7 +70,7 @@ interface Started {
   pid: number
 }
 
-/** PostgreSQL answers from children, each in a process group of its own; the others have none. Gives all of them. */
+/** Signals the engine and its children, and returns their pids. Only PostgreSQL answers from child processes. */
 function signal(pid: number, name: NodeJS.Signals): number[] {
   process.kill(pid, name) // first: a stopped parent makes no further children
   const children = childrenOf(pid)
@@ -84,7 +84,7 @@ function signal(pid: number, name: NodeJS.Signals): number[] {
   return [pid, ...children]
 }
 
-/** A thread goes on until the kernel has reached it, for milliseconds on a busy machine: long enough for an answer. */
+/** A stopped thread may run for some more milliseconds on a busy machine, long enough for an answer. */
 function isRunning(pid: number): boolean {
   if (process.platform !== 'linux') return false
   try {
@@ -112,7 +112,7 @@ async function start(name: string, launch: Launch, dir: string): Promise<Started
     stdio: ['pipe', log, log, 'pipe'],
   })
   closeSync(log)
-  child.stdin?.on('error', () => {}) // the guard ended before it was told to
+  child.stdin?.on('error', () => {}) // the guard ended early
   const [line] = await once(child.stdio[3]!, 'data')
   const pid = Number(String(line).trim())
   try {
@@ -130,8 +130,8 @@ async function untilReady(name: string, launch: Launch, pid: number, dir: string
       return await launch.probe()
     } catch (cause) {
       if (lives(pid) && Date.now() < deadline) continue
-      const said = await readFile(join(dir, 'log'), 'utf8').catch(() => '')
-      throw new EngineUnavailable(`${name} did not start: ${said.trim().split('\n').slice(-5).join(' | ')}`, { cause })
+      const log = await readFile(join(dir, 'log'), 'utf8').catch(() => '')
+      throw new EngineUnavailable(`${name} did not start: ${log.trim().split('\n').slice(-5).join(' | ')}`, { cause })
     }
   }
 }

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
 import type { SentEvents } from '@tributary/testing/verify-events'
 
-/** Events of one install, as its SDK would send them together. */
+/** Events of one install that its SDK sends together. */
 export interface EventBatch {
   install_uuid: string
   events: Record<string, unknown>[]
 }
 
-/** One device: an install that makes batch after batch, the first with its `app_install`. */
+/** One device: an install that makes batches. The first batch contains its `app_install`. */
 export interface Device {
   nextBatch(count: number): EventBatch
 }
 
-const day_ms = 24 * 3600 * 1000
-/** Some days, so that roll-ups have several groups of each name. */
+/** Several days, so that roll-ups have several groups per event name. */
 const days = 3
 
 export function makeDevice(): Device {
@@ -39,7 +39,7 @@ function makeEvent(install_uuid: string, batch: number, n: number, event_ts_ms: 
   return { ...base, ...user, event_name: ['session_start', 'level_up', 'ad_impression'][n % 3], props }
 }
 
-/** Some without a transaction; the others share theirs with an event of the same batch and two of the one before. */
+/** Some purchases have no transaction. The others share one with an event of the same batch and two of the batch before. */
 function money(install_uuid: string, batch: number, n: number): Record<string, unknown> {
   if (n % 3 === 0) return { revenue: 1.5 + n, currency: 'EUR' }
   const pair = Math.floor(n / 10)
@@ -47,7 +47,7 @@ function money(install_uuid: string, batch: number, n: number): Record<string, u
   return { revenue: 0.99 + pair, currency: 'USD', transaction_id, product_id: 'gems_100' }
 }
 
-/** The facts of a batch that the verifier needs. */
+/** The batch in the form of `verifyEvents`. */
 export const sentOf = (app_id: string, { install_uuid, events }: EventBatch): SentEvents => ({
   app_id,
   install_uuid,

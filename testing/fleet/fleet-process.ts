@@ -8,33 +8,33 @@ import { freePorts } from '../engines/ports.ts'
 const root = join(import.meta.dirname, '..', '..')
 const ready_ms_max = 60_000
 
-/** A service as a process of its own; it keeps its address over all its lives. */
+/** A service in its own process. It keeps its address over restarts. */
 export interface FleetProcess {
   name: string
   url: string
-  /** The id of the process in its present life. */
+  /** The id of the present process. */
   pid(): number
   lives(): boolean
-  /** All that it wrote in all its lives. */
+  /** The log of all its processes. */
   log(): string
-  /** The exit code of its present life, null for a signal; resolves once it is gone. */
+  /** Resolves with the exit code once the present process has ended; null after a signal. */
   exited(): Promise<number | null>
-  /** kill -9; resolves once it is gone. */
+  /** kill -9. Resolves once the process has ended. */
   kill(): Promise<void>
-  /** SIGTERM; resolves with the exit code. */
+  /** SIGTERM. Resolves with the exit code. */
   stop(): Promise<number | null>
-  /** Starts it again on the same address, resolves when it is ready; `env` holds from now on. */
+  /** Starts it again on the same address, with `env` from now on. Resolves once it is ready. */
   restart(env?: Record<string, string>): Promise<void>
-  /** SIGCONT: the other half of a SIGSTOP that the process gave itself. */
+  /** SIGCONT, after a SIGSTOP. */
   resume(): void
 }
 
-/** As `npm run service` and the image start a service. */
+/** The flags of `npm run service` and of the image. */
 const nodeOptions = ['--max-semi-space-size=16']
 
 export interface FleetProcessOptions {
   name: string
-  /** Program, from the root of the checkout. */
+  /** Path of the program from the root of the checkout. */
   program: string
   env: Record<string, string>
   /** The folder of its log file. */
@@ -56,7 +56,7 @@ export async function startFleetProcess(options: FleetProcessOptions): Promise<F
       cwd: root,
       env: { ...withoutSettings(process.env), ...env },
       stdio: ['ignore', log, log],
-      detached: true, // a Ctrl-C of the terminal is ours to handle
+      detached: true, // keeps a Ctrl-C of the terminal from the service
     })
     closeSync(log)
     const { pid = 0 } = child
@@ -109,7 +109,7 @@ export async function startFleetProcess(options: FleetProcessOptions): Promise<F
 
 const logOf = (file: string): string => readFileSync(file, 'utf8')
 
-/** The product's settings are the fleet's to give. */
+/** The environment without settings of Tributary, which only the fleet gives. */
 const withoutSettings = (env: NodeJS.ProcessEnv) =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TRIBUTARY_')))
 
@@ -117,11 +117,11 @@ const withoutSettings = (env: NodeJS.ProcessEnv) =>
 export interface Reaper {
   add(pid: number): void
   remove(pid: number): void
-  /** Ends all that still live and deletes the folder. */
+  /** Ends all remaining processes and deletes the folder. */
   close(): Promise<void>
 }
 
-/** Reads `+ pid` and `- pid`; the end of its input is the end of this process. */
+/** Reads `+ pid` and `- pid`. Its input ends when this process ends. */
 const reaping = `
 dir=$1
 pids=
@@ -134,6 +134,7 @@ done
 [ -z "$pids" ] || kill -9 $pids 2>/dev/null
 rm -rf "$dir"`
 
+/** Starts a reaper, which also deletes `dir` at the end. */
 export function startReaper(dir: string): Reaper {
   const child = spawn('sh', ['-c', reaping, 'sh', dir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   const exited = once(child, 'exit')

@@ -17,20 +17,20 @@ import { type FleetProcess, startFleetProcess, startReaper } from './fleet-proce
 import { type FleetTenant, makeTenants } from './tenants.ts'
 
 export interface FleetOptions {
-  /** 0 by default; without any, Redis, S3 and PostgreSQL are not started. */
+  /** Default: 0. Without gateways, Redis, S3 and PostgreSQL are not started. */
   gateways?: number
   writers?: number
-  /** The number of apps of one company without a quota, Android and iOS in turn; 1 by default. */
+  /** Number of apps, alternately Android and iOS, of one company without a quota. Default: 1. */
   apps?: number
 }
 
 interface StartOptions {
-  /** Program instead of the service's own, from the root of the checkout. */
+  /** Path of another program from the root of the checkout. */
   program?: string
   env?: Record<string, string>
 }
 
-/** Services as processes on engines of their own: real Kafka, Redis, S3, PostgreSQL and one shared ClickHouse engine. */
+/** Services as processes on private engines: real Kafka, Redis, S3, PostgreSQL and one shared ClickHouse engine. */
 export interface Fleet {
   gateways: FleetProcess[]
   writers: FleetProcess[]
@@ -39,12 +39,12 @@ export interface Fleet {
   broker: Broker
   clickhouse: Clickhouse
   engine(name: EngineName): OwnEngine
-  /** Adds a process; resolves once it is ready. */
+  /** Starts another process. Resolves once it is ready. */
   startGateway(options?: StartOptions): Promise<FleetProcess>
   startWriter(options?: StartOptions): Promise<FleetProcess>
-  /** Makes a bucket for audit objects and gives back its name, for `TRIBUTARY_S3_BUCKET`. */
+  /** Makes a bucket for audit objects, and returns its name for `TRIBUTARY_S3_BUCKET`. */
   makeBucket(): Promise<string>
-  /** Records of the topic, and those that event-writer has committed. */
+  /** Number of records in the topic, and of records that event-writer has committed. */
   progress(): Promise<{ records: number; committed: number }>
   /** Resolves when all records are committed; rejects after `ms_max`. */
   untilWritten(ms_max?: number): Promise<void>
@@ -55,7 +55,7 @@ export interface Fleet {
 const forWriters = ['kafka', 'clickhouse'] as const
 const forGateways = ['redis', 's3', 'postgres'] as const
 
-/** Starts engines, then what they need (topics, schemas, tenants), then the services. All of it ends with this process. */
+/** Starts engines, makes topics, schemas and tenants, then starts the services. All processes end with this one. */
 export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOptions): Promise<Fleet> {
   const closes: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -158,7 +158,7 @@ function settingsOf(engines: Map<EngineName, OwnEngine>, master_key: string): Re
   }
 }
 
-/** Uses plain HTTP: the test server looks at no signature. */
+/** Uses plain HTTP, because the test server checks no signature. */
 async function makeBucket(url: string): Promise<string> {
   const bucket = `audit-${randomUUID()}`
   const answer = await fetch(`${url}/${bucket}`, { method: 'PUT', signal: AbortSignal.timeout(20_000) })

@@ -6,23 +6,23 @@ import { topics } from '@tributary/contracts/topics'
 import type { SentEvents } from '@tributary/testing/verify-events'
 import { type Device, type EventBatch, makeDevice, sentOf } from './events.ts'
 
-/** Records that go to the log as gateways would send them, for fleets of writers alone. */
+/** Publishes records to the log as gateways do, for fleets with writers only. */
 export interface Flow {
-  /** Sent, and durable in the log. */
+  /** Events that are durable in the log. */
   acknowledged: SentEvents[]
-  /** Resolves once the log has taken what was begun. */
+  /** Stops. Resolves once the log has the records of open publishes. */
   stop(): Promise<void>
 }
 
 const batch_events = 20
 const every_ms = 20
-/** Records a turn, so that in no time all partitions have some. */
-const turn_records = 4
-/** Every so many records one comes a second time, in a later turn. */
+/** Records per round, so that all partitions soon have some. */
+const round_records = 4
+/** One of this many records is published a second time, in a later round. */
 const again_every = 7
 const app_id = 'app_flow'
 
-/** About 4000 events a second until stopped; what the log refuses is sent again, as clients do behind a gateway. */
+/** Publishes about 4000 events a second until stopped. Repeats a failed publish, as clients of a gateway do. */
 export function startFlow(broker: Broker): Flow {
   const acknowledged: SentEvents[] = []
   const { name: topic, partitions } = topics.eventsAccepted
@@ -47,7 +47,7 @@ export function startFlow(broker: Broker): Flow {
   }
   const running = (async () => {
     while (!stopping) {
-      if (count % 100 === 0) devices = Array.from({ length: turn_records }, () => makeDevice())
+      if (count % 100 === 0) devices = Array.from({ length: round_records }, () => makeDevice())
       await publish(devices.map((device) => device.nextBatch(batch_events)))
       await pause(every_ms)
     }

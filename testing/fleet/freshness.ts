@@ -2,28 +2,28 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SentEvents } from '@tributary/testing/verify-events'
 
 export interface Freshness {
-  /** Some event that was answered 200 just now; one in `sample_every_ms` is watched. */
+  /** Offers an event that was just answered 200. One event per `sample_every_ms` is watched. */
   offer(sent: SentEvents): void
-  /** Ms from the 200 until a query found the event. To be called when all is written: what is lost is no sample. */
+  /** Returns the times from the 200 until a query found the event, in ms. Call it when all events are written. */
   end(): Promise<number[]>
 }
 
 const sample_every_ms = 250
-const ask_every_ms = 100
+const poll_every_ms = 100
 
-/** How long it takes from accepted to queryable. Samples are taken by the clock, so that slow times weigh as they last. */
+/** Measures the time from accepted to queryable. It samples by the clock, so that slow phases count for their duration. */
 export function watchFreshness(clickhouse: Clickhouse): Freshness {
   const waiting = new Map<string, { sent: SentEvents; at_ms: number }>()
   const found_ms: number[] = []
   let last_ms = Number.NEGATIVE_INFINITY
   let ending = false
 
-  const ask = async () => {
-    const asked = [...waiting.values()].map(
+  const lookUp = async () => {
+    const wanted = [...waiting.values()].map(
       ({ sent }) => `('${sent.app_id}', '${sent.install_uuid}', '${sent.event_ids[0]}')`,
     )
     const rows = await clickhouse.query<{ event_id: string; install_uuid: string }>(
-      `SELECT install_uuid, event_id FROM events_raw_v1 WHERE (app_id, install_uuid, event_id) IN (${asked.join()})`,
+      `SELECT install_uuid, event_id FROM events_raw_v1 WHERE (app_id, install_uuid, event_id) IN (${wanted.join()})`,
     )
     for (const { install_uuid, event_id } of rows) {
       const key = `${install_uuid}/${event_id}`
@@ -32,10 +32,10 @@ export function watchFreshness(clickhouse: Clickhouse): Freshness {
       waiting.delete(key)
     }
   }
-  const asking = (async () => {
+  const polling = (async () => {
     while (!ending) {
-      if (waiting.size > 0) await ask().catch(() => {}) // the engine is busy: later is the truth then
-      await new Promise((resolve) => setTimeout(resolve, ask_every_ms))
+      if (waiting.size > 0) await lookUp().catch(() => {}) // a busy engine delays the result
+      await new Promise((resolve) => setTimeout(resolve, poll_every_ms))
     }
   })()
 
@@ -48,8 +48,8 @@ export function watchFreshness(clickhouse: Clickhouse): Freshness {
     },
     async end() {
       ending = true
-      await asking
-      if (waiting.size > 0) await ask()
+      await polling
+      if (waiting.size > 0) await lookUp()
       return found_ms
     },
   }

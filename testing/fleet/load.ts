@@ -6,13 +6,13 @@ import type { FleetTenant } from './tenants.ts'
 
 export interface LoadOptions {
   tenants: readonly FleetTenant[]
-  /** Addresses of the gateways, taken in turn. */
+  /** Addresses of the gateways, used in rotation. */
   gateways: readonly string[]
   clients: number
   events_per_second: number
-  /** The load ends by itself after so many. */
+  /** The load ends after this many events. */
   events_max?: number
-  /** False: a batch is sent once, and what is not answered 200 stays unanswered. */
+  /** False: each batch is sent once, and stays unanswered when the answer is not 200. */
   again?: boolean
   onAcknowledged?(sent: readonly SentEvents[]): void
   onAnswer?(answer: Answer | null): void
@@ -24,25 +24,25 @@ export interface Load {
   unanswered: Set<SentEvents>
   /** Distinct events answered 200 so far. */
   acknowledged_events(): number
-  /** Resolves when all is sent and answered; rejects when an answer was wrong. */
+  /** Resolves when all requests are answered; rejects after a wrong answer. */
   ended: Promise<void>
-  /** No new batch; resolves when those in hand are answered. */
+  /** Sends no new batch. Resolves when the open ones are answered. */
   stop(): Promise<void>
 }
 
 const sdk_batch_events = 50
 const bulk_installs = 4
 const bulk_install_events = 25
-/** Every so many requests one is a bulk request, one is sent twice at once to different gateways. */
+/** One of 10 requests is a bulk request. One of 7 is sent twice at once, to different gateways. */
 const bulk_every = 10
 const twice_every = 7
-/** Then the device is given away: long enough for batches of one install to follow each other. */
+/** Batches per device, so that several batches of one install follow each other. */
 const device_batches = 25
-/** The time that a client waits before a retry when no answer names one. */
+/** Pause before a retry without `Retry-After`. */
 const again_ms = 100
 const again_ms_max = 1000
 
-/** Clients that send every batch again, with the same event ids, until it is answered 200: as SDKs do. */
+/** Starts clients that send each batch with the same event ids until it is answered 200, as SDKs do. */
 export function startLoad(options: LoadOptions): Load {
   const { tenants, gateways, again = true, events_max = Number.POSITIVE_INFINITY } = options
   const acknowledged: SentEvents[] = []
@@ -52,11 +52,11 @@ export function startLoad(options: LoadOptions): Load {
   let requests = 0
   let events_begun = 0
   let events_done = 0
-  let turn = 0
+  let next = 0
 
   const nextGateway = () => {
-    turn += 1
-    return gateways[turn % gateways.length] ?? ''
+    next += 1
+    return gateways[next % gateways.length] ?? ''
   }
   const send = async (request: FleetRequest) => {
     const answer = await post(nextGateway(), request)
@@ -84,18 +84,18 @@ export function startLoad(options: LoadOptions): Load {
     for (let n = 1; !stopping && events_begun < events_max; n += 1) {
       if (n % device_batches === 0) device = makeDevice()
       requests += 1
-      const turnOf = requests
-      const request = turnOf % bulk_every === 0 ? bulk(tenant) : sdk(tenant, device)
+      const number_of_request = requests
+      const request = number_of_request % bulk_every === 0 ? bulk(tenant) : sdk(tenant, device)
       const due = started + (events_begun * 1000) / options.events_per_second
       events_begun += request.events
       await pause(Math.max(0, due - performance.now()))
-      const twice = again && turnOf % twice_every === 0
+      const twice = again && number_of_request % twice_every === 0
       await Promise.all([sendUntilAnswered(request), ...(twice ? [send(request)] : [])])
     }
   }
 
   const ended = Promise.all(Array.from({ length: options.clients }, (_, number) => client(number))).then(() => {})
-  ended.catch(() => {}) // told to those who ask
+  ended.catch(() => {}) // `ended` and `stop` throw it
   return {
     acknowledged,
     unanswered,

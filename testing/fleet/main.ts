@@ -4,33 +4,34 @@ import { runSoak } from './soak.ts'
 
 const help = `npm run soak -- [options]
 
-Runs a fleet of real processes on real Kafka, Redis, S3, PostgreSQL and a shared ClickHouse engine under load, kills
-processes at random with kill -9, starts them again, waits until all is written and compares.
+Runs gateways and writers as processes on real Kafka, Redis, S3, PostgreSQL and a shared ClickHouse engine under load.
+Kills processes at random with kill -9, restarts them, waits until all events are written, and compares the results.
 
-  --minutes N   how long the load and the kills are spread over (10)
-  --events N    how many distinct events clients send in this time (2000000)
-  --kills N     kill -9 of a gateway or a writer, chosen by chance (100)
-  --accidents   also lets a writer sleep for up to a minute, and puts the offsets of all writers back to the beginning
-  --gateways N  (2)   --writers N  (3)
-  --json        exactly one JSON document on stdout
+  --minutes N   duration of the load and the kills (10)
+  --events N    distinct events that clients send in this time (2000000)
+  --kills N     number of kill -9 of a random gateway or writer (100)
+  --accidents   also suspend a writer for up to a minute, and reset the offsets of all writers to the beginning
+  --gateways N  number of gateways (2)
+  --writers N   number of writers (3)
+  --json        print exactly one JSON document on stdout
 
-Clients send signed gzip batches of 50, every tenth request is S2S bulk; each is sent again with the same event ids until
-it is answered 200, and every seventh is sent to two gateways at once.
+Clients send signed gzip batches of 50 events. Every tenth request is S2S bulk. Clients send each request with the same
+event ids until it is answered 200, and every seventh request to two gateways at once.
 
   acknowledged      distinct events in requests that were answered 200
   in_log            distinct events (app, install_uuid, event_id) found by reading the topic from Kafka
   in_events_raw     rows of events_raw_v1
-  rollups           what each roll-up counts: keys of event_keys_v1, events of events_per_day_v1, installs by (app, day,
-                    name) of event_installs_per_day_v1, (install, day) pairs of activity_per_day_v1, and so on for every
-                    table that a materialized view fills
+  rollups           the count of each roll-up: keys of event_keys_v1, events of events_per_day_v1, installs by (app, day,
+                    name) of event_installs_per_day_v1, (install, day) pairs of activity_per_day_v1, and likewise for
+                    every other table that a materialized view fills
   differing         groups of each roll-up that differ from brute force over events_raw_v1, in either direction
   lost              acknowledged events that are not in events_raw_v1, looked up one by one
-  doubled           rows beyond the first of an event, plus what roll-ups count beyond brute force
-  events_per_second events in events_raw_v1 by seconds from the first request until all was written
+  doubled           rows beyond the first of an event, plus the excess of roll-ups over brute force
+  events_per_second events in events_raw_v1 per second, from the first request until all were written
   freshness_p99_ms  from the 200 until a query finds the event, sampled four times a second, kills included
 
-An event whose request was never answered may be there or not; it is neither lost nor doubled.
-Exit code 1 when lost or doubled is not 0, a roll-up differs, or log and events_raw_v1 do not hold as many.`
+An event whose request was never answered may be stored or not; it counts as neither lost nor doubled.
+Exit code 1 when lost or doubled is not 0, a roll-up differs, or log and events_raw_v1 hold different numbers.`
 
 const { values } = parseArgs({
   options: {
@@ -59,7 +60,7 @@ async function main(): Promise<number> {
     writers: number('writers', 1),
     accidents: values.accidents,
     random: Math.random,
-    say: (line) => process.stderr.write(`${line}\n`),
+    log: (line) => process.stderr.write(`${line}\n`),
   })
   if (values.json) console.info(JSON.stringify(result))
   else {
@@ -79,5 +80,5 @@ else {
     process.stderr.write(`${error instanceof EngineUnavailable ? error.message : (error as Error).stack}\n`)
     return 1
   })
-  process.exit(code) // after an error clients may still be trying
+  process.exit(code) // after an error clients may still be sending
 }

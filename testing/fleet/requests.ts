@@ -4,7 +4,7 @@ import type { SentEvents } from '@tributary/testing/verify-events'
 import { type EventBatch, sentOf } from './events.ts'
 import type { FleetTenant } from './tenants.ts'
 
-/** A request with the same bytes and event ids however often it is sent. */
+/** A request that always has the same bytes and event ids. */
 export interface FleetRequest {
   path: string
   headers: Record<string, string>
@@ -37,7 +37,7 @@ export function bulkRequest(tenant: FleetTenant, batches: readonly EventBatch[])
   }
 }
 
-/** The answer; null when none came. */
+/** The answer to a request. */
 export interface Answer {
   status: number
   /** The error code of any other answer than 200. */
@@ -48,7 +48,7 @@ export interface Answer {
 /** How long a client waits for an answer. */
 const patience_ms = 15_000
 
-/** Sends once. Throws for an answer that no client should get: it would send again for ever. */
+/** Sends a request once; null without an answer. Throws for a wrong answer, after which clients would retry for ever. */
 export async function post(url: string, { path, headers, body, events }: FleetRequest): Promise<Answer | null> {
   const signal = AbortSignal.timeout(patience_ms)
   const got = await fetch(`${url}${path}`, { method: 'POST', headers, body, signal })

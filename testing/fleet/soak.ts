@@ -13,11 +13,11 @@ export interface SoakOptions {
   events: number
   gateways: number
   writers: number
-  /** In the midst of it a writer sleeps, and later the offsets of all writers are put back to the beginning. */
+  /** Also suspends a writer, and later resets the offsets of all writers to the beginning. */
   accidents: boolean
   random(): number
-  /** Told now and then how far it is. */
-  say(line: string): void
+  /** Called with the progress now and then. */
+  log(line: string): void
 }
 
 export interface SoakResult extends Omit<Verdict, 'half'> {
@@ -29,26 +29,26 @@ export interface SoakResult extends Omit<Verdict, 'half'> {
 
 const apps = 4
 const clients = 24
-/** A killed process is away for so long at most, as under a supervisor. */
+/** Longest time until a killed process restarts, as under a supervisor. */
 const away_ms_max = 1500
 /**
- * A killed writer halts its group for the session timeout. If all kills fell at random, most would hit writers that
- * wait for that and nothing in mid-batch; so of the idle ones only this part may be killed.
+ * Share of idle writers that may be killed. A killed writer halts its group for the session timeout, so most random kills
+ * would hit waiting writers and none in mid-batch.
  */
 const idle_writer_part = 0.2
 const work_every_ms = 1000
 const sleep_ms_max = 60_000
 const group_empty_ms_max = 120_000
-/** After the load: a dead writer's partitions are free after its session timeout; then the backlog. */
+/** Longest time until all is written after the load: a session timeout, then the backlog. */
 const written_ms_max = 300_000
-const say_every_ms = 15_000
+const log_every_ms = 15_000
 
-/** Runs a fleet under load, kills processes at random with -9, waits until all is written and compares. */
+/** Runs a fleet under load, kills processes at random with -9, waits until all is written, and compares. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult & { exact: boolean }> {
-  const { gateways, writers, events, minutes, say } = options
+  const { gateways, writers, events, minutes, log } = options
   const fleet = await openFleet({ gateways, writers, apps })
   try {
-    say(`${gateways} gateways and ${writers} writers are ready`)
+    log(`${gateways} gateways and ${writers} writers are ready`)
     const started = performance.now()
     const freshness = watchFreshness(fleet.clickhouse)
     const load = startLoad({
@@ -59,9 +59,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
       events_max: events,
       onAcknowledged: ([first]) => first && freshness.offer(first),
     })
-    const progress = setInterval(() => say(lineOf(load, fleet.writers, started)), say_every_ms)
+    const progress = setInterval(() => log(lineOf(load, fleet.writers, started)), log_every_ms)
     const kills = await Promise.all([killAtRandom(fleet, options), load.ended]).then(([count]) => count)
-    say(
+    log(
       `${load.acknowledged_events()} events are acknowledged, ${kills} processes were killed; waiting for the writers`,
     )
     await fleet.untilWritten(written_ms_max)
@@ -94,7 +94,7 @@ async function compare(
   }
 }
 
-/** Kills spread evenly over the run with chance inside each share; a process is started again after a moment. */
+/** Kills one process at a random moment of each equal share of the run, and restarts it after a moment. */
 async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number> {
   const { minutes, kills, random } = options
   const processes = [...fleet.gateways, ...fleet.writers]
@@ -130,14 +130,14 @@ async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number>
   return kills
 }
 
-/** One by chance among those that are wanted, else among all. */
+/** A random element among the wanted ones, else among all. */
 function choose<T>(all: readonly T[], wanted: (one: T) => boolean, random: () => number): T {
   const some = all.filter(wanted)
   const from = some.length > 0 ? some : all
   return from[Math.floor(random() * from.length)]!
 }
 
-/** Whether writers have committed something lately. After a kill they can't until the session of the dead one ends. */
+/** Watches whether writers committed lately. After a kill they can't until the session of the dead writer ends. */
 function watchWork(fleet: Fleet) {
   let committed = 0
   let moved_ms = performance.now()
@@ -149,14 +149,14 @@ function watchWork(fleet: Fleet) {
   return { goes_on: () => performance.now() - moved_ms < 2 * work_every_ms, end: () => clearInterval(timer) }
 }
 
-/** Longer than any session: its partitions are with others when it wakes up. */
+/** Suspends a writer for longer than a session, so that other writers own its partitions when it wakes up. */
 async function suspend(writer: FleetProcess, ms: number): Promise<void> {
   process.kill(writer.pid(), 'SIGSTOP')
   await pause(ms)
   writer.resume()
 }
 
-/** Does what an operator would: writers off, `kafka-consumer-groups --reset-offsets --to-earliest`, writers on. */
+/** Resets offsets as an operator does: stops writers, `kafka-consumer-groups --reset-offsets --to-earliest`, starts them. */
 async function resetOffsets({ broker, writers }: Fleet): Promise<void> {
   const { name, topic } = consumers.eventWriter
   await Promise.all(writers.map((writer) => writer.kill()))
@@ -174,7 +174,7 @@ async function resetOffsets({ broker, writers }: Fleet): Promise<void> {
   await Promise.all(writers.map((writer) => writer.restart()))
 }
 
-/** The test server for S3 rewrites its list of a bucket with every object: each life of a gateway has its own bucket. */
+/** Kills and restarts a process. Each gateway process gets a new bucket: the S3 test server is slow with large ones. */
 async function revive(fleet: Fleet, victim: FleetProcess, away_ms: number): Promise<void> {
   await victim.kill()
   await pause(away_ms)

@@ -3,7 +3,7 @@ import { openPostgres } from '@tributary/postgres/postgres'
 import { createApp, createCompany, createServerKey } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 
-/** An app with what its clients need. */
+/** An app with the credentials of its clients. */
 export interface FleetTenant {
   company_key: string
   app_id: string
@@ -12,7 +12,7 @@ export interface FleetTenant {
   server_key: string
 }
 
-/** Migrates the database and makes a company without a quota with `apps` apps, Android and iOS in turn. */
+/** Migrates the database, and makes a company without a quota and with `apps` apps, alternately Android and iOS. */
 export async function makeTenants(url: string, master_key: string, apps: number): Promise<FleetTenant[]> {
   const pool = openPostgres({ url, pool_max: 2, statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 })
   try {

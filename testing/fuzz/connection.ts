@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net'
 import { type HttpAnswer, readAnswer } from './read-answer.ts'
 
-/** What came back for the bytes that were sent. */
+/** The result of sending bytes. */
 export interface Exchange {
   answers: HttpAnswer[]
-  /** The answers are not all that came: what follows them is no HTTP answer. */
+  /** True when bytes that are not an HTTP answer came too. */
   rubbish: boolean
   closed: boolean
-  /** Nothing ended it in time. */
+  /** True when the exchange did not end in time. */
   late: boolean
   ms: number
 }
 
 export const patience_ms = 60_000
 
-/** A connection that is kept: one request, one answer, the next. */
+/** A kept-alive connection, which sends one request after the other. */
 export function keptConnection(port: number) {
   let socket: Socket | null = null
   return {
@@ -29,7 +29,7 @@ export function keptConnection(port: number) {
   }
 }
 
-/** A connection for bytes that may be no request, or several: everything that comes until the server closes. */
+/** Sends bytes that may be no request or several, and reads until the server closes the connection. */
 export function brokenExchange(port: number, bytes: Buffer, half_close: 'at-once' | 'later'): Promise<Exchange> {
   const socket = open({ port, allowHalfOpen: true })
   return converse(socket, bytes, 'POST', half_close).finally(() => socket.destroy())
@@ -40,7 +40,7 @@ function open(options: { port: number; allowHalfOpen?: boolean }): Socket {
   return socket.on('error', () => {}) // 'close' follows
 }
 
-/** With `later` the client says that nothing more comes only after the first answer, or when there is none for a while. */
+/** With `later` the client half-closes after the first answer, or after this time without one. */
 const quiet_ms = 300
 
 function converse(
@@ -60,7 +60,7 @@ function converse(
     clearTimeout(patience)
     clearTimeout(quiet)
     socket.off('data', take).off('close', close)
-    // What could not be read as a request may have been a HEAD: then its refusal has a body all the same.
+    // The server may not recognise a broken HEAD request, and then refuses it with a body.
     const refused = method === 'HEAD' && answers[0]?.headers.get('connection') === 'close'
     resolve({
       answers,

@@ -6,7 +6,7 @@ import type { FuzzApp, FuzzTenants } from './tenants.ts'
 
 export const hmac = (secret: string, body: Buffer) => createHmac('sha256', secret).update(body).digest('hex')
 
-/** Half are signed correctly, after the mutation, so that what lies behind the signature is reached. */
+/** Signs half of the mutated bodies correctly, so that requests reach the code behind the signature check. */
 export function signed(body: Buffer, random: Random, tenants: FuzzTenants): { headers: Header[]; app: FuzzApp | null } {
   const { mutated, suspended, spent, valid: other } = tenants
   const headers = (company_key: string, app_key: string, signature: string): Header[] => [
@@ -34,11 +34,11 @@ export function signed(body: Buffer, random: Random, tenants: FuzzTenants): { he
     () => headers(company_key, app_key, signature).filter(() => random.chance(0.6)),
   ]
   const made = random.pick(wrong)()
-  // what is left may still be whole
+  // the remaining headers may still be complete
   return { headers: made, app: made.length === 3 && made[2]![1] === signature ? mutated : null }
 }
 
-/** Half have a right key. */
+/** Gives half of the requests a valid key. */
 export function bearer(random: Random, tenants: FuzzTenants): { headers: Header[]; app: FuzzApp | null } {
   const { mutated, suspended, spent, revoked_key, admin_token } = tenants
   const as = (token: string): Header[] => [['Authorization', `Bearer ${token}`]]

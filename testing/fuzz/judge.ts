@@ -6,10 +6,10 @@ import type { HttpAnswer } from './read-answer.ts'
 const catalogue = new Map<string, { status: number; surfaces: readonly string[] }>(
   errorCatalogue.map(({ code, ...rest }) => [code, rest]),
 )
-/** What is said to a connection before there is a request (service-kit/refuse-connection.ts). */
+/** Statuses of answers to a connection without a readable request (service-kit/refuse-connection.ts). */
 const connectionStatuses = [400, 408, 431]
 
-/** What is wrong with what came back; null: nothing. */
+/** The fault of an exchange; null without one. */
 export function findFault(request: FuzzRequest, exchange: Exchange): string | null {
   if (exchange.late) return `no answer within ${patience_ms} ms`
   if (exchange.rubbish) return 'what came back is no HTTP answer, or has something behind it'
@@ -22,7 +22,7 @@ export function findFault(request: FuzzRequest, exchange: Exchange): string | nu
   return request.valid_events === null ? null : faultOfValid(exchange.answers[0]!, request.valid_events)
 }
 
-/** A machine that is slow with its disk may be told so, now and then; the run counts how often. */
+/** Whether the service answered that it is busy, which a slow disk may cause now and then. The run counts these. */
 export const isBusy = ({ status, headers, body }: HttpAnswer): boolean =>
   status === 503 && headers.has('retry-after') && (readJson(body) as ErrorBody | undefined)?.error === 'unavailable'
 
@@ -34,15 +34,15 @@ function faultOf(answer: HttpAnswer, { surface, method, broken }: FuzzRequest): 
   if (!request_id) return `no X-Request-Id with status ${status}`
   if (status < 400 || (body.length === 0 && method === 'HEAD')) return null
   if (!headers.get('content-type')?.startsWith('application/json')) return `status ${status} is no JSON`
-  const said = readJson(body) as ErrorBody | undefined
-  if (typeof said?.error !== 'string') return `status ${status} without a code: ${body}`
-  if (said.request_id !== request_id) return `request_id ${said.request_id} is not ${request_id}`
-  const atConnection = headers.get('connection') === 'close' && said.error === 'bad_json'
+  const reply = readJson(body) as ErrorBody | undefined
+  if (typeof reply?.error !== 'string') return `status ${status} without a code: ${body}`
+  if (reply.request_id !== request_id) return `request_id ${reply.request_id} is not ${request_id}`
+  const atConnection = headers.get('connection') === 'close' && reply.error === 'bad_json'
   if (atConnection && connectionStatuses.includes(status)) return null
-  const entry = catalogue.get(said.error)
-  if (entry?.status !== status) return `${said.error} with status ${status} is not in the catalogue`
+  const entry = catalogue.get(reply.error)
+  if (entry?.status !== status) return `${reply.error} with status ${status} is not in the catalogue`
   const anywhere = surface === null || broken || entry.surfaces.includes('any')
-  if (!anywhere && !entry.surfaces.includes(surface)) return `${said.error} is no code of the surface ${surface}`
+  if (!anywhere && !entry.surfaces.includes(surface)) return `${reply.error} is no code of the surface ${surface}`
   return null
 }
 
@@ -51,7 +51,7 @@ function faultOfValid({ status, body }: HttpAnswer, events: number): string | nu
   return status === 200 && accepted === events ? null : `a valid request was answered ${status} ${body}`
 }
 
-/** What is wrong with the answer to a batch of which something was taken. */
+/** The fault of the answer to a batch with accepted events; null without one. */
 export function findReplyFault(reply: BatchReply, events: readonly unknown[]): string | null {
   const { accepted, rejected, results, audit_key } = reply
   if (results?.length !== events.length) return `${results?.length} results for ${events.length} events`

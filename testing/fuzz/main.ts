@@ -3,20 +3,20 @@ import { runFuzz } from './run-fuzz.ts'
 
 const help = `npm run fuzz -- [options]
 
-Starts a standalone process of its own and sends it requests that nobody expects, over real sockets: changed JSON, text,
-bytes, gzip streams, headers, paths, methods, broken HTTP; half of them signed correctly after the change, half of the
-backend ones with a right key. Every hundredth request is an ordinary one.
+Starts a standalone process and sends it malformed requests over real sockets: changed JSON, text, bytes, gzip streams,
+headers, paths, methods and broken HTTP. Half of them are signed correctly after the change, or have a valid server key.
+Every hundredth request is an ordinary one.
 
-Each answer must come in time, be no 5xx and, where it refuses, be a code of the catalogue for its surface. The service
-must stay alive, its memory flat. In the end the events report must count exactly what was accepted.
+Each answer must come in time and must not be a 5xx. A refusal must have an error code of the catalogue for its surface.
+The service must stay alive with flat memory. In the end the events report must count exactly the accepted events.
 
-  --requests N  how many (100000)
-  --seconds S   at most so long (no limit)
-  --seed N      the same requests again, but for times and credentials (a random one)
-  --only N      request N of that seed and no other
-  --json        exactly one JSON document on stdout
+  --requests N  number of requests (100000)
+  --seconds S   longest duration (no limit)
+  --seed N      repeat the requests of this seed, except for times and credentials (random)
+  --only N      send only request N of the seed
+  --json        print exactly one JSON document on stdout
 
-Exit code 1 when anything is wrong; the first request at fault is named, and kept as a file with its bytes.`
+Exit code 1 when a check fails. The command then names the first failed request and keeps its bytes in a file.`
 
 const { values } = parseArgs({
   options: {
@@ -35,21 +35,21 @@ async function main(): Promise<number> {
     if (!(value >= min)) throw new Error(`--${name} needs a number of at least ${min}`)
     return value
   }
-  const say = (line: string) => process.stderr.write(`${line}\n`)
+  const log = (line: string) => process.stderr.write(`${line}\n`)
   const result = await runFuzz({
     seed: number('seed', 0),
     requests: number('requests', 1),
     seconds: number('seconds', 1),
     ...(values.only === undefined ? {} : { only: number('only', 0) }),
-    say,
+    log,
   })
   if (values.json) console.info(JSON.stringify(result))
   else console.info(result)
   for (const { fault, request, file } of result.failures) {
-    say(
+    log(
       request === undefined
         ? fault
-        : `${fault}\n  again with: npm run fuzz -- --seed ${result.seed} --only ${request}\n  its bytes: ${file}`,
+        : `${fault}\n  repeat with: npm run fuzz -- --seed ${result.seed} --only ${request}\n  its bytes: ${file}`,
     )
   }
   return result.failures.length === 0 ? 0 : 1

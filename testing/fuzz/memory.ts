@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** All in MiB; `half_way` is the third fifth of a run, `end` the last. */
+/** All in MiB. `half_way` is the third fifth of a run, `end` the last fifth. */
 export interface MemoryFigures {
-  /** Least use of JavaScript's heap and of its buffers: what garbage is, comes and goes. */
+  /** Lowest use of JavaScript's heap and buffers, which excludes garbage. */
   heap: { half_way: number; end: number }
-  /** Median of the anonymous resident memory of the process, native engines and all; mapped files are left out. */
+  /** Median of the anonymous resident memory of the process, with native engines and without mapped files. */
   resident: { half_way: number; end: number; peak: number }
 }
 
-/** Most that may be added between half-way and the end. The allocators of native engines come to rest late. */
+/** Largest growth between half-way and the end. The allocators of native engines settle late. */
 const heap_growth_mb_max = 48
 const resident_growth_mb_max = 160
 
@@ -18,7 +18,7 @@ interface Sample {
   resident: number
 }
 
-/** Watches the memory of a service by its own metrics and the system's; `end` gives null where there is no /proc. */
+/** Watches the memory of a service through its metrics and the system. `end` gives null without /proc. */
 export function watchMemory(pid: number, url: string) {
   const samples: Sample[] = []
   const stop = new AbortController()
@@ -50,7 +50,7 @@ export function watchMemory(pid: number, url: string) {
   }
 }
 
-/** What is wrong with the figures; null: they are flat. */
+/** The fault of figures that grew; null when they are flat. */
 export function findGrowth({ heap, resident }: MemoryFigures): string | null {
   if (heap.end - heap.half_way > heap_growth_mb_max) return `the heap grew from ${heap.half_way} to ${heap.end} MiB`
   if (resident.end - resident.half_way <= resident_growth_mb_max) return null
@@ -70,7 +70,7 @@ async function heapMib(url: string): Promise<number | null> {
   return bytes.includes(undefined) ? null : Math.round(bytes.reduce((sum, one) => sum + Number(one), 0) / 2 ** 20)
 }
 
-/** Anonymous resident memory of a process; null where there is no /proc. */
+/** Anonymous resident memory of a process; null without /proc. */
 export function residentMib(pid: number): number | null {
   try {
     const kib = /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

@@ -6,7 +6,7 @@ const known = [
   ...['/ready', '/l/x', '/skan-postback', '/aak-postback', '/skan/cv-schema', '/', '/favicon.ico', '/.git/config'],
 ]
 
-/** A path as HTTP allows it: visible ASCII without spaces. */
+/** A strange path that HTTP allows: visible ASCII without spaces. */
 export function anyPath(random: Random): string {
   const path = random.pick(known)
   const at = random.below(path.length + 1)

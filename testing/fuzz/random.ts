@@ -1,4 +1,4 @@
-/** Chance that gives the same again for the same seed and request. */
+/** Random numbers that repeat for the same seed and request. */
 export interface Random {
   /** From 0 to below 1. */
   next(): number
@@ -9,7 +9,7 @@ export interface Random {
   hex(chars: number): string
 }
 
-/** Chance for request `n` of a run: nothing of it depends on other requests or on time. */
+/** The random numbers of request `n` of a run. They depend only on `seed` and `n`. */
 export function randomOf(seed: number, n: number): Random {
   let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(n + 1, 0x85ebca6b)) >>> 0
   const next = () => {

@@ -1,4 +1,4 @@
-/** One HTTP answer as it came. */
+/** One HTTP answer. */
 export interface HttpAnswer {
   status: number
   headers: Map<string, string>
@@ -7,7 +7,7 @@ export interface HttpAnswer {
 
 const headEnd = '\r\n\r\n'
 
-/** The first answer in the bytes; null while it is not whole. */
+/** The first answer in the bytes; null while it is incomplete. */
 export function readAnswer(bytes: Buffer, method: string): { answer: HttpAnswer; bytes: number } | 'no-http' | null {
   const head = bytes.indexOf(headEnd)
   if (head < 0)

@@ -16,15 +16,15 @@ import { type FuzzTenants, makeFuzzTenants } from './tenants.ts'
 
 export interface FuzzOptions {
   seed: number
-  /** It ends with whichever comes first. */
+  /** The run ends after this many requests or seconds, whichever comes first. */
   requests: number
   seconds: number
   /** Only this request of the run. */
   only?: number
-  say(line: string): void
+  log(line: string): void
 }
 
-/** What the clients of an app were told, and what its report counts. */
+/** Accepted events of an app by the answers to its clients, and by its report. */
 interface Counted {
   accepted: number
   distinct: number
@@ -36,15 +36,15 @@ export interface FuzzResult {
   requests: number
   seconds: number
   requests_per_second: number
-  /** How many requests of each kind; `broken` ones are no HTTP, or more than one request. */
+  /** Number of requests by kind. A `broken` one is not HTTP, or more than one request. */
   kinds: Record<string, number>
-  /** How many answers of each status and code. */
+  /** Number of answers by status and code. */
   answers: Record<string, number>
   slowest_ms: number
   memory: MemoryFigures | null
   mutated: Counted
   valid: Counted
-  /** `distinct` is unknown: clients of these may not hear the answer. */
+  /** `distinct` is unknown, because clients of broken requests may get no answer. */
   broken: { reported: number }
   failures: Failure[]
 }
@@ -57,10 +57,10 @@ interface Failure {
 }
 
 const connections = 96
-/** Answers 503 `unavailable`: clients wait for theirs, so the service has no reason but a machine that is slow. */
+/** Largest share of answers 503 `unavailable`. Clients wait for answers, so only a slow machine causes them. */
 const busy_share_max = 0.01
 
-/** Sends requests that nobody expects to a standalone process of its own, and judges each answer and what is counted. */
+/** Sends malformed requests to a new standalone process, and checks each answer and the final counts. */
 export async function runFuzz(options: FuzzOptions): Promise<FuzzResult> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-fuzz-'))
   const service = await startStandaloneProcess({ data_dir })
@@ -87,8 +87,8 @@ interface Run {
 }
 
 async function fuzz(service: StandaloneProcess, data_dir: string, tenants: FuzzTenants, options: FuzzOptions) {
-  const { seed, requests, seconds, only, say } = options
-  say(`seed ${seed}, ${service.url}`)
+  const { seed, requests, seconds, only, log } = options
+  log(`seed ${seed}, ${service.url}`)
   const port = Number(new URL(service.url).port)
   const maps = { kinds: new Map<string, number>(), answers: new Map<string, number>() }
   const run: Run = {
@@ -106,7 +106,7 @@ async function fuzz(service: StandaloneProcess, data_dir: string, tenants: FuzzT
   const started = performance.now()
   const elapsed_s = () => (performance.now() - started) / 1000
   const progress = setInterval(
-    () => say(`${run.next} requests, ${Math.round(run.next / elapsed_s())}/s, ${memory.now_mb()} MiB`),
+    () => log(`${run.next} requests, ${Math.round(run.next / elapsed_s())}/s, ${memory.now_mb()} MiB`),
     10_000,
   )
   const nextOf = () => {
@@ -118,22 +118,14 @@ async function fuzz(service: StandaloneProcess, data_dir: string, tenants: FuzzT
   await Promise.all(Array.from({ length: connections }, () => client(run, nextOf)))
   clearInterval(progress)
   const took_s = elapsed_s()
-  // One more like any other, after everything.
+  // One more ordinary request, after all others.
   if (run.failures.length === 0) await sendOne(run, keptConnection(port), 100 * Math.ceil(run.next / 100))
   const figures = await memory.end()
   const counted = await countAll(run, service, data_dir).catch((error: Error) => {
     run.failures.push({ fault: `the run could not be counted: ${error.message}` })
     return { mutated: none, valid: none, broken: { reported: -1 } }
   })
-  const growth = figures === null ? null : findGrowth(figures)
-  if (growth !== null) run.failures.push({ fault: growth })
-  if (run.busy > 10 + run.next * busy_share_max)
-    run.failures.push({ fault: `${run.busy} answers were 503 unavailable` })
-  const errorLine = service
-    .output()
-    .split('\n')
-    .find((line) => /"level":(50|60)/.test(line))
-  if (errorLine !== undefined) run.failures.push({ fault: `the service logged ${errorLine.slice(0, 500)}` })
+  run.failures.push(...overallFaults(run, figures, service.output()))
   return {
     seed,
     requests: run.next,
@@ -148,10 +140,19 @@ async function fuzz(service: StandaloneProcess, data_dir: string, tenants: FuzzT
   } satisfies FuzzResult
 }
 
+/** Faults of the whole run: growing memory, too many busy answers, an error in the log. */
+function overallFaults({ busy, next }: Run, figures: MemoryFigures | null, output: string): Failure[] {
+  const growth = figures === null ? null : findGrowth(figures)
+  const too_busy = busy > 10 + next * busy_share_max ? `${busy} answers were 503 unavailable` : null
+  const line = output.split('\n').find((one) => /"level":(50|60)/.test(one))
+  const logged = line === undefined ? null : `the service logged ${line.slice(0, 500)}`
+  return [growth, too_busy, logged].filter((fault) => fault !== null).map((fault) => ({ fault }))
+}
+
 const none: Counted = { accepted: -1, distinct: -1, reported: -1 }
 const sorted = (counts: Map<string, number>) => Object.fromEntries([...counts].sort(([, a], [, b]) => b - a))
 
-/** Sends one request after the other until there is none left, or one has failed. */
+/** Sends requests until none is left or one has failed. */
 async function client(run: Run, nextOf: () => number | null): Promise<void> {
   const connection = keptConnection(run.port)
   for (let n = nextOf(); n !== null; n = nextOf()) await sendOne(run, connection, n)
@@ -201,7 +202,7 @@ function keepRequest(seed: number, { n, bytes }: FuzzRequest): string {
   return file
 }
 
-/** Waits until all is written and compares: nothing accepted is lost, nothing refused is there, nothing is there twice. */
+/** Waits until all is written and compares: no accepted event is lost or doubled, no refused event is stored. */
 async function countAll({ tenants, tally, failures }: Run, { url }: StandaloneProcess, data_dir: string) {
   await waitUntilWritten(url, data_dir)
   const counted = async (app: keyof FuzzTenants & ('mutated' | 'valid')): Promise<Counted> => {

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib'
+import { day_ms } from '@tributary/contracts/limits'
 import type { FuzzRequest } from './drafts/requests.ts'
 import { type BatchReply, findReplyFault, readJson } from './judge.ts'
 import type { HttpAnswer } from './read-answer.ts'
@@ -11,13 +12,11 @@ interface SentEvent {
   props?: { identity_migration?: unknown } | null
 }
 
-const day_ms = 24 * 3600 * 1000
-
-/** What the reports must count, by app: worked out from what was sent and what was answered, one event at a time. */
+/** Counts by app, from requests and answers, what the reports must show. */
 export interface Tally {
-  /** Accepted events, duplicates too, and distinct ones by docs/rules.md#idempotency. */
+  /** Number of accepted events, including duplicates, and of distinct ones (docs/rules.md#idempotency). */
   of(app_id: string): { accepted: number; distinct: number }
-  /** Takes the answer to a request; gives what is wrong with it, null if nothing. */
+  /** Counts the answer to a request. Returns its fault, null without one. */
   take(request: FuzzRequest, answer: HttpAnswer): string | null
 }
 
@@ -66,7 +65,7 @@ export function createTally(): Tally {
   }
 }
 
-/** What the events report of a key counts from 2010 until tomorrow, `app_install` and all. */
+/** The number of events in the events report of a key from 2010 until tomorrow, including `app_install`. */
 export async function reportedEvents(url: string, key: string): Promise<number> {
   const end_ms = Date.now() + 2 * day_ms
   let events = 0

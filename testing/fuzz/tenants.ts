@@ -1,4 +1,4 @@
-/** An app with everything that its clients know. */
+/** An app with the credentials of its clients. */
 export interface FuzzApp {
   app_id: string
   company_id: string
@@ -6,19 +6,19 @@ export interface FuzzApp {
   app_key: string
   signing_secret: string
   server_keys: string[]
-  /** Used for nothing but reading the report at the end. */
+  /** Only for reading the report at the end. */
   report_key: string
 }
 
 export interface FuzzTenants {
   admin_token: string
-  /** Mutated requests that are one HTTP request with one answer: what was accepted is known exactly. */
+  /** For mutated requests that are one HTTP request with one answer, so that the accepted events are known exactly. */
   mutated: FuzzApp
-  /** Requests that are as they should be. */
+  /** For ordinary requests. */
   valid: FuzzApp
-  /** Requests whose answer may not be theirs, or may never come. */
+  /** For requests whose answer may belong to another request, or may never come. */
   broken: FuzzApp
-  /** Nothing of these is ever accepted: the company is suspended; its quota is used up. */
+  /** Their events are never accepted: the first company is suspended, the quota of the second is used up. */
   suspended: FuzzApp
   spent: FuzzApp
   revoked_key: string
@@ -39,7 +39,7 @@ export const adminApi =
     return JSON.parse(text) as Answer
   }
 
-/** A key may be used 1000 times a minute, so a fast run needs many. */
+/** A fast run needs many keys, because a key allows 1000 requests a minute. */
 const keys_of_mutated = 60
 
 /** Companies, apps and keys of a run, made through the admin API. */

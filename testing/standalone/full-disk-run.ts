@@ -5,22 +5,22 @@ import { client, compare, type LoadTarget } from './kill-run.ts'
 import { type StandaloneProcess, startStandaloneProcess, waitUntilWritten } from './standalone-process.ts'
 
 export interface FullDiskRunOptions {
-  /** Of at least 400 MB: the engines alone take a hundred. */
+  /** At least 400 MB: the engines alone need 100 MB. */
   disk: SmallDisk
   rounds: number
   clients: number
   /** Batches acknowledged before the disk is filled, and after it was freed. */
   batches: number
-  /** Rounds end with this. */
+  /** The signal that ends the process in each round. */
   signal: NodeJS.Signals
   random: () => number
 }
 
 export interface FullDiskRunResult extends Verdict {
   rounds: number
-  /** Exit code of each stop; null: killed, as a stop that misses its deadline is. */
+  /** Exit code of each stop; null when the process was killed, or missed its deadline. */
   stops: (number | null)[]
-  /** Lines about broken parts in all that the processes said. */
+  /** Number of lines about broken parts in the logs. */
   broken: number
 }
 
@@ -28,8 +28,8 @@ const wait_ms_max = 120_000
 const left_bytes_max = 4 * 1024 * 1024
 
 /**
- * Fills the disk under a standalone process that takes events, frees it, waits until events are taken again, and starts
- * the process anew; in the end compares what clients were told with what the tables hold.
+ * Fills the disk of a standalone process that takes events, frees it, waits until events are accepted again, and restarts
+ * the process. In the end it compares the answers with the rows in the tables.
  */
 export async function runFullDisk(options: FullDiskRunOptions): Promise<FullDiskRunResult> {
   const { disk, rounds, clients, batches, signal, random } = options

@@ -22,8 +22,8 @@ export interface KillRunResult extends Verdict {
 const batch_events = 20
 
 /**
- * Kills the standalone process with -9 at random moments under load, starts it again, and compares what clients were
- * told with what the tables hold. Half of the clients send an unanswered batch again, as an SDK does; half give up.
+ * Kills the standalone process with -9 at random moments under load, restarts it, and compares the answers with the rows
+ * in the tables. Half of the clients send an unanswered batch again, as an SDK does; the other half give up.
  */
 export async function runKills(options: KillRunOptions): Promise<KillRunResult> {
   const { data_dir, kills, clients, alive_ms_max, random } = options
@@ -47,12 +47,13 @@ export async function runKills(options: KillRunOptions): Promise<KillRunResult> 
   return { kills, ...(await compare(data_dir, acknowledged, unanswered)) }
 }
 
+/** The process that clients send to; null while it restarts. */
 export interface LoadTarget {
   standalone: StandaloneProcess | null
   ended: boolean
 }
 
-/** Sends batches of one install each until the run ends; the batch id is the install, so that halves show. */
+/** Sends batches of one install each until the run ends. The install is the batch id, so that half-stored batches show. */
 export async function client(
   target: LoadTarget,
   demo: Record<string, string>,
@@ -97,7 +98,7 @@ async function post(
     if (answer.status === 503) await new Promise((resolve) => setTimeout(resolve, 100))
     return answer.status === 200 && accepted === batch_events
   } catch {
-    return false // the process died; whether the batch was taken is what the run is about
+    return false // The process died, and may or may not have stored the batch. The comparison decides.
   }
 }
 
@@ -114,13 +115,14 @@ function makeBatch(install_uuid: string) {
   return { events, sent_at_ms: now }
 }
 
+/** Compares the batches of the clients with the rows in the tables. */
 export async function compare(data_dir: string, acknowledged: Set<string>, unanswered: Set<string>): Promise<Verdict> {
   const clickhouse = await openEmbeddedClickhouse({
     data_dir: join(data_dir, 'clickhouse'),
     logger: pino({ level: 'silent' }),
   })
   try {
-    // The demo app that clients sent to; its id is not among what they are told.
+    // All clients send to the demo app, whose id they do not know.
     const apps = await clickhouse.query<{ app_id: string }>('SELECT DISTINCT app_id FROM events_raw_v1')
     const app_id = apps.length === 1 ? apps[0]!.app_id : 'unknown'
     const event_ids = Array.from({ length: batch_events }, (_, n) => `e-${n}`)

@@ -5,11 +5,11 @@ import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { topics } from '@tributary/contracts/topics'
 import { installOf } from '../verify-events.ts'
 
-/** Reads the whole topic of accepted events as it is now and gives back how many distinct events are in it. */
+/** Reads the topic of accepted events up to its present end, and returns the number of distinct events. */
 export async function countLoggedEvents(broker: Broker): Promise<number> {
   const topic = topics.eventsAccepted.name
   const group = `count-${randomUUID()}`
-  const ranges = await patiently(() => broker.groupOffsets(group, topic))
+  const ranges = await retryWhileLoading(() => broker.groupOffsets(group, topic))
   const unread = new Map(
     ranges.filter(({ earliest, end }) => earliest < end).map(({ partition, end }) => [partition, end]),
   )
@@ -39,11 +39,11 @@ function remember(events: Map<string, Set<string>>, { value }: LogRecord): void 
 
 const patience_ms = 20_000
 
-/** A broker that just started loads its groups for a moment. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+/** Retries for a moment, because a broker that just started is still loading its groups. */
+async function retryWhileLoading<T>(request: () => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + patience_ms; ; await pause(100)) {
     try {
-      return await ask()
+      return await request()
     } catch (error) {
       if (Date.now() > deadline) throw error
     }

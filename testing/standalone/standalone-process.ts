@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..', '..')
 export interface StandaloneProcess {
   url: string
   pid: number
-  /** All that it printed so far. */
+  /** The output so far. */
   output(): string
   /** The variables of `demo.env` in its data folder. */
   demo(): Record<string, string>
@@ -23,7 +23,7 @@ export interface StandaloneProcessOptions {
   cwd?: string
 }
 
-/** Starts the standalone process as `npm start` does, on a free port; resolves once it says that it is ready. */
+/** Starts the standalone process as `npm start` does, on a free port. Resolves once it prints that it is ready. */
 export async function startStandaloneProcess(options: StandaloneProcessOptions): Promise<StandaloneProcess> {
   const env = {
     ...process.env,
@@ -34,7 +34,7 @@ export async function startStandaloneProcess(options: StandaloneProcessOptions):
   }
   mkdirSync(options.data_dir, { recursive: true, mode: 0o700 })
   const child = spawn('node', [join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
-    // What it leaves for commands in its directory goes with its data.
+    // The files that it leaves for commands in its directory are deleted with its data.
     cwd: options.cwd ?? options.data_dir,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -80,7 +80,7 @@ function readDemo(data_dir: string): Record<string, string> {
   return Object.fromEntries([...lines].map(([, name, value]) => [name, value]))
 }
 
-/** Resolves when every consumer of a running Tributary has written all there is. */
+/** Resolves when the lag of every consumer is 0. */
 export async function waitUntilWritten(url: string, data_dir: string, ms_max = 60_000): Promise<void> {
   const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
   const deadline = Date.now() + ms_max

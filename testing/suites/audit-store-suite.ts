@@ -8,7 +8,7 @@ export interface AuditStoreUnderTest {
   dispose(): Promise<void>
 }
 
-/** Endings of keys that a client could have chosen through an `event_id`; the gateway percent-encodes, the store must not rely on it. */
+/** Endings of keys that clients could choose through an `event_id`. The gateway encodes them, but the store must not rely on it. */
 const clientNames = [
   'plain.json',
   'PLAIN2.json',
@@ -29,11 +29,11 @@ const clientNames = [
 ]
 
 interface AuditStoreSuiteOptions {
-  /** The engine decides which of two puts at the same moment is the first. S3 does; its mock looks first and puts then. */
+  /** Whether two puts at the same moment are atomic, as in S3. Its mock is not: it looks first and puts then. */
   atomic?: boolean
 }
 
-/** What every audit store promises (audit-store.ts). */
+/** The promises of every audit store (audit-store.ts). */
 export function auditStoreSuite(
   name: string,
   start: () => Promise<AuditStoreUnderTest>,
@@ -54,7 +54,7 @@ export function auditStoreSuite(
       await under.dispose()
     })
 
-    it('gives an object back, also after it was closed', async () => {
+    it('returns an object, also after a restart', async () => {
       const content = randomBytes(100_000)
       expect(await store.putOnce(`${prefix}/a.json`, content)).toBe('created')
       expect(await store.putOnce(`${prefix}/empty.json`, Buffer.alloc(0))).toBe('created')
@@ -64,7 +64,7 @@ export function auditStoreSuite(
       expect(await store.get(`${prefix}/empty.json`)).toHaveLength(0)
     })
 
-    it('has no object that was not put', async () => {
+    it('returns null for a key that was never put', async () => {
       await store.putOnce(`${prefix}/a.json`, Buffer.from('a'))
       for (const key of [`${prefix}/b.json`, prefix, `${prefix}/a.json/b`, `${prefix}/a`]) {
         expect(await store.get(key)).toBeNull()
@@ -87,14 +87,14 @@ export function auditStoreSuite(
       expect((await store.get(`${prefix}/a.json`))?.toString()).toBe(`${created[0]!.n}`)
     })
 
-    it('keeps the names that clients choose apart', async () => {
+    it('keeps keys with strange names apart', async () => {
       const keys = clientNames.map((clientName) => `${prefix}/${clientName}`)
       const outcomes = await Promise.all(keys.map((key) => store.putOnce(key, Buffer.from(key))))
       expect(new Set(outcomes)).toEqual(new Set(['created']))
       for (const key of keys) expect((await store.get(key))?.toString()).toBe(key)
     })
 
-    it('lists what lies directly below a folder, as soon as it is put and after it was closed', async () => {
+    it('lists the direct children of a folder, at once and after a restart', async () => {
       const keys = clientNames.map((clientName) => `${prefix}/${clientName}`)
       await Promise.all(keys.map((key) => store.putOnce(key, Buffer.from(key))))
       await store.putOnce(`${prefix}/large.json`, Buffer.alloc(100_000, 'x'))
@@ -103,7 +103,7 @@ export function auditStoreSuite(
       for (let again = 0; again < 2; again += 1) {
         const found = await Array.fromAsync(store.list(`${prefix}/`))
         const names = found.map((one) => (one.kind === 'folder' ? `folder ${one.folder}` : one.key))
-        // Of names that are stored as their hash only the content tells the key.
+        // Long names are stored as their hash, so only their content shows the key.
         expect(names.filter((name) => name !== null).sort()).toEqual(wanted.toSorted())
         const contents = await Promise.all(found.map(async (one) => one.kind === 'object' && (await one.read())))
         const texts = contents
@@ -119,7 +119,7 @@ export function auditStoreSuite(
       }
     })
 
-    it('lists a folder of more names than a page holds, each once', async () => {
+    it('lists a folder with more names than a page, each once', async () => {
       const keys = Array.from({ length: 1100 }, (_, n) => `${prefix}/${n}.json`)
       for (let at = 0; at < keys.length; at += 50) {
         await Promise.all(keys.slice(at, at + 50).map((key) => store.putOnce(key, Buffer.from('{}'))))

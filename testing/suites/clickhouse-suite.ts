@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** One engine with an empty database of the suite's own. */
+/** One engine with an empty database for the suite. */
 export interface ClickhouseUnderTest {
   open(): Promise<Clickhouse>
   dispose(): Promise<void>
 }
 
-/** What both sides of the Clickhouse interface promise (clickhouse.ts). */
+/** The promises of both sides of the Clickhouse interface (clickhouse.ts). */
 export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnderTest>): void {
   describe(`${name} keeps the promises of an analytics engine`, () => {
     let under: ClickhouseUnderTest
@@ -22,7 +22,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       await under.dispose()
     })
 
-    /** A table and a view that groups it, both of which know the tokens of their inserts. */
+    /** Makes a table and a view that groups it. Both remember the tokens of their inserts. */
     async function makeTable() {
       const table = `t_${randomUUID().replaceAll('-', '')}`
       const window = 'SETTINGS non_replicated_deduplication_window = 1000'
@@ -46,7 +46,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       return { table, insert, counts }
     }
 
-    it('fills parameters in, whatever they hold', async () => {
+    it('passes parameters of any content', async () => {
       const text = `it's "\\ \t\n {n:UInt8} größe 🙂 '; DROP TABLE t --`
       const [row] = await clickhouse.query(
         'SELECT {text:String} AS text, {n:UInt32} AS n, {list:Array(String)} AS list, {day:Date} AS day, {none:Nullable(String)} AS none',
@@ -55,7 +55,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       expect(row).toEqual({ text, n: 7, list: ['a', "b'\\"], day: '2026-01-31', none: null })
     })
 
-    it('gives 64-bit integers as the SQL says', async () => {
+    it('returns 64-bit integers as numbers, or as text when the SQL converts them', async () => {
       const sql = "SELECT toUInt64(9007199254740991) AS n, toString(toUInt64('18446744073709551615')) AS text"
       expect(await clickhouse.query(sql)).toEqual([{ n: 9007199254740991, text: '18446744073709551615' }])
     })
@@ -101,7 +101,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       expect(await counts()).toEqual({ raw: 1, rolled: 1 })
     })
 
-    it('writes nothing of a block with a row that does not fit', async () => {
+    it('writes no row of a block with an invalid row', async () => {
       const { insert, counts } = await makeTable()
       await expect(
         insert([
@@ -112,7 +112,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       expect(await counts()).toEqual({ raw: 0, rolled: 0 })
     })
 
-    it('names the mistake in a statement, which is not unavailability', async () => {
+    it('names the mistake of a wrong statement, without the code unavailable', async () => {
       for (const sql of ['SELECT * FROM no_such_table', 'SELEC 1']) {
         const error: Error & { code?: string } = await clickhouse.query(sql).then(
           () => expect.fail(),
@@ -125,7 +125,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       await expect(clickhouse.command('DROP TABLE no_such_table')).rejects.toThrow(/no_such_table/)
     })
 
-    it('refuses a question that costs too much with unavailable', async () => {
+    it('refuses a too expensive query with unavailable', async () => {
       const hungry = 'SELECT groupArray(toString(number)) FROM numbers({n:UInt64}) SETTINGS max_memory_usage = 10000000'
       await expect(clickhouse.query(hungry, { n: 10_000_000 })).rejects.toMatchObject({
         code: 'unavailable',
@@ -133,19 +133,19 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       })
     })
 
-    it('lets a question with parameters write nothing', async () => {
+    it('refuses writes in a query with parameters', async () => {
       const { table, counts } = await makeTable()
       const sneaky = clickhouse.query(`INSERT INTO ${table} SELECT {a:UInt64}, ''`, { a: 1 })
       await expect(sneaky).rejects.toThrow(/readonly/)
       expect(await counts()).toEqual({ raw: 0, rolled: 0 })
     })
 
-    it('takes statements of megabytes', async () => {
+    it('runs statements of several megabytes', async () => {
       const keys = Array.from({ length: 150_000 }, (_, index) => `18446744073709${100_000 + index}`).join(',')
       expect(await clickhouse.query(`SELECT length(CAST('[${keys}]', 'Array(UInt64)')) AS n`)).toEqual([{ n: 150_000 }])
     })
 
-    it('keeps parameters, tokens and settings of statements at the same time apart', async () => {
+    it('keeps parameters, tokens and settings of parallel statements apart', async () => {
       const { insert, counts } = await makeTable()
       const numbers = Array.from({ length: 30 }, (_, index) => index)
       const answers = await Promise.all(
@@ -160,7 +160,7 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       expect(await counts()).toEqual({ raw: 30, rolled: 30 })
     })
 
-    it('keeps what was written when it is opened again, tokens included', async () => {
+    it('keeps rows and tokens over a restart', async () => {
       const { insert, counts } = await makeTable()
       await insert([[1, 'x']], 'token')
       await clickhouse.close()

@@ -11,7 +11,7 @@ export interface KeyValueUnderTest {
 const patience = { timeout: 20_000, interval: 10 }
 const long_ms = 600_000
 
-/** What every key-value store promises (key-value.ts). Time is real, since Redis keeps its own. */
+/** The promises of every key-value store (key-value.ts). Time is real, because Redis has its own clock. */
 export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTest>): void {
   describe(`${name} keeps the promises of a key-value store`, () => {
     let store: KeyValueUnderTest
@@ -37,19 +37,19 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.addCapped(key, 1000, null, long_ms)).toEqual({ added: true, total: 1010 })
     })
 
-    it('keeps no key of a refused add', async () => {
+    it('stores no key for a refused add', async () => {
       expect(await keyValue.addCapped(key, 11, 10, long_ms)).toEqual({ added: false, total: 0 })
       expect(await keyValue.get(key)).toBeNull()
     })
 
-    it('gives back, but never below zero and also above the cap', async () => {
+    it('gives back with a negative add, never below zero, even above the cap', async () => {
       await keyValue.addCapped(key, 10, null, long_ms)
       expect(await keyValue.addCapped(key, -3, 5, long_ms)).toEqual({ added: true, total: 7 })
       expect(await keyValue.addCapped(key, -100, 5, long_ms)).toEqual({ added: true, total: 0 })
       expect(await keyValue.get(key)).toBe(0)
     })
 
-    it('settles a counter without a mark by raising it, and never lowers it', async () => {
+    it('only raises a counter when it settles without a mark', async () => {
       expect(await keyValue.settle(key, 0, null, long_ms)).toBe(0)
       expect(await keyValue.get(key)).toBeNull()
       expect(await keyValue.settle(key, 40, null, long_ms)).toBe(40)
@@ -59,7 +59,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.get(key)).toBe(5_000_000_000_000)
     })
 
-    it('takes off what a mark has too much, and nothing that was added since', async () => {
+    it('removes the excess at the mark, and keeps later adds', async () => {
       expect(await keyValue.mark(key, 'a')).toBeNull()
       await keyValue.addCapped(key, 5_000_000_000_010, null, long_ms)
       expect(await keyValue.mark(key, 'a')).toBe(5_000_000_000_010)
@@ -69,7 +69,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.settle(key, 1, 'a', long_ms)).toBe(5_000_000_000_011)
     })
 
-    it('takes nothing off twice that was given back since the mark', async () => {
+    it('does not remove the excess twice when it was given back since the mark', async () => {
       await keyValue.addCapped(key, 10, null, long_ms)
       await keyValue.mark(key, 'a')
       await keyValue.addCapped(key, 5, null, long_ms)
@@ -77,7 +77,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.settle(key, 6, 'a', long_ms)).toBe(11)
     })
 
-    it('settles by the newest mark alone, also after it was closed', async () => {
+    it('settles only by the newest mark, also after a restart', async () => {
       await keyValue.addCapped(key, 10, null, long_ms)
       await keyValue.mark(key, 'a')
       await keyValue.mark(key, 'b')
@@ -90,20 +90,20 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.settle(key, 9, 'c', long_ms)).toBe(9)
     })
 
-    it('counts exactly when many add at once', async () => {
+    it('counts exactly under parallel adds', async () => {
       const adds = await Promise.all(Array.from({ length: 60 }, () => keyValue.addCapped(key, 2, 50, long_ms)))
       expect(adds.filter(({ added }) => added)).toHaveLength(25)
       expect(new Set(adds.filter(({ added }) => added).map(({ total }) => total)).size).toBe(25)
       expect(await keyValue.get(key)).toBe(50)
     })
 
-    it('holds quotas of many thousand millions', async () => {
+    it('holds quotas of trillions', async () => {
       const much = 5_000_000_000_000
       expect(await keyValue.addCapped(key, much, much + 1, long_ms)).toEqual({ added: true, total: much })
       expect(await keyValue.addCapped(key, 2, much + 1, long_ms)).toEqual({ added: false, total: much })
     })
 
-    it('forgets a key when its time is over, counted from its first add', async () => {
+    it('forgets a key after its lifetime, counted from the first add', async () => {
       await keyValue.addCapped(key, 5, null, 400)
       await keyValue.addCapped(key, 5, null, long_ms)
       expect(await keyValue.get(key)).toBe(10)
@@ -111,7 +111,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.addCapped(key, 1, 10, long_ms)).toEqual({ added: true, total: 1 })
     })
 
-    it('remembers counters after it was closed', async () => {
+    it('keeps counters over a restart', async () => {
       await keyValue.addCapped(key, 5, null, long_ms)
       await keyValue.hitWindow(key, 2, long_ms)
       await keyValue.close()
@@ -120,7 +120,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.hitWindow(key, 2, long_ms)).toMatchObject({ allowed: true, remaining: 0 })
     })
 
-    it('allows as many hits as the limit, when many come at once too', async () => {
+    it('allows exactly as many hits as the limit, also in parallel', async () => {
       const hits = await Promise.all(Array.from({ length: 30 }, () => keyValue.hitWindow(key, 10, long_ms)))
       const allowed = hits.filter((hit) => hit.allowed)
       expect(allowed).toHaveLength(10)
@@ -131,14 +131,14 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       }
     })
 
-    it('allows the next hit when it said, whatever was refused meanwhile', async () => {
+    it('allows the next hit after retry_after_ms, whatever was refused meanwhile', async () => {
       const window_ms = 500
       for (let n = 0; n < 3; n += 1) await keyValue.hitWindow(key, 3, window_ms)
       const started = performance.now()
       const refused = await keyValue.hitWindow(key, 3, window_ms)
       expect(refused).toMatchObject({ allowed: false, remaining: 0 })
       await vi.waitFor(async () => expect((await keyValue.hitWindow(key, 3, window_ms)).allowed).toBe(true), patience)
-      // Not before its time, within the millisecond that clocks are apart, and not a window later either.
+      // Not earlier, except for the millisecond by which clocks differ, and less than a window later.
       const waited_ms = performance.now() - started
       expect(waited_ms).toBeGreaterThanOrEqual(refused.retry_after_ms - 2)
       expect(waited_ms).toBeLessThan(refused.retry_after_ms + window_ms)

@@ -6,7 +6,7 @@ export interface MemoryAuditStore extends AuditStore {
   fault: Error | null
 }
 
-/** An audit store without disk, for tests that look into it or let it fail; never ready. */
+/** An audit store in memory, for tests that read its objects or make it fail. It is never ready. */
 export function memoryAuditStore(): MemoryAuditStore {
   const store: MemoryAuditStore = {
     objects: new Map(),

@@ -10,24 +10,24 @@ import { unpackValue } from '@tributary/broker/gzip/packed-value'
 import { firstUnread } from '@tributary/broker/unread'
 
 export interface MemoryBroker extends Broker {
-  /** Records in a chunk at most, whatever their bytes; may change at any time. */
+  /** Maximum number of records in a chunk. A test may change it at any time. */
   chunk_records_max: number
   /** All records of a partition. */
   records(topic: string, partition: number): LogRecord[]
-  /** Drops what lies below `offset`, as retention does. */
+  /** Drops the records below `offset`, as retention does. */
   dropBelow(topic: string, partition: number, offset: number): void
-  /** Drops what lies at `offset` and behind, as a lost disk or a restored backup does; commits stay. */
+  /** Drops the records from `offset` on, as a lost disk or a restored backup does. Commits stay. */
   dropFrom(topic: string, partition: number, offset: number): void
-  /** Puts a commit there as somebody else would; null: as if there had been none. */
+  /** Sets the commit of a group; null removes it. */
   setCommitted(group: string, topic: string, partition: number, committed: Committed | null): void
   committed(group: string, topic: string, partition: number): Committed | undefined
-  /** The group has committed all records of the partition. */
+  /** Whether the group has committed all records of the partition. */
   isDone(group: string, topic: string, partition: number): boolean
 }
 
 /**
- * A log without disk, for tests that need to decide where a chunk ends and when an owner changes: each `consume`
- * takes all partitions of its group, and the former owner learns that only from its next commit.
+ * A log in memory, for tests that decide where a chunk ends and when an owner changes. Each `consume` takes all partitions
+ * of its group, and the former owner notices only at its next commit.
  */
 export function memoryBroker(partitions: number, now: () => number): MemoryBroker {
   const logs = new Map<string, { first: number; records: LogRecord[] }>()
@@ -50,7 +50,7 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     const owned = () => {
       if (owners.get(name) !== generation) throw new FencedError(`${name} belongs to another owner`)
     }
-    /** As a real log places an offset that it does not have. */
+    /** The position that a real log uses for an offset that it does not have. */
     const locate = (committed: number) => {
       const { first, records } = logOf(topic, partition)
       return firstUnread({ committed, earliest: first, end: first + records.length })

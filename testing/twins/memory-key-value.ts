@@ -6,7 +6,7 @@ export interface MemoryKeyValue extends KeyValue {
   fault: Error | null
 }
 
-/** Counters without disk, for tests that look into them or let them fail; nothing expires; never ready. */
+/** Counters in memory, for tests that read them or make them fail. They never expire, and the store is never ready. */
 export function memoryKeyValue(now: () => number): MemoryKeyValue {
   const hits = new Map<string, number[]>()
   const marks = new Map<string, { mark_id: string; total: number }>()

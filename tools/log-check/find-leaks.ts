@@ -1,29 +1,29 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A line of a log that holds what no log may hold; of the secret itself only the beginning is told. */
+/** A log line with a secret. `line` holds only the beginning of the secret. */
 export interface Leak {
   what: string
   program: string
   line: string
 }
 
-/** What secrets look like, whoever made them. */
+/** The forms of secrets. */
 const shapes: readonly [what: string, shape: RegExp][] = [
   ['a server key', /srv_[0-9a-f]{48}/],
   ['a signing secret, or a signature', /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/],
   ['an admin token', /(?<![0-9a-f]|srv_)[0-9a-f]{48}(?![0-9a-f])/],
   ['a key of 32 bytes', /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?!=)/],
-  // `user:password@host` is how settings are explained, `********` and `[redacted]` how they are shown
+  // settings are explained as `user:password@host`, and shown with `********` or `[redacted]`
   ['a password in an address', /:\/\/(?!user:password@)[^\s:/@"']*:(?!\*+@|\[redacted\]@)[^\s:/@"']+@/],
   ['a bearer token', /\bbearer [\w.~+/-]{8,}/i],
   ['a receipt', /receipt\\?["']?\s*[:=]\s*\\?["'](?!\[redacted\])[^"'\\]/i],
 ]
 
-/** Shorter ones are found in any text. */
+/** Shorter secrets would match ordinary text. */
 const secret_chars_min = 12
 
-/** The leaks of one log: by shape, and by the very secrets that programs were started with. */
+/** The leaks of one log, by form and by the secrets with which programs were started. */
 export function findLeaks(program: string, log: string, secrets: readonly string[]): Leak[] {
   const given = secrets.filter((secret) => secret.length >= secret_chars_min)
   return log.split('\n').flatMap((line) => {
@@ -39,7 +39,7 @@ export function findLeaks(program: string, log: string, secrets: readonly string
   })
 }
 
-/** Every leak in what `keep-stderr.mjs` kept, and how many programs wrote anything. */
+/** All leaks in the logs that `keep-stderr.mjs` kept, and the number of programs that wrote a log. */
 export function findKeptLeaks(dir: string): { programs: number; leaks: Leak[] } {
   const file = join(dir, 'secrets')
   const secrets = existsSync(file) ? [...new Set(readFileSync(file, 'utf8').split('\n'))] : []

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 const root = join(import.meta.dirname, '..', '..')
 
 const names = /secret|signature|token|password|hmac|digest|server_?key|master_?key|authorization/i
-/** Compared with these, nothing of a secret is told but whether there is one. */
+/** A comparison with one of these reveals only whether a secret exists. */
 const harmless = /^(?:undefined|null|'[^']*'|typeof\b.*)$/
 const operand = String.raw`'[^']*'|typeof [\w.]+|[\w.?!]+(?:\([^()]*\))*(?:\.\w+\([^()]*\))*`
 const equality = new RegExp(`(${operand}) ?[!=]==? ?(${operand})`, 'g')
 const methods = /([\w.?!]+)\.(?:equals|startsWith|endsWith|includes|indexOf|localeCompare)\(([^)]*)/g
 
-/** Comparisons that end at the first difference, of what is named like a secret (docs/security.md "Constant time"). */
+/** Lines that compare a value with the name of a secret in variable time (docs/security.md "Constant time"). */
 const findCompares = (text: string): string[] =>
   text.split('\n').filter((line) => {
     const equal = [...line.matchAll(equality)].some(
@@ -27,7 +27,7 @@ const sources = ['packages', 'services'].flatMap((folder) =>
 )
 
 describe('secrets', () => {
-  it('are never compared by what ends at the first difference', () => {
+  it('are never compared in variable time', () => {
     const found = sources.flatMap((file) =>
       findCompares(readFileSync(file, 'utf8')).map((line) => `${file.slice(root.length + 1)}: ${line.trim()}`),
     )
@@ -43,10 +43,10 @@ describe('secrets', () => {
     'return signature.equals(given)',
     'known.server_key.startsWith(prefix)',
     'a === hmac(body)',
-  ])('are found where they would be: %s', (line) => expect(findCompares(line)).toHaveLength(1))
+  ])('are found in: %s', (line) => expect(findCompares(line)).toHaveLength(1))
 
   it.each(['if (token === undefined) return', "if (password !== '') x()", "typeof token === 'string'"])(
-    'are not seen in: %s',
+    'are not found in: %s',
     (line) => expect(findCompares(line)).toEqual([]),
   )
 })

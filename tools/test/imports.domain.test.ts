@@ -7,7 +7,7 @@ const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store'
 const services = readdirSync(join(root, 'services'))
 const libraries = ['contracts', 'domain', 'client', 'service-kit', 'tenancy', 'door', 'api-docs', ...adapters]
 
-/** What the `src` of a workspace may import from others (CONTRIBUTING.md "Which way imports point"). */
+/** The workspaces that the `src` of each workspace may import (CONTRIBUTING.md "Which way imports point"). */
 const allowed: Record<string, string[]> = {
   contracts: [],
   domain: ['contracts'],
@@ -22,7 +22,7 @@ const allowed: Record<string, string[]> = {
   standalone: [...libraries, ...services],
 }
 
-/** More files than a reader holds in mind; a folder with more wants rooms. */
+/** A folder with more files needs sub-folders. */
 const folder_files_max = 14
 
 interface Workspace {
@@ -46,7 +46,7 @@ interface Import {
   file: string
   workspace: string
   specifier: string
-  /** File that it leads to; undefined when it leads out of the project or past the exports of a workspace. */
+  /** The imported file; undefined when it is outside of the project or not exported by its workspace. */
   target: string | undefined
 }
 
@@ -73,7 +73,7 @@ const imports = workspaces.flatMap(importsOf)
 const isTest = (file: string) => file.includes('/test/') || file.startsWith('testing/')
 const internal = imports.filter(({ specifier }) => specifier.startsWith('@tributary/'))
 
-/** The files of one circle of imports, or null. Imports of types count: who needs a type needs its file to be read. */
+/** The files of one circle of imports, or null. Imports of types count too. */
 function findCircle(): string[] | null {
   const next = Map.groupBy(
     imports.filter(({ file, target }) => target !== undefined && !isTest(file)),
@@ -97,13 +97,13 @@ function findCircle(): string[] | null {
   return null
 }
 
-describe('which way imports point', () => {
-  it('finds the imports that it judges', () => {
+describe('imports', () => {
+  it('are found by this test', () => {
     expect(internal.length).toBeGreaterThan(500)
     expect(workspaces.filter(({ name }) => name !== 'testing' && allowed[name] === undefined)).toEqual([])
   })
 
-  it('points from services to libraries to contracts, never back and never sideways', () => {
+  it('point from services to libraries to contracts, never back and never sideways', () => {
     const wrong = internal.filter(({ file, workspace, specifier }) => {
       const target = specifier.split('/')[1] ?? ''
       return target !== workspace && !isTest(file) && !allowed[workspace]?.includes(target)
@@ -111,7 +111,7 @@ describe('which way imports point', () => {
     expect(wrong).toEqual([])
   })
 
-  it('reaches another workspace only through what that one exports', () => {
+  it('reach another workspace only through its exports', () => {
     const deep = internal.filter(({ target }) => target === undefined)
     const climbing = imports.filter(({ specifier, target, workspace }) => {
       return specifier.startsWith('.') && relative(find(workspace)!.folder, target!).startsWith('..')
@@ -119,11 +119,11 @@ describe('which way imports point', () => {
     expect({ deep, climbing }).toEqual({ deep: [], climbing: [] })
   })
 
-  it('leads in no circle', () => {
+  it('form no circle', () => {
     expect(findCircle()).toBeNull()
   })
 
-  it('reads the environment in config.ts alone', () => {
+  it('leave the environment to config.ts', () => {
     const readers = workspaces
       .flatMap(({ folder }) => filesOf(folder))
       .filter((file) => file.includes('/src/') && readFileSync(join(root, file), 'utf8').includes('process.env'))

@@ -14,7 +14,7 @@ const password = 'very-long-passphrase-1'
 
 const kinds = (line: string, secrets: string[] = []) => findLeaks('x', line, secrets).map(({ what }) => what)
 
-describe('what counts as a leak', () => {
+describe('a leak is', () => {
   test.each([
     ['a server key', `{"key":"srv_${hex(48)}"}`],
     ['a signing secret, or a signature', `secret ${hex(64)}!`],
@@ -32,14 +32,14 @@ describe('what counts as a leak', () => {
   })
 
   test.each([
-    ['what settings look like', 'http(s)://user:password@host:8123/db, shown as postgres://u:********@h/db'],
-    ['what was redacted', '{"receipt":"[redacted]","header":"Bearer [redacted]","key":"srv_[redacted]"}'],
+    ['the form of settings', 'http(s)://user:password@host:8123/db, shown as postgres://u:********@h/db'],
+    ['redacted values', '{"receipt":"[redacted]","header":"Bearer [redacted]","key":"srv_[redacted]"}'],
     ['ids', `{"app_id":"app_${hex(20)}","request_id":"0b8f3c1e-3f3d-4dbd-a122-44809b415df7","url":"http://h:80/x"}`],
     ['short words', 'the password is short'],
   ])('not: %s', (_what, line) => expect(kinds(line, ['short'])).toEqual([]))
 })
 
-/** Programs as tests start them: by a test runner with the preload, with nothing but PATH, its settings and what it is. */
+/** Starts a program as tests do: from a parent with the preload, with only PATH and its settings. Returns its kept logs. */
 async function keptOf(program: string): Promise<ReturnType<typeof findKeptLeaks>> {
   const dir = mkdtempSync(join(tmpdir(), 'tributary-log-check-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
@@ -60,7 +60,7 @@ const logger = (level: string) => `
   const logger = createLogger({ name: 'x', level: '${level}', format: 'json' })`
 
 describe('the logs of programs that tests start', () => {
-  test('are kept and searched, whichever way a secret gets there', async () => {
+  test('are kept and searched, however a secret was written', async () => {
     const ways = [
       `${logger('info')}; logger.info({ what: '${password}' }, 'x')`,
       `process.stderr.write('${password}\\n')`,
@@ -73,7 +73,7 @@ describe('the logs of programs that tests start', () => {
     }
   })
 
-  test('hold no secret that a field or an address names', async () => {
+  test('hold no secret from a field or an address', async () => {
     const { programs, leaks } = await keptOf(`${logger('info')}
       const err = new Error('at postgres://user:${password}@db/x')
       logger.error({ err, signing_secret: '${hex(64)}', deep: [{ props: { receipt: 'MIIT' } }] }, 'x')`)

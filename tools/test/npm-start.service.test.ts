@@ -7,25 +7,25 @@ import { expect, it, onTestFinished } from 'vitest'
 
 const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'))
 
-/** Ends by itself, should the test not end it. */
+/** Exits after 30 s if the test does not stop it. */
 const program = `
 process.on('SIGTERM', () => process.stdout.write('stopped', () => process.exit(0)))
 setTimeout(() => process.exit(3), 30_000)
 console.log('ready')
 `
 
-it.each(['start', 'service'])('a signal to npm %s stops the product and not npm alone', async (name) => {
+it.each(['start', 'service'])('a signal to npm %s also stops the service', async (name) => {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-npm-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const script = (scripts[name] as string).replace('tools/bootstrap.mjs', 'program.mjs')
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'signals', scripts: { [name]: script } }))
   writeFileSync(join(folder, 'program.mjs'), program)
   const npm = spawn('npm', ['run', name], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] })
-  let said = ''
+  let output = ''
   npm.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text
+    output += text
     if (text.includes('ready')) npm.kill('SIGTERM')
   })
   await once(npm, 'close')
-  expect(said).toContain('stopped')
+  expect(output).toContain('stopped')
 })

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(data_dir, { recursive: true, force: true })
 })
 
-/** Runs shell lines as a reader would paste them; only the data folder is another one. */
+/** Runs shell lines as a reader pastes them, with another data folder. */
 async function paste(code: string): Promise<string> {
   const script = code.replaceAll('.tributary/', `${data_dir}/`)
   const env = { ...process.env, TRIBUTARY_DATA_DIR: data_dir }
@@ -65,7 +65,7 @@ it('prints lines at the first start that work when pasted', async () => {
   expect(output).toContain('"rows":')
 })
 
-it('says in its table only what the process answers', async () => {
+it('lists as missing only a report that the service does not have', async () => {
   const demo = standalone.demo()
   const answer = await fetch(`${standalone.url}/api/v1/reports/cohorts`, {
     headers: { authorization: `Bearer ${demo.SERVER_KEY}` },
@@ -73,7 +73,7 @@ it('says in its table only what the process answers', async () => {
   expect(await answer.json()).toMatchObject({ error: 'unknown_report' })
 })
 
-it('never runs a package of a stranger: without an install, npx tributary says what to do and asks no registry', async () => {
+it('without an install, npx tributary explains what to do and contacts no registry', async () => {
   const clone = mkdtempSync(join(tmpdir(), 'tributary-no-modules-'))
   onTestFinished(() => rmSync(clone, { recursive: true }))
   for (const path of ['package.json', 'packages/cli/package.json', 'packages/cli/bin']) {
@@ -81,10 +81,10 @@ it('never runs a package of a stranger: without an install, npx tributary says w
   }
   const nothing = { npm_config_registry: 'http://127.0.0.1:1', npm_config_cache: join(clone, 'cache') }
   const child = spawn('npx', ['tributary', 'status'], { cwd: clone, env: { ...process.env, ...nothing } })
-  let told = ''
+  let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    told += text
+    errors += text
   })
   expect(await new Promise((resolve) => child.on('close', resolve))).toBe(1)
-  expect(told).toContain('Tributary is not installed yet: run npm start once')
+  expect(errors).toContain('Tributary is not installed yet: run npm start once')
 })

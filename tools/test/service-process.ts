@@ -13,14 +13,14 @@ export interface Ended {
   stderr: string
 }
 
-/** What is meant for a person: standard error without the log's lines. */
-export const saidBy = ({ stderr }: Ended): string =>
+/** The messages for a person: standard error without log lines. */
+export const messagesOf = ({ stderr }: Ended): string =>
   stderr
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('{'))
     .join('\n')
 
-/** Starts a program of the checkout with these settings and nothing else of ours but PATH; killed after the test. */
+/** Starts a program of the checkout with only PATH and these settings. Killed after the test. */
 export function startProgram(program: string, args: readonly string[], settings: Record<string, string>) {
   const child = spawn(process.execPath, [join(root, program), ...args], {
     env: { PATH: process.env.PATH, ...settings },

@@ -7,17 +7,17 @@ import { openOwnEngine } from '@tributary/testing/engines/open-engine'
 import { freePorts } from '@tributary/testing/engines/ports'
 import pino from 'pino'
 import { expect, it } from 'vitest'
-import { runService, saidBy, startReady, tributary } from './service-process.ts'
+import { messagesOf, runService, startReady, tributary } from './service-process.ts'
 
 const names = ['admin-api', 'event-writer', 'ingest-gateway', 'report-api']
 
 const each = async <T>(work: (name: string) => Promise<T>): Promise<Record<string, T>> =>
   Object.fromEntries(await Promise.all(names.map(async (name) => [name, await work(name)])))
 
-it('a service without settings names all that it needs at once', async () => {
+it('a service without settings names all required settings at once', async () => {
   const ended = await each((name) => runService(name, {}))
   for (const one of Object.values(ended)) {
-    expect({ code: one.code, stderr: one.stderr }).toEqual({ code: 1, stderr: saidBy(one).concat('\n') })
+    expect({ code: one.code, stderr: one.stderr }).toEqual({ code: 1, stderr: messagesOf(one).concat('\n') })
     expect(one.stderr).not.toMatch(/\bat .*:\d+:\d+/)
   }
   const named = (name: string) =>
@@ -42,18 +42,18 @@ async function openServers() {
   throw all.status === 'rejected' ? all.reason : (kafka as PromiseRejectedResult).reason
 }
 
-// One story: the engines are empty at its beginning and ready for service at its end.
+// One story: the engines are empty at the beginning and ready for service at the end.
 await describeWith('set of engines', openServers, ({ engines, otherKafka, settings }) => {
   const refuses = async (name: string, why: string | RegExp, changed: Record<string, string> = {}) => {
     const ended = await runService(name, { ...settings, ...changed })
-    const said = saidBy(ended)
-    expect({ name, code: ended.code, said }).toEqual({ name, code: 1, said: expect.stringMatching(why) })
-    expect(said.split('\n')).toHaveLength(1)
-    expect(said).not.toMatch(/\bat .*:\d+:\d+/)
-    expect(ended.stderr).not.toContain('"level":60') // the log's word for a failure that nobody foresaw
+    const messages = messagesOf(ended)
+    expect({ name, code: ended.code, messages }).toEqual({ name, code: 1, messages: expect.stringMatching(why) })
+    expect(messages.split('\n')).toHaveLength(1)
+    expect(messages).not.toMatch(/\bat .*:\d+:\d+/)
+    expect(ended.stderr).not.toContain('"level":60') // the log level of an unexpected failure
   }
 
-  it('no service starts before topics and schemas are there, and each says which command makes them', async () => {
+  it('no service starts before topics and schemas exist, and each names the command that makes them', async () => {
     const unmade = /^The topic [\w.]+ is missing\. Run: npx tributary topics apply$/
     const unmigrated = /^(ClickHouse|PostgreSQL) lacks \d+ migrations \([\w.]+\)\. Run: npx tributary migrate$/
     const either = new RegExp(`${unmade.source}|${unmigrated.source}`)
@@ -65,7 +65,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
     expect(failed.map(({ name }) => name)).toEqual(['postgresql', 'clickhouse', 'service'])
   })
 
-  it('topics and schemas are made once, on servers alone without a data folder', async () => {
+  it('topics and schemas are made once, on servers and without a data folder', async () => {
     const nowhere = { ...settings, TRIBUTARY_DATA_DIR: '/nowhere/at/all' }
     const json = async (words: string) => JSON.parse((await tributary(`${words} --json`, nowhere)).stdout)
     const all = Object.values(topics).flatMap((topic) => [topic.name, deadLetterTopic(topic).name])
@@ -104,7 +104,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
     ])
   })
 
-  it('with all in place each service becomes ready, status and doctor find it well, and SIGTERM ends it with 0', async () => {
+  it('each service then becomes ready, status and doctor pass, and SIGTERM ends it with 0', async () => {
     const ports = await freePorts(names.length)
     const started = await Promise.all(names.map((name, index) => startReady(name, ports[index]!, settings)))
     const withUrl = { ...settings, TRIBUTARY_URL: started[0]!.url }
@@ -116,7 +116,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
     expect((await Promise.all(started.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0, 0, 0])
   })
 
-  it('a service with another master key than the first one had does not start', async () => {
+  it('a service with another master key does not start', async () => {
     const other = { TRIBUTARY_MASTER_KEY: randomBytes(32).toString('base64') }
     const why = /^The secrets in PostgreSQL were not made with the master key of TRIBUTARY_MASTER_KEY .*copy\.$/
     await Promise.all(['admin-api', 'ingest-gateway'].map((name) => refuses(name, why, other)))
@@ -142,7 +142,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
     expect({ code, ...JSON.parse(stderr) }).toMatchObject({ code: 1, error: 'topic_differs' })
   })
 
-  it('doctor names servers that hang, in seconds', async () => {
+  it('doctor names hanging servers within seconds', async () => {
     const all = Object.values(engines)
     await Promise.all(all.map((engine) => engine.pause()))
     try {

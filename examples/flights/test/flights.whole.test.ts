@@ -41,7 +41,7 @@ describe('a month of flights', () => {
     return (await tributary('reports', 'events', '--key', key, ...january)).rows
   }
 
-  it('reports exactly what the CSV says, after a kill -9, a resume and a second load', async () => {
+  it('reports exactly the counts of the CSV, after a kill -9, a resume and a second load', async () => {
     const expected = await expectedReport(csv, Date.UTC(2013, 0, 1), Date.UTC(2013, 1, 1))
     const { company_id } = await tributary('company', 'create', '--name', 'Flights')
     const { app_id } = await tributary('app', 'create', '--company', company_id, '--name', 'F', '--platform', 'android')
@@ -68,19 +68,19 @@ describe('a month of flights', () => {
       expect({ reason, kept }).toEqual({ reason: 'missing_required_fields', kept: lines[line - 1] })
     }
 
-    // From the start again: all are duplicates, and no report changes.
+    // A second load from the start: all events are duplicates, and no report changes.
     expect(await tributary('backfill', '--key', key, file)).toMatchObject({ accepted: expected.accepted })
     expect(await reportOf(key)).toEqual(expected.rows)
   })
 })
 
-/** Waits until a running backfill has saved that so many lines are done. */
+/** Waits until a running backfill has saved this many lines as done. */
 async function linesDone(file: string, lines: number): Promise<void> {
   const deadline = performance.now() + 30_000
   for (;;) {
     const state = await readFile(`${file}.backfill.json`, 'utf8').catch(() => '{"line":0}')
     if (JSON.parse(state).line >= lines) return
-    if (performance.now() > deadline) throw new Error('the backfill did not get on')
+    if (performance.now() > deadline) throw new Error('the backfill made no progress')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

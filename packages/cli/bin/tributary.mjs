@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs the `tributary` command on Node 24, whichever Node (20 or later) started it.
-// Plain JavaScript, and nothing imported but Node itself, since an older Node can't read the rest.
+// Plain JavaScript that imports only Node itself, because an older Node can't read the rest.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ if (!existsSync(`${root}/node_modules/commander`) || (major < 24 && !existsSync(
   process.stderr.write(json ? `${JSON.stringify({ error: 'not_installed', message })}\n` : `${message}\n`)
   process.exit(1)
 } else if (major >= 24) {
-  // Started by the branch below: a launcher that was killed must not leave its work running behind it.
+  // The branch below started this process. When the launcher is killed, this process must end too.
   if (process.channel) {
     process.channel.unref()
     process.on('disconnect', () => process.exit(1))

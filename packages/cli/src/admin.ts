@@ -3,7 +3,10 @@ import { findAdminToken, readConfig } from './config.ts'
 import { CliError } from './errors.ts'
 import { type Answer, adminFenceHint, open, refusal, request } from './http.ts'
 
-/** GET (without `body`), POST or `method` to `/admin/api/v1`, a text as CSV; the answer is held to its shape in contracts/admin.ts. */
+/**
+ * Sends GET (without `body`), POST or `method` to `/admin/api/v1`. A text body is sent as CSV. Throws CliError when the
+ * answer does not have its `shape`.
+ */
 export async function admin<T extends z.ZodType>(
   path: string,
   shape: T,
@@ -21,7 +24,7 @@ export async function admin<T extends z.ZodType>(
   return read(answer, shape)
 }
 
-/** GET (without `body`) or POST to `/admin/api/v1` for an answer of any size and kind. */
+/** Sends GET (without `body`) or POST to `/admin/api/v1`, for an answer of any size and type. */
 export async function openAdmin(path: string, body?: object): Promise<Response> {
   const config = readConfig()
   return open(`${config.url}/admin/api/v1/${path}`, {
@@ -32,11 +35,13 @@ export async function openAdmin(path: string, body?: object): Promise<Response> 
   })
 }
 
-/** What is missing has a code of its own (`unknown_app`): `not_found` is a path that we may not reach. */
+/** Explains `not_found`: a missing object has its own code (`unknown_app`), so the fence hides the path. */
 const adminRefusal = (error: CliError): CliError =>
-  error.code === 'not_found' ? new CliError(error.code, `There is no admin API for us here. ${adminFenceHint}`) : error
+  error.code === 'not_found'
+    ? new CliError(error.code, `The service hides its admin API from this machine. ${adminFenceHint}`)
+    : error
 
-/** The body of a 2xx answer in its shape; CliError with the code of any other. */
+/** The body of a 2xx answer, checked against its shape. Throws CliError with the code of any other answer. */
 function read<T extends z.ZodType>(answer: Answer, shape: T): z.infer<T> {
   if (answer.status < 200 || answer.status > 299) throw adminRefusal(refusal(answer))
   const parsed = shape.safeParse(answer.body)

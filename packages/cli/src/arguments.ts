@@ -1,31 +1,31 @@
 import { InvalidArgumentError } from 'commander'
 
-/** A whole number from 0 as an option value. */
+/** Reads an option value as a whole number from 0. */
 export function wholeNumber(text: string): number {
   const value = Number(text)
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a whole number.')
   return value
 }
 
-/** A whole number from 0 to `max` as an option value. */
+/** Reads an option value as a whole number from 0 to `max`. */
 export const wholeNumberUpTo = (max: number) => (text: string) => {
   const value = wholeNumber(text)
   if (value > max) throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`)
   return value
 }
 
-/** Seconds from 0, fractions allowed, as an option value. */
+/** Reads an option value as seconds from 0; fractions are allowed. */
 export function seconds(text: string): number {
   if (!/^\d{1,7}(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It must be a number of seconds.')
   return Number(text)
 }
 
-/** Unix ms of `YYYY-MM-DD` (UTC midnight), an ISO time with its zone, or Unix ms. */
+/** Reads an option value as Unix ms: `YYYY-MM-DD` (UTC midnight), an ISO time with its zone, or Unix ms. */
 export function instant(text: string): number {
   if (/^-?\d{5,16}$/.test(text) || text === '0') return Number(text)
   const is_time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const at_ms = is_time ? Date.parse(text) : Number.NaN
-  // Date.parse takes the 31st of February for a day in March.
+  // Date.parse reads February 31 as a day in March.
   const same_day = !Number.isNaN(at_ms) && (text.length > 10 || new Date(at_ms).toISOString().startsWith(text))
   if (!same_day)
     throw new InvalidArgumentError('It must be YYYY-MM-DD, an ISO time with its zone, or Unix milliseconds.')

@@ -6,18 +6,18 @@ import { type SettingName, settings } from '@tributary/service-kit/settings/sett
 import { CliError } from './errors.ts'
 
 export interface CliConfig {
-  /** Address of the service, without a slash at its end. */
+  /** Address of the service, without a trailing slash. */
   url: string
   data_dir: string
   admin_token: string | undefined
   disk_free_bytes_min: number
-  /** Which engines are servers; the others are in the data folder. */
+  /** True for each engine that is a server; the others are embedded in the data folder. */
   servers: Record<'log' | 'clickhouse' | 'postgres' | 'counters' | 'audit', boolean>
 }
 
 /**
- * What the commands need: of the environment, else of the last start in this directory, else the defaults. Throws
- * `StartRefused`.
+ * Reads the settings of the commands from the environment, else from the last start in this directory, else the
+ * defaults. Throws `StartRefused`.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
   const read = readSettings(env, [
@@ -48,13 +48,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
   }
 }
 
-/** Settings of the engines that a command opens itself. Throws `StartRefused`. */
+/** Reads the settings of engines that a command opens itself. Throws `StartRefused`. */
 export const readEngineSettings = <Name extends SettingName, Required extends SettingName>(
   names: readonly Name[],
   required: readonly Required[],
 ): Settings<Name, Required> => readSettings(process.env, names, required)
 
-/** The token of the admin API: the setting, else the file that standalone wrote. Throws CliError `no_admin_token`. */
+/** The admin token from the setting, else from the file that standalone wrote. Throws CliError `no_admin_token`. */
 export async function findAdminToken(config: CliConfig): Promise<string> {
   if (config.admin_token !== undefined) return config.admin_token
   const file = join(config.data_dir, 'admin-token')
@@ -62,7 +62,7 @@ export async function findAdminToken(config: CliConfig): Promise<string> {
   if (text.trim() !== '') return text.trim()
   throw new CliError(
     'no_admin_token',
-    `No admin token: set TRIBUTARY_ADMIN_TOKEN, or start the service so that ${file} is there and readable.`,
+    `No admin token: set TRIBUTARY_ADMIN_TOKEN, or start the service once: it writes ${file}, which must be readable.`,
   )
 }
 
@@ -70,7 +70,7 @@ export interface ShownSetting {
   name: string
   meaning: string
   default: string | null
-  /** As in the environment, null when not set; secrets are masked. */
+  /** The value in the environment with secrets masked; null when not set. */
   value: string | null
 }
 
@@ -80,7 +80,7 @@ function mask(value: string, secret: 'whole' | 'password' | undefined): string {
   return value
 }
 
-/** Every setting of the product with its present value. */
+/** All settings of the product with their present values. */
 export function listSettings(env: NodeJS.ProcessEnv = process.env): ShownSetting[] {
   const shown = Object.entries(settings).map(([name, { meaning, default_text, ...rest }]) => {
     const value = env[name] || null

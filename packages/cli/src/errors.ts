@@ -1,8 +1,8 @@
-/** A failure that a person can read and a script can tell apart: `{"error": code, "message"}` on stderr. */
+/** A failure with a message for people and a code for scripts: `{"error": code, "message"}` on stderr. */
 export class CliError extends Error {
   override name = 'CliError'
   readonly code: string
-  /** 1: the command failed; 2: it was not asked correctly. */
+  /** 1: the command failed. 2: it was typed wrongly. */
   readonly exit_code: 1 | 2
 
   constructor(code: string, message: string, exit_code: 1 | 2 = 1) {
@@ -12,5 +12,5 @@ export class CliError extends Error {
   }
 }
 
-/** A command that was typed wrongly. */
+/** The error of a command that was typed wrongly. */
 export const usageError = (message: string): CliError => new CliError('usage', message, 2)

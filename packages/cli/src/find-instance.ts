@@ -7,12 +7,12 @@ import { check_ms_max } from './examine/check.ts'
 import { request } from './http.ts'
 
 /**
- * The admin API at TRIBUTARY_URL, as seen from TRIBUTARY_DATA_DIR: the service that started last on that folder, another one,
- * a service that does not tell (a fleet), or an address that refuses the token, has no admin API for us, or is away.
+ * How the service at TRIBUTARY_URL relates to TRIBUTARY_DATA_DIR. `same`: it is the last start on that folder. `other`: it
+ * is not. `unknown`: it has no id (a fleet). The other values: it refuses the token, hides its admin API, or is unreachable.
  */
-export type Instance = 'same' | 'other' | 'untold' | 'wrong_token' | 'not_found' | 'away'
+export type Instance = 'same' | 'other' | 'unknown' | 'wrong_token' | 'not_found' | 'away'
 
-/** Asks the admin API. Throws CliError `no_admin_token`. */
+/** Looks the service up by its admin API. Throws CliError `no_admin_token`. */
 export async function findInstance(config: CliConfig): Promise<Instance> {
   const headers = { authorization: `Bearer ${await findAdminToken(config)}` }
   try {
@@ -23,7 +23,7 @@ export async function findInstance(config: CliConfig): Promise<Instance> {
     const theirs = SystemStatus.safeParse(body).data?.instance
     const start = readStart(config.data_dir)
     const ours = start !== null && resolve(start.data_dir) === resolve(config.data_dir) ? start.instance : undefined
-    if (theirs === undefined || ours === undefined) return 'untold'
+    if (theirs === undefined || ours === undefined) return 'unknown'
     return theirs === ours ? 'same' : 'other'
   } catch (error) {
     if (error instanceof CliError) return 'away'
@@ -31,8 +31,8 @@ export async function findInstance(config: CliConfig): Promise<Instance> {
   }
 }
 
-/** The finding and its remedy when an address and a folder belong to two starts. */
+/** The finding and its fix when the address and the folder belong to different starts. */
 export const otherInstance = ({ url, data_dir }: CliConfig) => ({
-  found: `TRIBUTARY_URL (${url}) is another service than the one that started last on ${resolve(data_dir)}`,
-  mend: 'Set TRIBUTARY_URL and TRIBUTARY_DATA_DIR for the same start: source the demo.env of its folder, or unset the first.',
+  found: `TRIBUTARY_URL (${url}) is not the service that started last on ${resolve(data_dir)}`,
+  mend: 'Set TRIBUTARY_URL and TRIBUTARY_DATA_DIR for the same start: source the demo.env of its folder, or unset TRIBUTARY_URL.',
 })

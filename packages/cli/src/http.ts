@@ -1,39 +1,42 @@
-import { type Answer, ask, errorOf } from '@tributary/client/http'
+import { type Answer, errorOf, sendRequest } from '@tributary/client/http'
 import { TributaryError } from '@tributary/client/tributary-error'
 import { CliError, usageError } from './errors.ts'
 
 export type { Answer }
 
-/** Of every request: how long it may take, connecting and reading the answer included, and who asks. */
-export const asked = { timeout_ms: 60_000, headers: { 'user-agent': 'tributary-cli/0.1.0' } }
+/** Timeout and user agent of every request. The timeout includes connecting and reading the answer. */
+export const requestDefaults = { timeout_ms: 60_000, headers: { 'user-agent': 'tributary-cli/0.1.0' } }
 
-export interface Question {
+export interface RequestOptions {
   method?: string
   headers?: Record<string, string>
   body?: string
   signal?: AbortSignal
 }
 
-/** One request. Every answer resolves, whatever its status; a service that can't be reached is CliError `unavailable`. */
-export async function request(url: string, question: Question = {}): Promise<Answer> {
-  const headers = headersOf({ ...asked.headers, ...question.headers })
-  return ask(url, { ...question, headers, timeout_ms: asked.timeout_ms }).catch(throwCliError)
+/** Sends one request. Any answer resolves, whatever its status. Throws CliError `unavailable` for an unreachable service. */
+export async function request(url: string, options: RequestOptions = {}): Promise<Answer> {
+  const headers = headersOf({ ...requestDefaults.headers, ...options.headers })
+  return sendRequest(url, { ...options, headers, timeout_ms: requestDefaults.timeout_ms }).catch(throwCliError)
 }
 
-/** The answer as it comes, however large; CliError for any status but 2xx. */
-export async function open(url: string, { headers, ...question }: Question = {}): Promise<Response> {
+/** Opens an answer of any size as a stream. Throws CliError for any status but 2xx. */
+export async function open(url: string, { headers, ...options }: RequestOptions = {}): Promise<Response> {
   const opened: Response[] = []
-  // What answers well is taken out before `ask` reads it into memory; the errors are left to it.
+  // Keeps a successful answer from `sendRequest`, which would read it into memory. Errors pass through.
   const take: typeof fetch = async (...sent) => {
     const response = await fetch(...sent)
     if (!response.ok) return response
     opened.push(response)
     return new Response()
   }
-  const sent = headersOf({ ...asked.headers, ...headers })
-  const answer = await ask(url, { ...question, headers: sent, timeout_ms: asked.timeout_ms, fetch: take }).catch(
-    throwCliError,
-  )
+  const sent = headersOf({ ...requestDefaults.headers, ...headers })
+  const answer = await sendRequest(url, {
+    ...options,
+    headers: sent,
+    timeout_ms: requestDefaults.timeout_ms,
+    fetch: take,
+  }).catch(throwCliError)
   const [response] = opened
   if (response === undefined) throw refusal(answer)
   return response
@@ -43,14 +46,14 @@ function headersOf(values: Record<string, string>): Headers {
   try {
     return new Headers(values)
   } catch {
-    throw usageError('A key or token holds characters that no header can carry.')
+    throw usageError('A key or token has characters that are not allowed in a header.')
   }
 }
 
-/** The CliError that an error answer becomes. */
+/** Turns an error answer into a CliError. */
 export const refusal = (answer: Answer): CliError => toCliError(errorOf(answer))
 
-/** Throws what the client threw as the CliError that a person reads; anything else as it is. */
+/** Throws errors of the client as CliErrors, and any other error unchanged. */
 export function throwCliError(error: unknown): never {
   throw error instanceof TributaryError ? toCliError(error) : error
 }
@@ -63,9 +66,9 @@ function toCliError({ code, status, field, message }: TributaryError): CliError 
   return new CliError(code, `${words}${at}`)
 }
 
-/** Why an admin path may answer as if nothing was there. */
+/** Why an admin path may answer 404 although it exists. */
 export const adminFenceHint =
-  'The service must know this machine by TRIBUTARY_ADMIN_NETWORKS and its own name by TRIBUTARY_ADMIN_HOSTS, and TRIBUTARY_URL must name admin-api or a standalone. Its log says what it refused.'
+  'TRIBUTARY_ADMIN_NETWORKS of the service must include this machine, TRIBUTARY_ADMIN_HOSTS must include its own name, and TRIBUTARY_URL must be the address of admin-api or standalone. The log of the service shows what it refused.'
 
 const explained: Record<string, string> = {
   invalid_admin_token: 'The admin token is wrong: check TRIBUTARY_ADMIN_TOKEN or the data folder.',
@@ -73,11 +76,11 @@ const explained: Record<string, string> = {
   invalid_or_revoked_key: 'The server key is unknown or revoked.',
   company_suspended: 'The company of this key is suspended.',
   bad_signature: 'The signing secret does not belong to this app key.',
-  scope_missing: 'The server key lacks the scope for this: see key list.',
+  scope_missing: 'The server key lacks the scope for this: see tributary key list.',
   cap_exceeded: 'The monthly quota of the company is used up.',
-  unknown_company: 'There is no such company.',
-  unknown_app: 'There is no such app.',
-  replay_running: 'A replay is running already.',
-  unknown_key: 'There is no such key.',
-  unknown_audit_key: 'There is no such audit object, or it is of another app.',
+  unknown_company: 'No company has this id.',
+  unknown_app: 'No app has this id.',
+  replay_running: 'Another replay is running.',
+  unknown_key: 'No server key has this id.',
+  unknown_audit_key: 'No audit object of this app has this key.',
 }

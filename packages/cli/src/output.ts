@@ -1,19 +1,19 @@
 import width from 'string-width'
 
-/** Prints the one answer of a command: a JSON document with `--json`, else its text. */
+/** Prints the result of a command: one JSON document with `--json`, else text. */
 export function print(options: { json?: boolean }, answer: unknown, text: string): void {
   process.stdout.write(`${options.json ? JSON.stringify(answer) : text}\n`)
 }
 
 type Rows = readonly (readonly unknown[])[]
 
-/** Rows under their headings: columns on a terminal, else tab-separated lines. */
+/** Formats rows as aligned columns for a person (on a terminal), else as tab-separated lines. */
 export function table(head: readonly string[], rows: Rows, forPerson = process.stdout.isTTY === true): string {
   if (forPerson) return columns(head, rows)
   return [head, ...rows.map((row) => row.map(cell))].map((row) => row.join('\t')).join('\n')
 }
 
-/** Headings, one rule, rows; columns of numbers end at the same place. */
+/** Headings, a rule, rows. Columns of numbers are right-aligned. */
 function columns(head: readonly string[], rows: Rows): string {
   const cells = [head, ...rows.map((row) => row.map(cell))]
   const widths = head.map((_, n) => Math.max(...cells.map((row) => width(row[n] ?? ''))))
@@ -35,7 +35,7 @@ function pad(text: string, wide: number, toTheRight: boolean): string {
   return toTheRight ? space + text : text + space
 }
 
-/** `name  value` lines for one thing. */
+/** Formats one object as `name  value` lines. */
 export function lines(fields: Record<string, unknown>): string {
   const width = Math.max(...Object.keys(fields).map((name) => name.length))
   return Object.entries(fields)
@@ -43,7 +43,7 @@ export function lines(fields: Record<string, unknown>): string {
     .join('\n')
 }
 
-/** Control characters of a foreign name must not reach the terminal. */
+/** Formats a value. Replaces control characters, which a terminal would obey. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   const text = Array.isArray(value) ? value.join(',') : String(value)

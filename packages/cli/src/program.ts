@@ -45,7 +45,7 @@ const groups = [
 /** Runs one command line; resolves with its exit code: 0, 1 (failed) or 2 (typed wrongly). */
 export async function runProgram(args: readonly string[]): Promise<number> {
   const program = new Command('tributary')
-    .description('Talks to a Tributary service at TRIBUTARY_URL (default http://127.0.0.1:8080).')
+    .description('Operates a Tributary service at TRIBUTARY_URL (default http://127.0.0.1:8080).')
     .version('0.1.0')
   for (const add of groups) add(program)
   for (const command of everyCommand(program)) prepare(command)
@@ -62,7 +62,7 @@ function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)]
 }
 
-/** The same on every command: `--json`, and errors that are ours to print. */
+/** Adds `--json` to a command, and keeps commander from printing errors: `report` does it. */
 function prepare(command: Command): void {
   if (command.commands.length === 0) command.option('--json', 'print exactly one JSON document')
   command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} })
@@ -74,13 +74,13 @@ function toCliError(error: unknown): CliError {
   if (error instanceof EngineRefused) return new CliError('engine_unusable', error.message)
   if (error instanceof StartRefused) return new CliError('bad_settings', error.message)
   const { code, message, path } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT' && path !== undefined) return new CliError('file_not_found', `There is no file ${path}.`)
+  if (code === 'ENOENT' && path !== undefined) return new CliError('file_not_found', `The file ${path} does not exist.`)
   if (typeof code === 'string' && path !== undefined) return new CliError('file_failed', `${path}: ${message}`)
   return new CliError('internal_error', message)
 }
 
 function usageMessage({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'Say which command; --help lists them.'
+  if (code === 'commander.help') return 'Name a command; --help lists them.'
   return message.replace(/^error: /, '')
 }
 

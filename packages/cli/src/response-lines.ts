@@ -1,4 +1,4 @@
-/** The lines of an answer as they come. By hand: readline would not tell that its input failed. */
+/** The lines of an answer as they arrive. Does not use readline, which ignores errors of its input. */
 export async function* linesOf(response: Response): AsyncGenerator<string> {
   let open: string[] = []
   for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {

@@ -22,7 +22,7 @@ export interface FakeService {
   close(): Promise<void>
 }
 
-/** A real HTTP server that answers as `answer` says. */
+/** A real HTTP server that answers with `answer`. */
 export async function startService(answer: (request: Received) => Reply | Promise<Reply>): Promise<FakeService> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -53,11 +53,11 @@ function respond({ status, body, headers, hang_up }: Reply, response: ServerResp
 
 type JsonObject = Record<string, unknown>
 
-/** What a service keeps: one event for an (install_uuid, event_id), however often it arrives. */
+/** The events of a service: one per (install_uuid, event_id), however often it arrives. */
 export class EventShelf {
   readonly events = new Map<string, JsonObject>()
 
-  /** Takes the events of one batch; answers as `/event` and `/s2s/events/bulk` do. */
+  /** Takes one batch and gives the answer of `/event` and `/s2s/events/bulk`. */
   take(events: readonly JsonObject[]): Reply {
     const results = events.map((event) => {
       const event_id = event.event_id ?? null

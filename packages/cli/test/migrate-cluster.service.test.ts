@@ -8,7 +8,7 @@ import { migrateClickhouseServer } from '../src/engines/migrate-servers.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
-/** A server that knows one cluster of so many shards (0: none), and what it was told to do. */
+/** A server with one cluster of this many shards (0: no cluster), and the statements that it got. */
 async function openServer(shards: number) {
   const statements: string[] = []
   const server = createServer(async (request, response) => {
@@ -30,7 +30,7 @@ const set = (replicated: string, cluster: string) => {
 test.each([
   ['true', ''],
   ['false', 'analytics'],
-])('replicated %s with the cluster %j is refused before the server is asked', async (replicated, cluster) => {
+])('replicated %s with the cluster %j is refused before any statement is sent', async (replicated, cluster) => {
   const { made } = await openServer(1)
   set(replicated, cluster)
   expect(() => migrateClickhouseServer(false)).toThrow(StartRefused)

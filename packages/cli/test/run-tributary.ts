@@ -13,7 +13,7 @@ export interface Run {
   ended: Promise<{ code: number | null; stdout: string; stderr: string }>
 }
 
-/** Starts the command as a process of its own, with nothing of our environment but PATH. */
+/** Starts the command as a process, with only PATH from our environment. */
 export function startTributary(args: readonly string[], env: Record<string, string> = {}, input = ''): Run {
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env.PATH, ...env },
@@ -30,14 +30,14 @@ export function startTributary(args: readonly string[], env: Record<string, stri
 export const tributary = (args: readonly string[], env: Record<string, string> = {}, input = '') =>
   startTributary(args, env, input).ended
 
-/** A file with this content in a folder of its own, gone after the test. */
+/** A file with this content in a new folder, deleted after the test. */
 export async function fileWith(name: string, content: string | Buffer): Promise<string> {
   const path = join(await emptyFolder(), name)
   await writeFile(path, content)
   return path
 }
 
-/** An empty folder, gone after the test. */
+/** An empty folder, deleted after the test. */
 export async function emptyFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tributary-cli-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -16,7 +16,7 @@ const many = (count: number, more: (n: number) => object = () => ({})) =>
     ...more(n),
   }))
 
-/** Checks a batch as the gateway does: keys, signature over the wire bytes, gzip, shape, sizes. */
+/** Checks a batch as the gateway does: keys, signature over the bytes on the wire, gzip, shape, sizes. */
 function readBatch({ path, headers, body }: Received): Record<string, unknown>[] {
   expect(path).toBe('/event')
   expect(headers).toMatchObject({
@@ -51,7 +51,7 @@ async function eventService(
 }
 
 describe('tributary send', () => {
-  it('sends signed, gzipped batches of at most 500 events and answers the document of its command', async () => {
+  it('sends signed, gzipped batches of at most 500 events and prints exactly the documented totals', async () => {
     const { shelf, env } = await eventService()
     const run = await tributary(['send', ...keys, await fileWith('a.jsonl', lines(many(1201))), '--json'], env)
     expect(run).toMatchObject({ code: 0, stderr: '' })
@@ -68,7 +68,7 @@ describe('tributary send', () => {
     expect(shelf.events.size).toBe(400)
   })
 
-  it('sends again under the same event_ids when an answer is lost or the service is away', async () => {
+  it('sends again under the same event_ids when an answer is lost or the service is unavailable', async () => {
     let requests = 0
     const { shelf, env } = await eventService((events, taken) => {
       requests += 1
@@ -96,7 +96,7 @@ describe('tributary send', () => {
     ])
   })
 
-  it('says plainly that the secret is wrong', async () => {
+  it('fails with bad_signature when the secret is wrong', async () => {
     const { env } = await eventService(() => ({ status: 401, body: { error: 'bad_signature' } }))
     const run = await tributary(['send', ...keys, '--json', await fileWith('a.jsonl', lines(many(1)))], env)
     expect(run).toMatchObject({ code: 1, stdout: '' })

@@ -67,7 +67,7 @@ test('a changed quota holds at once', async () => {
   expect(await answerOf(`company show ${company_id}`)).toEqual(changed)
 })
 
-test('a key does what its scopes say', async () => {
+test('a key may do only what its scopes allow', async () => {
   const { app_id } = await tenant()
   const report = (key: string) => statusOf('/api/v1/reports/events', { headers: { authorization: `Bearer ${key}` } })
   const create = async (options: string) =>

@@ -1,14 +1,14 @@
 import type { Clickhouse } from './clickhouse.ts'
 
 /** Money of one transaction under one event name. */
-export interface TransactionAsk {
+export interface TransactionLookup {
   app_id: string
   /** Unsigned 64-bit decimal. */
   transaction_key: string
 }
 
 /** An event that counted the money of a transaction: when it came and the log position that wrote it. */
-export interface TransactionClaim extends TransactionAsk {
+export interface TransactionClaim extends TransactionLookup {
   /** UTC date of the event. */
   day: string
   /** Rank of whoever claims it (`claimRanks`): a higher one has the money whenever it comes. */
@@ -20,21 +20,21 @@ export interface TransactionClaim extends TransactionAsk {
 }
 
 /** Of one statement: 40 000 keys and as many apps stay below `statement_bytes_max`. */
-const asks_max = 40_000
+const lookups_max = 40_000
 
 const appShape = /^[A-Za-z0-9_-]{1,64}$/
 const keyShape = /^\d{1,20}$/
 const dayShape = /^\d{4}-\d\d-\d\d$/
 
 /**
- * All claims on the asked transactions that `transaction_keys_v1` holds, in no certain order. Throws a TypeError for an
- * ask of another shape: the values stand in the statement as literals, which alone use the primary key.
+ * All claims on these transactions that `transaction_keys_v1` holds, in no certain order. Throws a TypeError for a
+ * lookup of another shape: the values stand in the statement as literals, which alone use the primary key.
  */
 export async function findTransactionClaims(
   clickhouse: Clickhouse,
-  asks: readonly TransactionAsk[],
+  lookups: readonly TransactionLookup[],
 ): Promise<TransactionClaim[]> {
-  return selectTransactions(clickhouse, asks, 'transaction_keys_v1', [
+  return selectTransactions(clickhouse, lookups, 'transaction_keys_v1', [
     'app_id',
     'transaction_key',
     'day',
@@ -47,9 +47,9 @@ export async function findTransactionClaims(
 }
 
 /** Rows of a table by their transactions, and by their day when `days` are given: 64-bit keys and days are text. */
-export async function selectTransactions<Row extends TransactionAsk>(
+export async function selectTransactions<Row extends TransactionLookup>(
   clickhouse: Clickhouse,
-  asks: readonly TransactionAsk[],
+  lookups: readonly TransactionLookup[],
   table: string,
   columns: readonly (keyof Row & string)[],
   days?: ReadonlySet<string>,
@@ -57,23 +57,23 @@ export async function selectTransactions<Row extends TransactionAsk>(
   const values = columns.map((name) => (textColumns.has(name) ? `toString(t.${name}) AS ${name}` : name))
   const onDays = days === undefined ? '' : `AND t.day IN (${[...days].map((day) => `'${checked(day, dayShape)}'`)})`
   const rows: Row[] = []
-  for (let at = 0; at < asks.length; at += asks_max) {
-    const some = oneOf(asks.slice(at, at + asks_max))
+  for (let at = 0; at < lookups.length; at += lookups_max) {
+    const some = oneOf(lookups.slice(at, at + lookups_max))
     rows.push(...(await clickhouse.query<Row>(`SELECT ${values} FROM ${table} AS t WHERE ${some} ${onDays}`)))
   }
   // Two independent sets match more than was asked: a key of another asked app.
-  const asked = new Set(asks.map(transactionOf))
+  const asked = new Set(lookups.map(transactionOf))
   return rows.filter((row) => asked.has(transactionOf(row)))
 }
 
 const textColumns: ReadonlySet<string> = new Set(['transaction_key', 'event_key', 'day'])
 
 /** The identity of a transaction as one text. */
-export const transactionOf = ({ app_id, transaction_key }: TransactionAsk): string => `${app_id}/${transaction_key}`
+export const transactionOf = ({ app_id, transaction_key }: TransactionLookup): string => `${app_id}/${transaction_key}`
 
-function oneOf(asks: readonly TransactionAsk[]): string {
-  const apps = new Set(asks.map(({ app_id }) => checked(app_id, appShape)))
-  const keys = asks.map(({ transaction_key }) => checked(transaction_key, keyShape))
+function oneOf(lookups: readonly TransactionLookup[]): string {
+  const apps = new Set(lookups.map(({ app_id }) => checked(app_id, appShape)))
+  const keys = lookups.map(({ transaction_key }) => checked(transaction_key, keyShape))
   const quoted = [...apps].map((app_id) => `'${app_id}'`)
   return `t.app_id IN (${quoted}) AND t.transaction_key IN CAST('[${keys}]', 'Array(UInt64)')`
 }

@@ -7,14 +7,14 @@ import { TributaryError } from './tributary-error.ts'
 export interface Outgoing {
   /** Sent byte for byte. */
   json: string
-  /** When given, an `accepted` for another id is no answer to this event. */
+  /** When given, an `accepted` for another id does not count as an answer to this event. */
   event_id?: string
   event_name: unknown
-  /** `ios` or `android` wherever the event names one. */
+  /** Each platform that the event names, `ios` or `android`. */
   platforms: readonly string[]
 }
 
-/** What became of an event. `repeated`: it may have been taken twice, see `Delivered`. */
+/** The final result for an event. `repeated`: the service may have taken it twice, see `Delivered`. */
 export type Outcome =
   | { status: 'accepted'; repeated: boolean }
   | { status: 'rejected'; reason: string; field: string | null }
@@ -32,17 +32,17 @@ export interface DeliveryDeps<E> {
   refusals: Refusals
 }
 
-/** What the service is known to refuse whole requests for; asked before sending, so that each is found only once. */
+/** Remembers event names and platforms for which the service refuses whole requests, so that each is found only once. */
 export class Refusals {
   readonly #known = new Map<string, string>()
 
-  /** Notes why a request that held only this event was refused. */
+  /** Remembers why a request with only this event was refused. */
   learn(event: Outgoing, code: string): void {
     const key = refusedFor(event, code)
     if (key !== null && this.#known.size < 1000) this.#known.set(key, code)
   }
 
-  /** The code that a request with this event would be refused with, null when it may pass. */
+  /** The code with which the service would refuse this event; null when it may pass. */
   find({ event_name, platforms }: Outgoing): string | null {
     if (this.#known.size === 0) return null
     const name = typeof event_name === 'string' ? [`name ${event_name}`] : []
@@ -58,9 +58,9 @@ function refusedFor({ event_name, platforms }: Outgoing, code: string): string |
 }
 
 /**
- * Brings events to their end: each is settled as accepted or rejected, once. A request that is refused because of what
- * is in it is halved until the guilty events stand alone; the rest is sent. Nothing that was settled is sent again.
- * Throws TributaryError when a request is refused for another cause; what is not settled then is undecided.
+ * Sends events until each is settled once, as accepted or rejected. When a request is refused because of its events, it
+ * is halved until each refused event stands alone, and the others are sent. A settled event is never sent again. Throws
+ * TributaryError when a request is refused for another cause; events that are not settled by then are undecided.
  */
 export async function deliverEvents<E extends Outgoing>(all: readonly E[], deps: DeliveryDeps<E>): Promise<void> {
   const judged = all.map((event) => ({ event, code: deps.refusals.find(event) }))
@@ -90,7 +90,7 @@ const reject = <E>(event: E, reason: string, field?: string): Settled<E> => ({
   outcome: { status: 'rejected', reason, field: field ?? null },
 })
 
-/** The events themselves are why, so fewer of them may pass. */
+/** The events caused these refusals, so fewer events may pass. */
 const codes_for_content = new Set([
   'bad_json',
   'bad_batch_shape',
@@ -101,23 +101,24 @@ const codes_for_content = new Set([
   'decompressed_too_large',
 ])
 
-/** Results stand in the order of the request. A 200 that doesn't decide about every event acknowledges none. */
+/** Results are in the order of the request. A 200 without a result for every event acknowledges none. */
 function readResults<E extends Outgoing>(events: readonly E[], answer: Answer, repeated: boolean): Settled<E>[] {
   const results = (answer.body as { results?: unknown } | null | undefined)?.results
-  if (!Array.isArray(results) || results.length !== events.length) throw notOurs('no result for each event')
+  if (!Array.isArray(results) || results.length !== events.length) throw unexpectedAnswer('no result for each event')
   return events.map((event, index): Settled<E> => {
     const result = results[index] as Partial<EventResult> | null
     if (result?.status === 'rejected') return reject(event, result.reason ?? 'rejected', result.field)
-    if (result?.status !== 'accepted') throw notOurs('a result that is neither accepted nor rejected')
-    if (event.event_id !== undefined && result.event_id !== event.event_id) throw notOurs('results of other events')
+    if (result?.status !== 'accepted') throw unexpectedAnswer('a result that is neither accepted nor rejected')
+    if (event.event_id !== undefined && result.event_id !== event.event_id)
+      throw unexpectedAnswer('results of other events')
     return { event, outcome: { status: 'accepted', repeated } }
   })
 }
 
-const notOurs = (what: string): TributaryError =>
+const unexpectedAnswer = (what: string): TributaryError =>
   new TributaryError('unexpected_answer', { status: 200, message: `The service answered 200 with ${what}.` })
 
-/** `platforms` of an event: where it says `ios` or `android` in any case. */
+/** Every `ios` or `android`, in any letter case, in the fields of an event that name a platform. */
 export function platformsOf({ platform, props, device }: Record<string, unknown>): string[] {
   const inside = (value: unknown, name: string) =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

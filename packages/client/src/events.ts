@@ -1,17 +1,17 @@
 /** Fields that SDK and backend events share. */
 interface EventFields {
   event_name: string
-  /** 1 to 128 visible ASCII characters; made by the client when absent. */
+  /** 1 to 128 visible ASCII characters. The client makes one when absent. */
   event_id?: string | null | undefined
   user_id?: string | null | undefined
-  /** At most 1e9 in either direction; USD without `currency`. */
+  /** From -1e9 to 1e9. USD without `currency`. */
   revenue?: number | null | undefined
   /** ISO 4217 alpha-3. */
   currency?: string | null | undefined
   /** Money with the same `transaction_id` and event name counts once in an app. */
   transaction_id?: string | null | undefined
   product_id?: string | null | undefined
-  /** At most 16 KiB as JSON, depth at most 8. */
+  /** At most 16 KiB as JSON, at most 8 levels deep. */
   props?: Record<string, unknown> | null | undefined
   device?: Record<string, unknown> | null | undefined
   platform?: string | null | undefined
@@ -21,7 +21,7 @@ interface EventFields {
 
 /** An event as an app tracks it: the client adds `install_uuid`, `event_id` and `event_ts_ms`. */
 export interface SdkEvent extends EventFields {
-  /** Unix epoch ms; the moment of tracking when absent. */
+  /** Unix epoch ms. Default: the moment of tracking. */
   event_ts_ms?: number | null | undefined
 }
 
@@ -29,11 +29,11 @@ export interface SdkEvent extends EventFields {
 export interface ServerEvent extends EventFields {
   /** Unix epoch ms. */
   event_ts_ms: number
-  /** The one that the client SDK made. A backend never makes its own. */
+  /** The `install_uuid` that the client SDK made. A backend never makes its own. */
   install_uuid: string
 }
 
-/** One line of `results`; `event_id` is null when the item carried none that could be echoed. */
+/** The result of one event. `event_id` is null when the event had no valid one. */
 export interface EventResult {
   event_id: string | null
   status: 'accepted' | 'rejected'
@@ -41,7 +41,7 @@ export interface EventResult {
   field?: string | undefined
 }
 
-/** 200 of `/s2s/event`. */
+/** The 200 answer of `/s2s/event`. */
 export interface ServerEventReply {
   accepted: 1
   event_id: string

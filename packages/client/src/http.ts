@@ -1,40 +1,41 @@
 import { TributaryError } from './tributary-error.ts'
 
+/** What the service answered. */
 export interface Answer {
   status: number
   headers: Headers
-  /** The parsed JSON, undefined when the body is none. */
+  /** The parsed JSON; undefined when the body is not JSON. */
   body: unknown
 }
 
-export interface Question {
+export interface RequestOptions {
   method?: string | undefined
   headers?: Record<string, string> | Headers | undefined
   body?: string | Uint8Array<ArrayBuffer> | undefined
-  /** Connecting and reading the answer included. */
+  /** Includes connecting and reading the answer. */
   timeout_ms: number
   signal?: AbortSignal | undefined
   fetch?: typeof globalThis.fetch | undefined
 }
 
 /**
- * One request. Every answer resolves, whatever its status. Throws TributaryError `unavailable` without one, and the
- * reason of `signal` when that ended it.
+ * Sends one request. Any answer resolves, whatever its status. Throws TributaryError `unavailable` when no answer came,
+ * and the reason of `signal` when `signal` ended the request.
  */
-export async function ask(url: string, question: Question): Promise<Answer> {
-  const { method, headers, body, timeout_ms, signal } = question
+export async function sendRequest(url: string, options: RequestOptions): Promise<Answer> {
+  const { method, headers, body, timeout_ms, signal } = options
   signal?.throwIfAborted()
   const stop = new AbortController()
-  const timer = setTimeout(() => stop.abort(`nothing within ${timeout_ms / 1000} seconds`), timeout_ms)
+  const timer = setTimeout(() => stop.abort(`timed out after ${timeout_ms / 1000} seconds`), timeout_ms)
   const forward = () => stop.abort()
   signal?.addEventListener('abort', forward, { once: true })
   try {
-    const send = question.fetch ?? globalThis.fetch
+    const send = options.fetch ?? globalThis.fetch
     const response = await send(url, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       ...(headers === undefined ? {} : { headers }),
       ...(body === undefined ? {} : { body }),
-      // A redirected POST becomes a GET, and a captive portal's page is no answer of the service.
+      // A redirected POST becomes a GET, and a captive portal's page is not the service's answer.
       redirect: 'manual',
       signal: stop.signal,
     })
@@ -67,10 +68,10 @@ function causeOf(error: unknown): string {
   return typeof code === 'string' ? code : error.message
 }
 
-/** The TributaryError that an answer becomes: the service's code, else `unexpected_answer`. */
+/** Turns an answer into a TributaryError with the service's code, or `unexpected_answer` without one. */
 export function errorOf({ status, headers, body }: Answer, now_ms = Date.now()): TributaryError {
-  const told = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
-  const text = (name: string) => (typeof told[name] === 'string' ? told[name] : undefined)
+  const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
   const code = status >= 400 ? text('error') : undefined
   return new TributaryError(code ?? 'unexpected_answer', {
     status,
@@ -81,7 +82,7 @@ export function errorOf({ status, headers, body }: Answer, now_ms = Date.now()):
   })
 }
 
-/** `Retry-After` in its two forms, seconds and HTTP date; undefined without a readable one. */
+/** Reads `Retry-After` as seconds or as an HTTP date; undefined when absent or unreadable. */
 export function retryAfterMs(value: string | null, now_ms: number): number | undefined {
   if (value === null) return undefined
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
@@ -89,13 +90,13 @@ export function retryAfterMs(value: string | null, now_ms: number): number | und
   return Number.isNaN(at_ms) ? undefined : Math.max(0, at_ms - now_ms)
 }
 
-/** The address of a service without a slash at its end. Throws TributaryError `bad_options`. */
+/** The address of a service without a trailing slash. Throws TributaryError `bad_options`. */
 export function baseUrl(url: string): string {
-  if (!/^https?:\/\/[^/]/.test(url)) throw badOptions(`url is no http or https address: ${url}`)
+  if (!/^https?:\/\/[^/]/.test(url)) throw badOptions(`url is not an http or https address: ${url}`)
   return url.replace(/\/+$/, '')
 }
 
-/** A header value that can be sent as it is. Throws TributaryError `bad_options`. */
+/** Checks that a header can carry the value. Throws TributaryError `bad_options`. */
 export function credential(name: string, value: string): string {
   if (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)) return value
   throw badOptions(`${name} is missing or holds characters that no header can carry.`)

@@ -1,6 +1,6 @@
 /**
- * The limits that the client keeps to. The first group are the service's (a test holds them equal
- * to `contracts`), the others its own.
+ * The limits of the client. The first group repeats the service's limits (a test compares them with `contracts`); the
+ * second group is the client's own.
  */
 export const limits = {
   sdk_body_bytes_max: 1024 * 1024,
@@ -12,17 +12,17 @@ export const limits = {
 
   /** A batch of this many events is compressed. */
   gzip_events_min: 10,
-  /** Between two `_crash` events. */
+  /** Shortest time between two `_crash` events. */
   crash_interval_ms: 60_000,
-  /** `props` of a `_crash` as JSON; the service takes 16 KiB. */
+  /** Limit of the `props` of a `_crash` as JSON. The service takes 16 KiB. */
   crash_props_bytes_max: 15 * 1024,
-  /** Room that the JSON around the events of one request takes. */
+  /** Bytes of the JSON around the events of one request. */
   wrapping_bytes: 64,
-  /** What an SDK's queue holds before the oldest events give way; a browser's localStorage has 5 MB. */
+  /** Limits of an SDK's queue; beyond them it drops the oldest events. A browser's localStorage has 5 MB. */
   queue_events_max: 10_000,
   queue_bytes_max: 4 * 1024 * 1024,
-  /** Longest pause before an SDK asks again, whatever `Retry-After` says: a quota may be raised any day. */
+  /** Longest pause before an SDK retries, even if `Retry-After` is longer: a quota may be raised any day. */
   sdk_pause_ms_max: 24 * 3600 * 1000,
-  /** Longest `Retry-After` of a 429 that a call of the server client waits for; beyond it throws. */
-  asked_pause_ms_max: 10 * 60_000,
+  /** Longest `Retry-After` of a 429 for which a call of the server client waits; it throws when a longer one comes. */
+  retry_after_ms_max: 10 * 60_000,
 } as const

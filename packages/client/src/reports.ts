@@ -1,4 +1,4 @@
-/** Row of each report (docs/rules.md#report-rows); `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
+/** The row of each report (docs/rules.md#report-rows). `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
 export interface ReportRows {
   attribution: {
     day: string
@@ -35,18 +35,18 @@ export interface ReportMeta {
   limit: number
   offset: number
   elapsed_ms: number
-  /** Currencies of the window with money but without an exchange rate; `revenue_usd` lacks that money. */
+  /** Currencies with money in the window but no exchange rate. `revenue_usd` lacks that money. */
   missing_rates?: string[] | undefined
 }
 
 export interface ReportParams {
-  /** Inclusive; 30 days ago when absent. */
+  /** Inclusive start of the window. Default: 30 days ago. */
   since_ms?: number | undefined
-  /** Exclusive; now when absent. */
+  /** Exclusive end of the window. Default: now. */
   until_ms?: number | undefined
   /** Rows of a page, 1 to 1000. */
   limit?: number | undefined
   offset?: number | undefined
-  /** Only rows of these event names, on `events` alone; at most 100. */
+  /** Only rows with these event names, at most 100 names. Only for the report `events`. */
   event_name?: string | readonly string[] | undefined
 }

@@ -3,21 +3,21 @@ import { limits } from './limits.ts'
 import { TributaryError } from './tributary-error.ts'
 
 export interface Backoff {
-  /** Upper bound of the first pause; each next one doubles it. */
+  /** Upper bound of the first pause. Each later pause doubles it. */
   first_pause_ms: number
   pause_ms_max: number
-  /** 0 to 1. */
+  /** Gives a number from 0 to 1. */
   random: () => number
 }
 
 export interface RetryPolicy extends Backoff {
-  /** Requests in all. */
+  /** Maximum number of requests, the first one included. */
   attempts_max: number
-  /** How long the service may be away or failing before we give up. Being asked to wait (429) is no failure. */
+  /** How long the service may be unreachable or fail before the call gives up. A 429 does not count as a failure. */
   give_up_after_ms: number
 }
 
-/** 250 ms doubling to 30 s, for a minute, ten requests at most. */
+/** Pauses of 250 ms that double up to 30 s, for one minute and ten requests at most. */
 export const defaultPolicy: RetryPolicy = {
   attempts_max: 10,
   give_up_after_ms: 60_000,
@@ -28,13 +28,13 @@ export const defaultPolicy: RetryPolicy = {
 
 export interface Delivered {
   answer: Answer
-  /** True: an earlier attempt ended without an answer that says "not taken", so the service may have it twice. */
+  /** True when an earlier attempt got no clear refusal, so the service may have taken the request twice. */
   repeated: boolean
 }
 
 /**
- * Tries until the service takes or refuses the request. Throws TributaryError when the policy or the service's
- * `Retry-After` says that it's not worth waiting; a used-up quota (`cap_exceeded`) is such an answer, it lasts for days.
+ * Tries until the service takes or refuses the request. Throws TributaryError when the policy is used up or `Retry-After`
+ * is too long. A used-up quota (`cap_exceeded`) lasts for days, so that answer is returned at once.
  */
 export async function deliver(
   attempt: () => Promise<Answer>,
@@ -44,35 +44,39 @@ export async function deliver(
   let repeated = false
   let failing_since: number | null = null
   for (let tries = 1; ; tries += 1) {
-    const found = await attempt().catch(asNoAnswer)
+    const found = await attempt().catch(requireUnanswered)
     if (!(found instanceof TributaryError) && !isRetried(found.status)) return { answer: found, repeated }
     const error = found instanceof TributaryError ? found : errorOf(found)
     if (!(found instanceof TributaryError) && error.code === 'cap_exceeded') return { answer: found, repeated }
-    const asked_ms = error.retry_after_ms ?? 0
+    const { retry_after_ms = 0 } = error
     if (tries >= policy.attempts_max) throw error
     if (error.status === 429) {
-      if (asked_ms > limits.asked_pause_ms_max) throw error
+      if (retry_after_ms > limits.retry_after_ms_max) throw error
     } else {
       repeated = true
       failing_since ??= performance.now()
-      if (performance.now() + asked_ms - failing_since > policy.give_up_after_ms) throw error
+      if (performance.now() + retry_after_ms - failing_since > policy.give_up_after_ms) throw error
     }
-    await sleep(pauseMs(tries, asked_ms, policy), signal)
+    await sleep(pauseMs(tries, retry_after_ms, policy), signal)
   }
 }
 
-/** Only a request that got no answer is tried again; other errors are the caller's. */
-function asNoAnswer(error: unknown): TributaryError {
+/** Returns the error of a request without an answer, which is retried. Throws any other error to the caller. */
+function requireUnanswered(error: unknown): TributaryError {
   if (error instanceof TributaryError && error.code === 'unavailable') return error
   throw error
 }
 
-/** Whether the same request may succeed later: no answer (0), a timed-out one (408), 429 and 5xx. */
+/** Whether the same request may succeed later: no answer (0), request timeout (408), 429 and 5xx. */
 export const isRetried = (status: number): boolean => status === 0 || status === 408 || status === 429 || status >= 500
 
-/** What the service asks for, and behind it a random share of a bound that doubles ("full jitter"). */
-export function pauseMs(tries: number, asked_ms: number, { first_pause_ms, pause_ms_max, random }: Backoff): number {
-  return asked_ms + random() * Math.min(pause_ms_max, first_pause_ms * 2 ** Math.min(tries - 1, 30))
+/** `Retry-After` plus a random share of a bound that doubles with each try ("full jitter"). */
+export function pauseMs(
+  tries: number,
+  retry_after_ms: number,
+  { first_pause_ms, pause_ms_max, random }: Backoff,
+): number {
+  return retry_after_ms + random() * Math.min(pause_ms_max, first_pause_ms * 2 ** Math.min(tries - 1, 30))
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

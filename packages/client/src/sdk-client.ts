@@ -13,7 +13,7 @@ import { TributaryError } from './tributary-error.ts'
 export type { SdkEvent } from './events.ts'
 export type { RejectedEvent, SdkClient, SdkClientOptions } from './sdk/sdk-options.ts'
 
-/** A client for apps. Throws TributaryError `bad_options`. */
+/** Makes a client for apps. Throws TributaryError `bad_options`. */
 export function createSdkClient(options: SdkClientOptions): SdkClient {
   const { storage, flush_events = 20, flush_interval_ms = 5000, now = Date.now } = options
   const events_max = options.queue_events_max ?? limits.queue_events_max
@@ -23,9 +23,9 @@ export function createSdkClient(options: SdkClientOptions): SdkClient {
   const { queue, sender } = createSender(options, reports, { prefix, now, backoff })
   const closing = new AbortController()
   let state: SdkState | null = null
-  /** Tracked, but not in the queue yet, because storage is slow or away. */
+  /** Events that were tracked but are not in the queue yet, because storage is slow or unavailable. */
   let waiting = 0
-  /** One after the other, in the order of the calls, so that events carry the user of their moment. */
+  /** Runs work one at a time in the order of the calls, so that each event carries the user of its moment. */
   let last: Promise<unknown> = load()
 
   function inOrder<T>(work: (state: SdkState) => Promise<T>, otherwise: T): Promise<T> {
@@ -39,7 +39,7 @@ export function createSdkClient(options: SdkClientOptions): SdkClient {
     return result
   }
 
-  /** Until it works: with an install_uuid that storage does not know, a device would be installed twice. */
+  /** Retries until storage answers: a new install_uuid would count the device as a second install. */
   async function load(): Promise<void> {
     for (let tries = 1; !closing.signal.aborted; tries += 1) {
       try {
@@ -92,9 +92,9 @@ export function createSdkClient(options: SdkClientOptions): SdkClient {
       const { fields } = snapshot({ event_name: 'app_install', props }, now())
       return inOrder(async (known) => {
         if (fields === null || known.installed === known.install_uuid) return false
-        // 1. The event is durable. A crash after this makes a second one, which the service drops.
+        // 1. The event is durable. After a crash here a second one is made, which the service drops.
         await keep(known, fields)
-        // 2. It's never made again.
+        // 2. The event is never made again.
         known.installed = known.install_uuid
         await save()
         return true
@@ -150,11 +150,11 @@ interface Reporters {
   onRejected(event: Record<string, unknown>, reason: string, field: string | null): void
 }
 
-/** The callbacks of the app; what they throw is theirs. */
+/** Calls the app's callbacks and ignores what they throw. */
 function reporters(options: SdkClientOptions): Reporters {
-  const quietly = (tell: () => void) => {
+  const quietly = (callback: () => void) => {
     try {
-      tell()
+      callback()
     } catch {}
   }
   const onError = (error: TributaryError) => quietly(() => options.onError?.(error))
@@ -169,7 +169,7 @@ type SenderParts = { prefix: string; now: () => number; backoff: ConstructorPara
 
 function createSender(options: SdkClientOptions, reports: Reporters, { prefix, now, backoff }: SenderParts) {
   if (globalThis.crypto?.subtle === undefined) {
-    throw badOptions('this runtime has no crypto.subtle: use https or localhost in a browser, a polyfill elsewhere.')
+    throw badOptions('This runtime has no crypto.subtle. Use https or localhost in a browser, a polyfill elsewhere.')
   }
   const lost = ({ json }: QueuedEvent, reason: string, field: string | null) =>
     reports.onRejected(JSON.parse(json), reason, field)
@@ -191,8 +191,8 @@ function createSender(options: SdkClientOptions, reports: Reporters, { prefix, n
 }
 
 /**
- * The event as it is now, whatever the app does with its objects later; `fields` is null when it can't be JSON. It has its
- * time from here on: without one the service would take the day on which it is received, another one at each try.
+ * Copies the event, so that the app may change its objects later; `fields` is null when it can't be JSON. The copy has an
+ * event time: without one the service would use the day of receipt, which may differ from try to try.
  */
 function snapshot(event: SdkEvent, now_ms: number): { event_id: string; fields: Record<string, unknown> | null } {
   const event_id = event.event_id ?? crypto.randomUUID()
@@ -204,7 +204,7 @@ function snapshot(event: SdkEvent, now_ms: number): { event_id: string; fields: 
   }
 }
 
-/** Ends early, without an error, when `signal` does. */
+/** Ends early, without an error, when `signal` aborts. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

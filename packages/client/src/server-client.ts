@@ -1,10 +1,10 @@
 import { bearer, createBulkPost, type ServerPostOptions } from './bulk-post.ts'
 import { deliverEvents, type Outcome, type Outgoing, platformsOf, Refusals, type Settled } from './deliver-events.ts'
 import type { ServerEvent, ServerEventReply } from './events.ts'
-import { type Answer, ask, baseUrl, errorOf } from './http.ts'
+import { type Answer, baseUrl, errorOf, sendRequest } from './http.ts'
 import { limits } from './limits.ts'
 import type { Report, ReportName, ReportParams } from './reports.ts'
-import { defaultPolicy, deliver, type RetryPolicy } from './retry.ts'
+import { type Delivered, defaultPolicy, deliver, type RetryPolicy } from './retry.ts'
 import { takeBatch, utf8Bytes } from './sdk/take-batch.ts'
 import { TributaryError } from './tributary-error.ts'
 
@@ -13,17 +13,17 @@ export type { Report, ReportName, ReportParams } from './reports.ts'
 export type { RetryPolicy } from './retry.ts'
 
 export interface ServerClientOptions extends Omit<ServerPostOptions, 'timeout_ms'> {
-  /** How often and how long a request is tried again; see `defaultPolicy`. */
+  /** How often and how long a request is retried; see `defaultPolicy`. */
   retry?: Partial<RetryPolicy> | undefined
-  /** Of one request; 30 s when absent, of a report 45 s. */
+  /** Timeout of one request. Default: 30 s, for a report 45 s. */
   timeout_ms?: number | undefined
 }
 
-/** `undecided`: no answer told, because a request failed first. Send it again with this `event_id`. */
+/** `undecided`: a request failed before the service answered for this event. Send it again with this `event_id`. */
 export interface BulkEventResult {
   event_id: string
   status: 'accepted' | 'rejected' | 'undecided'
-  /** A per-event reason or, where a whole request was refused because of this event, its error code. */
+  /** The reason for this event, or the error code when a whole request was refused because of it. */
   reason?: string
   field?: string
 }
@@ -31,11 +31,11 @@ export interface BulkEventResult {
 export interface BulkResult {
   accepted: number
   rejected: number
-  /** One an event, in their order. */
+  /** One result per event, in the order of the events. */
   results: BulkEventResult[]
 }
 
-/** A bulk that could not be brought to its end: the code of the failed request, and what is known of each event. */
+/** A bulk that failed half-way: the code of the failed request, and the known result of each event. */
 export class BulkError extends TributaryError {
   override name = 'BulkError'
   readonly results: BulkEventResult[]
@@ -51,19 +51,19 @@ export interface CallOptions {
 }
 
 export interface ServerClient {
-  /** `POST /s2s/event`. An event without `event_id` gets one before the first try. */
+  /** Sends one event by `POST /s2s/event`. An event without `event_id` gets one before the first try. */
   send(event: ServerEvent, options?: CallOptions): Promise<ServerEventReply>
-  /** `POST /s2s/events/bulk`, as many requests as the limits ask for. Throws BulkError. */
+  /** Sends events by `POST /s2s/events/bulk`, in as many requests as the limits require. Throws BulkError. */
   sendBulk(events: readonly ServerEvent[], options?: CallOptions): Promise<BulkResult>
-  /** One page of a report. */
+  /** Reads one page of a report. */
   report<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): Promise<Report<N>>
-  /** All pages from `offset` on, of the window that the first one answers. */
+  /** Reads all pages from `offset` on. All pages use the window of the first answer. */
   reportPages<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): AsyncGenerator<Report<N>>
 }
 
 /**
- * A client for backends. Every method throws TributaryError: a refusal at once, 429, 5xx and silence when the retry
- * policy is used up. A rejected event is never sent again.
+ * Makes a client for backends. Every method throws TributaryError: at once for a refusal, and after the last retry for
+ * 429, 5xx and a missing answer. A rejected event is never sent again.
  */
 export function createServerClient(options: ServerClientOptions): ServerClient {
   const policy: RetryPolicy = { ...defaultPolicy, ...options.retry }
@@ -84,35 +84,12 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
     async send(event, { signal } = {}) {
       const body = JSON.stringify(withId(event))
       const json = { ...headers, 'content-type': 'application/json' }
-      const attempt = () => ask(`${url}/s2s/event`, { body, headers: json, signal, timeout_ms, fetch })
+      const attempt = () => sendRequest(`${url}/s2s/event`, { body, headers: json, signal, timeout_ms, fetch })
       return get<ServerEventReply>(attempt, ({ accepted }) => accepted === 1, signal)
     },
 
-    async sendBulk(events, { signal } = {}) {
-      const waiting = events.map(toWaiting)
-      // Of this call alone: what a key may send can change at any time.
-      const refusals = new Refusals()
-      const post = (batch: readonly Waiting[]) => {
-        const texts = batch.map(({ json }) => json)
-        return deliver(() => postBulk(texts, signal), policy, signal)
-      }
-      const settle = (settled: readonly Settled<Waiting>[]) => {
-        for (const { event, outcome } of settled) event.result = resultOf(event.event_id, outcome)
-      }
-      try {
-        for (let done = 0; done < waiting.length; ) {
-          const batch = takeBatch(waiting.slice(done, done + bulk.events_max), bulk)
-          await deliverEvents(batch, { post, settle, refusals })
-          done += batch.length
-        }
-      } catch (error) {
-        if (!(error instanceof TributaryError)) throw error
-        throw new BulkError(error, resultsOf(waiting))
-      }
-      const results = resultsOf(waiting)
-      const accepted = results.filter(({ status }) => status === 'accepted').length
-      return { accepted, rejected: results.length - accepted, results }
-    },
+    sendBulk: (events, { signal } = {}) =>
+      sendBulk(events, (texts) => deliver(() => postBulk(texts, signal), policy, signal)),
 
     async report<N extends ReportName>(name: N, params: ReportParams = {}, { signal }: CallOptions = {}) {
       const sent = Object.entries(params).filter(([, value]) => value !== undefined && value !== null)
@@ -121,26 +98,60 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
       )
       const address = `${url}/api/v1/reports/${encodeURIComponent(name)}?${query}`
       const timeout_ms = options.timeout_ms ?? report_ms_max
-      const attempt = () => ask(address, { headers, signal, timeout_ms, fetch })
+      const attempt = () => sendRequest(address, { headers, signal, timeout_ms, fetch })
       return get<Report<N>>(attempt, ({ rows, meta }) => Array.isArray(rows) && typeof meta === 'object', signal)
     },
 
-    async *reportPages<N extends ReportName>(name: N, params: ReportParams = {}, call: CallOptions = {}) {
-      let next: ReportParams = { ...params, limit: params.limit ?? limits.report_limit_max }
-      for (;;) {
-        const page = await client.report(name, next, call)
-        if (page.rows.length > 0 || page.meta.offset === (params.offset ?? 0)) yield page
-        const { since_ms, until_ms, limit, offset } = page.meta
-        if (page.rows.length < limit) return
-        // The default window ends now: without the first page's, later pages would cover another one.
-        next = { ...params, since_ms, until_ms, limit, offset: offset + limit }
-      }
-    },
+    reportPages: (name, params, call) => readPages(client.report, name, params, call),
   }
   return client
 }
 
-/** The service lets a report wait for 10 s and run for 30 s. */
+/** Sends a bulk in as many requests as the limits require; `post` sends one. Throws BulkError. */
+async function sendBulk(
+  events: readonly ServerEvent[],
+  post: (texts: readonly string[]) => Promise<Delivered>,
+): Promise<BulkResult> {
+  const waiting = events.map(toWaiting)
+  // Kept for this call only: the events that a key may send can change at any time.
+  const refusals = new Refusals()
+  const settle = (settled: readonly Settled<Waiting>[]) => {
+    for (const { event, outcome } of settled) event.result = resultOf(event.event_id, outcome)
+  }
+  try {
+    for (let done = 0; done < waiting.length; ) {
+      const batch = takeBatch(waiting.slice(done, done + bulk.events_max), bulk)
+      await deliverEvents(batch, { post: (some) => post(some.map(({ json }) => json)), settle, refusals })
+      done += batch.length
+    }
+  } catch (error) {
+    if (!(error instanceof TributaryError)) throw error
+    throw new BulkError(error, resultsOf(waiting))
+  }
+  const results = resultsOf(waiting)
+  const accepted = results.filter(({ status }) => status === 'accepted').length
+  return { accepted, rejected: results.length - accepted, results }
+}
+
+/** Reads all pages of a report from `offset` on, in the window of the first answer. */
+async function* readPages<N extends ReportName>(
+  report: ServerClient['report'],
+  name: N,
+  params: ReportParams = {},
+  call: CallOptions = {},
+): AsyncGenerator<Report<N>> {
+  let next: ReportParams = { ...params, limit: params.limit ?? limits.report_limit_max }
+  for (;;) {
+    const page = await report(name, next, call)
+    if (page.rows.length > 0 || page.meta.offset === (params.offset ?? 0)) yield page
+    const { since_ms, until_ms, limit, offset } = page.meta
+    if (page.rows.length < limit) return
+    // The default window ends now, so later pages must repeat the window of the first one.
+    next = { ...params, since_ms, until_ms, limit, offset: offset + limit }
+  }
+}
+
+/** In the service a report may wait for 10 s and run for 30 s. */
 const report_ms_max = 45_000
 
 const bulk = { events_max: limits.bulk_events_max, body_bytes_max: limits.bulk_body_bytes_max }

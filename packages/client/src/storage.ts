@@ -1,8 +1,8 @@
 type Eventually<T> = T | Promise<T>
 
 /**
- * Where an SDK client keeps what must outlive the process: strings under keys of `[A-Za-z0-9_.-]`. A resolved `set` is
- * durable; `delete` of an unknown key does nothing. `localStorage`, AsyncStorage, IndexedDB or a folder are one-liners.
+ * Keeps an SDK client's data beyond the end of the process, as strings under keys of `[A-Za-z0-9_.-]`. A resolved `set`
+ * is durable. `delete` of an unknown key does nothing. `localStorage`, AsyncStorage, IndexedDB or a folder fit in a few lines.
  */
 export interface EventStorage {
   get(key: string): Eventually<string | null>
@@ -12,7 +12,7 @@ export interface EventStorage {
   keys(): Eventually<readonly string[]>
 }
 
-/** Storage that ends with the process: for servers that may lose what was not sent yet, and for tests. */
+/** Storage that ends with the process, for tests and for servers that may lose unsent events. */
 export function memoryStorage(): EventStorage {
   const values = new Map<string, string>()
   return {

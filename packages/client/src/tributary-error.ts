@@ -3,15 +3,15 @@ export interface TributaryErrorDetails {
   status: number
   field?: string | undefined
   request_id?: string | undefined
-  /** What `Retry-After` asked for. */
+  /** The wait that `Retry-After` requests. */
   retry_after_ms?: number | undefined
   message?: string | undefined
   cause?: unknown
 }
 
 /**
- * Why a request did not do its work. `code` is the service's (docs/errors.md), or one of the client's own: `unavailable`
- * (no answer, status 0), `unexpected_answer` (not the service's shape), `bad_options`, `client_fault`, `storage_failed`.
+ * Why a request failed. `code` comes from the service (docs/errors.md) or from the client itself: `unavailable` (no
+ * answer, status 0), `unexpected_answer` (not the service's shape), `bad_options`, `client_fault`, `storage_failed`.
  */
 export class TributaryError extends Error {
   override name = 'TributaryError'

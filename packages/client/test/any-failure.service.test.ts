@@ -14,11 +14,11 @@ const steps = fc.oneof(
   fc.record({ do: fc.constant('kill' as const), tracking: fc.integer({ min: 0, max: 4 }) }),
 )
 
-/** A service in this process: answers by the plan, then `ok`; keeps what it has taken and what it has answered. */
+/** A service in this process. It answers by the plan, then `ok`, and records accepted and answered events. */
 function plannedService(plan: readonly Kind[]) {
   const shelf = new EventShelf()
   const answered = new Set<string>()
-  const sentAgain: string[] = []
+  const resent: string[] = []
   let n = 0
   const answer = (events: JsonObject[], kind: Kind): Response => {
     if (kind === 'cut') throw new TypeError('fetch failed')
@@ -35,16 +35,16 @@ function plannedService(plan: readonly Kind[]) {
     for (const { event_id } of events) answered.add(event_id as string)
     return new Response(JSON.stringify(body))
   }
-  /** `alive` says whether the process that asks still lives when the answer comes. */
+  /** `alive` gives whether the requesting process still lives. */
   const fetchFor = (alive: () => boolean) =>
     (async (_url: string, init: { headers: Record<string, string>; body: Uint8Array | string }) => {
       if (!alive()) return new Promise<Response>(() => {})
       const events = eventsOf({ headers: init.headers, body: Buffer.from(init.body as Uint8Array) })
-      sentAgain.push(...events.flatMap(({ event_id }) => (answered.has(event_id as string) ? [String(event_id)] : [])))
+      resent.push(...events.flatMap(({ event_id }) => (answered.has(event_id as string) ? [String(event_id)] : [])))
       const response = answer(events, plan[n++] ?? 'ok')
       return response
     }) as unknown as typeof fetch
-  return { shelf, sentAgain, fetchFor }
+  return { shelf, resent, fetchFor }
 }
 
 /** Storage that does nothing more once its process is dead. */
@@ -61,14 +61,14 @@ function mortal(storage: EventStorage, alive: () => boolean): EventStorage {
   }
 }
 
-it('whatever fails and dies, each tracked event is taken once by its id, told when rejected, and none is lost', async () => {
+it('takes each tracked event once, reports each rejected one and loses none, whatever fails or is killed', async () => {
   const property = fc.asyncProperty(
     fc.array(fc.constantFrom(...kinds), { maxLength: 25 }),
     fc.array(steps, { minLength: 1, maxLength: 12 }),
     async (plan, script) => {
-      const { shelf, sentAgain, fetchFor } = plannedService(plan)
+      const { shelf, resent, fetchFor } = plannedService(plan)
       const storage = memoryStorage()
-      const told = new Set<string>()
+      const rejected = new Set<string>()
       let died = 0
       const start = (): { client: SdkClient; kill(): void } => {
         let living = true
@@ -83,7 +83,7 @@ it('whatever fails and dies, each tracked event is taken once by its id, told wh
           flush_events: 5,
           flush_interval_ms: 1,
           backoff: { first_pause_ms: 1, pause_ms_max: 2 },
-          onRejected: ({ event }) => told.add(event.event_id as string),
+          onRejected: ({ event }) => rejected.add(event.event_id as string),
         })
         const kill = () => {
           living = false
@@ -101,15 +101,15 @@ it('whatever fails and dies, each tracked event is taken once by its id, told wh
           good.push(...(await Promise.all(ids)))
         }
         if (step.do === 'kill') {
-          // These may be lost, since their track never resolved; they must not do harm.
+          // These may be lost, because their `track` never resolved. They must not harm the others.
           for (let n = 0; n < step.tracking; n += 1) void process.client.track({ event_name: 'dying' })
           died += 1
           process.kill()
           process = start()
         }
       }
-      for (let left = 1, turns = 0; left > 0; turns += 1) {
-        if (turns > 1000) throw new Error(`${left} events are never sent`)
+      for (let left = 1, flushes = 0; left > 0; flushes += 1) {
+        if (flushes > 1000) throw new Error(`${left} events are never sent`)
         left = (await process.client.flush()).pending
       }
       await process.client.close()
@@ -117,10 +117,10 @@ it('whatever fails and dies, each tracked event is taken once by its id, told wh
       expect(taken.filter((id) => good.includes(id)).sort()).toEqual([...good].sort())
       expect(new Set(taken).size).toBe(taken.length)
       expect((await storage.keys()).filter((key) => key.includes('.event.'))).toEqual([])
-      // An answer that nobody lived to read is no answer: then, and only then, an event is sent again after it.
+      // An event is sent again after its answer only when the client was killed before it read the answer.
       if (died === 0) {
-        expect([...told].sort()).toEqual([...bad].sort())
-        expect(sentAgain).toEqual([])
+        expect([...rejected].sort()).toEqual([...bad].sort())
+        expect(resent).toEqual([])
       }
     },
   )

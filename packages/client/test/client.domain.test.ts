@@ -14,15 +14,15 @@ import { crashProps } from '../src/sdk/crash-props.ts'
 
 const source = join(import.meta.dirname, '..', 'src')
 
-describe('what the client keeps of its own is what contracts say', () => {
-  it('has the limits of the service', () => {
+describe('the copies of contracts in the client', () => {
+  it('hold the limits of the service', () => {
     const shared = Object.keys(limits).filter((name) => name in contract)
     expect(shared).toHaveLength(6)
     for (const name of shared)
       expect([name, limits[name as 'sdk_body_bytes_max']]).toEqual([name, contract[name as 'sdk_body_bytes_max']])
   })
 
-  it('has the types of the service', () => {
+  it('hold the types of the service', () => {
     expectTypeOf<ServerEvent>().toExtend<EventFields>()
     expectTypeOf<EventResult>().toEqualTypeOf<ClientResult>()
     expectTypeOf<ServerEventReply>().toEqualTypeOf<ClientReply>()
@@ -31,7 +31,7 @@ describe('what the client keeps of its own is what contracts say', () => {
   })
 })
 
-describe('runs where there is fetch', () => {
+describe('the client runs wherever fetch exists', () => {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
 
   it('imports nothing but its own files', () => {
@@ -63,11 +63,11 @@ test.each([
   ['99999999999', undefined],
 ])('Retry-After "%s" is %s ms', (value, expected) => {
   const found = retryAfterMs(value, Date.UTC(2026, 5, 1, 12))
-  // A number that is no delay is read as a date by some runtimes; it must never become a wait.
+  // Some runtimes read a number that is not a delay as a date. It must never become a wait.
   expect(found ?? 0).toBe(expected ?? 0)
 })
 
-test('pauses are random below a bound that doubles, and begin where Retry-After ends', () => {
+test('pauses are Retry-After plus a random time below a bound that doubles', () => {
   const backoff = (random: number) => ({ first_pause_ms: 100, pause_ms_max: 1000, random: () => random })
   expect([1, 2, 3, 4, 5, 6, 5000].map((tries) => pauseMs(tries, 0, backoff(1)))).toEqual([
     100, 200, 400, 800, 1000, 1000, 1000,
@@ -77,7 +77,7 @@ test('pauses are random below a bound that doubles, and begin where Retry-After 
   expect(pauseMs(5, 3000, backoff(0.5))).toBe(3500)
 })
 
-test('an error tells code, status, field, request_id and Retry-After of the answer', () => {
+test('an error carries code, status, field, request_id and Retry-After of the answer', () => {
   const headers = new Headers({ 'retry-after': '3' })
   const body = { error: 'invalid_field', field: 'revenue', message: 'No number.', request_id: 'r1' }
   expect(errorOf({ status: 400, headers, body })).toMatchObject({
@@ -99,10 +99,10 @@ test('an error tells code, status, field, request_id and Retry-After of the answ
 
 test.each([
   ['an error', new Error('boom')],
-  ['a long one', Object.assign(new Error('x'.repeat(100_000)), { stack: '\u0001'.repeat(200_000) })],
+  ['a long error', Object.assign(new Error('x'.repeat(100_000)), { stack: '\u0001'.repeat(200_000) })],
   ['a text', 'no error at all'],
   ['nothing', undefined],
-  ['what has no text', Object.create(null)],
+  ['an object without text', Object.create(null)],
 ])('the props of a crash fit into an event: %s', (_, thrown) => {
   for (const more of [undefined, { screen: 'shop' }, { huge: 'y'.repeat(50_000) }, { big: 1n }]) {
     const props = crashProps(thrown, more)

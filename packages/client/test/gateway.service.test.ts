@@ -59,7 +59,7 @@ describe('an app and the real gateway', () => {
     ])
   })
 
-  it('is told plainly that its secret is wrong', async () => {
+  it('reports a wrong secret as bad_signature', async () => {
     const codes: string[] = []
     const { client, rejected } = await open({ signing_secret: 'wrong', onError: ({ code }) => codes.push(code) })
     await client.track({ event_name: 'a' })
@@ -78,7 +78,7 @@ describe('a backend and the real gateway', () => {
     expect(events().map((one) => one.event_id)).toEqual(['e1', event_id])
   })
 
-  it('throws what the gateway refuses, with code, field and request_id', async () => {
+  it('throws refusals of the gateway with code, field and request_id', async () => {
     const { server } = await startGateway()
     const client = createServerClient(server)
     const bad = { code: 'invalid_field', status: 400, field: 'currency', request_id: expect.any(String) }
@@ -87,7 +87,7 @@ describe('a backend and the real gateway', () => {
     await expect(unknown.sendBulk([event(1)])).rejects.toMatchObject({ code: 'unknown_or_revoked_key', status: 401 })
   })
 
-  it('sends more than one request may hold, and tells the result of each event', async () => {
+  it('sends more events than one request may hold, and returns the result of each', async () => {
     const { server, events } = await startGateway()
     const all = Array.from({ length: 2500 }, (_, n) => event(n, n % 1000 === 7 ? { event_ts_ms: 5 } : {}))
     const { accepted, rejected, results } = await createServerClient(server).sendBulk(all)
@@ -101,7 +101,7 @@ describe('a backend and the real gateway', () => {
     expect(events()).toHaveLength(2497)
   })
 
-  it('finds the events that a whole request is refused for, and sends the others', async () => {
+  it('finds the events for which a whole request is refused, and sends the others', async () => {
     const { server, events } = await startGateway(['purchase'])
     const all = Array.from({ length: 50 }, (_, n) =>
       event(n, { ...(n === 8 ? { platform: 'ios' } : {}), ...(n % 20 === 9 ? { event_name: 'secret' } : {}) }),
@@ -119,7 +119,7 @@ describe('a backend and the real gateway', () => {
     )
   })
 
-  it('is one identity with the app that made its install_uuid', async () => {
+  it('shares the identity of the app that made its install_uuid', async () => {
     const { sdk, server, envelopes } = await startGateway()
     const app = createSdkClient({ ...sdk, storage: memoryStorage() })
     await app.trackInstall({ install_referrer: 'utm_source=x' })
@@ -131,7 +131,7 @@ describe('a backend and the real gateway', () => {
 })
 
 describe('a backend and the real report API', () => {
-  it('reads a report, and throws what is refused', async () => {
+  it('reads a report, and throws refusals', async () => {
     const options = await startReportApi()
     const client = createServerClient(options)
     const window = { since_ms: 1_780_000_000_000, until_ms: 1_780_000_000_001 }

@@ -13,7 +13,7 @@ import { onTestFinished } from 'vitest'
 
 const partitions = 2
 
-/** The real ingest gateway on a port of this machine, over stores in memory; ends with the test. */
+/** The real ingest gateway on a port of this machine, over stores in memory; closed after the test. */
 export async function startGateway(allowed_events: readonly string[] = [], now = Date.now) {
   const tenant = buildTenant('android', allowed_events)
   const audit = memoryAuditStore()
@@ -57,7 +57,7 @@ export async function startGateway(allowed_events: readonly string[] = [], now =
   }
 }
 
-/** The real report API on a port of this machine, over an app without events; ends with the test. */
+/** The real report API on a port of this machine, over an app without events; closed after the test. */
 export async function startReportApi() {
   const tenant = buildTenant()
   const logger = pino({ level: 'silent' })

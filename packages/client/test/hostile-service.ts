@@ -27,7 +27,7 @@ export interface HostileService {
   received: Received[]
 }
 
-/** A real HTTP server that answers as `answer` says; ends with the test. */
+/** A real HTTP server that answers with `answer`; closed after the test. */
 export async function startService(answer: (request: Received) => Reply | Promise<Reply>): Promise<HostileService> {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
@@ -69,15 +69,15 @@ export function eventsOf({ headers, body }: Pick<Received, 'headers' | 'body'>):
   return JSON.parse(inflated.toString()).events
 }
 
-/** Whether a request is signed (docs/rules.md#signature). */
+/** Whether the signature header is the HMAC of the body (docs/rules.md#signature). */
 export const isSigned = ({ headers, body }: Pick<Received, 'headers' | 'body'>, signing_secret: string): boolean =>
   headers['x-service-signature'] === createHmac('sha256', signing_secret).update(body).digest('hex')
 
-/** What a service keeps: one event for an (install_uuid, event_id), however often it arrives. */
+/** The events of a service: one per (install_uuid, event_id), however often it arrives. */
 export class EventShelf {
   readonly events = new Map<string, JsonObject>()
 
-  /** Takes the events of one batch; answers as `/event` and `/s2s/events/bulk` do. `bad: true` marks a rejected one. */
+  /** Takes one batch and gives the answer of `/event` and `/s2s/events/bulk`. It rejects events with `bad: true`. */
   take(events: readonly JsonObject[]): Reply {
     const results = events.map((event) => {
       const event_id = event.event_id as string
@@ -95,7 +95,7 @@ export class EventShelf {
   }
 }
 
-/** Waits for what happens on its own. */
+/** Waits until the condition holds; throws after 20 s. */
 export async function until(condition: () => boolean): Promise<void> {
   const deadline = performance.now() + 20_000
   while (!condition()) {

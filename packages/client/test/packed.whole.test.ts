@@ -64,7 +64,7 @@ const sources = {
 }
 
 describe('the package that npm pack makes, in an empty project', () => {
-  it('holds programs, types, its documents, and nothing that it would have to install', () => {
+  it('holds programs, types and documents, and needs no other package', () => {
     const installed = join(project, 'node_modules', '@tributary', 'client')
     expect(readdirSync(installed).sort()).toEqual(['API.md', 'LICENSE', 'README.md', 'dist', 'package.json'])
     expect(readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@tributary'])
@@ -77,7 +77,7 @@ describe('the package that npm pack makes, in an empty project', () => {
     expect(files.length).toBeGreaterThan(20)
     for (const file of files) {
       const text = readFileSync(join(installed, 'dist', file), 'utf8')
-      // A bundler for browsers finds nothing of Node, and a resolver no file that is missing.
+      // No import leads to Node or to a missing file, for bundlers and resolvers.
       for (const [, imported = ''] of text.matchAll(/(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g)) {
         expect(imported).toMatch(/^\.\.?\/[\w-/]+\.js$/)
         expect(files).toContain(join(file, '..', imported))
@@ -85,7 +85,7 @@ describe('the package that npm pack makes, in an empty project', () => {
     }
   })
 
-  it('leaves the folder that was packed as it was', () => {
+  it('leaves the packed folder unchanged', () => {
     const names = readdirSync(copy)
     expect(names).not.toContain('dist')
     expect(names).not.toContain('package.json.kept')
@@ -101,8 +101,8 @@ describe('the package that npm pack makes, in an empty project', () => {
       const given = `const gateway = ${JSON.stringify({ sdk: gateway.sdk, server: gateway.server })}`
       const lines = [...sources[how as 'import'], given, `;(async () => {${program}})()`]
       writeFileSync(file, lines.join('\n'))
-      const told = JSON.parse(await run(node!, [file]))
-      expect(told).toEqual({ pending: 0, accepted: 1, bulk: 12, code: 'unknown_or_revoked_key', known: true })
+      const printed = JSON.parse(await run(node!, [file]))
+      expect(printed).toEqual({ pending: 0, accepted: 1, bulk: 12, code: 'unknown_or_revoked_key', known: true })
       const names = gateway.events().map(({ event_name }) => event_name)
       expect(names.sort()).toEqual(['level_up', ...Array(13).fill('purchase')])
       const { version: packed } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'))

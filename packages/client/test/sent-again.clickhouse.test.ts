@@ -26,7 +26,7 @@ afterAll(() => clickhouse.close())
 
 type Gateway = Awaited<ReturnType<typeof startGateway>>
 
-/** Writes all that the gateway took, and gives back the days on which the app's events count. */
+/** Writes all accepted events, and gives the days on which the app's events count. */
 async function countedDays({ broker, tenant, envelopes }: Gateway): Promise<string[]> {
   const { app_id } = tenant.app
   const consumer = eventWriter({ clickhouse })

@@ -41,7 +41,7 @@ describe('retries', () => {
     ['500', { status: 500, body: { error: 'internal_error' } }],
     ['429', { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': '0' } }],
     ['a cut connection', { status: 0, cut: true }],
-  ])('a request that may succeed later is made again under the same event_id: %s', async (_, reply) => {
+  ])('a request that may succeed later is repeated under the same event_id: %s', async (_, reply) => {
     const { client, received, shelf } = await open((_request, n) => (n < 3 ? reply : null))
     const { event_id } = await client.send(event(1))
     expect(received.map(({ body }) => JSON.parse(body.toString()).event_id)).toEqual(Array(4).fill(event_id))
@@ -49,7 +49,7 @@ describe('retries', () => {
     expect(shelf.events.size).toBe(1)
   })
 
-  it('an event whose answer was lost counts once, single and in bulk, with an event_id of its own or without', async () => {
+  it('an event whose answer was lost counts once, single and in bulk, with and without its own event_id', async () => {
     const { client, shelf } = await open((request, n, taken) => (n % 2 === 0 ? lost(request, taken) : null))
     await client.send(event(1))
     await client.send(event(2, { event_id: 'mine' }))
@@ -57,23 +57,26 @@ describe('retries', () => {
     expect(shelf.events.size).toBe(22)
   })
 
-  it.each(['1', new Date(Date.now() + 86_400_000).toUTCString()])('Retry-After is waited for: %s', async (asked) => {
-    // A date of tomorrow is more than a call waits for: then it throws at once, and says how long.
-    const { client, received } = await open((_, n) =>
-      n === 0 ? { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': asked } } : null,
-    )
-    if (asked === '1') {
-      await client.send(event(1))
-      expect(received[1]!.at_ms - received[0]!.at_ms).toBeGreaterThan(980)
-      return
-    }
-    const error = await client.send(event(1)).catch((thrown) => thrown)
-    expect(error).toMatchObject({ code: 'rate_limited', status: 429 })
-    expect(error.retry_after_ms).toBeGreaterThan(86_000_000)
-    expect(received).toHaveLength(1)
-  })
+  it.each(['1', new Date(Date.now() + 86_400_000).toUTCString()])(
+    'Retry-After is waited for: %s',
+    async (retry_after) => {
+      // A call does not wait until tomorrow: it throws at once, and the error carries the wait.
+      const { client, received } = await open((_, n) =>
+        n === 0 ? { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': retry_after } } : null,
+      )
+      if (retry_after === '1') {
+        await client.send(event(1))
+        expect(received[1]!.at_ms - received[0]!.at_ms).toBeGreaterThan(980)
+        return
+      }
+      const error = await client.send(event(1)).catch((thrown) => thrown)
+      expect(error).toMatchObject({ code: 'rate_limited', status: 429 })
+      expect(error.retry_after_ms).toBeGreaterThan(86_000_000)
+      expect(received).toHaveLength(1)
+    },
+  )
 
-  it('end with the attempts or the time of the policy, and say why', async () => {
+  it('end after the attempts or the time of the policy, with the last error', async () => {
     const away = () => ({ status: 503, body: { error: 'unavailable', request_id: 'r1' } })
     const few = await open(away, { ...fast, attempts_max: 3 })
     await expect(few.client.send(event(1))).rejects.toMatchObject({
@@ -104,7 +107,7 @@ describe('retries', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('end when the caller ends them, as its signal says', async () => {
+  it('end when the caller aborts, with the reason of the signal', async () => {
     const { client } = await open(() => ({ status: 503 }), { ...fast, pause_ms_max: 60_000, first_pause_ms: 60_000 })
     const stop = new AbortController()
     const sent = client.send(event(1), { signal: stop.signal })
@@ -136,7 +139,7 @@ describe('sendBulk', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('says of each event what is known when it fails half-way, so that the rest can be sent under the same ids', async () => {
+  it('returns the known result of each event when it fails half-way, so that the rest can be sent under the same ids', async () => {
     let revoked = true
     const { client, shelf } = await open((_, n) =>
       n > 0 && revoked ? { status: 401, body: { error: 'unknown_or_revoked_key' } } : null,
@@ -158,7 +161,7 @@ describe('sendBulk', () => {
 })
 
 describe('reports', () => {
-  it('come page by page, all of one window', async () => {
+  it('are read page by page in one window', async () => {
     const rows = Array.from({ length: 25 }, (_, n) => ({ day: '2026-06-01', event_name: `e${n}` }))
     const { client, received } = await open(({ path }, n) => {
       const query = new URL(path, 'http://x').searchParams
@@ -185,7 +188,7 @@ describe('reports', () => {
     expect(sizes).toEqual([25])
   })
 
-  it('throw the code of a refusal, and whatever is no report', async () => {
+  it('throw the code of a refusal, and an error for any answer that is not a report', async () => {
     const { client } = await open((_, n) =>
       n === 0 ? { status: 400, body: { error: 'window_too_large' } } : { status: 200, body: '<html>' },
     )

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { platforms } from './envelope.ts'
+import { platforms } from './event/envelope.ts'
 import { limits } from './limits.ts'
 
 /** Shapes of `/admin/api/v1`, which are also what the CLI prints with `--json` (docs/rules.md#commands). */

@@ -2,9 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { BodyEnvelope, Envelope } from './envelope.ts'
 import { ErasureRequest } from './erasure.ts'
-import { EventFields } from './event.ts'
+import { BodyEnvelope, Envelope } from './event/envelope.ts'
+import { EventFields } from './event/event.ts'
 import { topics } from './topics.ts'
 
 /** An event as it stands in the log: the gateway has checked its fields and filled in a missing `event_id`. */

@@ -1,3 +1,6 @@
+/** Milliseconds of a day of 24 hours. */
+export const day_ms = 24 * 3600 * 1000
+
 /** Every limit of the product, its unit last in its name. docs/rules.md holds the rules that they bound. */
 export const limits = {
   /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
@@ -25,7 +28,7 @@ export const limits = {
   /** 2010-01-01T00:00:00Z. */
   event_ts_ms_min: Date.UTC(2010, 0, 1),
   /** How far an event may lie in the future of the server's clock. */
-  event_ts_ahead_ms_max: 24 * 3600 * 1000,
+  event_ts_ahead_ms_max: day_ms,
   /** Largest record of the log: Kafka's default `max.message.bytes`, less some room for framing and headers. */
   log_record_bytes_max: 1_000_000,
   /** A larger envelope is split into several log records (Kafka refuses 1 MiB by default). */
@@ -59,7 +62,7 @@ export const limits = {
   erasures_max: 100,
   erasures_window_ms: 60_000,
   /** How long an install is known to be queued for erasure; a request after that is stored once more. */
-  erasure_mark_kept_ms: 7 * 24 * 3600 * 1000,
+  erasure_mark_kept_ms: 7 * day_ms,
   /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,
   /** Time before `body_bytes_per_s_min` holds, for the round trips of a phone on a bad network. */
@@ -104,7 +107,7 @@ export const limits = {
   report_window_days_max: 365,
   report_limit_max: 1000,
   report_limit_default: 100,
-  report_window_default_ms: 30 * 24 * 3600 * 1000,
+  report_window_default_ms: 30 * day_ms,
   /** Values of one filter of a report. */
   report_filter_values_max: 100,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */

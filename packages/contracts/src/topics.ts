@@ -1,3 +1,5 @@
+import { day_ms } from './limits.ts'
+
 /** A topic of the event log. `<plural>.<participle>.v<N>`; its dead letters are in `<name>.dead`. */
 export interface Topic {
   name: string
@@ -6,7 +8,7 @@ export interface Topic {
   retention_ms: number
 }
 
-const days = (n: number) => n * 24 * 3600 * 1000
+const days = (n: number) => n * day_ms
 
 /** Of everything that one install has: its partition is then the same number in each topic. */
 const install_partitions = 12

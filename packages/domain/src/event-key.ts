@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { day_ms } from '@tributary/contracts/limits'
+import { claimRanks } from '@tributary/contracts/rows'
 import { utcDay } from './utc-day.ts'
 
 /** The day of a key that holds for ever. */
@@ -26,8 +28,6 @@ export function eventKey(event: { install_uuid: string; event_id: string; day: s
   return { event_key: first8Bytes(text), key_day: event.install ? installKeyDay : event.day }
 }
 
-const day_ms = 24 * 3600 * 1000
-
 /** The key days on which another event with the same key makes this one a duplicate: its own and both neighbours. */
 export function duplicateDays(key_day: string): string[] {
   if (key_day === installKeyDay) return [key_day]
@@ -41,12 +41,6 @@ export const noTransaction = '0'
 /** What makes two events the same money (docs/rules.md#money-once); unsigned 64-bit decimal, looked up with the app. */
 export const transactionKey = (event_name: string, transaction_id: string): string =>
   first8Bytes(`transaction\0${event_name}\0${transaction_id}`)
-
-/**
- * The ranks of claims on one transaction: the highest rank has its money, in any order of arrival. Nothing produces
- * `receipt` yet. The view `revenue_raw_mv_v1` gives the same numbers by `source`.
- */
-export const claimRanks = { sdk: 1, backend: 2, receipt: 3 } as const
 
 /** Anybody who holds an app can send SDK events; a backend has a server key. */
 export const claimRank = (source: Envelope['source']): number =>

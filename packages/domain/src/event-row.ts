@@ -1,6 +1,20 @@
 import type { Envelope } from '@tributary/contracts/envelope'
+import {
+  type EnvelopeFieldName,
+  envelopeFieldNames,
+  envelopeFields,
+  eventFieldNames,
+  eventFields,
+  ownColumns,
+} from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
-import type { EventRow } from '@tributary/contracts/rows'
+import {
+  type EventRow,
+  jsonColumns,
+  type MadeColumns,
+  type RecordColumns,
+  textColumns,
+} from '@tributary/contracts/rows'
 import { jsonText } from './accept/json-text.ts'
 import { eventKey, isInstall, noTransaction, transactionKey } from './event-key.ts'
 import { utcDay } from './utc-day.ts'
@@ -19,73 +33,83 @@ export class UnwritableEventError extends Error {
   override name = 'UnwritableEventError'
 }
 
-/** Fields with a column of their own; all others go into `extra`. */
-const columnFields: ReadonlySet<string> = new Set([
-  'event_id',
-  'event_name',
-  'event_ts_ms',
-  'install_uuid',
-  'user_id',
-  'revenue',
-  'currency',
-  'transaction_id',
-  'product_id',
-  'props',
-  'device',
+/** Where a named field goes: to its place in `textColumns` or `jsonColumns`, or into columns that rules make. */
+const columnOf = new Map<string, { kind: 'text' | 'object' | 'made'; at: number }>([
+  ...eventFieldNames
+    .filter((name) => eventFields[name].column === 'made')
+    .map((name) => [name, { kind: 'made', at: 0 }] as const),
+  ...textColumns.map((name, at) => [name, { kind: 'text', at }] as const),
+  ...ownColumns('object').map((name, at) => [name, { kind: 'object', at }] as const),
 ])
 const refunds: ReadonlySet<string> = new Set(['subscription_refunded', 'purchase_refunded'])
 
 /** Far beyond any accepted time and inside what every ClickHouse date type holds. */
 const ts_ms_max = Date.UTC(2100, 0, 1)
 
+/** What a row has of its event alone. Arrays, since a line is made of them: objects of computed keys are slow. */
+export interface EventColumns {
+  made: MadeColumns
+  /** In the order of `textColumns`. */
+  texts: string[]
+  /** In the order of `jsonColumns`. */
+  jsons: string[]
+}
+
 /**
  * The row of one accepted event (docs/rules.md#events); the same for the same input, always.
  * Throws `UnwritableEventError` for what the gateway does not accept.
  */
 export function toEventRow(envelope: Envelope, event: ReceivedEvent, position: LogPosition): EventRow {
+  const { made, texts, jsons } = toEventColumns(envelope, event)
+  return {
+    ...made,
+    ...Object.fromEntries(textColumns.map((name, n) => [name, texts[n]])),
+    ...Object.fromEntries(jsonColumns.map((name, n) => [name, jsons[n]])),
+    ...toRecordColumns(envelope, position),
+    revenue_counts: made.revenue_micros === null ? 0 : 1,
+  } as EventRow
+}
+
+/** The columns that differ between the events of an envelope. */
+export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventColumns {
   const ts_ms = time(event.event_ts_ms ?? envelope.received_at_ms, 'event_ts_ms')
   const day = utcDay(ts_ms)
   const event_name = text(event.event_name, 'event_name')
   const event_id = text(event.event_id, 'event_id')
-  const props = object(event.props, 'props')
   const install_uuid = envelope.install_uuid.toWellFormed()
-  const key = eventKey({ install_uuid, event_id, day, install: isInstall(event_name, props) })
+  const install = isInstall(event_name, object(event.props, 'props'))
+  const { event_key, key_day } = eventKey({ install_uuid, event_id, day, install })
   const revenue = event.revenue ?? null
-  const transaction_id = text(event.transaction_id ?? '', 'transaction_id')
-  return {
-    app_id: envelope.app_id,
+  const made: MadeColumns = {
     day,
-    install_uuid,
     ts_ms,
     event_name,
     event_id,
-    event_key: key.event_key,
-    key_day: key.key_day,
-    user_id: text(event.user_id ?? '', 'user_id'),
+    event_key,
+    key_day,
     revenue_micros: revenue === null ? null : revenueMicros(revenue, event_name),
     currency: revenue === null ? '' : currency(event.currency ?? 'USD'),
-    transaction_id,
-    product_id: text(event.product_id ?? '', 'product_id'),
-    props: props === undefined ? '{}' : jsonText(props),
-    device: event.device === undefined ? '{}' : jsonText(object(event.device, 'device') ?? {}),
-    extra: extraFields(event, envelope.platform),
-    platform: envelope.platform,
-    source: envelope.source,
-    sdk: envelope.sdk.toWellFormed(),
-    sdk_platform: envelope.sdk_platform.toWellFormed(),
-    ip: envelope.ip.toWellFormed(),
-    user_agent: envelope.user_agent.toWellFormed(),
-    company_id: envelope.company_id,
-    audit_key: envelope.audit_key.toWellFormed(),
-    received_at_ms: time(envelope.received_at_ms, 'received_at_ms'),
-    sent_at_ms: sentAt(envelope.sent_at_ms),
-    topic: position.topic,
-    partition: position.partition,
-    offset: position.offset,
-    transaction_key:
-      revenue === null || transaction_id === '' ? noTransaction : transactionKey(event_name, transaction_id),
-    revenue_counts: revenue === null ? 0 : 1,
+    transaction_key: revenue === null ? noTransaction : moneyKey(event_name, event.transaction_id),
   }
+  return { made, ...sentColumns(event, envelope.platform) }
+}
+
+/** What an envelope field becomes in its column. */
+const readers: Record<(typeof envelopeFields)[EnvelopeFieldName]['kind'], (value: never, field: string) => unknown> = {
+  id: (value) => value,
+  platform: (value) => value,
+  source: (value) => value,
+  text: (value: string) => value.toWellFormed(),
+  time,
+  client_time: sentAt,
+}
+const recordFields = envelopeFieldNames.map((name) => ({ name, read: readers[envelopeFields[name].kind] }))
+
+/** The columns that all events of a record share. */
+export function toRecordColumns(envelope: Envelope, { topic, partition, offset }: LogPosition): RecordColumns {
+  const columns: Record<string, unknown> = { topic, partition, offset }
+  for (const { name, read } of recordFields) columns[name] = read(envelope[name] as never, name)
+  return columns as unknown as RecordColumns
 }
 
 function text(value: unknown, field: string): string {
@@ -97,6 +121,16 @@ function object(value: unknown, field: string): Record<string, unknown> | undefi
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'object' || Array.isArray(value)) throw new UnwritableEventError(`${field} is no object`)
   return value as Record<string, unknown>
+}
+
+function moneyKey(event_name: string, transaction_id: unknown): string {
+  const id = text(transaction_id ?? '', 'transaction_id')
+  return id === '' ? noTransaction : transactionKey(event_name, id)
+}
+
+function objectText(value: unknown, field: string): string {
+  const given = object(value, field)
+  return given === undefined ? '{}' : jsonText(given)
 }
 
 function time(value: unknown, field: string): number {
@@ -129,12 +163,28 @@ function revenueMicros(value: unknown, event_name: string): string {
   return negative ? `-${micros}` : `${micros}`
 }
 
-/** JSON text of all other fields, written key by key: on an object, `__proto__` would be set instead of kept. */
-function extraFields(event: ReceivedEvent, platform: string): string {
-  let json = ''
-  for (const field of Object.keys(event)) {
-    if (columnFields.has(field) || (field === 'platform' && (event.platform ?? platform) === platform)) continue
-    json += `${json === '' ? '' : ','}${jsonText(field)}:${jsonText(event[field])}`
+const noTexts = textColumns.map(() => '')
+const noJsons = jsonColumns.map(() => '{}')
+
+/**
+ * The columns that hold fields as they were sent: one walk over the fields that are there, since looking for those that
+ * are not costs more. `extra` is written key by key: on an object, `__proto__` would be set instead of kept.
+ */
+function sentColumns(event: ReceivedEvent, platform: string): Omit<EventColumns, 'made'> {
+  const texts = noTexts.slice()
+  const jsons = noJsons.slice()
+  let extra = ''
+  for (const field in event) {
+    const column = columnOf.get(field)
+    if (column === undefined) {
+      if (field === 'platform' && (event.platform ?? platform) === platform) continue
+      extra += `${extra === '' ? '' : ','}${jsonText(field)}:${jsonText(event[field])}`
+    } else if (column.kind === 'text') {
+      texts[column.at] = text(event[field] ?? '', field)
+    } else if (column.kind === 'object') {
+      jsons[column.at] = objectText(event[field], field)
+    }
   }
-  return json === '' ? '{}' : `{${json}}`
+  if (extra !== '') jsons[jsons.length - 1] = `{${extra}}`
+  return { texts, jsons }
 }

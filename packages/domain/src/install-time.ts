@@ -1,3 +1,4 @@
+import { day_ms } from '@tributary/contracts/limits'
 /** What the install time is made of; columns of `events_raw_v1`. */
 export interface InstallClock {
   source: string
@@ -7,7 +8,7 @@ export interface InstallClock {
   sent_at_ms: number
 }
 
-const skew_ms_max = 24 * 3600 * 1000
+const skew_ms_max = day_ms
 
 /**
  * The time of an install (docs/rules.md#install-time). A backend's time is taken as it is. An SDK's time is corrected

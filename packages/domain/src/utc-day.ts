@@ -1,4 +1,4 @@
-const day_ms = 24 * 3600 * 1000
+import { day_ms } from '@tributary/contracts/limits'
 
 // Neighbours in a log are most often of one day, and writing a date costs more than hashing a key.
 let last = { day: Number.NaN, text: '' }

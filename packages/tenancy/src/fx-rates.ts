@@ -60,7 +60,7 @@ async function store(client: PoolClient, rates: readonly FxRate[]): Promise<numb
   return rowCount ?? 0
 }
 
-export interface FxAsk {
+export interface FxLookup {
   /** `YYYY-MM-DD`. */
   day: string
   currency: string
@@ -71,7 +71,7 @@ export interface FxRates {
    * The rates of the day, or of the last day before it that has both this currency and USD; null without one. Known
    * within two seconds of a load. While PostgreSQL is away the last known ones go on for ten minutes, then `unavailable`.
    */
-  find(asks: readonly FxAsk[]): Promise<(ask: FxAsk) => EurRates | null>
+  find(lookups: readonly FxLookup[]): Promise<(lookup: FxLookup) => EurRates | null>
 }
 
 const fresh_ms = 2_000
@@ -86,27 +86,31 @@ interface Entry {
 export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): FxRates {
   const known = new LRUCache<string, Entry>({ max: entries_max })
 
-  async function load(asks: readonly FxAsk[]): Promise<Map<string, Entry>> {
+  async function load(lookups: readonly FxLookup[]): Promise<Map<string, Entry>> {
     const loaded_at = now()
-    const found = await queryRates(pool, asks)
-    return new Map(asks.map((ask) => [keyOf(ask), { rates: found.get(keyOf(ask)) ?? null, loaded_at }]))
+    const found = await queryRates(pool, lookups)
+    return new Map(lookups.map((lookup) => [keyOf(lookup), { rates: found.get(keyOf(lookup)) ?? null, loaded_at }]))
   }
 
-  function stale(asks: readonly FxAsk[], cause: unknown): Map<string, Entry> {
-    const entries = asks.map((ask): [string, Entry] => {
-      const entry = known.get(keyOf(ask))
+  function stale(lookups: readonly FxLookup[], cause: unknown): Map<string, Entry> {
+    const entries = lookups.map((lookup): [string, Entry] => {
+      const entry = known.get(keyOf(lookup))
       if (entry === undefined || now() - entry.loaded_at > limits.credentials_stale_ms_max) {
         throw new CodedError('unavailable', { ...retryLater, cause })
       }
-      return [keyOf(ask), entry]
+      return [keyOf(lookup), entry]
     })
     return new Map(entries)
   }
 
   return {
-    async find(asks) {
-      const answers = new Map<string, Entry | undefined>(asks.map((ask) => [keyOf(ask), known.get(keyOf(ask))]))
-      const missing = asks.filter((ask) => now() - (answers.get(keyOf(ask))?.loaded_at ?? -Infinity) >= fresh_ms)
+    async find(lookups) {
+      const answers = new Map<string, Entry | undefined>(
+        lookups.map((lookup) => [keyOf(lookup), known.get(keyOf(lookup))]),
+      )
+      const missing = lookups.filter(
+        (lookup) => now() - (answers.get(keyOf(lookup))?.loaded_at ?? -Infinity) >= fresh_ms,
+      )
       if (missing.length > 0) {
         const loaded = await load(missing).catch((error) => {
           if (isPostgresAway(error)) return stale(missing, error)
@@ -117,15 +121,15 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
           answers.set(key, entry)
         }
       }
-      return (ask) => answers.get(keyOf(ask))?.rates ?? null
+      return (lookup) => answers.get(keyOf(lookup))?.rates ?? null
     },
   }
 }
 
-const keyOf = ({ day, currency }: FxAsk): string => `${day}/${currency}`
+const keyOf = ({ day, currency }: FxLookup): string => `${day}/${currency}`
 
-async function queryRates(pool: Pool, asks: readonly FxAsk[]): Promise<Map<string, EurRates>> {
-  const { rows } = await pool.query<FxAsk & EurRates>({
+async function queryRates(pool: Pool, lookups: readonly FxLookup[]): Promise<Map<string, EurRates>> {
+  const { rows } = await pool.query<FxLookup & EurRates>({
     name: 'fx_rates',
     // EUR has no rate of its own: any day that has USD has it.
     text: `
@@ -138,7 +142,7 @@ async function queryRates(pool: Pool, asks: readonly FxAsk[]): Promise<Map<strin
         WHERE own.currency = CASE asked.currency WHEN 'EUR' THEN 'USD' ELSE asked.currency END AND own.day <= asked.day
         ORDER BY own.day DESC LIMIT 1
       ) found`,
-    values: [asks.map(({ day }) => day), asks.map(({ currency }) => currency)],
+    values: [lookups.map(({ day }) => day), lookups.map(({ currency }) => currency)],
   })
-  return new Map(rows.map(({ usd, units, ...ask }) => [keyOf(ask), { usd, units }]))
+  return new Map(rows.map(({ usd, units, ...lookup }) => [keyOf(lookup), { usd, units }]))
 }

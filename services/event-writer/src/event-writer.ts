@@ -8,11 +8,11 @@ import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
 import { cancelBeatenClaims } from './money/cancel-beaten-claims.ts'
 import { cancelledTotal } from './money/cancelled-total.ts'
-import { countMoney, transactionsToAsk } from './money/count-money.ts'
+import { countMoney, transactionsToLookUp } from './money/count-money.ts'
 import { completeOlderLog } from './write/complete-older-log.ts'
 import { block_bytes_max, block_rows_max } from './write/cut-blocks.ts'
-import { decodeLines, withoutMoney } from './write/decode-lines.ts'
-import { dropDuplicates, keysToAsk } from './write/drop-duplicates.ts'
+import { decodeLines } from './write/decode-lines.ts'
+import { dropDuplicates, keysToLookUp } from './write/drop-duplicates.ts'
 import type { EventLine } from './write/event-line.ts'
 import { createFailedInserts } from './write/failed-inserts.ts'
 import { findMisfit } from './write/find-misfit.ts'
@@ -64,12 +64,12 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       // Before the look-up: a key that lands after it would be put in once more.
       if (batch.repeated) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
-      const known = await findEventKeys(clickhouse, keysToAsk(rows))
+      const known = await findEventKeys(clickhouse, keysToLookUp(rows))
       const counted = dropDuplicates(rows, known, batch.repeated ? range : null)
       batch.dropped('duplicate', rows.length - counted.length)
-      const claims = await findTransactionClaims(clickhouse, transactionsToAsk(counted))
+      const claims = await findTransactionClaims(clickhouse, transactionsToLookUp(counted))
       lookedUp?.()
-      const money = countMoney(counted, claims, range, withoutMoney)
+      const money = countMoney(counted, claims, range)
       const inserted = seconds?.startTimer({ step: 'insert' })
       const refused = await inTurn(() => writeBatch({ clickhouse, failed, logger }, batch, money.rows, known))
       inserted?.()

@@ -1,9 +1,9 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
-import type { tables } from '../src/write/written-rows.ts'
+import type { DerivedName } from '@tributary/contracts/tables'
 
 /** The columns of each table that do not depend on how its rows came in. */
-const forms: Record<keyof typeof tables, string> = {
+const forms: Record<DerivedName, string> = {
   events_per_day_v1:
     'app_id, day, event_name, currency, toString(sum(events)) AS events, toString(sum(revenue_micros)) AS micros',
   events_received_per_day_v1: 'app_id, received_day, toString(sum(events)) AS events',

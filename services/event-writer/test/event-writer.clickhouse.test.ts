@@ -354,10 +354,3 @@ test('JSON of an event reaches the table byte for byte', async () => {
   })
   expect(held).toEqual(received)
 })
-
-test('lines carry the columns of the table in its order', async () => {
-  const columns = await clickhouse.query<{ name: string }>(
-    `SELECT name FROM system.columns WHERE table = 'events_raw_v1' AND database = currentDatabase() ORDER BY position`,
-  )
-  expect(columns.map(({ name }) => name)).toEqual([...eventRowColumns])
-})

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { derivedNames } from '@tributary/contracts/tables'
 import { type Topic, topics } from '@tributary/contracts/topics'
 import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -11,7 +12,6 @@ import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventWriter } from '../src/event-writer.ts'
-import { tables } from '../src/write/written-rows.ts'
 import { derivedTables } from './derived-tables.ts'
 
 const group = 'event-writer'
@@ -132,7 +132,7 @@ const accidents: Record<string, () => Partial<RunConsumerOptions<never>>> = {
     return {}
   },
 }
-const derived = Object.keys(tables)
+const derived = derivedNames
 const lackings: string[][] = [
   ...derived.map((table) => [table]),
   derived.filter((table) => table !== 'event_keys_v1'),

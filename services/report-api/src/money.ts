@@ -1,5 +1,5 @@
 import { type ForeignAmount, sumUsd, usdRates } from '@tributary/domain/money/money-usd'
-import type { FxAsk, FxRates } from '@tributary/tenancy/fx-rates'
+import type { FxLookup, FxRates } from '@tributary/tenancy/fx-rates'
 
 /** Amounts of one UTC day. */
 interface Money {
@@ -12,11 +12,11 @@ interface Money {
  * 4 places. Amounts without a rate add nothing; `missingRates` names their currencies.
  */
 export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Promise<number[]> {
-  const asks = new Map<string, FxAsk>()
+  const lookups = new Map<string, FxLookup>()
   for (const { day, money } of rows) {
-    for (const [currency] of money) if (currency !== 'USD') asks.set(`${day}/${currency}`, { day, currency })
+    for (const [currency] of money) if (currency !== 'USD') lookups.set(`${day}/${currency}`, { day, currency })
   }
-  const rateOf = asks.size > 0 ? await fxRates.find([...asks.values()]) : () => null
+  const rateOf = lookups.size > 0 ? await fxRates.find([...lookups.values()]) : () => null
   return rows.map(({ day, money }) => {
     const amounts = money.flatMap(([currency, micros]): ForeignAmount[] => {
       const rates = currency === 'USD' ? usdRates : rateOf({ day, currency })
@@ -30,9 +30,9 @@ export async function convertMoney(fxRates: FxRates, rows: readonly Money[]): Pr
  * The currencies without a rate, in the given order. The first day of each currency is enough: a day without a rate of
  * its own uses the last one before it, so if the first day has a rate, every later day has one too.
  */
-export async function missingRates(fxRates: FxRates, first_days: readonly FxAsk[]): Promise<string[]> {
+export async function missingRates(fxRates: FxRates, first_days: readonly FxLookup[]): Promise<string[]> {
   const foreign = first_days.filter(({ currency }) => currency !== 'USD')
   if (foreign.length === 0) return []
   const rateOf = await fxRates.find(foreign)
-  return foreign.filter((ask) => rateOf(ask) === null).map(({ currency }) => currency)
+  return foreign.filter((lookup) => rateOf(lookup) === null).map(({ currency }) => currency)
 }

@@ -1,5 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { type FilterName, filtersOf, parametersOf, type ReportName } from '@tributary/contracts/reports'
 
 /** The page of a report that a client requests (docs/api.md#reports). */
@@ -18,7 +18,7 @@ export type ReportFilters = { [Name in FilterName]?: string[] }
 /** Query as the HTTP layer gives it: a repeated parameter is an array. */
 type Query = Record<string, unknown>
 
-const window_ms_max = limits.report_window_days_max * 24 * 3600 * 1000
+const window_ms_max = limits.report_window_days_max * day_ms
 
 /**
  * Throws the first fault in the order of docs/api.md#reports: unknown parameters, numbers, order of the window, its

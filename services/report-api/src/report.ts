@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { day_ms } from '@tributary/contracts/limits'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { ReportFilters, ReportPage } from './parameters.ts'
 
@@ -23,7 +24,6 @@ interface ReportResult<Row> {
 /** A report is a function that gives a page of rows, in the order of docs/rules.md#order-of-report-rows. */
 export type Report<Row> = (sources: ReportSources, request: ReportRequest) => Promise<ReportResult<Row>>
 
-const day_ms = 24 * 3600 * 1000
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
 const time_ms_max = Date.UTC(2100, 0, 1)
 

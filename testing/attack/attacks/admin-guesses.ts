@@ -7,7 +7,7 @@ import { inParallel, rest } from '../send.ts'
 
 const clients = 20
 const pause_ms = 10
-/** A client on the service's own machine, which the fence lets pass. */
+/** A client on the service's own machine, which the fence accepts. */
 const neighbour_ip = '127.0.0.9'
 
 /** Spellings of fenced paths. */
@@ -42,8 +42,8 @@ export const adminGuesses: Attack = {
       const connection = keptConnection(target.port)
       for (let n = client; !target.signal.aborted; n += 1) {
         const path = spellings[n % spellings.length]!
-        await ask(target, connection, path, attacker_ip)
-        await ask(target, connection, '/admin/api/v1/status', neighbour_ip)
+        await guess(target, connection, path, attacker_ip)
+        await guess(target, connection, '/admin/api/v1/status', neighbour_ip)
         await rest(target, pause_ms)
       }
       connection.close()
@@ -51,7 +51,7 @@ export const adminGuesses: Attack = {
   },
 }
 
-async function ask(target: Target, connection: ReturnType<typeof keptConnection>, path: string, from: string) {
+async function guess(target: Target, connection: ReturnType<typeof keptConnection>, path: string, from: string) {
   const token = randomBytes(32).toString('hex')
   const head = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: ${from}\r\nAuthorization: Bearer ${token}\r\n\r\n`
   const { answers } = await connection.exchange(Buffer.from(head), 'GET')

@@ -6,7 +6,7 @@ import { rest, send, sendSigned } from '../send.ts'
 import { eventRows } from './reports.ts'
 
 const price = 99.99
-/** A claim takes the money over within a minute (docs/rules.md#money-once). */
+/** The backend's event takes the money over within a minute (docs/rules.md#money-once). */
 const taken_over_ms_max = 75_000
 
 const purchase = (transaction_id: string, revenue: number) => ({
@@ -19,7 +19,7 @@ const purchase = (transaction_id: string, revenue: number) => ({
   currency: 'USD',
 })
 
-/** A phone claims the transactions of its app's backend before the backend can, for nothing. */
+/** A phone claims its backend's transactions first, almost for free. */
 export const claimedTransactions: Attack = {
   name: 'claimed-transactions',
   what: "a phone sends a backend's transaction ids first, with a revenue of 0.01",
@@ -48,7 +48,7 @@ export const claimedTransactions: Attack = {
   },
 }
 
-/** Half of the purchases are the backend's. */
+/** The backend makes half of the purchases. */
 async function revenueOf({ url, data_dir, attacker }: Target) {
   await waitUntilWritten(url, data_dir)
   const rows = (await eventRows(url, attacker)).filter(({ event_name }) => event_name === 'purchase')

@@ -8,17 +8,17 @@ const clients = 20
 const repeated = 400
 const installs = 3
 
-/** The attacker makes the service store and do the same work again and again. */
+/** The attacker makes the service repeat and store the same work. */
 export const erasureFlood: Attack = {
   name: 'erasure-flood',
   what: `${repeated} erasure requests for ${installs} installs, then as many for new installs as the service answers`,
   expected: ['429 rate_limited'],
   allowed: ['202', '503 unavailable'],
   async run(target) {
-    const ask = (install_uuid: string) =>
+    const requestErasure = (install_uuid: string) =>
       sendSigned(target, '/privacy/delete', Buffer.from(JSON.stringify({ install_uuid })), false)
-    await Promise.all(Array.from({ length: repeated }, (_, n) => ask(`same-${n % installs}`)))
-    await inParallel(target, clients, () => ask(randomUUID()))
+    await Promise.all(Array.from({ length: repeated }, (_, n) => requestErasure(`same-${n % installs}`)))
+    await inParallel(target, clients, () => requestErasure(randomUUID()))
   },
   async check({ data_dir, attacker, started_ms }) {
     const { objects } = storedOf(data_dir, attacker.app_id)

@@ -6,12 +6,12 @@ import { eventHead, sendPart } from '../send-part.ts'
 
 const connections = 100
 
-/** The attacker sends all bytes of large bodies but the last, so that they stay in memory. No signature is needed for it. */
+/** The attacker sends large bodies without their last byte, so that they stay in memory. It needs no signature. */
 export const heldBackBodies: Attack = {
   name: 'held-back-bodies',
   what: `${connections} connections hold the last byte of 1 MiB back, half with made-up keys, half with the public keys of an app`,
   expected: ['503 unavailable'],
-  // Those that hold no memory may wait until `request_wait_ms_max` or `silence_ms_max`.
+  // Connections without memory may wait until `request_wait_ms_max` or `silence_ms_max`.
   allowed: ['408 bad_json', 'closed'],
   async run(target) {
     const { company_key, app_key } = target.attacker

@@ -5,7 +5,7 @@ import { type Got, rest, sendSigned } from '../send.ts'
 
 const requests_per_s = 4
 
-/** Repeats until the text has so many bytes. */
+/** Repeats `item` up to `bytes`. */
 const filled = (item: string, bytes: number) =>
   Array(Math.floor(bytes / (item.length + 1)))
     .fill(item)
@@ -13,7 +13,7 @@ const filled = (item: string, bytes: number) =>
 const inflated = limits.sdk_inflated_bytes_max - 1000
 const event = '"event_name":"level_up","install_uuid":"attack","event_id":"attack"'
 
-/** Bodies that take a parser long for their size. */
+/** Bodies that are slow to parse for their size. */
 const shapes = (): string[] => [
   `{"events":[${filled('[]', inflated)}]}`,
   `{"events":[${filled('{}', inflated)}]}`,
@@ -22,12 +22,12 @@ const shapes = (): string[] => [
   `{"events":[{${event},"a":${'['.repeat(1e6)}${']'.repeat(1e6)}}]}`,
 ]
 
-/** The attacker makes the service parse for long, with few small requests. */
+/** The attacker keeps the parser busy with few small requests. */
 export const hostileJson: Attack = {
   name: 'hostile-json',
   what: `${requests_per_s} signed gzip bodies a second inflate to 8 MiB of small arrays, too many events, unique keys and deep arrays`,
   expected: ['400 bad_batch_shape'],
-  // Its own bodies wait for each other.
+  // The attacker's bodies wait for each other.
   allowed: ['200', '503 unavailable', 'no answer'],
   async run(target) {
     const bodies = shapes().map((shape) => gzipSync(shape))

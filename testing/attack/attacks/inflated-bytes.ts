@@ -6,7 +6,7 @@ import { inParallel, sendSigned } from '../send.ts'
 
 const clients = 56
 
-/** JSON that is as long as a body may be after gunzip, and about 70 KB before. */
+/** JSON of the largest allowed size after gunzip, and about 70 KB before. */
 function smallBomb(): Buffer<ArrayBuffer> {
   const block = randomBytes(500).toString('hex')
   const blocks = Math.floor((limits.sdk_inflated_bytes_max - 100) / (block.length + 10))
@@ -19,7 +19,7 @@ export const inflatedBytes: Attack = {
   name: 'inflated-bytes',
   what: `${clients} clients send signed gzip bodies of 70 KB that inflate to 8 MiB`,
   expected: ['400 bad_batch_shape'],
-  // Its own bodies wait for each other.
+  // The attacker's bodies wait for each other.
   allowed: ['503 unavailable', 'no answer'],
   async run(target) {
     const body = smallBomb()

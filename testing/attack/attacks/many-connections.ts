@@ -8,7 +8,7 @@ import { rest } from '../send.ts'
 const at_once = 250
 const wanted = limits.connections_max + 500
 
-/** The attacker takes all connections that the service has. */
+/** The attacker uses up all connections of the service. */
 export const manyConnections: Attack = {
   name: 'many-connections',
   what: `one address opens ${wanted} connections and sends nothing on them`,

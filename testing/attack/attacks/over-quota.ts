@@ -7,10 +7,10 @@ const monthly_quota = 1000
 const clients = 20
 const batch_events = 500
 const pad = 'x'.repeat(1000)
-/** The accepted, or rejected, events of one quota with their envelopes; a flood that is stored takes many times that. */
+/** Enough for the events of one quota with their envelopes. A stored flood takes many times more. */
 const stored_bytes_max = 4 * 1024 * 1024
 
-/** 500 events of 1 KB; without a name each is rejected. */
+/** 500 events of 1 KB. Events without a name are rejected. */
 function batch(change: Record<string, unknown>): Buffer<ArrayBuffer> {
   const events = Array.from({ length: batch_events }, () => ({
     event_id: randomUUID(),

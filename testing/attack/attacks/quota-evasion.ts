@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
 import type { Attack } from '../attack.ts'
 import { rest, sendSigned } from '../send.ts'
 import { countEvents } from './reports.ts'
 
 const monthly_quota = 1000
-const day_ms = 24 * 3600 * 1000
 
-/** 500 events with 25 ids on 20 days. Each counts: a duplicate has the id and the day of another event. */
+/** 500 events with 25 ids on 20 days. Each counts, because a duplicate has both the id and the day of another event. */
 function batch(): Buffer<ArrayBuffer> {
   const install_uuid = randomUUID()
   const events = Array.from({ length: 500 }, (_, n) => ({
@@ -18,7 +18,7 @@ function batch(): Buffer<ArrayBuffer> {
   return Buffer.from(JSON.stringify({ events }))
 }
 
-/** The attacker passes more events than its company's quota. */
+/** The attacker tries to get more events accepted than its quota. */
 export const quotaEvasion: Attack = {
   name: 'quota-evasion',
   what: `an app with a quota of ${monthly_quota} sends events with equal ids on other days`,

@@ -3,7 +3,7 @@ import { inParallel, rest, send } from '../send.ts'
 
 const clients = 300
 
-/** The attacker asks for more reports at once than the engine can run. */
+/** The attacker requests more reports at once than the engine can run. */
 export const reportFlood: Attack = {
   name: 'report-flood',
   what: `${clients} clients request reports with one key at the same time`,

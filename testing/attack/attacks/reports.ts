@@ -1,6 +1,5 @@
+import { day_ms } from '@tributary/contracts/limits'
 import type { AttackTenant } from '../tenants.ts'
-
-const day_ms = 24 * 3600 * 1000
 
 /** The rows of the events report from 30 days ago until tomorrow. */
 export async function eventRows(url: string, { report_key }: Pick<AttackTenant, 'report_key'>): Promise<EventRow[]> {

@@ -4,7 +4,7 @@ import { eventHead, sendPart } from '../send-part.ts'
 
 const connections = 100
 
-/** The attacker keeps connections busy for as long as the service lets it. */
+/** The attacker keeps connections busy as long as possible. */
 export const slowBodies: Attack = {
   name: 'slow-bodies',
   what: `${connections} connections send one byte of their bodies a second`,

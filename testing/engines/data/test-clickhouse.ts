@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
-import { type EventRow, eventRowColumns } from '@tributary/contracts/rows'
+import { type EventRow, eventRowColumns, jsonColumns, textColumns } from '@tributary/contracts/rows'
+import { derivedNames, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
 
 /** A migrated ClickHouse engine of its own; `close` removes its data. */
 export interface TestClickhouse extends Clickhouse {
@@ -57,14 +58,10 @@ export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms:
     event_id,
     event_key: hash.readBigUInt64BE().toString(),
     key_day: day,
-    user_id: '',
+    ...Object.fromEntries(textColumns.map((name) => [name, ''])),
+    ...Object.fromEntries(jsonColumns.map((name) => [name, '{}'])),
     revenue_micros: null,
     currency: '',
-    transaction_id: '',
-    product_id: '',
-    props: '{}',
-    device: '{}',
-    extra: '{}',
     platform: 'android',
     source: 'sdk',
     sdk: '',
@@ -81,31 +78,24 @@ export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms:
     transaction_key: '0',
     revenue_counts: (given.revenue_micros ?? null) === null ? 0 : 1,
     ...given,
-  }
+  } as EventRow
 }
 
 const eventLines = (rows: readonly EventRow[]): string =>
   rows.map((row) => JSON.stringify(eventRowColumns.map((column) => row[column]))).join('\n')
 
 async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, unknown[]>> {
-  const tables = {
-    events_raw_v1: 'SELECT * FROM events_raw_v1 ORDER BY ALL',
-    event_keys_v1: 'SELECT * FROM event_keys_v1 ORDER BY ALL',
-    events_per_day_v1: `SELECT app_id, day, event_name, currency, sum(events) AS events,
-      toString(sum(revenue_micros)) AS revenue_micros FROM events_per_day_v1
-      WHERE NOT startsWith(app_id, '/') GROUP BY ALL ORDER BY ALL`,
-    event_installs_per_day_v1: `SELECT app_id, day, event_name, uniqExactMerge(installs) AS installs
-      FROM event_installs_per_day_v1 GROUP BY ALL ORDER BY ALL`,
-    activity_per_day_v1: `SELECT app_id, install_uuid, day, min(min_ts_ms) AS min_ts_ms, max(max_ts_ms) AS max_ts_ms
-      FROM activity_per_day_v1 GROUP BY ALL ORDER BY ALL`,
-    revenue_raw_v1: 'SELECT * FROM revenue_raw_v1 ORDER BY ALL',
-    transaction_keys_v1: 'SELECT * EXCEPT written_at_ms FROM transaction_keys_v1 ORDER BY ALL',
-    events_received_per_day_v1: `SELECT app_id, received_day, sum(events) AS events
-      FROM events_received_per_day_v1 WHERE NOT startsWith(app_id, '/') GROUP BY ALL ORDER BY ALL`,
-    identities_v1: `SELECT app_id, install_uuid, user_id, min(since_ms) AS since_ms
-      FROM identities_v1 GROUP BY ALL ORDER BY ALL`,
+  const rows: Record<string, unknown[]> = {
+    events_raw_v1: await clickhouse.query('SELECT * FROM events_raw_v1 ORDER BY ALL'),
   }
-  const rows: Record<string, unknown[]> = {}
-  for (const [table, sql] of Object.entries(tables)) rows[table] = await clickhouse.query(sql)
+  for (const table of derivedNames) {
+    const { groups, values = {}, sums = {} } = derivedOf(table)
+    const columns = Object.keys(groups)
+    const aggregates = Object.entries({ ...values, ...sums }).map(([name, [held]]) => `toString(${held}) AS ${name}`)
+    const grouped = aggregates.length > 0 ? `GROUP BY ${columns}` : ''
+    rows[table] = await clickhouse.query(
+      `SELECT ${[...columns, ...aggregates]} FROM ${table} WHERE ${rowsOfApps(table)} ${grouped} ORDER BY ALL`,
+    )
+  }
   return rows
 }

@@ -6,8 +6,8 @@ import { freePorts } from '../ports.ts'
 const program = fileURLToPath(new URL('clickhouse-http/main.ts', import.meta.url))
 
 /**
- * A TEST engine where no server can be had: chdb behind ClickHouse's HTTP protocol, so that several processes share one
- * engine over the path of production. Same SQL and storage as the server of its version; no users, no Keeper.
+ * A test engine for machines without a ClickHouse server: chdb behind ClickHouse's HTTP protocol, so that several processes
+ * share one engine over the protocol of production. SQL and storage equal the server of its version; no users, no Keeper.
  */
 export const clickhouse: Recipe = {
   name: 'clickhouse',

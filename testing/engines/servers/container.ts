@@ -8,7 +8,7 @@ const ping_ms_max = 1000
 /** Whether a Docker engine answers at once. */
 export function dockerAnswers(): Promise<boolean> {
   const host = process.env.DOCKER_HOST ?? 'unix:///var/run/docker.sock'
-  if (!host.startsWith('unix://')) return Promise.resolve(true) // set on purpose; testcontainers will say if it is wrong
+  if (!host.startsWith('unix://')) return Promise.resolve(true) // set on purpose: testcontainers reports a wrong address
   const socketPath = host.slice('unix://'.length)
   if (!existsSync(socketPath)) return Promise.resolve(false)
   const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -23,7 +23,7 @@ export function dockerAnswers(): Promise<boolean> {
   return promise
 }
 
-/** The engine from its official image; testcontainers removes it when this process ends, however it ends. */
+/** Starts the engine from its official image. testcontainers removes it when this process ends, however it ends. */
 export async function startContainer({ name, container }: Recipe): Promise<RunningEngine> {
   const { GenericContainer, Wait } = await import('testcontainers')
   const [free = 0] = await freePorts(1)

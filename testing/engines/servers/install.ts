@@ -11,14 +11,14 @@ import { EngineUnavailable } from '../engine.ts'
 const run = promisify(execFile)
 const install_ms_max = 300_000
 
-/** Where engines are kept, once for all checkouts of this machine. */
+/** The folder of installed engines, shared by all checkouts of this machine. */
 export const cacheDir = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tributary-engines')
 
-/** Jars of a pom, by the hash of its text: another version is another folder, and a folder that is there is whole. */
+/** The folder for the jars of a pom, named by its hash: another version has another folder. An existing folder is complete. */
 export const jarsDir = (name: string, pom: string): string =>
   join(cacheDir(), `${name}-${createHash('sha256').update(pom).digest('hex').slice(0, 12)}`)
 
-/** Downloads the runtime jars of `pom` from Maven Central unless they are there; needs Java 17 and Maven. */
+/** Downloads the runtime jars of `pom` from Maven Central unless they exist. Needs Java 17 and Maven. */
 export async function installJars(name: string, pom: string): Promise<void> {
   const target = jarsDir(name, pom)
   await needed('java', `${name} needs Java 17 (Debian: openjdk-17-jre-headless)`)
@@ -28,7 +28,7 @@ export async function installJars(name: string, pom: string): Promise<void> {
     if (existsSync(target)) return
     announce(`Downloading ${name} from Maven Central, once for this machine ...`)
     const draft = `${target}.draft`
-    await rm(draft, { recursive: true, force: true }) // of an installer that was killed
+    await rm(draft, { recursive: true, force: true }) // left by a killed installer
     await mkdir(draft, { recursive: true })
     await writeFile(join(draft, 'pom.xml'), pom)
     const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${draft}`]
@@ -42,15 +42,15 @@ export async function installJars(name: string, pom: string): Promise<void> {
   })
 }
 
-/** Path of a `redis-server`: that of the machine, else Debian's, without its system service. */
+/** Links a `redis-server`: the machine's own, else Debian's without its system service. */
 export async function installRedis(): Promise<void> {
   if (existsSync(redisServer())) return
   const found = await find('redis-server')
   await once(async () => {
     if (existsSync(redisServer())) return
     await mkdir(cacheDir(), { recursive: true })
-    // In Debian the server's program is in redis-tools and becomes the server by its name; the package redis-server
-    // would add nothing but that name and a service that starts on the default port.
+    // Debian's redis-tools contains the server program, which acts as the server under this name. The package
+    // redis-server adds only the name and a service on the default port.
     await symlink(found ?? (await redisOfDebian()), redisServer())
   })
 }
@@ -71,7 +71,7 @@ async function redisOfDebian(): Promise<string> {
     })
   const install = () => apt('install', '--no-install-recommends', 'redis-tools')
   try {
-    // Package lists may be absent or outdated: only then they are fetched.
+    // Fetches package lists only when they are absent or outdated.
     await install().catch(() => apt('update').then(install))
   } catch (cause) {
     throw new EngineUnavailable('redis could not be installed with apt-get', { cause })
@@ -80,7 +80,7 @@ async function redisOfDebian(): Promise<string> {
   return program
 }
 
-/** Path of a command, null when there is none. */
+/** Path of a command; null when it does not exist. */
 const find = (command: string): Promise<string | null> =>
   run('sh', ['-c', `command -v ${command}`]).then(
     ({ stdout }) => stdout.trim(),
@@ -93,7 +93,7 @@ export async function needed(command: string, reason: string): Promise<void> {
 
 export const announce = (text: string): void => void process.stderr.write(`${text}\n`)
 
-/** One installer at a time on this machine; a lock whose owner died is taken over. */
+/** Runs one installer at a time on this machine. Takes over the lock of a dead owner. */
 export async function once(work: () => Promise<void>): Promise<void> {
   const lock = join(cacheDir(), 'installing')
   await mkdir(cacheDir(), { recursive: true })
@@ -116,7 +116,7 @@ export async function once(work: () => Promise<void>): Promise<void> {
 
 async function ownerLives(lock: string): Promise<boolean> {
   const pid = Number(await readFile(lock, 'utf8').catch(() => ''))
-  if (pid === 0) return true // being written, or just removed: the next try will see
+  if (pid === 0) return true // it is being written, or was just removed: the next try decides
   try {
     process.kill(pid, 0)
     return true

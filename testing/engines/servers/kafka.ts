@@ -17,7 +17,7 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-/** One node that is broker and controller, starts groups at once and makes no topic by itself. */
+/** One node as broker and controller. It starts groups at once and creates no topics automatically. */
 const settings = (port: number, controller: number): Record<string, string> => ({
   'node.id': '1',
   'process.roles': 'broker,controller',
@@ -34,7 +34,7 @@ const settings = (port: number, controller: number): Record<string, string> => (
   'share.coordinator.state.topic.min.isr': '1',
   'group.initial.rebalance.delay.ms': '0',
   'auto.create.topics.enable': 'false',
-  // After kill -9 the node waits until its former self is known to be dead; 9 seconds by default.
+  // After kill -9 the node waits until its old session expires; 9 seconds by default.
   'broker.session.timeout.ms': '1000',
   'broker.heartbeat.interval.ms': '250',
 })
@@ -57,18 +57,18 @@ export const kafka: Recipe = {
   launch: (dir) => kafkaWith({}).launch(dir),
 }
 
-/** What a node has besides its plain listener. */
+/** Settings of a node in addition to its plain listener. */
 interface KafkaExtras {
-  /** `host:port` by security protocol, as clients are told it. */
+  /** `host:port` by security protocol, as sent to clients. */
   listeners: Record<string, string>
   properties: Record<string, string>
   /** Further arguments of `StorageTool format`. */
   format: string[]
-  /** Its place in a cluster; alone without one. Node 1 is the controller. */
+  /** Its place in a cluster. Node 1 is the controller. Without it the node is alone. */
   node?: { id: number; controller_port: number }
 }
 
-/** Kafka with listeners for clients that have to prove who they are; its `url` is the plain listener. */
+/** Kafka with listeners for clients that authenticate. Its `url` is the plain listener. */
 export const kafkaWith = (extras: Partial<KafkaExtras>): Recipe => ({
   ...kafka,
   launch: (dir) => launch(dir, { listeners: {}, properties: {}, format: [], ...extras }),

@@ -11,10 +11,10 @@ import { EngineUnavailable, type Recipe } from '../engine.ts'
 import { freePorts } from '../ports.ts'
 
 const version = '18.4'
-/** A whole fleet and its tests share the server. */
+/** Enough for a whole fleet and its tests. */
 const connections_max = 200
 
-/** PostgreSQL from npm, the one that standalone embeds, with its cluster in the engine's folder. */
+/** The PostgreSQL from npm that standalone embeds, with its cluster in the engine's folder. */
 export const postgres: Recipe = {
   name: 'postgres',
   variable: 'TRIBUTARY_TEST_POSTGRES_URL',
@@ -27,7 +27,7 @@ export const postgres: Recipe = {
   install: async () => {},
   async launch(dir) {
     const [port = 0] = await freePorts(1)
-    await chmod(dir, 0o711) // root lends the server another user, who has to come through
+    await chmod(dir, 0o711) // as root the server runs as another user, who must reach its folder
     const cluster = await prepareCluster(join(dir, 'data')).catch((cause: Error) => {
       throw new EngineUnavailable(cause.message, { cause })
     })
@@ -39,10 +39,10 @@ export const postgres: Recipe = {
     const url = `postgres://${cluster_user}:${password}@127.0.0.1:${port}/postgres`
     return {
       command: 'env',
-      // Each of these becomes the next: the pid of the first is that of PostgreSQL.
+      // Each command replaces itself by the next, so the first pid is that of PostgreSQL.
       args: ['-i', ...environment, ...asUser, ...account.prefix, postgres_path, ...settings],
       url,
-      // It listens before it has replayed its log.
+      // It already listens while it replays its log.
       probe: async () => {
         const pool = openPostgres({ url, pool_max: 1, statement_timeout_ms: 1000, connect_timeout_ms: 1000 })
         try {

@@ -16,7 +16,7 @@ export const redis: Recipe = {
   launch: (dir) => launch(dir, {}),
 }
 
-/** A node of a cluster that has to be made of several: `CLUSTER MEET` and `CLUSTER ADDSLOTSRANGE` are the caller's. */
+/** One node of a cluster. The caller joins the nodes with `CLUSTER MEET` and `CLUSTER ADDSLOTSRANGE`. */
 export const redisNode: Recipe = {
   ...redis,
   async launch(dir) {

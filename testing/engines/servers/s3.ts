@@ -4,7 +4,7 @@ import { freePorts } from '../ports.ts'
 import { installJars, jarsDir } from './install.ts'
 
 const version = '4.6.0'
-/** The BOM keeps one logger on the class path: without it two of them refuse each other. */
+/** The BOM keeps one logger on the class path. Two loggers would conflict. */
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>tributary</groupId><artifactId>test-s3</artifactId><version>1</version>
@@ -17,7 +17,7 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-/** Adobe S3Mock, from Maven Central: one of the few free servers that honours `If-None-Match: *`. */
+/** Adobe S3Mock, from Maven Central: one of the few free servers with `If-None-Match: *`. */
 export const s3: Recipe = {
   name: 's3',
   variable: 'TRIBUTARY_TEST_S3_URL',

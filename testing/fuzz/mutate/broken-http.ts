@@ -114,7 +114,7 @@ const targets = [
   '?',
 ]
 
-/** Chunks of a body; `size` is what each says of itself. */
+/** A body in chunks, whose sizes may be wrong. */
 function chunks(body: Buffer, random: Random): Buffer {
   const cut = random.below(body.length + 1)
   const size = (part: Buffer) => {
@@ -170,5 +170,5 @@ const breaks: readonly Break[] = [
   () => Buffer.alloc(0),
 ]
 
-/** A request as bytes that HTTP may not allow: framing that lies, other protocols, cuts, several requests in one. */
+/** Turns a request into bytes that may not be HTTP: wrong framing, other protocols, cuts, several requests in one. */
 export const breakHttp = (request: Buffer, random: Random): Buffer => random.pick(breaks)(request, random)

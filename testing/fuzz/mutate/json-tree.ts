@@ -1,4 +1,4 @@
-/** JSON that can say what no JavaScript value can: a key twice, a number of 400 digits, broken text. */
+/** JSON that no JavaScript value can represent, such as duplicate keys, numbers of 400 digits and broken text. */
 export type JsonTree = { raw: string } | { items: JsonTree[] } | { members: [rawKey: string, value: JsonTree][] }
 
 export function toTree(value: unknown): JsonTree {
@@ -13,13 +13,13 @@ export function printTree(tree: JsonTree): string {
   return `{${tree.members.map(([key, value]) => `${key}:${printTree(value)}`).join()}}`
 }
 
-/** A place in a tree that may be given another value. */
+/** A place in a tree whose value can be replaced. */
 export interface Spot {
   holder: Exclude<JsonTree, { raw: string }>
   index: number
 }
 
-/** Every place below the root, and every holder. */
+/** All places below the root. */
 export function spotsOf(tree: JsonTree, found: Spot[] = []): Spot[] {
   if ('raw' in tree) return found
   const values = 'items' in tree ? tree.items : tree.members.map(([, value]) => value)

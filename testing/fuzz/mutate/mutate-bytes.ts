@@ -27,7 +27,7 @@ export function mutateBytes(bytes: Buffer, random: Random): Buffer {
   }
 }
 
-/** Byte order marks, NUL, and what is no UTF-8: lone continuation, overlong, surrogates, cut short, beyond Unicode. */
+/** Byte order marks, NUL, and invalid UTF-8: lone continuations, overlong forms, surrogates, cuts, values beyond Unicode. */
 const strange: readonly Buffer[] = [
   ...['efbbbf', 'fffe', 'feff', '00', '000000', '80', 'c0af', 'c080', 'eda080', 'edb080', 'e282', 'f4908080', 'ff'],
   ...['f8888080', '0d0a', '0a', '0d', '20', '7d', '5d', '22', '2c', '1f8b', '5c', 'f09f92a5', 'e280a8'],
@@ -84,7 +84,7 @@ export function mutateGzip(body: Buffer, random: Random): Buffer {
   }
 }
 
-/** The same with optional fields of RFC 1952: a name and a comment. */
+/** The member with optional fields of RFC 1952: a name and a comment. */
 function withNamedHeader(member: Buffer, random: Random): Buffer {
   const head = Buffer.from(member.subarray(0, 10))
   head[3] = random.pick([0x08, 0x10, 0x18, 0x1c, 0xff])

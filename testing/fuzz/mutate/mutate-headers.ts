@@ -6,7 +6,7 @@ const oddValues = [
   ...['$%7bjndi:ldap:x}', '%0d%0aX-Y: z', 'x'.repeat(600), 'x'.repeat(6000), '1'.repeat(50)],
 ]
 
-/** What a client may add that is HTTP and asks for something unusual. */
+/** Valid but unusual headers. */
 const additions: readonly Header[] = [
   ['Expect', '100-continue'],
   ['Expect', '200-maybe'],
@@ -39,7 +39,7 @@ const additions: readonly Header[] = [
 
 const stored = ['User-Agent', 'X-Service-Sdk', 'X-Service-Platform', 'X-Request-Id', 'Content-Type', 'X-Forwarded-For']
 
-/** The request with one to three headers gone, doubled, odd, or more than there should be. Its length stays right. */
+/** Removes, doubles, changes or adds one to three headers. The content length stays correct. */
 export function mutateHeaders<Draft extends { headers: Header[]; kind: string }>(draft: Draft, random: Random): Draft {
   const headers = draft.headers.map((header): Header => [...header])
   for (let left = 1 + random.below(3); left > 0; left -= 1) {

@@ -3,7 +3,7 @@ import { type JsonTree, listOf, printTree, setAt, spotsOf, toTree, valueAt } fro
 
 const deep = (levels: number, open: string, close: string) => open.repeat(levels) + close.repeat(levels)
 
-/** JSON text, and text that only looks like it, which some field somewhere does not expect. */
+/** Valid and invalid JSON texts that some field may not expect. */
 const values: readonly string[] = [
   ...['null', 'true', 'false', '0', '-0', '-1', '1', '1.5', '1e400', '-1e400', '1e-400', '1e308', '1e9', '1000000001'],
   ...['9007199254740993', '1'.repeat(400), `0.${'3'.repeat(400)}`, '1262304000000', '4102444800000', '253402300800000'],
@@ -15,7 +15,7 @@ const values: readonly string[] = [
   ...[64, 128, 200].map((length) => `"${'\u{1F4A5}'.repeat(length)}"`),
   ...['[]', '{}', '[[]]', '[null]', '{"":{}}', '{"__proto__":{"a":1}}', '{"toJSON":1}', '{"then":1}', '{"length":-1}'],
   ...[7, 8, 9, 64, 3000].flatMap((n) => [deep(n, '[', ']'), `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`]),
-  // no JSON at all
+  // invalid JSON
   ...['NaN', 'Infinity', 'undefined', '01', '+1', '.5', '1.', '0x10', "'a'", '{"a":1,}', '[1,]', '"\\x41"', '"\u0000"'],
   ...['"unclosed', '', ' ', '/**/1', '"\t"', '"\\u12"', '\ufeff1', '[1 2]', '{"a" 1}', '{1:1}', '--1', '1e', 'nul'],
 ]
@@ -36,7 +36,7 @@ function anyValue(random: Random): JsonTree {
   return { raw: random.pick(values) }
 }
 
-/** Long lists are rare, since each costs as much as a hundred other requests. */
+/** Long lists are rare, because each costs as much as a hundred other requests. */
 const repeats = (random: Random) => (random.chance(0.02) ? random.pick([499, 500, 501, 999, 1000, 1001]) : 2)
 
 function changeOnce(tree: JsonTree, random: Random): void {
@@ -49,10 +49,10 @@ function changeOnce(tree: JsonTree, random: Random): void {
     case 0:
       list.splice(spot.index, 1)
       break
-    case 1: // the same again; as a member this is a key twice
+    case 1: // the same again; for a member this duplicates a key
       list.push(list[spot.index])
       break
-    case 2: // a key twice, with another value first or last
+    case 2: // a duplicate key with another value, before or after
       if ('members' in spot.holder) {
         const [key] = spot.holder.members[spot.index]!
         list.splice(random.below(list.length + 1), 0, [key, anyValue(random)])
@@ -81,11 +81,11 @@ function changeOnce(tree: JsonTree, random: Random): void {
   }
 }
 
-/** A tree that held itself could not be printed. */
+/** Whether the tree contains the holder: a tree that contains itself could not be printed. */
 const contains = (tree: JsonTree, holder: JsonTree): boolean =>
   tree === holder || spotsOf(tree).some((spot) => spot.holder === holder || valueAt(spot) === holder)
 
-/** JSON text of a value, changed in one to four places; unchanged about once in eight. */
+/** The JSON text of a value with one to four changes. One in eight is unchanged. */
 export function mutateJson(value: unknown, random: Random): string {
   const tree = toTree(value)
   if (random.chance(0.12)) return printTree(tree)

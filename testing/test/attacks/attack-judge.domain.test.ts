@@ -20,13 +20,13 @@ test('an attack that is refused and harms nobody has no fault, also where memory
 test.each<[string, Partial<Outcome>]>([
   ['a victim that was refused', { victim: { ...victim, faults: ['/event answered 503 unavailable'] } }],
   ['a victim that waited', { victim: { ...victim, max_ms: victim_ms_max + 1 } }],
-  ['a victim of whom nothing was accepted', { victim: { ...victim, accepted: 0 }, reported: 0 }],
+  ['a victim without an accepted event', { victim: { ...victim, accepted: 0 }, reported: 0 }],
   ['a lost event', { reported: 59 }],
   ['a doubled event', { reported: 61 }],
-  ['memory', { memory_mib: { before: 200, peak: 201 + growth_mib_max } }],
+  ['too much memory', { memory_mib: { before: 200, peak: 201 + growth_mib_max } }],
   ['an attacker that was never refused', { answers: { '200': 12 } }],
   ['an answer that nobody expected', { answers: { ...harmless.answers, 'no answer': 1 } }],
-  ['what the attack found itself', { faults: ['10000 events of a company with a quota of 1000'] }],
+  ['a fault from the check of the attack', { faults: ['10000 events of a company with a quota of 1000'] }],
 ])('%s is one fault', (_what, change) => {
   expect(findFaults(attack, { ...harmless, ...change })).toHaveLength(1)
 })

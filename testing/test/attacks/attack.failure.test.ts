@@ -6,8 +6,8 @@ import type { AttackResult } from '../../attack/run-attacks.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
-it('no attack of one company holds up, loses or doubles what another company sends, nor fills the memory', async () => {
-  // This is the command that a person types. Each attack lasts until the attacker was refused.
+it('no attack of one company delays, loses or doubles events of another company, or fills the memory', async () => {
+  // Runs the command as a person does. Each attack lasts until the attacker is refused.
   const command = ['run', '--silent', 'attack', '--', '--json', '--seconds', '1']
   const child = spawn('npm', command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const texts = await Promise.all([child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray()))

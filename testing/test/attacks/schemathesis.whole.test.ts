@@ -16,7 +16,7 @@ const run = promisify(execFile)
 const requirements = join(import.meta.dirname, 'schemathesis_requirements.txt')
 const document = join(import.meta.dirname, '..', '..', '..', 'docs', 'openapi.json')
 
-/** The folder of the pinned packages, downloaded unless they are there. */
+/** Downloads the pinned packages unless they exist, and returns their folder. */
 async function installSchemathesis(): Promise<string> {
   const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12)
   const dir = join(cacheDir(), `schemathesis-${hash}`)
@@ -43,7 +43,7 @@ const checks = [
 ]
 
 interface Schemathesis {
-  /** Requests that the document allows and requests that it does not, to the operations of these tags; what it says. */
+  /** Sends valid and invalid requests to the operations of these tags, and returns the output of schemathesis. */
   drive(url: string, tags: string[], env: NodeJS.ProcessEnv): Promise<string>
   stop(): Promise<void>
 }
@@ -54,7 +54,7 @@ async function openSchemathesis(): Promise<Schemathesis> {
   return {
     async drive(url, tags, env) {
       const options = ['--checks', checks.join(','), '--phases', 'examples,coverage,fuzzing', '--max-examples', '5']
-      // The same requests each time: what a run finds, the next one finds too.
+      // A fixed seed, so that every run sends the same requests.
       options.push('--seed', '5', '--generation-database', 'none', '--suppress-health-check', 'all')
       options.push(
         '--no-color',
@@ -103,15 +103,15 @@ await describeWith('schemathesis', openSchemathesis, (schemathesis) => {
     await rm(data_dir, { recursive: true, force: true })
   })
 
-  it('finds no answer of the service that docs/openapi.json does not allow', async () => {
+  it('finds no answer that docs/openapi.json does not allow', async () => {
     const halves = [
       ['Events', 'Privacy'],
       ['Reports', 'Admin', 'Service'],
     ]
-    const said = await Promise.all(halves.map((tags) => schemathesis.drive(standalone.url, tags, env)))
-    for (const text of said) expect(text).toMatch(/\d+ generated, \d+ passed/)
+    const outputs = await Promise.all(halves.map((tags) => schemathesis.drive(standalone.url, tags, env)))
+    for (const text of outputs) expect(text).toMatch(/\d+ generated, \d+ passed/)
     const metrics = await (await fetch(`${standalone.url}/metrics`)).text()
-    // Its signatures are right, or it would have driven no more than the door.
+    // Its signatures are valid, so requests passed authentication.
     for (const route of ['/event', '/s2s/event', '/s2s/events/bulk', '/privacy/delete']) {
       const count = new RegExp(`^tributary_ingest_requests_total\\{route="${route}",code="ok"\\} (\\d+)`, 'm').exec(
         metrics,

@@ -27,7 +27,7 @@ await describeWithOwnEngine('redis', (redis) => {
     expect(await accepts(redis.url)).toBe(true)
   })
 
-  it('ends, and takes its data along, when the process that opened it is killed', async () => {
+  it('ends and deletes its data when the process that opened it is killed', async () => {
     const opener = fork(join(import.meta.dirname, 'open-engine.ts'))
     const [{ url, dir }] = (await once(opener, 'message')) as [{ url: string; dir: string }]
     expect([await accepts(url), existsSync(dir)]).toEqual([true, true])

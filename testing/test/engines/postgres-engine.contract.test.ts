@@ -6,7 +6,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
   const open = () =>
     openPostgres({ url: postgres.url, pool_max: 2, statement_timeout_ms: 500, connect_timeout_ms: 500 })
 
-  it('keeps what was committed over kill -9, and answers nothing while it is paused', async () => {
+  it('keeps committed rows over kill -9, and answers nothing while it is paused', async () => {
     const pool = open()
     await pool.query('CREATE TABLE kept (a int)')
     await pool.query('INSERT INTO kept VALUES (1)')

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { CopyFolder } from '@tributary/postgres/embedded/copy-cluster'
 import { type CliConfig, readConfig } from '../config.ts'
-import { takeFolder } from '../engines/data-folder.ts'
+import { lockFolder } from '../engines/data-folder.ts'
 import { CliError } from '../errors.ts'
 import { findInstance, otherInstance } from '../find-instance.ts'
 import { type Copied, type CopyTreeOptions, copyTree } from './copy-tree.ts'
@@ -14,8 +14,8 @@ export interface Backup extends Copied {
 }
 
 /**
- * Copies the data folder of a running standalone so that a start on the copy loses nothing that was acknowledged before and
- * counts nothing twice. Throws CliError.
+ * Copies the data folder of a running standalone. A start on the copy has every event that was acknowledged before the
+ * backup, and counts none twice. Throws CliError.
  */
 export async function backUp(target: string): Promise<Backup> {
   const config = readConfig()
@@ -27,12 +27,12 @@ export async function backUp(target: string): Promise<Backup> {
   const partial = `${folder}.partial`
   const links = join(data_dir, '.backup-links')
   await mkdir(links, { recursive: true, mode: 0o700 })
-  const lock = takeLinks(links)
+  const lock = lockLinks(links)
   try {
     await rm(join(links, 'clickhouse'), { recursive: true, force: true })
     await mkdir(partial, { mode: 0o700 }).catch(refuseLeftover)
     const copied = await copyParts({ data_dir, partial, links, servers })
-    // Durable, and only then under its name.
+    // The copy gets its final name only once it is durable.
     await flush(partial)
     await rename(partial, folder)
     await flush(folder)
@@ -49,7 +49,7 @@ interface Places extends Pick<CliConfig, 'servers'> {
   links: string
 }
 
-/** The order makes the whole exact: each part holds at least what those before it need (docs/adr/0187). */
+/** Copies the parts in this order, so that each part holds at least what the earlier ones need (docs/adr/0187). */
 async function copyParts({ data_dir, partial, links, servers }: Places): Promise<Copied> {
   const total: Copied = { files: 0, bytes: 0 }
   const copy = async (from: string, to: string, options?: CopyTreeOptions) => {
@@ -62,21 +62,21 @@ async function copyParts({ data_dir, partial, links, servers }: Places): Promise
   const { isTableData, linkTables } = await import('@tributary/clickhouse/repair/link-tables')
   const { copyCluster } = await import('@tributary/postgres/embedded/copy-cluster')
 
-  // 1. The tables. The log still holds all rows that are written from now on; the copy reads it again from its beginning.
+  // 1. The tables. The log still holds all rows that are written from now on. The copy reads its log from the beginning.
   if (!servers.clickhouse) await linkTables(join(data_dir, 'clickhouse'), join(links, 'clickhouse'))
-  // 2. The log, with all that was acknowledged before this command.
+  // 2. The log, with all events that were acknowledged before this command.
   if (!servers.log) await copyLmdb(join(data_dir, 'log'), join(partial, 'log'))
   if (!servers.counters) await copyLmdb(join(data_dir, 'key-value'), join(partial, 'key-value'))
-  // 3. Companies, apps and keys: at least those of the events in the log.
+  // 3. Companies, apps and keys, at least those of the events in the log.
   const copyChanging: CopyFolder = (from, to, skip) => copy(from, to, { skip })
   if (!servers.postgres) await copyCluster(join(data_dir, 'postgres'), join(partial, 'postgres'), copyChanging)
-  // 4. The audit objects: at least those of the events in the log. Younger ones may be half-written. The journal comes
-  //    last: it holds whatever is not safe in a file yet.
+  // 4. The audit objects, at least those of the events in the log. Younger ones may be half-written. The journal comes
+  //    last: it holds all objects that are not safe in a file yet.
   if (!servers.audit) {
     await copyPart('audit', { skip: (path) => path === '.tmp' || path === '.journal', before_ms: Date.now() })
     await copyPart('audit/.journal')
   }
-  // 5. Files that never change: secrets and demo keys, and the parts that step 1 linked.
+  // 5. Files that never change: secrets, demo keys, and the table parts that step 1 linked.
   await copyPart('', { skip: (path) => !kept_files.includes(path) })
   if (!servers.clickhouse) {
     await copyPart('clickhouse', { skip: isTableData })
@@ -89,7 +89,7 @@ async function copyParts({ data_dir, partial, links, servers }: Places): Promise
 const note = 'A backup: the first start fills every table from events_raw_v1, and reads the log again.\n'
 const kept_files = ['master-key', 'admin-token', 'demo.env']
 
-/** Writes a file system to its disk; only Linux can name one. */
+/** Writes a file system to its disk. Only Linux can flush a single file system. */
 const flush = (path: string) => promisify(execFile)('sync', process.platform === 'linux' ? ['-f', path] : [])
 
 async function refuse(data_dir: string, folder: string): Promise<void> {
@@ -97,14 +97,21 @@ async function refuse(data_dir: string, folder: string): Promise<void> {
     () => true,
     () => false,
   )
-  if (exists) throw new CliError('folder_exists', `${folder} is there already: a backup makes its folder itself.`)
+  if (exists)
+    throw new CliError(
+      'folder_exists',
+      `${folder} exists already. Name a folder that does not exist: the backup makes it.`,
+    )
   if (!relative(data_dir, dirname(folder)).startsWith('..'))
-    throw new CliError('folder_inside', `${folder} is in the data folder: name one outside, best on another disk.`)
+    throw new CliError(
+      'folder_inside',
+      `${folder} is inside the data folder. Name a folder outside, best on another disk.`,
+    )
   if (isFree(data_dir))
-    throw new CliError('not_running', `Nothing runs on ${data_dir}: copy it as it is (cp -a ${data_dir} ${folder}).`)
+    throw new CliError('not_running', `No process uses ${data_dir}. Copy it as it is: cp -a ${data_dir} ${folder}`)
 }
 
-/** An address that is set and belongs to another start: which of the two is to be backed up is not known. */
+/** Refuses when TRIBUTARY_URL and the data folder belong to different starts: the user may mean either. */
 async function refuseOther(config: CliConfig): Promise<void> {
   const instance = await findInstance(config).catch(() => 'away' as const)
   if (instance !== 'other' && instance !== 'wrong_token') return
@@ -114,7 +121,7 @@ async function refuseOther(config: CliConfig): Promise<void> {
 
 function isFree(data_dir: string): boolean {
   try {
-    takeFolder(data_dir).release()
+    lockFolder(data_dir).release()
     return true
   } catch (error) {
     if (error instanceof CliError && error.code === 'data_folder_in_use') return false
@@ -122,17 +129,17 @@ function isFree(data_dir: string): boolean {
   }
 }
 
-/** One backup at a time; what a killed one left is removed by the next. */
-function takeLinks(links: string) {
+/** Allows one backup at a time. The next backup removes the leftovers of a killed one. */
+function lockLinks(links: string) {
   try {
-    return takeFolder(links)
+    return lockFolder(links)
   } catch (error) {
     if (!(error instanceof CliError) || error.code !== 'data_folder_in_use') throw error
-    throw new CliError('backup_running', 'Another backup of this data folder is at work: wait for its end.')
+    throw new CliError('backup_running', 'Another backup of this data folder is running. Wait until it ends.')
   }
 }
 
 function refuseLeftover(error: NodeJS.ErrnoException): never {
   if (error.code !== 'EEXIST') throw error
-  throw new CliError('folder_exists', `${error.path} is what a backup left that was broken off: delete it.`)
+  throw new CliError('folder_exists', `${error.path} is left from an interrupted backup. Delete it.`)
 }

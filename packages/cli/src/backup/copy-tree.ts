@@ -3,9 +3,9 @@ import { chmod, copyFile, lchown, lstat, mkdir, readdir, readlink, symlink } fro
 import { join } from 'node:path'
 
 export interface CopyTreeOptions {
-  /** Gets the path below `from`. True leaves out that file or folder. */
+  /** Gets the path below `from`. True skips that file or folder. */
   skip?: (path: string) => boolean
-  /** Files that were changed at this time or later are left out. */
+  /** Skips files that were changed at this time or later. */
   before_ms?: number
 }
 
@@ -14,7 +14,7 @@ export interface Copied {
   bytes: number
 }
 
-/** Copies a folder while others change it, with owners and modes. Files that vanish meanwhile are left out. */
+/** Copies a folder with owners and modes while others change it. Skips files that vanish meanwhile. */
 export async function copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<Copied> {
   const copied: Copied = { files: 0, bytes: 0 }
   await copyFolder('')
@@ -28,7 +28,7 @@ export async function copyTree(from: string, to: string, options: CopyTreeOption
       const inner = join(path, entry.name)
       if (options.skip?.(inner)) continue
       const copying = entry.isDirectory() ? copyFolder(inner) : copyOne(join(from, inner), join(to, inner))
-      await copying.catch(passOverVanished)
+      await copying.catch(ignoreVanished)
     }
   }
 
@@ -43,13 +43,13 @@ export async function copyTree(from: string, to: string, options: CopyTreeOption
   }
 }
 
-/** PostgreSQL refuses a folder that others own or may read; only root may give a file away. */
+/** Keeps the mode, and as root the owner: PostgreSQL refuses a folder that others own or may read. */
 async function keepOwner(source: string, target: string): Promise<void> {
   const { uid, gid, mode } = await lstat(source)
   if (process.getuid?.() === 0) await lchown(target, uid, gid)
   await chmod(target, mode & 0o777)
 }
 
-function passOverVanished(error: NodeJS.ErrnoException): void {
+function ignoreVanished(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }

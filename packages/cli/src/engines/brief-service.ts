@@ -2,7 +2,7 @@ import { createLogger } from '@tributary/service-kit/service/logger'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { Registry } from 'prom-client'
 
-/** Runs `work` as a service that says nothing, to open engines as services do, and closes what it opened. */
+/** Runs `work` with a service that logs nothing, so that commands open engines as services do. Closes them afterwards. */
 export async function withService<T>(work: (service: Service) => Promise<T>): Promise<T> {
   const closes: (() => Promise<void>)[] = []
   const service: Service = {
@@ -17,7 +17,7 @@ export async function withService<T>(work: (service: Service) => Promise<T>): Pr
   try {
     return await work(service)
   } finally {
-    // A server that is away may refuse to be left in order; what `work` found is the answer.
+    // Closing an unreachable server may fail. The result of `work` is what counts.
     for (const close of closes.reverse()) await close().catch(() => {})
   }
 }

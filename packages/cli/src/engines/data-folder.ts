@@ -9,10 +9,10 @@ import { CliError } from '../errors.ts'
 
 type Pool = ReturnType<typeof openPostgres>
 
-/** The data folder for this command alone. Throws CliError `no_data_folder` or `data_folder_in_use`. */
-export function takeFolder(folder: string): DataDirLock {
+/** Locks the data folder for this command. Throws CliError `no_data_folder` or `data_folder_in_use`. */
+export function lockFolder(folder: string): DataDirLock {
   if (!existsSync(folder))
-    throw new CliError('no_data_folder', `There is no ${folder} yet; the first npm start makes it.`)
+    throw new CliError('no_data_folder', `The data folder ${folder} does not exist yet. The first npm start makes it.`)
   try {
     return lockDataDir(folder)
   } catch (error) {
@@ -21,16 +21,16 @@ export function takeFolder(folder: string): DataDirLock {
   }
 }
 
-/** The folder of one engine, as standalone names it. */
+/** Makes the folder of one engine under standalone's name for it. */
 export function engineFolder(folder: string, engine: string): string {
   const path = join(folder, engine)
   mkdirSync(path, { recursive: true, mode: 0o700 })
   return path
 }
 
-// The engines are loaded here and not at the top: half a second that no other command should wait for.
+// Engines are imported inside the functions: loading them takes half a second, and other commands don't need them.
 
-/** Runs `work` on the embedded PostgreSQL of a folder that was taken. */
+/** Runs `work` on the embedded PostgreSQL of a locked folder. */
 export async function withPostgresIn<T>(folder: string, work: (pool: Pool) => Promise<T>): Promise<T> {
   const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded/embedded-postgres')
   const { openPostgres } = await import('@tributary/postgres/postgres')
@@ -48,7 +48,7 @@ export async function withPostgresIn<T>(folder: string, work: (pool: Pool) => Pr
   }
 }
 
-/** Runs `work` on the PostgreSQL that the settings name, else on that of the data folder, which nobody may use meanwhile. */
+/** Runs `work` on the PostgreSQL server of the settings, else on that of the data folder, which it locks meanwhile. */
 export async function withPostgres<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   const { data_dir, servers } = readConfig()
   if (servers.postgres) {
@@ -58,7 +58,7 @@ export async function withPostgres<T>(work: (pool: Pool) => Promise<T>): Promise
     return withService((service) => work(openPostgresServer(config, service)))
   }
   const folder = resolve(data_dir)
-  const lock = takeFolder(folder)
+  const lock = lockFolder(folder)
   try {
     return await withPostgresIn(folder, work)
   } finally {

@@ -11,10 +11,10 @@ import { withService } from './brief-service.ts'
 type Pool = Parameters<typeof applyServiceRoles>[0]
 type Passwords = Parameters<typeof applyServiceRoles>[1]
 
-/** A statement ON CLUSTER waits for every node, by default 180 seconds. */
+/** A statement ON CLUSTER waits up to 180 seconds for all nodes. */
 const statement_ms_min = 200_000
 
-/** Migrates the PostgreSQL of the settings and brings the rights of the services up to date; throws `StartRefused` when it can't be. */
+/** Migrates the PostgreSQL of the settings and updates the rights of the services. Throws `StartRefused`. */
 export function migratePostgresServer(dryRun: boolean): Promise<string[]> {
   const config = readEngineSettings(
     [...postgresSettings, 'TRIBUTARY_POSTGRES_ROLE_PASSWORDS'],
@@ -35,7 +35,7 @@ async function migrateWithRoles(pool: Pool, dryRun: boolean, passwords: Password
   return migrated
 }
 
-/** Migrates the ClickHouse of the settings, its tables plain or replicated on a cluster as they say; throws `StartRefused`. */
+/** Migrates the ClickHouse of the settings. The settings also choose plain or replicated tables. Throws `StartRefused`. */
 export function migrateClickhouseServer(dryRun: boolean): Promise<string[]> {
   const config = readEngineSettings(
     [...clickhouseSettings, 'TRIBUTARY_CLICKHOUSE_REPLICATED', 'TRIBUTARY_CLICKHOUSE_CLUSTER'],
@@ -52,7 +52,7 @@ export function migrateClickhouseServer(dryRun: boolean): Promise<string[]> {
   })
 }
 
-/** Tables are not split: each server of the cluster has to be a replica of all rows. */
+/** Refuses a cluster of several shards: tables are not split, so each server must hold all rows. */
 async function requireOneShard(clickhouse: Clickhouse, cluster: string): Promise<void> {
   const sql = 'SELECT max(shard_num) AS shards FROM system.clusters WHERE cluster = {cluster:String}'
   const [found] = await clickhouse.query<{ shards: number }>(sql, { cluster }).catch(refuse)
@@ -63,7 +63,7 @@ async function requireOneShard(clickhouse: Clickhouse, cluster: string): Promise
   }
   throw new EngineRefused(
     `The cluster ${cluster} has ${shards} shards, and tables are not split.`,
-    'Name a cluster of one shard in TRIBUTARY_CLICKHOUSE_CLUSTER, all its servers replicas.',
+    'Set TRIBUTARY_CLICKHOUSE_CLUSTER to a cluster with one shard, whose servers are all replicas.',
   )
 }
 

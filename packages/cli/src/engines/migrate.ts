@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { readConfig } from '../config.ts'
-import { engineFolder, takeFolder, withPostgresIn } from './data-folder.ts'
+import { engineFolder, lockFolder, withPostgresIn } from './data-folder.ts'
 
-/** Names of the migrations that ran, or would run. */
+/** Names of the migrations that ran, or would run with `dryRun`. */
 export interface Migrated {
   postgres: string[]
   clickhouse: string[]
@@ -15,7 +15,7 @@ export interface Migrated {
 export async function migrate(dryRun: boolean): Promise<Migrated> {
   const { data_dir, servers } = readConfig()
   const folder = resolve(data_dir)
-  const lock = servers.postgres && servers.clickhouse ? null : takeFolder(folder)
+  const lock = servers.postgres && servers.clickhouse ? null : lockFolder(folder)
   try {
     const { migrateClickhouseServer, migratePostgresServer } = await import('./migrate-servers.ts')
     return {
@@ -27,7 +27,7 @@ export async function migrate(dryRun: boolean): Promise<Migrated> {
   }
 }
 
-// The engines are loaded here and not at the top: half a second that no other command should wait for.
+// Engines are imported inside the functions: loading them takes half a second, and other commands don't need them.
 
 async function migratePostgresIn(folder: string, dryRun: boolean): Promise<string[]> {
   const { migratePostgres } = await import('@tributary/postgres/migrate')

@@ -8,19 +8,19 @@ import { readEngineSettings } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { withService } from './brief-service.ts'
 
-/** A slice of a million rows on a busy server. */
+/** Enough for a slice of a million rows on a busy server. */
 const statement_ms_min = 600_000
 
 export interface Rebuilt {
   /** Tables whose number of events differs from `events_raw_v1`. */
   differing: { table: string; counted: number; expected: number }[]
-  /** Tables that were emptied and filled again, also those that a view fills from one of them. */
+  /** Tables that were emptied and refilled, including tables that a view fills from one of them. */
   filled: string[]
 }
 
 /**
- * Fills tables of the ClickHouse server that lack rows again from `events_raw_v1`, and has the event-writers read the log
- * again when they start. They must be stopped: throws CliError `writers_running`. May be killed and repeated.
+ * Refills tables of the ClickHouse server that lack rows from `events_raw_v1`, and makes the event-writers read the log
+ * again when they start. Throws CliError `writers_running` unless they are stopped. May be killed and repeated.
  */
 export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
   refuseStandalone()
@@ -36,11 +36,11 @@ export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
     )
     const differing = await findDifferences(clickhouse, [])
     if (dryRun || differing.length === 0) return { differing, filled: [] }
-    // First: it shows whether anybody writes, and a rebuild that is killed must have the log read again all the same.
+    // First, because it detects running writers, and because the log must be read again even if this rebuild is killed.
     await readLogAgain(await openKafka(config, service))
-    // A rebuild that was killed may go on in the server.
+    // The server may still run an insert of a killed rebuild.
     if (await clickhouse.isInserting('refill/'))
-      throw new CliError('rebuild_running', 'An earlier rebuild is still at work.')
+      throw new CliError('rebuild_running', 'An earlier rebuild is still running in ClickHouse. Wait until it ends.')
     const tables = differing.map(({ table }) => table)
     const filled = await refillTables({ clickhouse, tables, logger: service.logger })
     const left = await findDifferences(clickhouse, [])
@@ -55,7 +55,7 @@ function refuseStandalone(): void {
   if (server !== undefined) return
   throw new CliError(
     'not_a_fleet',
-    'TRIBUTARY_CLICKHOUSE_URL is not set. Standalone does this at each start: stop and start it.',
+    'TRIBUTARY_CLICKHOUSE_URL is not set. Standalone rebuilds tables at each start: stop and start it.',
   )
 }
 

@@ -6,10 +6,10 @@ import { readEngineSettings } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { withService } from './brief-service.ts'
 
-/** Every topic of this version and its dead-letter topic. */
+/** All topics of this version and their dead-letter topics. */
 export const everyTopic = () => Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])
 
-/** Makes the topics on the Kafka of the settings. Throws `StartRefused`, or CliError with the code of `TopicsRefused`. */
+/** Makes and updates the topics on the Kafka of the settings. Throws `StartRefused`, or CliError with the code of `TopicsRefused`. */
 export function applyAllTopics(dryRun: boolean): Promise<AppliedTopics> {
   const config = readEngineSettings(kafkaSettings, ['TRIBUTARY_KAFKA_BROKERS'])
   return withService(async (service) => {
@@ -17,13 +17,13 @@ export function applyAllTopics(dryRun: boolean): Promise<AppliedTopics> {
     try {
       return await broker.applyTopics(everyTopic(), { dryRun })
     } catch (error) {
-      if (error instanceof TopicsRefused) throw new CliError(error.code, `${error.message}. ${mends[error.code]}`)
-      throw new CliError('topics_failed', `Kafka did not do it: ${(error as Error).message}`)
+      if (error instanceof TopicsRefused) throw new CliError(error.code, `${error.message}. ${fixes[error.code]}`)
+      throw new CliError('topics_failed', `Kafka did not apply the topics: ${(error as Error).message}`)
     }
   })
 }
 
-/** Marks every partition of a topic on the Kafka of the settings, and gives back how many it has. */
+/** Marks every partition of a topic on the Kafka of the settings, and returns the number of partitions. */
 export function handTopicOver(from: string, to: string): Promise<number> {
   const config = readEngineSettings(kafkaSettings, ['TRIBUTARY_KAFKA_BROKERS'])
   return withService(async (service) => {
@@ -36,11 +36,11 @@ export function handTopicOver(from: string, to: string): Promise<number> {
   })
 }
 
-/** What to do about topics that can't be as wanted. */
-export const mends: Record<TopicsRefused['code'], string> = {
+/** How to fix each refusal of topics. */
+export const fixes: Record<TopicsRefused['code'], string> = {
   topic_differs:
-    'Nothing was changed. Delete the topic if it is empty; copies are changed with kafka-reassign-partitions, or set ' +
-    'TRIBUTARY_KAFKA_REPLICATION_FACTOR to what it has.',
+    'Nothing was changed. Delete the topic if it is empty. To change its copies, use kafka-reassign-partitions, or set ' +
+    'TRIBUTARY_KAFKA_REPLICATION_FACTOR to the present number.',
   too_few_brokers:
     'Nothing was changed. Add brokers, or set TRIBUTARY_KAFKA_REPLICATION_FACTOR and TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS; ' +
     'on a single broker both are 1.',

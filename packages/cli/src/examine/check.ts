@@ -1,14 +1,14 @@
-/** One thing that doctor looked at. */
+/** The result of one check of doctor. */
 export interface Check {
   name: string
   ok: boolean
-  /** What is there, in words. */
+  /** What the check found, in words. */
   found: string
-  /** What to do about it; null when it is well. */
+  /** How to fix it; null when the check passed. */
   mend: string | null
 }
 
-/** What has not answered by then is away. */
+/** A part that does not answer within this time counts as unreachable. */
 export const check_ms_max = 8000
 
 export const passed = (name: string, found: string): Check => ({ name, ok: true, found, mend: null })

@@ -10,13 +10,13 @@ import { openS3, s3Settings } from '@tributary/service-kit/engines/s3'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { readEngineSettings } from '../config.ts'
 import { withService } from '../engines/brief-service.ts'
-import { everyTopic, mends } from '../engines/topics.ts'
+import { everyTopic, fixes } from '../engines/topics.ts'
 import { type Check, check_ms_max, failed, passed } from './check.ts'
 
-/** Finds words for what is well; throws `EngineRefused` for what is not. */
+/** Describes a healthy engine. Throws `EngineRefused` for any other. */
 type Examination = (service: Service) => Promise<string>
 
-/** Looks at every server that a setting names, all at once, each for `check_ms_max` at most. */
+/** Checks all servers of the settings in parallel, each for `check_ms_max` at most. */
 export function examineEngines(): Promise<Check[]> {
   const config = readEngineSettings(
     [...kafkaSettings, ...clickhouseSettings, ...postgresSettings, ...redisSettings, ...s3Settings],
@@ -45,13 +45,13 @@ export function examineEngines(): Promise<Check[]> {
 async function within(name: string, setting: string, examination: Examination): Promise<Check> {
   const late = new AbortController()
   const silent = sleep(check_ms_max, null, { signal: late.signal }).then(
-    () => failed(name, `no answer in ${check_ms_max / 1000} seconds`, `Does it run, and is ${setting} right?`),
+    () => failed(name, `no answer in ${check_ms_max / 1000} seconds`, `Is it running, and is ${setting} right?`),
     () => failed(name, 'not waited for', ''),
   )
   const looked = withService(async (service) => passed(name, await examination(service))).catch((error: unknown) => {
     const refusal = toRefusal(name, setting, error)
     if (refusal instanceof EngineRefused) return failed(name, refusal.reason, refusal.mend)
-    return failed(name, refusal.message, `Set ${setting} and what belongs to it.`)
+    return failed(name, refusal.message, `Check ${setting} and the settings that belong to it.`)
   })
   const check = await Promise.race([looked, silent])
   late.abort()
@@ -64,7 +64,7 @@ const kafkaCheck =
     const broker = await openKafka(config, service)
     await requireTopics(broker, Object.values(topics))
     const { changed } = await broker.applyTopics(everyTopic(), { dryRun: true }).catch((error: unknown) => {
-      if (error instanceof TopicsRefused) throw new EngineRefused(error.message, mends[error.code])
+      if (error instanceof TopicsRefused) throw new EngineRefused(error.message, fixes[error.code])
       throw error
     })
     const [first] = changed
@@ -72,7 +72,7 @@ const kafkaCheck =
       const found = `${first.topic} has ${first.setting} ${first.from}, not ${first.to}.`
       throw new EngineRefused(found, 'Run: npx tributary topics apply')
     }
-    return `${config.TRIBUTARY_KAFKA_BROKERS.join(',')}, all topics are there`
+    return `${config.TRIBUTARY_KAFKA_BROKERS.join(',')}, all topics exist`
   }
 
 const postgresCheck =
@@ -99,19 +99,19 @@ const clickhouseCheck =
     )
   }
 
-/** Settings of deduplication changed their meaning before it; nothing older was ever tested. */
+/** Older versions give the settings of deduplication another meaning, and were never tested. */
 const clickhouse_version_min = 26
 
 const redisCheck =
   (config: Parameters<typeof openRedis>[0]): Examination =>
   async (service) => {
     const keyValue = await openRedis(config, service)
-    // A write, by script as gateways do it: a replica and a user without rights answer a ping too.
+    // Writes by script, as gateways do. A ping would also pass on a replica, or for a user without rights.
     await keyValue.addCapped('doctor', 1, null, 60_000)
     return 'counts'
   }
 
-/** One object for all times: a bucket that keeps what it has must not grow by looking at it. */
+/** All checks use one object, so that checks do not fill a bucket that never deletes. */
 const doctorObject = 'doctor/write-once'
 
 const s3Check =
@@ -120,9 +120,9 @@ const s3Check =
     const audit = await openS3(config, service)
     await audit.putOnce(doctorObject, Buffer.from('first'))
     const again = await audit.putOnce(doctorObject, Buffer.from('second'))
-    if (again === 'exists') return `bucket ${config.TRIBUTARY_S3_BUCKET}, written once`
+    if (again === 'exists') return `bucket ${config.TRIBUTARY_S3_BUCKET}, objects can't be overwritten`
     throw new EngineRefused(
       `The server of bucket ${config.TRIBUTARY_S3_BUCKET} overwrites objects: it ignores If-None-Match.`,
-      'Use a server that honours it (Amazon S3 does): audit objects must be written once.',
+      'Use a server that supports it, such as Amazon S3: audit objects must never be overwritten.',
     )
   }

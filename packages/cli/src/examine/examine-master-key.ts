@@ -6,10 +6,10 @@ import { readSecretFile } from '../secrets/secret-file.ts'
 import { type Check, check_ms_max, failed, passed } from './check.ts'
 
 const name = 'master key'
-const copy = 'Put it there from your copy (chmod 600), or set TRIBUTARY_MASTER_KEY.'
-const lost = 'Put the right one there from your copy. Is it lost for good: npx tributary master-key forget --yes'
+const copy = 'Put your copy of it there (chmod 600), or set TRIBUTARY_MASTER_KEY.'
+const lost = 'Put your copy of the right key there. If it is lost for good: npx tributary master-key forget --yes'
 
-/** Is the master key there, ours alone, whole, and the one that the secrets in PostgreSQL need? Changes nothing. */
+/** Checks that the master key exists, is private and whole, and decrypts the secrets in PostgreSQL. Changes nothing. */
 export async function examineMasterKey(folder: string, { servers }: CliConfig): Promise<Check> {
   try {
     const { TRIBUTARY_MASTER_KEY: setting } = readEngineSettings(['TRIBUTARY_MASTER_KEY'], [])
@@ -24,7 +24,7 @@ export async function examineMasterKey(folder: string, { servers }: CliConfig): 
 }
 
 async function withoutKey(file: string, folder: string, on_server: boolean): Promise<Check> {
-  if (on_server) return passed(name, 'not set here; each service that needs it compares it when it starts')
+  if (on_server) return passed(name, 'not set here; each service that needs it checks it at its start')
   if (!(await hasPostgres(folder))) return passed(name, 'made by the first npm start')
   return failed(name, `${file} is missing`, copy)
 }
@@ -38,18 +38,18 @@ async function compare(text: string, source: string, folder: string, on_server: 
   try {
     id = readMasterKey(text).id
   } catch {
-    return failed(name, `${source} holds no master key, 32 bytes in base64`, copy)
+    return failed(name, `${source} holds no master key (32 bytes in base64)`, copy)
   }
   const found = `${source}, id ${id}`
   if (!on_server && !(await hasPostgres(folder))) return passed(name, `${found}; no secret needs it yet`)
   const needed = await findNeeded()
-  if (needed === 'in_use') return passed(name, `${found}; the service that runs watches it`)
-  if (needed === 'unknown') return passed(name, `${found}; not compared, PostgreSQL does not tell`)
+  if (needed === 'in_use') return passed(name, `${found}; the running service checks it`)
+  if (needed === 'unknown') return passed(name, `${found}; not checked, because PostgreSQL can't be read`)
   if (needed === null || needed === id) return passed(name, found)
-  return failed(name, `${found} is not the one that the secrets need: id ${needed}`, lost)
+  return failed(name, `${found}; the secrets need the key with id ${needed}`, lost)
 }
 
-/** The id that PostgreSQL keeps; a data folder in use is left alone. */
+/** The id of the key that the secrets need. Does not touch a data folder in use. */
 async function findNeeded(): Promise<string | null> {
   const [{ findNeededMasterKey }, { withPostgres }] = await Promise.all([
     import('@tributary/tenancy/secrets/master-key-check'),
@@ -60,7 +60,7 @@ async function findNeeded(): Promise<string | null> {
   try {
     return await Promise.race([withPostgres(findNeededMasterKey), late])
   } catch (error) {
-    // A PostgreSQL that is away or has no tables yet fails a check of its own.
+    // An unreachable or empty PostgreSQL fails its own check.
     return error instanceof CliError && error.code === 'data_folder_in_use' ? 'in_use' : 'unknown'
   } finally {
     clearTimeout(timer)

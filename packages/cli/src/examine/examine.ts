@@ -11,12 +11,12 @@ import { readSecretFile } from '../secrets/secret-file.ts'
 import { type Check, check_ms_max, failed, passed } from './check.ts'
 import { examineMasterKey } from './examine-master-key.ts'
 
-/** The Date header has whole seconds; a client's clock matters in the corrections of `sent_at_ms`. */
+/** The Date header has whole seconds. Wrong clocks distort the corrections by `sent_at_ms`. */
 const clock_skew_ms_max = 5000
 
 /**
- * Looks at this machine, at the servers that the settings name and at the services; never throws for what it finds. The
- * data folder counts only when something is embedded. `services`: addresses besides TRIBUTARY_URL.
+ * Checks this machine, the servers of the settings and the services. A failed check is a result, not an error. The data
+ * folder is checked only when an engine is embedded. `services`: addresses in addition to TRIBUTARY_URL.
  */
 export async function examine(services: readonly string[]): Promise<Check[]> {
   const config = readConfig()
@@ -37,12 +37,12 @@ export async function examine(services: readonly string[]): Promise<Check[]> {
 
 async function examineServers(servers: Record<string, boolean>): Promise<Check[]> {
   if (!Object.values(servers).includes(true)) return []
-  // Loaded here: the clients of all engines take most of a second.
+  // Imported here, because the clients of all engines take most of a second to load.
   const { examineEngines } = await import('./examine-engines.ts')
   return examineEngines()
 }
 
-/** The look at the service itself says it when nobody answers, that at the token when there is none. */
+/** Gives no check when nobody answers or no token exists: the checks of service and token report that. */
 async function examineAdmin(config: CliConfig): Promise<Check[]> {
   const { url } = config
   const instance = await findInstance(config).catch((error: unknown) => {
@@ -51,9 +51,15 @@ async function examineAdmin(config: CliConfig): Promise<Check[]> {
   })
   if (instance === 'away') return []
   if (instance === 'wrong_token')
-    return [failed('admin API', `${url} refuses the admin token`, 'Is it of that service? See TRIBUTARY_ADMIN_TOKEN.')]
+    return [
+      failed(
+        'admin API',
+        `${url} refuses the admin token`,
+        'Does the token belong to that service? See TRIBUTARY_ADMIN_TOKEN.',
+      ),
+    ]
   if (instance === 'not_found') return [failed('admin API', `${url} answers 404 to this machine`, adminFenceHint)]
-  if (instance === 'same' || instance === 'untold') return [passed('admin API', 'answers')]
+  if (instance === 'same' || instance === 'unknown') return [passed('admin API', 'answers')]
   const { found, mend } = otherInstance(config)
   return [failed('admin API', found, mend)]
 }
@@ -68,24 +74,25 @@ async function examineService(name: string, url: string): Promise<Check[]> {
   }
 }
 
-const startIt = (url: string) => `Start it with npm start, or set TRIBUTARY_URL if it is not at ${url}.`
+const startIt = (url: string) => `Start the service with npm start, or set TRIBUTARY_URL if it is not at ${url}.`
 
 function nodeCheck(): Check {
   const major = Number(process.versions.node.split('.')[0])
   if (major >= 24) return passed('node', process.version)
-  return failed('node', process.version, 'Node 24 is needed: run npm start once, it fetches it from npm.')
+  return failed('node', process.version, 'Node 24 is needed. Run npm start once: it fetches Node from npm.')
 }
 
 async function folderCheck(folder: string): Promise<Check> {
   const found = await stat(folder).catch(() => null)
-  if (found === null) return passed('data folder', `${folder} is not there yet; the first npm start makes it`)
-  if (!found.isDirectory()) return failed('data folder', `${folder} is no folder`, 'Set TRIBUTARY_DATA_DIR.')
+  if (found === null) return passed('data folder', `${folder} does not exist yet; the first npm start makes it`)
+  if (!found.isDirectory())
+    return failed('data folder', `${folder} is not a folder`, 'Set TRIBUTARY_DATA_DIR to a folder.')
   const usable = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   )
   if (usable) return passed('data folder', folder)
-  return failed('data folder', `${folder} can't be read and written`, `Make it yours: chown -R $(id -u) ${folder}`)
+  return failed('data folder', `${folder} can't be read and written`, `Take ownership: chown -R $(id -u) ${folder}`)
 }
 
 async function tokenCheck(folder: string): Promise<Check> {
@@ -100,12 +107,11 @@ async function tokenCheck(folder: string): Promise<Check> {
 async function diskCheck(folder: string, free_bytes_min: number): Promise<Check> {
   const there = (await stat(folder).catch(() => null)) === null ? dirname(folder) : folder
   const space = await readDiskSpace(there).catch(() => null)
-  if (space === null)
-    return failed('disk', `${there} can't be looked at`, 'Set TRIBUTARY_DATA_DIR to an existing folder.')
+  if (space === null) return failed('disk', `${there} can't be read`, 'Set TRIBUTARY_DATA_DIR to an existing folder.')
   const level = diskLevel(space, free_bytes_min, 'ok')
   const found = `${gib(space.free_bytes)} of ${gib(space.size_bytes)} GiB free at ${there}`
   if (level === 'ok') return passed('disk', found)
-  const mend = `Keep ${gib(free_bytes_min)} GiB and a tenth of the disk free, or move TRIBUTARY_DATA_DIR to a larger one.`
+  const mend = `Keep ${gib(free_bytes_min)} GiB and a tenth of the disk free, or move TRIBUTARY_DATA_DIR to a larger disk.`
   return failed('disk', level === 'full' ? `${found}: new events are refused` : found, mend)
 }
 
@@ -114,18 +120,18 @@ const gib = (bytes: number) => (bytes / 1024 ** 3).toFixed(1)
 function serviceChecks(name: string, url: string, { status, body }: Answer): Check[] {
   const { bindings, troubles = [] } = (body ?? {}) as Partial<HealthReply>
   if (status !== 200 || typeof bindings !== 'object' || bindings === null) {
-    return [failed(name, `${url}/health answers ${status}, not as Tributary does`, startIt(url))]
+    return [failed(name, `${url}/health answers ${status}, unlike Tributary`, startIt(url))]
   }
   const checks = Object.entries(bindings).map(([binding, state]) => {
     if (state?.status === 'ok') return passed(`${name}: ${binding}`, 'ok')
     return failed(
       `${name}: ${binding}`,
       'down',
-      'The log of the service says why; it goes on by itself once it is back.',
+      'See the log of the service for the reason. The service continues once it is back.',
     )
   })
   const found = troubles.map(({ code, message, mend }) =>
-    failed(`${name}: ${code}`, message ?? 'The words are for operators: ask the service itself.', mend ?? troubleMend),
+    failed(`${name}: ${code}`, message ?? 'Details are shown only on the machine of the service.', mend ?? troubleMend),
   )
   return [passed(name, url), ...checks, ...found]
 }
@@ -137,6 +143,6 @@ function clockCheck({ headers }: Answer): Check {
   if (Number.isNaN(theirs)) return passed('clock', 'the service sends no Date header')
   const skew_ms = Math.abs(Date.now() - theirs)
   if (skew_ms <= clock_skew_ms_max) return passed('clock', 'within 5 seconds of the service')
-  const found = `${Math.round(skew_ms / 1000)} seconds away from the service`
-  return failed('clock', found, 'Set both clocks by NTP; events from the future are refused.')
+  const found = `${Math.round(skew_ms / 1000)} seconds off the clock of the service`
+  return failed('clock', found, 'Synchronise both clocks with NTP: events from the future are refused.')
 }

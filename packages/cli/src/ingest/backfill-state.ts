@@ -9,7 +9,7 @@ const State = z.object({
   v: z.literal(1),
   /** SHA-256 of the file, the key, the address and the mapping together. */
   fingerprint: z.string(),
-  /** Every line up to this one is accepted, or stands in the first `rejected_bytes` of the rejected file. */
+  /** All lines up to this one are accepted, or in the first `rejected_bytes` of the rejected file. */
   line: z.number().int(),
   accepted: z.number().int(),
   rejected: z.number().int(),
@@ -19,7 +19,7 @@ const State = z.object({
   complete: z.boolean(),
 })
 
-/** How far a backfill has come; kept in `<file>.backfill.json` beside the file. */
+/** The progress of a backfill, stored in `<file>.backfill.json` beside the file. */
 export type BackfillState = z.infer<typeof State>
 
 const statePath = (source: string): string => `${source}.backfill.json`
@@ -37,7 +37,7 @@ export const freshState = (fingerprint: string): BackfillState => ({
   complete: false,
 })
 
-/** The saved state, null without one. Throws CliError `backfill_changed` when it is of other content or options. */
+/** Reads the saved state, null without one. Throws CliError `backfill_changed` when content or options changed. */
 export async function readState(source: string, fingerprint: string): Promise<BackfillState | null> {
   const text = await readFile(statePath(source), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -48,7 +48,7 @@ export async function readState(source: string, fingerprint: string): Promise<Ba
   if (state.success && state.data.fingerprint === fingerprint) return state.data
   throw new CliError(
     'backfill_changed',
-    `${statePath(source)} belongs to another content, key, address or mapping of this file; start again without --resume.`,
+    `${statePath(source)} belongs to other content, or to another key, address or mapping. Start again without --resume.`,
   )
 }
 
@@ -60,7 +60,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Durable when resolved; a crash leaves the old state or the new one, never a part. */
+/** Saves the state, durable when resolved. A crash leaves the old state or the new one, never a part. */
 export async function writeState(source: string, state: BackfillState): Promise<void> {
   const path = statePath(source)
   const file = await open(`${path}.new`, 'w')
@@ -80,8 +80,8 @@ export async function writeState(source: string, state: BackfillState): Promise<
 }
 
 /**
- * Keeps a second run off the same file; gives back what lets go. The operating system holds the lock (SQLite's exclusive
- * file lock), so it ends with the process however that dies. Throws CliError `backfill_running`.
+ * Locks the file against a second run, and returns the unlock function. The operating system holds the lock (SQLite's
+ * exclusive file lock), so it ends with the process. Throws CliError `backfill_running`.
  */
 export function lockFile(source: string): () => void {
   const path = `${source}.backfill.lock`
@@ -90,7 +90,7 @@ export function lockFile(source: string): () => void {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch {
     database.close()
-    throw new CliError('backfill_running', `Another process is sending ${source}: wait for it, or end it first.`)
+    throw new CliError('backfill_running', `Another process is sending ${source}. Wait until it ends, or stop it.`)
   }
   return () => {
     rmSync(path, { force: true })

@@ -4,7 +4,7 @@ import { type BulkPost, createBulkPost } from '@tributary/client/bulk-post'
 import { Refusals } from '@tributary/client/deliver-events'
 import { deliver } from '@tributary/client/retry'
 import { limits } from '@tributary/contracts/limits'
-import { asked, throwCliError } from '../http.ts'
+import { requestDefaults, throwCliError } from '../http.ts'
 import { type BackfillState, freshState, lockFile, readState, writeState } from './backfill-state.ts'
 import { batchesOf, workInOrder } from './batches.ts'
 import { csvLines, type Mapping } from './csv.ts'
@@ -22,17 +22,17 @@ export interface BackfillOptions {
   resume: boolean
   give_up_after_ms: number
   show_progress: boolean
-  /** Ends the run, to be resumed. */
+  /** Stops the run, which can then be resumed. */
   stopped?: AbortSignal
 }
 
-/** Totals of the whole file, earlier runs that were resumed included. */
+/** Totals of the whole file, including earlier runs that were resumed. */
 export interface BackfillResult
   extends Pick<BackfillState, 'accepted' | 'rejected' | 'rejected_reasons' | 'duplicates_possible'> {
   rejected_path: string
 }
 
-/** Requests open at once. Also how many batches behind the saved state a killed run may have sent. */
+/** Requests open at once. A killed run may have sent this many batches beyond the saved state. */
 const in_flight_max = 4
 
 /** Sends a whole file through `/s2s/events/bulk`. */
@@ -52,7 +52,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
   }
 }
 
-/** Brings `state` to its end. Order of effects for each batch, in the order of the file: */
+/** Sends the rest of the file and updates `state`. Each batch, in the order of the file, has these effects in order: */
 async function sendFile(
   file: OpenedFile,
   state: BackfillState,
@@ -71,7 +71,7 @@ async function sendFile(
     await workInOrder(
       batchesOf(from(lines, state), bulk),
       in_flight_max,
-      // 1. The service has the events. A crash after this sends them again, under the same event_ids.
+      // 1. The service has the events. After a crash here they are sent again, under the same event_ids.
       (batch, index, signal) => {
         const sent_before = resumed && index < in_flight_max
         const post = (events: readonly Event[]) => {
@@ -81,9 +81,9 @@ async function sendFile(
         return deliverBatch(batch, { refusals, sent_before, post })
       },
       async (batch, outcome) => {
-        // 2. The rejected lines are on disk. A crash after this leaves them behind the size that the state knows.
+        // 2. The rejected lines are on disk. After a crash here they lie beyond `rejected_bytes`, and a resume cuts them off.
         const rejected_bytes = await rejects.append(outcome.rejected)
-        // 3. The state says so. From here on these lines are never sent again.
+        // 3. The state is saved. These lines are never sent again.
         add(state, outcome, batch.at(-1)?.line ?? state.line, rejected_bytes)
         await writeState(options.path, state)
         progress.update(bytesRead(), state.accepted + state.rejected)
@@ -118,7 +118,7 @@ function add(state: BackfillState, outcome: BatchOutcome, line: number, rejected
 
 function openPost({ url, key }: BackfillOptions): BulkPost {
   try {
-    return createBulkPost({ ...asked, url, server_key: key })
+    return createBulkPost({ ...requestDefaults, url, server_key: key })
   } catch (error) {
     return throwCliError(error)
   }

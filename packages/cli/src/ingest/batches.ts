@@ -2,7 +2,7 @@ import { wrapping_bytes } from './events.ts'
 import type { FileLine } from './lines.ts'
 
 export interface BatchLimits {
-  /** Lines of one batch, those included that are rejected unsent. */
+  /** Lines of one batch, including lines that are rejected without being sent. */
   lines_max: number
   body_bytes_max: number
 }
@@ -28,8 +28,8 @@ export async function* batchesOf(
 }
 
 /**
- * Works on several batches at once and commits them in order, so that what is committed is always a prefix of the
- * source. The first failure, or the abort of `stopped`, stops reading, tells the others through `signal`, and is thrown
+ * Works on several batches at once and commits them in order, so that the committed batches are always a prefix of the
+ * source. The first failure, or the abort of `stopped`, stops reading and aborts the others through `signal`. It is thrown
  * once they have ended.
  */
 export async function workInOrder<B, R>(
@@ -61,7 +61,7 @@ export async function workInOrder<B, R>(
   } catch (error) {
     stop.abort()
     await Promise.allSettled(open.map(({ result }) => result))
-    // What was cut off fails in its own words; why it was cut off is what counts.
+    // An aborted batch fails with its own error. The reason of the abort is what counts.
     throw stopped?.aborted ? stopped.reason : error
   } finally {
     stopped?.removeEventListener('abort', pass)

@@ -1,20 +1,20 @@
 import type { RawLine } from './lines.ts'
 
-/** One record; `fields` is null when it is no CSV (RFC 4180, comma, UTF-8) or too long. */
+/** One record. `fields` is null when it is not CSV (RFC 4180, comma, UTF-8) or too long. */
 export interface CsvRecord {
-  /** Its first line. */
+  /** Number of its first line. */
   line: number
   text: string
   fields: string[] | null
 }
 
-/** Bounds of what a quote that is never closed can swallow before its line is given up. */
+/** Limits of one record, so that an unclosed quote can't consume the rest of the file. */
 const record_lines_max = 1000
 const record_chars_max = 1024 * 1024
 
 /**
- * Records of CSV lines; blank ones are left out. Where no record can be made, one line is given up and reading goes on
- * with the next, so that one bad quote costs one line.
+ * Reads records from CSV lines and skips blank lines. When a line begins no valid record, only that line is rejected and
+ * reading continues with the next one.
  */
 export async function* csvRecords(source: AsyncIterable<RawLine>): AsyncGenerator<CsvRecord> {
   const lines = source[Symbol.asyncIterator]()
@@ -53,7 +53,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, { bytes, cut }: RawLi
   }
 }
 
-/** The fields of one record; `open` when it ends inside quotes, null when something stands behind a closing quote. */
+/** The fields of one record; `open` when it ends inside quotes, null when text follows a closing quote. */
 function parseRecord(text: string): string[] | 'open' | null {
   if (!text.includes('"')) return text.split(',')
   const fields: string[] = []
@@ -74,7 +74,7 @@ function parseRecord(text: string): string[] | 'open' | null {
   }
 }
 
-/** Position of the quote that closes a field; a doubled one stands for itself. */
+/** Position of the quote that closes a field. A doubled quote is part of the field. */
 function closingQuote(text: string, from: number): number {
   let end = text.indexOf('"', from)
   while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2)

@@ -5,15 +5,15 @@ import { toFileLine, wrapping_bytes } from './events.ts'
 import { type FileLine, type OpenedFile, splitLines } from './lines.ts'
 
 export interface Mapping {
-  /** Column to field; an empty field leaves the column out. A column that is not named here keeps its name. */
+  /** Column to field. An empty field skips the column. Other columns fill the field of their own name. */
   map: ReadonlyMap<string, string>
   /** Fields with the same value on every line. */
   set: ReadonlyMap<string, string>
-  /** Texts that mean "no value", besides the empty one. */
+  /** Texts that mean "no value", including the empty text. */
   absent: ReadonlySet<string>
 }
 
-/** The mapping of `--map column=field`, `--set field=value` and `--absent text`. Throws a usage error. */
+/** Reads `--map column=field`, `--set field=value` and `--absent text`. Throws a usage error. */
 export function parseMapping(map: readonly string[], set: readonly string[], absent: readonly string[]): Mapping {
   return { map: pairs('--map', map), set: pairs('--set', set), absent: new Set(['', ...absent]) }
 }
@@ -21,13 +21,13 @@ export function parseMapping(map: readonly string[], set: readonly string[], abs
 function pairs(option: string, texts: readonly string[]): Map<string, string> {
   const entries = texts.map((text): [string, string] => {
     const at = text.indexOf('=')
-    if (at < 1) throw usageError(`${option} ${text}: it must be name=value.`)
+    if (at < 1) throw usageError(`${option} ${text}: the form is name=value.`)
     return [text.slice(0, at), text.slice(at + 1)]
   })
   return new Map(entries)
 }
 
-/** Events of a CSV file with a heading line. A row that is no CSV or has another number of columns is rejected. */
+/** Events of a CSV file with a header line. Rejects a row that is not CSV or has another number of columns. */
 export async function* csvLines(
   file: OpenedFile,
   content: AsyncIterable<Buffer>,
@@ -65,7 +65,7 @@ function toEventFields(fields: readonly string[], record: readonly string[], { s
   return event
 }
 
-/** `props.NAME` and `device.NAME` go into their objects; every other name is a field of the event. */
+/** Sets one field. `props.NAME` and `device.NAME` go into those objects. */
 function put(event: Record<string, unknown>, field: string, text: string): void {
   const [, outer, inner] = /^(props|device)\.(.+)$/s.exec(field) ?? []
   if (outer === undefined || inner === undefined) {
@@ -77,7 +77,7 @@ function put(event: Record<string, unknown>, field: string, text: string): void 
   if (typeof object === 'object') object[inner] = text
 }
 
-/** Numbers and times where the field is one. What is no number stays text, and the service says so of its line. */
+/** Converts the fields with numbers and times. Other text stays text, and the service rejects the line if it must. */
 function typed(field: string, text: string): unknown {
   if (field === 'revenue' && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
   if (field !== 'event_ts_ms') return text

@@ -3,16 +3,16 @@ import { defaultPolicy, type RetryPolicy } from '@tributary/client/retry'
 import { throwCliError } from '../http.ts'
 import type { Event, FileLine } from './lines.ts'
 
-/** A line that is not in the service, and why. This is a line of the file of rejected lines. */
+/** A line that the service does not have, and the reason. It becomes one line of the rejected file. */
 export interface RejectedLine {
   line: number
-  /** A per-event reason or, where a whole request was refused because of this line, its error code. */
+  /** The reason for this event, or the error code when a whole request was refused because of it. */
   reason: string
   field: string | null
   text: string
 }
 
-/** Adds rejected lines to their counts by reason, and by field where one is named. */
+/** Adds rejected lines to the counts by reason and field. */
 export function countReasons(counts: Record<string, number>, rejected: readonly RejectedLine[]): void {
   for (const { reason, field } of rejected) {
     const name = field === null ? reason : `${reason} (${field})`
@@ -23,7 +23,7 @@ export function countReasons(counts: Record<string, number>, rejected: readonly 
 export interface BatchOutcome {
   accepted: number
   rejected: RejectedLine[]
-  /** Accepted events without an `event_id` of their own that may have been sent before. */
+  /** Accepted events without their own `event_id` that may have been sent before. */
   duplicates_possible: number
 }
 
@@ -33,8 +33,8 @@ export interface BatchDeps extends Pick<DeliveryDeps<Event>, 'post' | 'refusals'
 }
 
 /**
- * Brings one batch to its end: each line is accepted, or rejected with a reason (`deliverEvents`). Throws CliError when
- * a request is refused for another cause than its events, or when the service stays away.
+ * Sends one batch until each line is accepted, or rejected with a reason (`deliverEvents`). Throws CliError when a request
+ * is refused for another cause than its events, or when the service stays unreachable.
  */
 export async function deliverBatch(
   lines: readonly FileLine[],
@@ -66,7 +66,7 @@ const reject = ({ line, text }: FileLine, reason: string, field: string | null):
   text,
 })
 
-/** For as long as `--retry-for` says; being asked to wait (429) is no failure and may happen any number of times. */
+/** Retries for the time of `--retry-for`. A 429 is not a failure and may come any number of times. */
 export const retryFor = (give_up_after_ms: number): RetryPolicy => ({
   ...defaultPolicy,
   attempts_max: Number.POSITIVE_INFINITY,

@@ -3,15 +3,15 @@ import { platformsOf } from '@tributary/client/deliver-events'
 import { CliError } from '../errors.ts'
 import { type Event, type FileLine, type OpenedFile, splitLines } from './lines.ts'
 
-/** Room that the JSON around the events of one request takes. */
+/** Bytes of the JSON around the events of one request. */
 export const wrapping_bytes = 64
 
 export interface EventLimits {
-  /** Of one request. */
+  /** Limit of one request. */
   body_bytes_max: number
 }
 
-/** Events of a JSON-lines file, one a line; blank lines are left out. */
+/** Events of a JSON-lines file, one per line. Skips blank lines. */
 export async function* jsonLines(
   file: OpenedFile,
   content: AsyncIterable<Buffer>,
@@ -38,7 +38,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): strin
   }
 }
 
-/** `json` as an event to be sent, or why it can't be. `text` is how the line stands in the file. */
+/** The event of `json`, or the reason why it can't be sent. `text` is the line in the file. */
 export function toFileLine(line: number, text: string, json: string, file: OpenedFile, bytes_max: number): FileLine {
   let event: Event | null
   try {
@@ -52,8 +52,8 @@ export function toFileLine(line: number, text: string, json: string, file: Opene
 }
 
 /**
- * Null for what is no object. The client's own bytes are sent, so that nothing of them changes on the way (1e400,
- * duplicate keys). Throws for what is no JSON, or is nested too deep to be written again.
+ * Null when the JSON is not an object. The line is sent byte for byte, because parsing would change some values (1e400,
+ * duplicate keys). Throws when the line is not JSON, or is nested too deep to be written again.
  */
 function toEvent(line: number, json: string, file: OpenedFile): Event | null {
   const value: unknown = JSON.parse(json)
@@ -69,21 +69,21 @@ function toEvent(line: number, json: string, file: OpenedFile): Event | null {
 }
 
 /**
- * The `event_id` of a line that has none: the same for the same line of the same file, so that sending it again is a
- * duplicate to the service and never a second event.
+ * The `event_id` of a line without one. It depends on the file and the line only, so a repeated line is a duplicate and
+ * never a second event.
  */
 function eventIdOf(sha256: string, line: number): string {
   return `line-${createHash('sha256').update(`${sha256}:${line}`).digest('hex').slice(0, 32)}`
 }
 
 function withId(json: string, parsed: Record<string, unknown>, event_id: string): string {
-  // `"event_id": null` is there already and the last of two keys wins: then the line is written anew.
+  // The line has `"event_id": null`, which would win over an id before it. The line is written anew.
   if (Object.hasOwn(parsed, 'event_id')) return JSON.stringify({ ...parsed, event_id })
   const rest = json.slice(1)
   return `{"event_id":"${event_id}"${Object.keys(parsed).length === 0 ? '' : ','}${rest}`
 }
 
-/** Refuses what is neither JSON lines nor CSV. */
+/** Refuses a file name without one of the allowed endings. */
 export function checkFileName(path: string, kinds: RegExp, words: string): void {
-  if (!kinds.test(path)) throw new CliError('wrong_file', `${path}: the name must end in ${words}.`)
+  if (!kinds.test(path)) throw new CliError('wrong_file', `${path}: the file name must end in ${words}.`)
 }

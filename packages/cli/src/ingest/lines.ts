@@ -5,21 +5,21 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { CliError } from '../errors.ts'
 
-/** One line that can be sent, or that can't and says why. */
+/** One line with its event, or with the reason why it can't be sent. */
 export type FileLine = {
-  /** As an editor counts, from 1. */
+  /** Number of the line, from 1. */
   line: number
-  /** The line as it stands in the file, cut when it was too long. */
+  /** The line in the file, cut when it is too long. */
   text: string
 } & ({ event: Event } | { reason: string })
 
 export interface Event {
   /** JSON of the event, always with an `event_id`. */
   json: string
-  /** False: the file gave no `event_id`, ours was made from the file and the line. */
+  /** False when the line had no `event_id` and the command made one. */
   own_id: boolean
   event_name: unknown
-  /** `ios` or `android` wherever the event names one (docs/rules.md#platform-rule). */
+  /** Each platform that the event names, `ios` or `android` (docs/rules.md#platform-rule). */
   platforms: readonly string[]
 }
 
@@ -28,11 +28,11 @@ export interface OpenedFile {
   sha256: string
   bytes: number
   is_csv: boolean
-  /** Its content, unpacked when it is `.gz`; `bytesRead` says how far the file itself was read. */
+  /** Opens the content, unpacked for `.gz`. `bytesRead` is the position in the file itself. */
   open(): { content: AsyncIterable<Buffer>; bytesRead(): number }
 }
 
-/** A `.jsonl`, `.csv`, `.jsonl.gz` or `.csv.gz` file, read once for its fingerprint. Throws CliError `file_not_found`. */
+/** Opens a `.jsonl`, `.csv`, `.jsonl.gz` or `.csv.gz` file, and reads it once for its fingerprint. Throws CliError `file_not_found`. */
 export async function openFile(path: string): Promise<OpenedFile> {
   const name = path.replace(/\.gz$/i, '')
   const { size } = await stat(path)
@@ -63,17 +63,17 @@ async function* unpacked(file: ReadStream, path: string): AsyncGenerator<Buffer>
   }
 }
 
-/** Bytes kept of a line that is too long to be read. */
+/** Bytes kept of a line that is too long. */
 const cut_bytes = 1000
 
 export interface RawLine {
   line: number
   bytes: Buffer
-  /** True: longer than allowed, `bytes` is only its beginning. */
+  /** True when the line is longer than allowed; `bytes` is then only its beginning. */
   cut: boolean
 }
 
-/** Lines without their line feed. Memory is bounded by `bytes_max`, however long a line is. */
+/** Splits content into lines without their line feed. Memory is bounded by `bytes_max`, however long a line is. */
 export async function* splitLines(content: AsyncIterable<Buffer>, bytes_max: number): AsyncGenerator<RawLine> {
   let line = 1
   let parts: Buffer[] = []

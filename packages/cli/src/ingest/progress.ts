@@ -5,7 +5,7 @@ export interface Progress {
   stop(): void
 }
 
-/** A bar over the bytes of a file with the rate of events, on a terminal only. */
+/** Shows the progress through a file and the rate of events, on a terminal only. */
 export function startProgress(bytes: number, shown: boolean): Progress {
   if (!shown || !process.stderr.isTTY) return { update: () => {}, stop: () => {} }
   const started = performance.now()

@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises'
 import type { RejectedLine } from './deliver-batch.ts'
 
-/** `<file>.rejected.jsonl` beside the file that is sent: one JSON object a rejected line, no file without any. */
+/** `<file>.rejected.jsonl` beside the sent file: one JSON object per rejected line. No rejected line, no file. */
 export interface RejectedFile {
   path: string
   /** Durable when resolved; resolves with the size of the file in bytes. */
@@ -9,7 +9,7 @@ export interface RejectedFile {
   close(): Promise<void>
 }
 
-/** Opens it with its first `keep_bytes`: what a killed run wrote behind its last saved state is written again. */
+/** Opens the file and keeps its first `keep_bytes`: lines that a killed run wrote after its last saved state come again. */
 export async function openRejectedFile(source: string, keep_bytes: number): Promise<RejectedFile> {
   const path = `${source}.rejected.jsonl`
   let size = keep_bytes

@@ -4,13 +4,13 @@ type Reasons = Record<string, number>
 
 const byCount = (reasons: Reasons) => Object.entries(reasons).sort(([, a], [, b]) => b - a)
 
-/** One line a reason, the most frequent first, and where the lines are; nothing without any. */
+/** One line per reason, the most frequent first, then the path of the rejected lines. Empty without rejected lines. */
 export function describeRejected(reasons: Reasons, path: string): string[] {
   const lines = byCount(reasons).map(([reason, count]) => `  ${count}  ${reason}`)
   return lines.length === 0 ? [] : [...lines, `Rejected lines are in ${path}`]
 }
 
-/** Throws `all_rejected` when not one line of a file was accepted: whoever waits for its events must hear of it. */
+/** Throws CliError `all_rejected` when no line of a file was accepted, so that scripts notice. */
 export function refuseAllRejected(total: { accepted: number; rejected: number }, reasons: Reasons): void {
   if (total.accepted > 0 || total.rejected === 0) return
   const counted = byCount(reasons).map(([reason, count]) => `${reason} ${count}`)

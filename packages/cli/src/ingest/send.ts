@@ -2,7 +2,7 @@ import { Refusals } from '@tributary/client/deliver-events'
 import { deliver } from '@tributary/client/retry'
 import { createSdkPost, type SdkPost } from '@tributary/client/sdk-post'
 import { limits } from '@tributary/contracts/limits'
-import { asked, throwCliError } from '../http.ts'
+import { requestDefaults, throwCliError } from '../http.ts'
 import { batchesOf, workInOrder } from './batches.ts'
 import { countReasons, deliverBatch, retryFor } from './deliver-batch.ts'
 import { jsonLines } from './events.ts'
@@ -32,7 +32,7 @@ export interface SendResult {
 const in_flight_max = 4
 const batch_limits = { lines_max: limits.sdk_batch_events_max, body_bytes_max: limits.sdk_inflated_bytes_max }
 
-/** Sends a JSON-lines file as a client would: signed, gzipped batches to `/event`. */
+/** Sends a JSON-lines file as an app's client does, in signed, gzipped batches to `/event`. */
 export async function send(options: SendOptions): Promise<SendResult> {
   const sdkPost = openPost(options)
   const policy = retryFor(options.give_up_after_ms)
@@ -74,7 +74,7 @@ function openPost({ url, app_key, company_key, signing_secret }: SendOptions): S
   const sdk = 'tributary-cli-0.1.0'
   const keys = { url, app_key, company_key, signing_secret }
   try {
-    return createSdkPost({ ...asked, ...keys, sdk, gzip_events_min: 1, now: Date.now })
+    return createSdkPost({ ...requestDefaults, ...keys, sdk, gzip_events_min: 1, now: Date.now })
   } catch (error) {
     return throwCliError(error)
   }

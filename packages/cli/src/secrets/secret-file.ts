@@ -1,13 +1,13 @@
 import { readFile, stat } from 'node:fs/promises'
 import { type Check, failed } from '../examine/check.ts'
 
-/** The text of a secret file that its owner alone may read, null when there is none; else the check that failed. */
+/** Reads a secret file, which only its owner may read. Null without a file; a failed check when it can't be used. */
 export async function readSecretFile(name: string, file: string): Promise<{ text: string } | { check: Check } | null> {
   const found = await stat(file).catch(() => null)
   if (found === null) return null
   const ours = process.getuid?.()
   if (ours !== undefined && found.uid !== ours) {
-    const mend = `If it is yours: chown ${ours} ${file}; else put your copy there.`
+    const mend = `If the file is yours: chown ${ours} ${file}. Otherwise replace it with your copy.`
     return { check: failed(name, `${file} belongs to user ${found.uid}, not to ${ours}`, mend) }
   }
   if ((found.mode & 0o077) !== 0) {

@@ -6,14 +6,14 @@ import { CliError, usageError } from '../errors.ts'
 
 type SecretSetting = 'TRIBUTARY_SERVER_KEY' | 'TRIBUTARY_SIGNING_SECRET'
 
-/** Adds `--NAME` and `--NAME-file`, for a secret that need not stand in the list of processes. */
+/** Adds `--NAME` and `--NAME-file`. The file keeps the secret out of the list of processes. */
 export function secretOption(command: Command, name: string, what: string, setting: SecretSetting): Command {
   return command
-    .option(`--${name} <${name}>`, `${what}; - reads it from standard input (default: ${setting})`)
-    .option(`--${name}-file <file>`, `file that holds the ${name}, so that it stands in no list of processes`)
+    .option(`--${name} <${name}>`, `${what}; - reads standard input (default: ${setting})`)
+    .option(`--${name}-file <file>`, `file with the ${name}; keeps it out of the list of processes`)
 }
 
-/** The secret of such an option, else that of the setting. Throws CliError for none, and for two. */
+/** The secret of the option, else of the setting. Throws CliError when both options or none are given. */
 export async function readSecret(
   name: string,
   { given, file }: { given: string | undefined; file: string | undefined },
@@ -22,7 +22,9 @@ export async function readSecret(
   if (given !== undefined && file !== undefined) throw usageError(`Give --${name} or --${name}-file, not both.`)
   const secret = (await readGiven(name, given, file)) ?? readEngineSettings([setting], [])[setting] ?? ''
   if (secret !== '') return secret
-  throw usageError(`No ${name}: give --${name}-file FILE, --${name} - with it on standard input, or set ${setting}.`)
+  throw usageError(
+    `No ${name}: give --${name}-file FILE, or --${name} - and the ${name} on standard input, or set ${setting}.`,
+  )
 }
 
 async function readGiven(name: string, given: string | undefined, file: string | undefined) {

@@ -6,7 +6,7 @@ import { emptyFolder, fileWith, tributary } from '../run-tributary.ts'
 import { company, sent, service, token } from './fake-admin-api.ts'
 
 describe('commands of the admin API', () => {
-  it('answers with --json exactly what the admin API says', async () => {
+  it('prints with --json exactly the answer of the admin API', async () => {
     const created = { company_id: 'co_1', company_key: 'co_live_1', plan: 'growth', monthly_quota: null }
     const app = { app_id: 'app_1', app_key: 'app_live_1', signing_secret: 's' }
     const key = { key_id: 'key_1', key: 'srv_1', label: 'billing', allowed_events: ['purchase', 'refund'] }
@@ -23,9 +23,9 @@ describe('commands of the admin API', () => {
       ...{ app_id: 'app_1', company_id: 'co_1', app_key: 'app_live_1', name: 'A', platform: 'ios', bundle_id: null },
       ...{ store_id: '1', provider_token: null, created_at_ms: 5, old_secrets_end_ms: [] },
     }
-    const asked: unknown[] = []
+    const requested: unknown[] = []
     const take = (body: unknown) => (request: Received) => {
-      asked.push(sent(request))
+      requested.push(sent(request))
       return { status: 201, body }
     }
     const env = await service({
@@ -85,7 +85,7 @@ describe('commands of the admin API', () => {
       { key_id: 'key_1', status: 'revoked' },
       { key_id: '1a2b3c4d', rotated: 2, unreadable: 0 },
     ])
-    expect(asked.filter((body) => Object.keys(body as object).length > 0)).toEqual([
+    expect(requested.filter((body) => Object.keys(body as object).length > 0)).toEqual([
       { name: 'Air', plan: 'growth', monthly_quota: 5 },
       { plan: 'scale', monthly_quota: 7 },
       { company_id: 'co_1', name: 'A', platform: 'ios', bundle_id: 'b', store_id: '1', provider_token: 't' },
@@ -97,33 +97,33 @@ describe('commands of the admin API', () => {
     ])
   })
 
-  it('lists dead letters and retries them, all or those with a reason, and says what stays', async () => {
+  it('lists dead letters and retries them, all or by reason, and counts those that stay', async () => {
     const topic = 'events.accepted.v1'
     const from_ms = Date.UTC(2026, 0, 2)
     const dead = [
       { topic, reason: 'row_refused', count: 3, first_ms: from_ms, last_ms: from_ms + 1 },
       { topic, reason: 'too_large', count: 1, first_ms: from_ms, last_ms: from_ms },
     ]
-    const asked: unknown[] = []
+    const requested: unknown[] = []
     const env = await service({
       'GET /admin/api/v1/dead-letters': () => ({ status: 200, body: { dead } }),
       [`GET /admin/api/v1/dead-letters?topic=${topic}`]: () => ({ status: 200, body: { dead: [] } }),
       'POST /admin/api/v1/dead-letters/retry': (request) => {
-        asked.push(sent(request))
-        return { status: 200, body: asked.length === 1 ? { retried: 3, too_large: 1 } : { retried: 3 } }
+        requested.push(sent(request))
+        return { status: 200, body: requested.length === 1 ? { retried: 3, too_large: 1 } : { retried: 3 } }
       },
     })
     const run = async (words: string) => (await tributary(words.split(' '), env)).stdout
     expect(JSON.parse(await run('dead list --json'))).toEqual({ dead })
     expect(JSON.parse(await run(`dead list --topic ${topic} --json`))).toEqual({ dead: [] })
     expect(await run('dead list')).toContain(`${topic}\trow_refused\t3\t2026-01-02T00:00:00.000Z`)
-    expect(await run('dead retry')).toBe('3 records went back to their topics; 1 too large to be retried stays\n')
+    expect(await run('dead retry')).toBe('3 records went back to their topics; 1 are too large for a retry and stay\n')
     expect(await run(`dead retry --topic ${topic} --reason row_refused`)).toBe('3 records went back to their topics\n')
     expect(JSON.parse(await run('dead retry --json'))).toEqual({ retried: 3 })
-    expect(asked).toEqual([{}, { topic, reason: 'row_refused' }, {}])
+    expect(requested).toEqual([{}, { topic, reason: 'row_refused' }, {}])
   })
 
-  it('sends a file of exchange rates as it is, and says what it held or what is wrong with it', async () => {
+  it('sends a file of exchange rates unchanged, and prints its totals or its error', async () => {
     const loaded = { days: 2, currencies: 1, rates: 2, from: '2026-01-29', to: '2026-01-30' }
     const file = 'Date,USD,\n2026-01-30,1.1919,\n2026-01-29,1.1960,\n'
     const env = await service({
@@ -157,7 +157,7 @@ describe('commands of the admin API', () => {
     expect(run.stdout).toContain('Air?[31m line')
   })
 
-  it('hands on the code of the service and takes the token from the data folder', async () => {
+  it('passes on the code of the service and reads the token from the data folder', async () => {
     const env = await service({
       'POST /admin/api/v1/companies/co_9/suspend': () => ({ status: 404, body: { error: 'unknown_company' } }),
     })
@@ -166,7 +166,7 @@ describe('commands of the admin API', () => {
     const from_folder = { TRIBUTARY_URL: env.TRIBUTARY_URL, TRIBUTARY_DATA_DIR: folder }
     const unknown = await tributary(['company', 'suspend', 'co_9', '--json'], from_folder)
     expect(unknown).toMatchObject({ code: 1, stdout: '' })
-    expect(JSON.parse(unknown.stderr)).toEqual({ error: 'unknown_company', message: 'There is no such company.' })
+    expect(JSON.parse(unknown.stderr)).toEqual({ error: 'unknown_company', message: 'No company has this id.' })
 
     const wrong = await tributary(['company', 'list', '--json'], { ...env, TRIBUTARY_ADMIN_TOKEN: 'x'.repeat(40) })
     expect(JSON.parse(wrong.stderr)).toMatchObject({ error: 'invalid_admin_token' })

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { tributary } from '../run-tributary.ts'
 
-/** An admin API that answers as told. */
+/** An admin API that answers with `answer`. */
 async function service(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -19,7 +19,7 @@ async function service(answer: (request: IncomingMessage, response: ServerRespon
 
 const key = 'audit/2026/06/01/co_1/app_1/1780000000000-1a2b3c4d-7.jsonl.gz'
 const lines = ['{"n":1,"body":{"events":[]}}', '{"n":2,"body":"é\u009b31m"}']
-/** Members in a row, as the gateway writes them. */
+/** Several gzip members, as the gateway writes them. */
 const stored = Buffer.concat(lines.map((line) => gzipSync(`${line}\n`)))
 const gzipped = (response: ServerResponse, content = stored) =>
   response
@@ -27,19 +27,19 @@ const gzipped = (response: ServerResponse, content = stored) =>
     .end(content)
 
 describe('tributary audit show', () => {
-  it('prints the lines of an object of /event, without what a terminal would obey', async () => {
-    const asked: (string | undefined)[] = []
+  it('prints the lines of an object of /event, with control characters escaped', async () => {
+    const requested: (string | undefined)[] = []
     const env = await service((request, response) => {
-      asked.push(request.url, request.headers.authorization)
+      requested.push(request.url, request.headers.authorization)
       gzipped(response)
     })
     const run = await tributary(['audit', 'show', key], env)
     expect(run).toEqual({ code: 0, stderr: '', stdout: `${lines[0]}\n${lines[1]!.replace('\u009b', '\\u009b')}\n` })
     const query = new URLSearchParams({ key })
-    expect(asked).toEqual([`/admin/api/v1/audit-objects?${query}`, 'Bearer a-token-of-the-admin-of-this-test'])
+    expect(requested).toEqual([`/admin/api/v1/audit-objects?${query}`, 'Bearer a-token-of-the-admin-of-this-test'])
   })
 
-  it('prints with --json one document of the requests', async () => {
+  it('prints with --json one document with all requests', async () => {
     const env = await service((_request, response) => gzipped(response))
     const { stdout } = await tributary(['audit', 'show', key, '--json'], env)
     expect(JSON.parse(stdout)).toEqual({ audit_key: key, requests: lines.map((line) => JSON.parse(line)) })
@@ -48,21 +48,21 @@ describe('tributary audit show', () => {
     expect(JSON.parse(none.stdout)).toEqual({ audit_key: key, requests: [] })
   })
 
-  it('prints a backend request of the app, line breaks and all', async () => {
-    const asked: (string | undefined)[] = []
+  it('prints a backend request of the app with its line breaks', async () => {
+    const requested: (string | undefined)[] = []
     const text = '{"event_id":"a",\n"body":{}}'
     const env = await service(({ url }, response) => {
-      asked.push(url)
+      requested.push(url)
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
     })
     const words = ['audit', 'show', 's2s/2026-06-01/a.json', '--app', 'app_1']
     expect((await tributary(words, env)).stdout).toBe(`${text}\n`)
     const { stdout } = await tributary([...words, '--json'], env)
     expect(JSON.parse(stdout)).toEqual({ audit_key: 's2s/2026-06-01/a.json', requests: [JSON.parse(text)] })
-    expect(new URLSearchParams(asked[0]?.split('?')[1]).get('app_id')).toBe('app_1')
+    expect(new URLSearchParams(requested[0]?.split('?')[1]).get('app_id')).toBe('app_1')
   })
 
-  it('says what the service says', async () => {
+  it('passes on the error code of the service', async () => {
     const env = await service((_request, response) => response.writeHead(404).end('{"error":"unknown_audit_key"}'))
     const run = await tributary(['audit', 'show', key, '--json'], env)
     expect([run.code, run.stdout, JSON.parse(run.stderr).error]).toEqual([1, '', 'unknown_audit_key'])

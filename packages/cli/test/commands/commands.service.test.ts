@@ -5,7 +5,7 @@ import { emptyFolder, fileWith, tributary } from '../run-tributary.ts'
 import { token } from './fake-admin-api.ts'
 
 describe('every command', () => {
-  it('says "unavailable" when the service is away', async () => {
+  it('fails with "unavailable" when the service is unreachable', async () => {
     const env = { TRIBUTARY_URL: 'http://127.0.0.1:1', TRIBUTARY_ADMIN_TOKEN: token }
     for (const words of ['company list', 'status', 'status --wait --timeout 0', 'reports events --key srv_1']) {
       const run = await tributary([...words.split(' '), '--json'], env)
@@ -54,7 +54,7 @@ describe('every command', () => {
       'reports events',
       'config',
     ]
-    const asked = [...commands, ...more, 'topics apply', 'migrate', 'master-key forget', 'doctor'].map(
+    const checked = [...commands, ...more, 'topics apply', 'migrate', 'master-key forget', 'doctor'].map(
       async (words) => {
         const run = await tributary([...words.split(' ').filter((word) => word !== ''), '--help'])
         expect(run).toMatchObject({ code: 0, stderr: '' })
@@ -62,10 +62,10 @@ describe('every command', () => {
         if (words !== '') expect(run.stdout).toContain('--json')
       },
     )
-    await Promise.all(asked)
+    await Promise.all(checked)
   })
 
-  it('names a file that is not there', async () => {
+  it('names a missing file', async () => {
     const run = await tributary(['backfill', '--key', 'k', '--json', '/nowhere/a.jsonl'])
     expect(JSON.parse(run.stderr)).toEqual({
       error: 'file_not_found',
@@ -87,7 +87,7 @@ describe('tributary config', () => {
 })
 
 describe('tributary topics apply', () => {
-  it('says what it needs, and that Kafka is away', async () => {
+  it('names missing settings, and fails when Kafka is unreachable', async () => {
     const none = await tributary(['topics', 'apply', '--json'])
     expect(none).toMatchObject({ code: 1, stdout: '' })
     expect(JSON.parse(none.stderr)).toEqual({
@@ -101,7 +101,7 @@ describe('tributary topics apply', () => {
 })
 
 describe('tributary topics hand-over', () => {
-  it('refuses a topic that is its own successor, and says what it needs', async () => {
+  it('refuses a topic that is its own successor, and names missing settings', async () => {
     const words = (to: string) => ['topics', 'hand-over', '--from', 'events.accepted.v1', '--to', to, '--json']
     const same = await tributary(words('events.accepted.v1'))
     expect([same.code, JSON.parse(same.stderr).error]).toEqual([2, 'usage'])
@@ -111,7 +111,7 @@ describe('tributary topics hand-over', () => {
 })
 
 describe('tributary migrate', () => {
-  it('refuses a data folder that is not there, or that another process uses', async () => {
+  it('refuses a missing data folder, and one that another process uses', async () => {
     const folder = await emptyFolder()
     const missing = await tributary(['migrate', '--json'], { TRIBUTARY_DATA_DIR: join(folder, 'none') })
     expect(missing).toMatchObject({ code: 1, stdout: '' })

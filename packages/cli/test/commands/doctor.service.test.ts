@@ -6,7 +6,7 @@ import { emptyFolder, tributary } from '../run-tributary.ts'
 import { ready, service, token } from './fake-admin-api.ts'
 
 describe('tributary doctor', () => {
-  it('finds nothing wrong with a service that is well', async () => {
+  it('passes all checks of a healthy service', async () => {
     const env = await service({
       'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: ready.bindings } }),
     })
@@ -14,7 +14,7 @@ describe('tributary doctor', () => {
     expect({ code: run.code, ...JSON.parse(run.stdout) }).toMatchObject({ code: 0, ok: true })
   })
 
-  it('names what is wrong and how to mend it, and ends with 1', async () => {
+  it('names each failed check and its fix, and ends with 1', async () => {
     const env = await service({
       'GET /health': () => ({
         status: 200,
@@ -42,7 +42,7 @@ describe('tributary doctor', () => {
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
   })
 
-  it('says of the admin API that this machine is kept out, or that the address is not that of the data folder', async () => {
+  it('fails when the admin API is hidden from this machine, or belongs to another data folder', async () => {
     const admin = (status: number, body: object) => ({
       'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
       'GET /admin/api/v1/status': () => ({ status, body }),
@@ -65,7 +65,7 @@ describe('tributary doctor', () => {
     expect((await tributary(['status'], env)).stderr).toContain('TRIBUTARY_ADMIN_NETWORKS')
   })
 
-  it('shows the command that goes on, for services that are named besides as well', async () => {
+  it('shows the fix of a trouble, also for services of --service', async () => {
     const trouble = { code: 'tables_lack_rows', message: 'Partition 3 lacks rows.', mend: 'npx tributary rebuild' }
     const env = await service({
       'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
@@ -81,7 +81,7 @@ describe('tributary doctor', () => {
     expect((await tributary(['doctor', '--service', 'writer'], { ...env, ...folder })).code).toBe(2)
   })
 
-  it('says of the master key whether it is there, whole and closed to others', async () => {
+  it('checks that the master key exists, is whole and private', async () => {
     const env = await service({
       'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
     })
@@ -100,7 +100,7 @@ describe('tributary doctor', () => {
     expect(await find()).toEqual([false, expect.stringContaining('open to others (mode 644)')])
     await writeFile(file, 'half a key')
     await chmod(file, 0o600)
-    expect(await find()).toEqual([false, expect.stringContaining('holds no master key, 32 bytes in base64')])
+    expect(await find()).toEqual([false, expect.stringContaining('holds no master key (32 bytes in base64)')])
     await rm(file)
     await mkdir(join(folder, 'postgres', 'cluster'), { recursive: true })
     expect(await find()).toEqual([false, expect.stringContaining('master-key is missing')])

@@ -24,10 +24,10 @@ const answerWith = (...lines: string[]) =>
   )
 
 describe('tributary replay', () => {
-  it('asks for what was typed, and says with --json the three totals and the reasons', async () => {
-    const asked: unknown[] = []
+  it('requests the given replay, and prints with --json the totals and the reasons', async () => {
+    const requested: unknown[] = []
     const env = await service(async (request, response) => {
-      asked.push(request.method, request.url, request.headers.authorization, await json(request))
+      requested.push(request.method, request.url, request.headers.authorization, await json(request))
       response.write(progress('waiting', { replayed: 0 }))
       response.end(progress('done'))
     })
@@ -39,10 +39,10 @@ describe('tributary replay', () => {
       { replayed: 7, filled: 3, unknown: 2, unknown_reasons: { minted_id: 2 } },
     ])
     const body = { source: 'audit', since_ms: Date.UTC(2026, 5, 1), app_id: 'app_1', dry_run: true }
-    expect(asked).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin-of-this-test', body])
+    expect(requested).toEqual(['POST', '/admin/api/v1/replays', 'Bearer a-token-of-the-admin-of-this-test', body])
   })
 
-  it('names what the source could not tell', async () => {
+  it('prints the reasons of unknown events', async () => {
     const run = await tributary(['replay', '--from-log'], await answerWith(progress('done')))
     expect(run.stdout).toBe('7 events read, 3 filled, 2 unknown\n  minted_id  2\n')
     const dry = await tributary(['replay', '--from-log', '--dry-run'], await answerWith(progress('done')))
@@ -54,13 +54,13 @@ describe('tributary replay', () => {
     ['was stopped', [progress('stopped')], 'unavailable'],
     ['broke off', [progress('running')], 'unavailable'],
     ['broke off within a line', [progress('done').slice(0, 20)], 'unavailable'],
-    ['said nothing', [], 'unavailable'],
+    ['gave no line', [], 'unavailable'],
   ])('fails when the replay %s', async (_how, lines, error) => {
     const run = await tributary(['replay', '--from-log', '--json'], await answerWith(...lines))
     expect([run.code, run.stdout, JSON.parse(run.stderr).error]).toEqual([1, '', error])
   })
 
-  it('says that one is running already', async () => {
+  it('fails when another replay is running', async () => {
     const env = await service((_request, response) => response.writeHead(409).end('{"error":"replay_running"}'))
     const run = await tributary(['replay', '--from-log', '--json'], env)
     expect([run.code, JSON.parse(run.stderr).error]).toEqual([1, 'replay_running'])
@@ -71,7 +71,7 @@ describe('tributary replay', () => {
     async (words) => expect((await tributary(['replay', ...words])).code).toBe(2),
   )
 
-  it('ends the replay with its own end', async () => {
+  it('ends the replay when the command is stopped', async () => {
     const begun = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
     const env = await service((_request, response) => {

@@ -3,7 +3,7 @@ import { fileWith, tributary } from '../run-tributary.ts'
 import { service } from './fake-admin-api.ts'
 
 describe('tributary reports events', () => {
-  it('asks with its key for the window in Unix ms and answers the report', async () => {
+  it('requests the window in Unix ms with its key and prints the report', async () => {
     const report = {
       rows: [{ day: '2013-01-01', event_name: 'departure', events: 3, unique_installs: 2, revenue_usd: 14.5 }],
       meta: { since_ms: 1356998400000, until_ms: 1359676800000, limit: 10, offset: 0, elapsed_ms: 3 },
@@ -33,7 +33,7 @@ describe('tributary reports events', () => {
     expect(text.stderr).toBe('')
   })
 
-  it('filters by event name, and warns beside its output of money without a rate and of more rows', async () => {
+  it('filters by event name, and warns on stderr of money without a rate and of more rows', async () => {
     const row = { day: '2013-01-01', event_name: 'a b', events: 3, unique_installs: 2, revenue_usd: 0 }
     const meta = { since_ms: 1, until_ms: 2, limit: 1, offset: 4, elapsed_ms: 3, missing_rates: ['EUR', 'GBP'] }
     const env = await service({
@@ -52,7 +52,7 @@ describe('tributary reports events', () => {
     }
   })
 
-  it('shows which parameter the service does not know', async () => {
+  it('names the parameter that the service does not know', async () => {
     const message = 'Parameters of this report: since_ms.'
     const body = { error: 'unknown_parameter', field: 'event_name', message }
     const env = await service({

@@ -17,7 +17,7 @@ describe('tributary status', () => {
     expect(JSON.parse(run.stdout)).toEqual(ready)
   })
 
-  it('ends with 1 when the lag stays until --timeout, and says who is behind', async () => {
+  it('ends with 1 when the lag stays until --timeout, and names the consumer that is behind', async () => {
     const env = await service({
       'GET /admin/api/v1/status': () => ({ status: 200, body: { ...ready, consumers: [{ ...idle, lag: 7 }] } }),
     })

@@ -1,3 +1,4 @@
+import { type DerivedName, derivedNames, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 
 /** Where a group of consumers goes on in a partition of the log. */
@@ -7,33 +8,23 @@ export interface GoesOnAt {
 }
 
 interface Counts {
-  table: string
+  table: DerivedName
   /** Rows of `events_raw_v1` that it stands for. */
   counted: number
   expected: number
 }
 
-const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
-// Apps that begin with a slash are counters of the writer.
-const ofApps = `NOT startsWith(app_id, '/')`
-
-/** Numbers that must be equal when every row of `events_raw_v1` has reached the tables that views fill from it. */
-const comparisons = {
-  event_keys_v1: ['SELECT count() FROM event_keys_v1', 'SELECT count() FROM events_raw_v1'],
-  events_per_day_v1: [`SELECT sum(events) FROM events_per_day_v1 WHERE ${ofApps}`, 'SELECT count() FROM events_raw_v1'],
-  events_received_per_day_v1: [
-    `SELECT sum(events) FROM events_received_per_day_v1 WHERE ${ofApps}`,
-    'SELECT count() FROM events_raw_v1',
-  ],
-  revenue_raw_v1: ['SELECT count() FROM revenue_raw_v1', `SELECT countIf(${hasMoney}) FROM events_raw_v1`],
-  transaction_keys_v1: [
-    'SELECT count() FROM transaction_keys_v1',
-    'SELECT countIf(transaction_key != 0) FROM revenue_raw_v1',
-  ],
-} as const
-
-/** Tables that a count says something about. */
-export const countable: ReadonlySet<string> = new Set(Object.keys(comparisons))
+/** Numbers that must be equal when every row of its source has reached a table; a set has no such number. */
+const comparisons = derivedNames
+  .filter((table) => derivedOf(table).tells !== 'set')
+  .map((table) => {
+    const { from, where = '1', tells } = derivedOf(table)
+    return {
+      table,
+      counted: `SELECT ${tells === 'counted' ? 'sum(events)' : 'count()'} FROM ${table} WHERE ${rowsOfApps(table)}`,
+      expected: `SELECT countIf(${where}) FROM ${from}`,
+    }
+  })
 
 /**
  * Tables whose number of events differs from `events_raw_v1`. A batch that a crash broke off may be in some tables and not
@@ -41,7 +32,7 @@ export const countable: ReadonlySet<string> = new Set(Object.keys(comparisons))
  */
 export async function findDifferences(clickhouse: Clickhouse, goesOn: readonly GoesOnAt[]): Promise<Counts[]> {
   const compared: Counts[] = []
-  for (const [table, [counted, expected]] of Object.entries(comparisons)) {
+  for (const { table, counted, expected } of comparisons) {
     const [row] = await clickhouse.query<Omit<Counts, 'table'>>(
       `SELECT toUInt64((${counted})) AS counted, toUInt64((${expected})) AS expected`,
     )

@@ -1,6 +1,6 @@
 import { link, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sweptFrom } from './repair-tables.ts'
+import { sweptFrom } from '@tributary/contracts/tables'
 
 /** `<partition>_<first block>_<last block>_<level>[_<mutation>]`: a part that is in use or was merged into one that is. */
 const part = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/

@@ -1,3 +1,4 @@
+import { sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { readViewSources, type ViewSource } from '../schema/view-sources.ts'
 
@@ -31,7 +32,7 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
   const views = [...sources.values()].filter(({ target }) => wanted.has(target))
   const emptied = views.map(({ target }) => target)
   // The sweep cancels anew, by the claims as they are now: what one claim cancelled before may be the best one now.
-  if (wanted.has('transaction_keys_v1')) emptied.push('revenue_cancelled_v1')
+  for (const [table, source] of Object.entries(sweptFrom)) if (wanted.has(source)) emptied.push(table)
   for (const table of emptied) await clickhouse.command(`TRUNCATE TABLE ${table}`)
   for (const view of views) {
     // The insert into its source fills it.

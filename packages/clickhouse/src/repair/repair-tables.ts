@@ -1,3 +1,4 @@
+import { derivedOf, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { readViewSources } from '../schema/view-sources.ts'
 import { type BrokenPart, findBrokenParts, settleBrokenPart } from './broken-parts.ts'
@@ -25,9 +26,6 @@ export interface Repair {
   settle(): Promise<void>
 }
 
-/** A set that no view fills: the sweep makes it from all transactions that are new, which they are after a refill. */
-export const sweptFrom: Record<string, string> = { revenue_cancelled_v1: 'transaction_keys_v1' }
-
 const raw = 'events_raw_v1'
 /** The migrator has run before and has recorded again what was lost here. */
 const records = 'schema_migrations_v1'
@@ -42,7 +40,7 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   const differences = everything ? [] : await findDifferences(clickhouse, goesOn)
   for (const { table, name, lost } of broken) logger.error({ table, part: name, lost }, 'part of a table is broken')
   for (const counts of differences) logger.error(counts, 'table differs from the events that it is made of')
-  const lost_events = Math.max(0, ...differences.map((one) => (one.table === 'transaction_keys_v1' ? 0 : surplus(one))))
+  const lost_events = Math.max(0, ...differences.map((one) => (derivedOf(one.table).from === raw ? surplus(one) : 0)))
 
   const sources = await readViewSources(clickhouse)
   const damaged = new Set(broken.filter(({ lost }) => lost).map(({ table }) => table))

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clickhouse } from '../clickhouse.ts'
 import { openEmbeddedClickhouse } from '../embedded/embedded-clickhouse.ts'
+import { dataPage } from './data-page.ts'
 import { migrateClickhouse } from './migrate.ts'
+import { rolesSql } from './roles.ts'
 
 /** The statements that make every table and view of the connection's database, as the engine itself words them. */
 export async function dumpSchema(clickhouse: Clickhouse): Promise<string> {
@@ -15,25 +17,38 @@ export async function dumpSchema(clickhouse: Clickhouse): Promise<string> {
   return `${header}${tables.map(({ statement }) => `\n${statement};\n`).join('')}`
 }
 
-const schemaFile = fileURLToPath(new URL('../../../../clickhouse/schema.sql', import.meta.url))
+const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** Writes `clickhouse/schema.sql` from an empty engine; with `--check` only compares and says what differs. */
+/** Everything that is made from the migrations and the declared tables, by file. */
+const files: Record<string, (clickhouse: Clickhouse) => Promise<string>> = {
+  'clickhouse/schema.sql': dumpSchema,
+  'clickhouse/roles.sql': async () => rolesSql(),
+  'docs/data.md': dataPage,
+}
+
+/** Writes the files from an empty engine; with `--check` only compares and says what differs. */
 async function main(check: boolean): Promise<void> {
   const data_dir = await mkdtemp(join(tmpdir(), 'tributary-schema-'))
   const clickhouse = await openEmbeddedClickhouse({ data_dir })
   try {
     await migrateClickhouse({ clickhouse })
-    const fresh = await dumpSchema(clickhouse)
-    if (!check) return await writeFile(schemaFile, fresh)
-    const kept = await readFile(schemaFile, 'utf8').catch(() => '')
-    if (kept === fresh) return
-    console.error('clickhouse/schema.sql is stale; run `node packages/clickhouse/src/schema/dump-schema.ts`:')
-    console.error(difference(kept, fresh).join('\n'))
-    process.exitCode = 1
+    for (const [file, make] of Object.entries(files)) {
+      const fresh = await make(clickhouse)
+      if (check) await compare(file, fresh)
+      else await writeFile(join(root, file), fresh)
+    }
   } finally {
     await clickhouse.close()
     await rm(data_dir, { recursive: true, force: true })
   }
+}
+
+async function compare(file: string, fresh: string): Promise<void> {
+  const kept = await readFile(join(root, file), 'utf8').catch(() => '')
+  if (kept === fresh) return
+  console.error(`${file} is stale; run \`node packages/clickhouse/src/schema/dump-schema.ts\`:`)
+  console.error(difference(kept, fresh).join('\n'))
+  process.exitCode = 1
 }
 
 /** Lines that only one side has, in the order of the files. */

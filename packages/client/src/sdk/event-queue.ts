@@ -2,33 +2,33 @@ import { type Outgoing, platformsOf } from '../deliver-events.ts'
 import type { EventStorage } from '../storage.ts'
 import { type BatchLimits, takeBatch, utf8Bytes } from './take-batch.ts'
 
-/** One tracked event; in storage it's `json` under `key`. */
+/** One tracked event. Storage holds `json` under `key`. */
 export interface QueuedEvent extends Outgoing {
   key: string
   event_id: string
   bytes: number
-  /** In a request that is not answered yet. */
+  /** True while a request with the event waits for its answer. */
   sending: boolean
 }
 
 export interface QueueOptions {
   storage: EventStorage
-  /** Of every key; a number that grows with each event follows. */
+  /** Begins every key. A number that grows with each event follows. */
   prefix: string
   events_max: number
   bytes_max: number
   now: () => number
-  /** Storage failed; the event stays in memory (set) or may be sent once more (delete). */
+  /** Called when storage fails. The event then stays in memory (set) or may be sent once more (delete). */
   onFault(error: unknown): void
-  /** The oldest events, taken out because the queue was full. */
+  /** Called with the oldest events when the queue was full and dropped them. */
   onDropped(events: readonly QueuedEvent[]): void
 }
 
 /**
- * Events that wait for their answer, in the order they were tracked, each under a key of its own, so that one `set`
- * makes it durable and one `delete` forgets it. When full, the oldest give way, `app_install` last: without it the
- * install and all its money are attributed to nobody. Two clients on one storage (browser tabs) send an event twice
- * at worst, under the same event_id.
+ * Holds events until their answer comes, in the order of tracking. Each event has its own key, so that one `set` makes it
+ * durable and one `delete` removes it. A full queue drops the oldest events first and `app_install` last: without it the
+ * install and its money can't be attributed. Two clients on one storage (browser tabs) may send an event twice, under the
+ * same event_id.
  */
 export class EventQueue {
   readonly #options: QueueOptions
@@ -48,7 +48,7 @@ export class EventQueue {
     return this.#events.has(key)
   }
 
-  /** Reads what an earlier process left. Throws when storage does; then it may be called again. */
+  /** Reads the events of an earlier process. Throws when storage fails; it may then be called again. */
   async load(): Promise<void> {
     const { storage, prefix } = this.#options
     const keys = (await storage.keys()).filter((key) => key.startsWith(prefix)).sort()
@@ -64,7 +64,7 @@ export class EventQueue {
     await this.#makeRoom()
   }
 
-  /** Durable when resolved, unless storage failed: then it is told, and the event is in memory alone. */
+  /** Durable when resolved. When storage fails, `onFault` is called and the event stays in memory only. */
   async add(json: string): Promise<void> {
     const { storage, prefix, now, onFault } = this.#options
     this.#order = Math.max(this.#order + 1, Math.round(now()))
@@ -80,19 +80,19 @@ export class EventQueue {
     await this.#makeRoom()
   }
 
-  /** The oldest events that fit into one request. They stay until `remove`. */
+  /** The oldest events that fit into one request. They stay in the queue until `remove`. */
   first(limits: BatchLimits): QueuedEvent[] {
     const batch = takeBatch(this.#events.values(), limits)
     for (const event of batch) event.sending = true
     return batch
   }
 
-  /** Puts a batch back whose request failed. */
+  /** Marks the events of a failed request as waiting again. */
   release(events: readonly QueuedEvent[]): void {
     for (const event of events) event.sending = false
   }
 
-  /** Forgets events whose answer has come. */
+  /** Removes events that were answered. */
   async remove(events: readonly QueuedEvent[]): Promise<void> {
     const { storage, onFault } = this.#options
     for (const { key, bytes } of events) if (this.#events.delete(key)) this.#bytes -= bytes

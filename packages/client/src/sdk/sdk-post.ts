@@ -1,4 +1,4 @@
-import { type Answer, ask, badOptions, baseUrl, credential } from '../http.ts'
+import { type Answer, badOptions, baseUrl, credential, sendRequest } from '../http.ts'
 import { limits } from '../limits.ts'
 
 export interface SdkCredentials {
@@ -26,7 +26,7 @@ export interface SdkPostOptions extends SdkCredentials {
   headers?: Record<string, string> | undefined
 }
 
-/** One signed `POST /event` with these events, given as JSON. Resolves with any answer; throws as `ask` does. */
+/** Sends events, given as JSON, in one signed `POST /event`. Resolves with any answer; throws as `sendRequest` does. */
 export type SdkPost = (events: readonly string[], signal?: AbortSignal) => Promise<Answer>
 
 /**
@@ -56,17 +56,17 @@ export function createSdkPost(options: SdkPostOptions): SdkPost {
       ...(body === json ? {} : { 'content-encoding': 'gzip' }),
       'x-service-signature': await sign(body),
     }
-    return ask(address, { body, headers, signal, timeout_ms, fetch })
+    return sendRequest(address, { body, headers, signal, timeout_ms, fetch })
   }
 }
 
-/** The answer that the service would give: known beforehand, so it is not asked. */
+/** The answer that the service would give. It is known beforehand, so no request is sent. */
 const too_large: Answer = { status: 413, headers: new Headers(), body: { error: 'body_too_large' } }
 
 const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 function createSigner(signing_secret: string): (body: Uint8Array<ArrayBuffer>) => Promise<string> {
-  // Any text: it never stands in a header.
+  // The secret may be any text: no header carries it.
   if (!signing_secret) throw badOptions('signing_secret is missing.')
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const importKey = () => crypto.subtle.importKey('raw', utf8(signing_secret), algorithm, false, ['sign'])

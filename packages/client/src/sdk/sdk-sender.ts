@@ -16,14 +16,14 @@ export interface SenderOptions {
 }
 
 /**
- * Empties the queue, one request at a time. A request that may succeed later is made again for ever, in growing pauses;
- * one that is refused for good drops its events. An event leaves the queue when its answer has come, never before.
+ * Empties the queue, one request at a time. A request that may succeed later is retried for ever, with growing pauses. A
+ * final refusal drops the events of its request. An event leaves the queue only when its answer has come.
  */
 export class SdkSender {
   readonly #options: SenderOptions
   readonly #stop = new AbortController()
   #failures = 0
-  /** The service asked us not to come back before. */
+  /** `Retry-After` allows no request before this time. */
   #not_before_ms = 0
   #draining: Promise<void> | null = null
   #timer: { due_ms: number; cancel(): void } | null = null
@@ -32,20 +32,20 @@ export class SdkSender {
     this.#options = options
   }
 
-  /** Sends in `ms` at the latest, if the last failure allows. */
+  /** Sends after `ms` at the latest. After a failure the retry pause decides instead. */
   wakeIn(ms: number): void {
     if (this.#stop.signal.aborted || this.#failures > 0) return
     this.#arm(ms)
   }
 
-  /** Sends now unless the service asked to wait; resolves at the first failure, or when the queue is empty. */
+  /** Sends now unless `Retry-After` forbids it. Resolves at the first failure or once the queue is empty. */
   async flush(): Promise<void> {
     // A run that is under way may have read the queue before the newest event.
     await this.#draining
     if (performance.now() >= this.#not_before_ms) await this.#drain()
   }
 
-  /** Ends for good; a request that is open is given up. */
+  /** Stops for good and aborts the open request. */
   stop(): void {
     this.#stop.abort()
     this.#disarm()
@@ -59,7 +59,7 @@ export class SdkSender {
       this.#timer = null
       void this.#drain()
     }, ms)
-    // In Node a queue that is on disk is no reason to keep the process alive.
+    // In Node a queue on disk must not keep the process alive.
     ;(timer as { unref?: () => void }).unref?.()
     this.#timer = { due_ms, cancel: () => clearTimeout(timer) }
   }
@@ -87,15 +87,15 @@ export class SdkSender {
       }
       if (this.#stop.signal.aborted) return
       this.#failures += 1
-      const asked_ms = Math.min(error.retry_after_ms ?? 0, limits.sdk_pause_ms_max)
-      this.#not_before_ms = performance.now() + asked_ms
+      const retry_after_ms = Math.min(error.retry_after_ms ?? 0, limits.sdk_pause_ms_max)
+      this.#not_before_ms = performance.now() + retry_after_ms
       this.#disarm()
-      this.#arm(pauseMs(this.#failures, asked_ms, backoff))
+      this.#arm(pauseMs(this.#failures, retry_after_ms, backoff))
       return
     }
   }
 
-  /** Null when the batch is settled, else why it has to be sent again. */
+  /** Null when the batch is settled, else the error for which it is retried. */
   async #sendFirst(): Promise<TributaryError | null> {
     const { queue, onError } = this.#options
     const batch = queue.first(sdk)
@@ -129,7 +129,7 @@ export class SdkSender {
     }
   }
 
-  /** A whole request refused for good, such as 401: asking again would get the same answer for ever. */
+  /** Drops the events of a finally refused request, such as 401: a retry would get the same answer. */
   async #refuse(batch: readonly QueuedEvent[], { code, field }: TributaryError): Promise<void> {
     const { queue, onRejected } = this.#options
     const undecided = batch.filter((event) => queue.has(event))
@@ -140,7 +140,7 @@ export class SdkSender {
 
 const sdk = { events_max: limits.sdk_batch_events_max, body_bytes_max: limits.sdk_inflated_bytes_max }
 
-/** What is no answer of the service is a fault of this runtime (no `crypto.subtle`, no memory): kept and told. */
+/** Wraps errors of the runtime (no `crypto.subtle`, no memory). Their events stay in the queue. */
 function asTributaryError(thrown: unknown): TributaryError {
   if (thrown instanceof TributaryError) return thrown
   return new TributaryError('client_fault', { status: 0, message: String(thrown), cause: thrown })

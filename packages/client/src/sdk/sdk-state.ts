@@ -1,17 +1,17 @@
 import type { EventStorage } from '../storage.ts'
 
-/** What an SDK client remembers of its install besides the events. */
+/** What an SDK client stores about its install, apart from events. */
 export interface SdkState {
   install_uuid: string
-  /** The `install_uuid` whose `app_install` is on its way or sent. */
+  /** The `install_uuid` whose `app_install` is queued or sent. */
   installed: string | null
   user_id: string | null
-  /** The last user that a `_user_alias` was made for. */
+  /** The user of the last `_user_alias`. */
   aliased: string | null
   crashed_at_ms: number | null
 }
 
-/** The stored state. Without one, or with one that can't be read, a new install begins; `install_uuid` overrides. */
+/** Loads the state. A missing or unreadable state begins a new install; `install_uuid` overrides it. */
 export async function loadState(storage: EventStorage, key: string, install_uuid?: string): Promise<SdkState> {
   const stored = parse(await storage.get(key))
   const state: SdkState = {
@@ -21,7 +21,7 @@ export async function loadState(storage: EventStorage, key: string, install_uuid
     aliased: text(stored.aliased),
     crashed_at_ms: typeof stored.crashed_at_ms === 'number' ? stored.crashed_at_ms : null,
   }
-  // Before the first event carries it: an install_uuid that is forgotten would make a second install of one device.
+  // Stored before the first event carries it: a lost install_uuid would count the device as a second install.
   if (state.install_uuid !== stored.install_uuid) await storage.set(key, JSON.stringify(state))
   return state
 }

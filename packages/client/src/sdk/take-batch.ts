@@ -5,7 +5,7 @@ export interface BatchLimits {
   body_bytes_max: number
 }
 
-/** The first events that fit into one request together; at least one, whatever its size. */
+/** The first events that fit into one request; at least one, whatever its size. */
 export function takeBatch<E extends { bytes: number }>(
   events: Iterable<E>,
   { events_max, body_bytes_max }: BatchLimits,
@@ -22,5 +22,5 @@ export function takeBatch<E extends { bytes: number }>(
 
 const encoder = new TextEncoder()
 
-/** Length in UTF-8. */
+/** Length of a text in UTF-8 bytes. */
 export const utf8Bytes = (text: string): number => encoder.encode(text).length

@@ -3,7 +3,7 @@ import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EventStorage } from '../../src/storage.ts'
 
-/** A file a key in one folder: the storage of an SDK client on Node. A kill or a power cut leaves whole values only. */
+/** Storage for an SDK client on Node: one file per key in a folder. A kill or a power cut leaves only whole values. */
 export function fileStorage(folder: string): EventStorage {
   mkdirSync(folder, { recursive: true })
   return {

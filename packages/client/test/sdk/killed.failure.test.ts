@@ -11,7 +11,7 @@ import { fileStorage } from './file-storage.ts'
 
 const keys = { app_key: 'app_live_1', company_key: 'co_live_1', signing_secret: 's' }
 
-it('an app that is killed again and again loses no event whose track resolved, and none counts twice', async () => {
+it('an app that is killed repeatedly loses no event whose track resolved, and none counts twice', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tributary-client-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const shelf = new EventShelf()
@@ -34,20 +34,20 @@ it('an app that is killed again and again loses no event whose track resolved, a
   const events = [...shelf.events.values()]
   expect(new Set(events.map(({ install_uuid }) => install_uuid)).size).toBe(1)
   expect(events.filter(({ event_name }) => event_name === 'app_install')).toHaveLength(1)
-  // What was tracked but never told may be there too: at most one event a life.
+  // Events whose id was never printed may be there too: at most one per life.
   expect(events.length - tracked.length).toBeLessThanOrEqual(1 + 6 + 6)
 })
 
-/** One life of the app: killed without warning after `count` events; the ids it had told by then. */
+/** Runs the app until it printed `count` ids, kills it, and gives the printed ids. */
 async function live(url: string, folder: string, count: number): Promise<string[]> {
   const main = join(import.meta.dirname, 'tracking-process.ts')
   const args = [main, url, folder, keys.app_key, keys.company_key, keys.signing_secret]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const told: string[] = []
+  const printed: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
-    told.push(line)
-    if (told.length === count) child.kill('SIGKILL')
+    printed.push(line)
+    if (printed.length === count) child.kill('SIGKILL')
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  return told
+  return printed
 }

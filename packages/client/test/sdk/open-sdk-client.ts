@@ -12,12 +12,12 @@ import {
 } from '../hostile-service.ts'
 
 const signing_secret = 'c0ffee'.repeat(10)
-/** Who the client says it is. */
+/** The credentials of the client. */
 export const keys = { company_key: 'co_live_1', app_key: 'app_live_1', signing_secret }
-/** Fast, and each pause as long as it may be. */
+/** Short pauses, always at their upper bound. */
 const backoff = { first_pause_ms: 5, pause_ms_max: 20, random: () => 1 }
 
-/** A service that takes what is signed; `before` may answer instead, told how many requests came before this one. */
+/** Opens a client and a service that takes signed requests. `before` may answer instead; `n` counts earlier requests. */
 export async function openSdkClient(
   before: (events: JsonObject[], n: number, shelf: EventShelf, request: Received) => Reply | null = () => null,
   more: Partial<SdkClientOptions> = {},
@@ -46,11 +46,11 @@ export async function openSdkClient(
   return { client: connect(), connect, errors, received, rejected, shelf, storage }
 }
 
-/** So many events, told apart by `props.n`. */
+/** `count` events that differ in `props.n`. */
 export const some = (count: number, more: JsonObject = {}) =>
   Array.from({ length: count }, (_, n) => ({ event_name: 'tap', props: { n }, ...more }))
-/** Tracks them all at once and gives their ids. */
+/** Tracks all events at once and gives their ids. */
 export const track = (client: ReturnType<typeof createSdkClient>, events: JsonObject[]) =>
   Promise.all(events.map((event) => client.track(event as { event_name: string })))
-/** Text that does not compress. */
+/** Random text that does not compress. */
 export const noise = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('base64')

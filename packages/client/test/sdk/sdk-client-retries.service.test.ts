@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { eventsOf, type Reply, until } from '../hostile-service.ts'
 import { noise, openSdkClient, some, track } from './open-sdk-client.ts'
 
-describe('what fails', () => {
+describe('a failed event', () => {
   it.each<[string, Reply]>([
     ['503', { status: 503, body: { error: 'audit_write_failed' } }],
     ['500 without a body', { status: 500 }],
     ['408', { status: 408 }],
     ['429 at once', { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': '0' } }],
     ['a cut connection', { status: 0, cut: true }],
-    ['the login page of a hotel', { status: 200, body: '<html>Welcome</html>' }],
-    ['a redirect to it', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }],
+    ["a hotel's login page", { status: 200, body: '<html>Welcome</html>' }],
+    ['a redirect to a login page', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }],
     ['results of other events', { status: 200, body: { results: [{ event_id: 'x', status: 'accepted' }] } }],
     ['too few results', { status: 200, body: { results: [] } }],
-  ])('is sent again by itself under the same ids until it is answered: %s', async (_, reply) => {
+  ])('is retried under the same id until it is answered: %s', async (_, reply) => {
     const { client, received, shelf, rejected } = await openSdkClient((_events, n) => (n < 4 ? reply : null), {
       flush_interval_ms: 5,
     })
@@ -29,7 +29,7 @@ describe('what fails', () => {
     expect(rejected).toEqual([])
   })
 
-  it('counts an event once whose answer was lost', async () => {
+  it('counts once when its answer was lost', async () => {
     const { client, shelf } = await openSdkClient((events, n, taken) => {
       if (n > 0) return null
       taken.take(events)
@@ -41,7 +41,7 @@ describe('what fails', () => {
     expect(shelf.ids()).toEqual(ids)
   })
 
-  it('waits as long as Retry-After says, also when asked to flush', async () => {
+  it('waits for Retry-After, even when flush is called', async () => {
     const { client, received, shelf } = await openSdkClient((_, n) => {
       return n === 0 ? { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': '1' } } : null
     })
@@ -52,7 +52,7 @@ describe('what fails', () => {
     expect(received[1]!.at_ms - received[0]!.at_ms).toBeGreaterThan(980)
   })
 
-  it('is told and dropped when it is rejected, and what was accepted beside it is not sent again', async () => {
+  it('is reported and dropped when it is rejected, and the accepted ones of its batch are not sent again', async () => {
     const { client, received, rejected, shelf } = await openSdkClient()
     const ids = await track(client, [{ event_name: 'a' }, { event_name: 'b', bad: true }, { event_name: 'c' }])
     expect(await client.flush()).toEqual({ pending: 0 })
@@ -63,20 +63,23 @@ describe('what fails', () => {
     expect(shelf.events.size).toBe(3)
   })
 
-  it.each([400, 401, 403, 404])('is dropped and told when a whole request is refused for good: %i', async (status) => {
-    const { client, received, rejected, errors } = await openSdkClient((_, n) =>
-      n === 0 ? { status, body: { error: 'company_suspended' } } : null,
-    )
-    await track(client, some(2))
-    expect(await client.flush()).toEqual({ pending: 0 })
-    expect(rejected.map(({ reason }) => reason)).toEqual(['company_suspended', 'company_suspended'])
-    expect(errors).toEqual(['company_suspended'])
-    await client.track({ event_name: 'later' })
-    await client.flush()
-    expect(received).toHaveLength(2)
-  })
+  it.each([400, 401, 403, 404])(
+    'is reported and dropped when its whole request is finally refused: %i',
+    async (status) => {
+      const { client, received, rejected, errors } = await openSdkClient((_, n) =>
+        n === 0 ? { status, body: { error: 'company_suspended' } } : null,
+      )
+      await track(client, some(2))
+      expect(await client.flush()).toEqual({ pending: 0 })
+      expect(rejected.map(({ reason }) => reason)).toEqual(['company_suspended', 'company_suspended'])
+      expect(errors).toEqual(['company_suspended'])
+      await client.track({ event_name: 'later' })
+      await client.flush()
+      expect(received).toHaveLength(2)
+    },
+  )
 
-  it('is halved for a proxy that takes less, so that one event is dropped and not its batch', async () => {
+  it('is dropped without its batch when it alone is too large for a proxy', async () => {
     const { client, rejected, shelf } = await openSdkClient((_e, _n, _s, { body }) =>
       body.length > 4000 ? { status: 413, body: '<html>' } : null,
     )

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSdkClient } from '../../src/sdk-client.ts'
 import { type EventStorage, memoryStorage } from '../../src/storage.ts'
-import type { JsonObject } from '../hostile-service.ts'
+import { type JsonObject, until } from '../hostile-service.ts'
 import { keys, openSdkClient, some, track } from './open-sdk-client.ts'
 
 describe('a hostile runtime', () => {
@@ -21,7 +21,7 @@ describe('a hostile runtime', () => {
     }
   }
 
-  it('sends from memory what storage does not take, and tells so', async () => {
+  it('sends from memory when storage fails, and reports the failure', async () => {
     let full = false
     const storage = broken((method) => full && method !== 'get')
     const { client, errors, shelf } = await openSdkClient(undefined, { storage })
@@ -34,12 +34,16 @@ describe('a hostile runtime', () => {
     expect(new Set(errors)).toEqual(new Set(['storage_failed']))
   })
 
-  it('waits for a storage that can not be read yet, and makes no second install of it', async () => {
+  it('waits until storage can be read, and makes no second install', async () => {
     let locked = true
-    const storage = broken((method) => locked && method === 'get')
+    let reads = 0
+    const storage = broken((method) => {
+      reads += 1
+      return locked && method === 'get'
+    })
     const { client, connect, shelf } = await openSdkClient(undefined, { storage })
     const tracked = client.track({ event_name: 'early' })
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => reads > 3)
     expect(shelf.events.size).toBe(0)
     locked = false
     await tracked
@@ -47,7 +51,7 @@ describe('a hostile runtime', () => {
     expect(await connect().installUuid()).toBe([...shelf.events.values()][0]?.install_uuid)
   })
 
-  it('ends, and says what it could not keep', async () => {
+  it('closes, and reports the events that it could not store', async () => {
     const { client, rejected } = await openSdkClient(undefined, { storage: broken(() => true) })
     const tracked = client.track({ event_name: 'early' })
     await client.close({ timeout_ms: 20 })

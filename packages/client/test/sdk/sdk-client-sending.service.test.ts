@@ -3,7 +3,7 @@ import { memoryStorage } from '../../src/storage.ts'
 import { type JsonObject, until } from '../hostile-service.ts'
 import { noise, openSdkClient, some, track } from './open-sdk-client.ts'
 
-describe('what is sent', () => {
+describe('a request', () => {
   it('is gzip from 10 events on, signed over the bytes of the wire, with the time of sending', async () => {
     const { client, received, shelf } = await openSdkClient()
     for (const count of [9, 10]) {
@@ -20,7 +20,7 @@ describe('what is sent', () => {
     expect(shelf.events.size).toBe(19)
   })
 
-  it('has the ids and the time of the moment it was tracked, whatever happens to the clock and the objects', async () => {
+  it('carries each event as it was tracked, even if the clock or the objects change later', async () => {
     let now_ms = 1_780_000_000_000
     const { client, received, shelf } = await openSdkClient((_, n) => (n === 0 ? { status: 503 } : null), {
       now: () => now_ms,
@@ -58,7 +58,7 @@ describe('what is sent', () => {
     expect(rejected).toEqual([])
   })
 
-  it('goes out by itself, together, without flush', async () => {
+  it('is sent without flush and holds all waiting events', async () => {
     const { client, received, shelf } = await openSdkClient(undefined, { flush_interval_ms: 30 })
     await track(client, some(3))
     await until(() => shelf.events.size === 3)
@@ -69,12 +69,12 @@ describe('what is sent', () => {
   })
 })
 
-it('is sent by itself at whatever moment of another request it was tracked', async () => {
+it('an event is sent without flush, at whatever moment of another request it was tracked', async () => {
   const ran: Promise<void>[] = []
   for (let hops = 0; hops < 40; hops += 1) ran.push(trackAfter(hops))
   await Promise.all(ran)
 
-  /** Tracks a second event so many turns after the first was forgotten, around the moment the queue is empty. */
+  /** Tracks a second event `hops` microtasks after the first was removed, around the moment when the queue is empty. */
   async function trackAfter(hops: number): Promise<void> {
     const storage = memoryStorage()
     let again = true

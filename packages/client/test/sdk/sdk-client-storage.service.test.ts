@@ -4,8 +4,8 @@ import { memoryStorage } from '../../src/storage.ts'
 import { EventShelf, eventsOf, startService, until } from '../hostile-service.ts'
 import { keys, openSdkClient, some, track } from './open-sdk-client.ts'
 
-describe('what outlives the process', () => {
-  it('is every event whose track resolved, in order, under its id', async () => {
+describe('storage', () => {
+  it('keeps every event whose track resolved, in order, under its id', async () => {
     const away = await openSdkClient(() => ({ status: 503 }))
     const ids = [...(await track(away.client, some(30))), ...(await track(away.client, some(3)))]
     expect(await away.client.close({ timeout_ms: 1 })).toEqual({ pending: 33 })
@@ -19,7 +19,7 @@ describe('what outlives the process', () => {
     expect(back.received).toHaveLength(1)
   })
 
-  it('keeps its order when the clock of the device is set back', async () => {
+  it('keeps the order when the clock of the device is set back', async () => {
     let now_ms = 1_780_000_000_000
     const away = await openSdkClient(() => ({ status: 503 }), { now: () => now_ms })
     const ids = [await away.client.track({ event_name: 'a' })]
@@ -33,7 +33,7 @@ describe('what outlives the process', () => {
     expect(back.shelf.ids()).toEqual(ids)
   })
 
-  it('is the install: one install_uuid, one app_install, its user', async () => {
+  it('keeps the install: one install_uuid, one app_install, its user', async () => {
     const { client, connect, shelf } = await openSdkClient()
     expect(await client.trackInstall({ install_referrer: 'x' })).toBe(true)
     expect(await client.trackInstall()).toBe(false)
@@ -58,7 +58,7 @@ describe('what outlives the process', () => {
     expect(new Set(events.map(({ install_uuid }) => install_uuid))).toEqual(new Set([await client.installUuid()]))
   })
 
-  it('is the minute between two crashes', async () => {
+  it('keeps the minute between two crashes', async () => {
     let now_ms = 1_780_000_000_000
     const { client, connect, shelf } = await openSdkClient(undefined, { now: () => now_ms })
     expect(await client.reportCrash(new TypeError('boom'), { screen: 'shop' })).toBe(true)
@@ -79,7 +79,7 @@ describe('what outlives the process', () => {
     ])
   })
 
-  it('gives way to newer events when the queue is full, the install last', async () => {
+  it('drops the oldest events when the queue is full, the install last', async () => {
     const { client, rejected, storage } = await openSdkClient(() => ({ status: 503 }), {
       queue_events_max: 10,
       flush_interval_ms: 60_000,
@@ -101,7 +101,7 @@ describe('what outlives the process', () => {
   })
 })
 
-it('an event on its way is not called lost when the queue overflows meanwhile', async () => {
+it('an event in an open request is not reported as lost when the queue overflows', async () => {
   const answer = Promise.withResolvers<void>()
   const shelf = new EventShelf()
   const { url, received } = await startService(async (request) => {

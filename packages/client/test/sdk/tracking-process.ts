@@ -1,7 +1,7 @@
 import { createSdkClient } from '../../src/sdk-client.ts'
 import { fileStorage } from './file-storage.ts'
 
-/** An app of its own: tracks without end, says each event_id once storage has it, until it is killed. */
+/** An app in a process of its own: tracks until it is killed, and prints each event_id once storage has it. */
 const [url = '', folder = '', app_key = '', company_key = '', signing_secret = ''] = process.argv.slice(2)
 const client = createSdkClient({
   url,

@@ -1,6 +1,7 @@
 import { isCurrency } from '@tributary/contracts/currencies'
 import type { Envelope } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
+import { type EventFieldKind, eventFieldNames, eventFields } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
 import { boundJson, boundString, jsonBytes } from './bound-json.ts'
 
@@ -43,54 +44,43 @@ export function findEventFault(event: unknown, source: Envelope['source'], now_m
   return findOptionalFault(event)
 }
 
+/** Optional fields; the others have been checked before. */
+const checks: Record<EventFieldKind, ((value: unknown) => boolean) | null> = {
+  event_id: null,
+  event_name: null,
+  event_time: null,
+  install_uuid: null,
+  text: (value) => typeof value === 'string' && value.length <= limits.optional_string_chars_max,
+  revenue: (value) => typeof value === 'number' && Math.abs(value) <= limits.revenue_abs_max,
+  currency: (value) => typeof value === 'string' && isCurrency(value),
+  object: isBoundedObject,
+}
+const checkOf = new Map<string, (typeof checks)[EventFieldKind]>(
+  eventFieldNames.map((name) => [name, checks[eventFields[name].kind]]),
+)
+
 /** Walks the fields that are there, in the order they came. */
 function findOptionalFault(event: Record<string, unknown>): EventFault | null {
   let extraBound = 2
   for (const field in event) {
     const value = event[field]
-    switch (field) {
-      case 'event_id':
-      case 'install_uuid':
-      case 'event_ts_ms':
-      case 'event_name':
-        break
-      case 'user_id':
-      case 'transaction_id':
-      case 'product_id':
-      case 'platform':
-        if (!isAbsent(value) && !isOptionalString(value)) return invalid(field)
-        break
-      case 'revenue':
-        if (!isAbsent(value) && !isRevenue(value)) return invalid(field)
-        break
-      case 'currency':
-        if (!isAbsent(value) && !(typeof value === 'string' && isCurrency(value))) return invalid(field)
-        break
-      case 'props':
-      case 'device':
-        if (!isAbsent(value) && !isBoundedObject(value)) return invalid(field)
-        break
-      default: {
-        const bound = boundJson(value, limits.object_depth_max)
-        if (bound === Number.POSITIVE_INFINITY) return invalid(field)
-        extraBound += boundString(field) + bound + 2
-      }
+    const check = checkOf.get(field)
+    if (check === undefined) {
+      const bound = boundJson(value, limits.object_depth_max)
+      if (bound === Number.POSITIVE_INFINITY) return invalid(field)
+      extraBound += boundString(field) + bound + 2
+    } else if (check !== null && !isAbsent(value) && !check(value)) {
+      return invalid(field)
     }
   }
   return extraBound > limits.extra_json_bytes_max ? findExtraOverflow(event) : null
 }
 
-const knownFields = new Set(
-  'event_id install_uuid event_ts_ms event_name user_id transaction_id product_id platform revenue currency props device'.split(
-    ' ',
-  ),
-)
-
 /** Only near the limit: names the field whose bytes cross it. Every depth has been checked before. */
 function findExtraOverflow(event: Record<string, unknown>): EventFault | null {
   let bytes = 2
   for (const [field, value] of Object.entries(event)) {
-    if (knownFields.has(field)) continue
+    if (checkOf.has(field)) continue
     bytes += jsonBytes(field) + 1 + jsonBytes(value)
     if (bytes > limits.extra_json_bytes_max) return invalid(field)
     bytes += 1
@@ -116,9 +106,6 @@ const isEventName = (value: unknown): boolean =>
   typeof value === 'string' && value.length <= limits.event_name_chars_max && !controlCharacter.test(value)
 const isInRange = (event_ts_ms: number, now_ms: number): boolean =>
   event_ts_ms >= limits.event_ts_ms_min && event_ts_ms <= now_ms + limits.event_ts_ahead_ms_max
-const isOptionalString = (value: unknown): boolean =>
-  typeof value === 'string' && value.length <= limits.optional_string_chars_max
-const isRevenue = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= limits.revenue_abs_max
 
 const missing = (field: string): EventFault => ({ reason: 'missing_required_fields', field })
 /** A name that the client made up is cut before it is echoed. */

@@ -1,7 +1,6 @@
+import { day_ms } from '@tributary/contracts/limits'
 import { isInstall } from '../event-key.ts'
 import type { AcceptedEvent } from './accept-event.ts'
-
-const day_ms = 24 * 3600 * 1000
 
 /**
  * How many of the events of one request count toward the quota: duplicates inside it count once, by the idempotency key

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { isCurrency } from '@tributary/contracts/currencies'
+import { type EventFieldKind, eventFieldNames, eventFields } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
 import { byte, nowhere, skipColon, skipNumber, skipSpace, skipString, skipValue, skipWord } from './scan-json.ts'
 
@@ -42,12 +43,12 @@ interface Found {
   install_end: number
 }
 
-const fields = [
-  ...['event_id', 'install_uuid', 'event_ts_ms', 'event_name', 'user_id', 'transaction_id', 'product_id', 'platform'],
-  ...['revenue', 'currency', 'props', 'device'],
-] as const
-/** `event_id`, `install_uuid`, `event_ts_ms`, `event_name`. */
-const required = 0b1111
+const required: readonly EventFieldKind[] = ['event_id', 'install_uuid', 'event_time', 'event_name']
+/** The required fields first: a bit tells of each whether it is there. */
+const fields = eventFieldNames
+  .map((name) => ({ name, kind: eventFields[name].kind as EventFieldKind }))
+  .toSorted((a, b) => Number(required.includes(b.kind)) - Number(required.includes(a.kind)))
+const required_bits = (1 << required.length) - 1
 
 /** A byte of JSON text may become this many when it is written anew: `1e20`. */
 const growth_max = 6
@@ -68,27 +69,32 @@ function skipEvent(json: Buffer, from: number, now_ms: number, found: Found): nu
       at = skipValue(json, value, limits.object_depth_max)
       extra_bytes += at - key
     } else {
-      seen |= 1 << field
+      if (field < required.length) seen |= 1 << field
       at = skipField(json, value, field, now_ms, found)
     }
     if (at === nowhere) return nowhere
     at = skipSpace(json, at)
   } while (json[at] === byte.comma)
-  const right = (seen & required) === required && extra_bytes * growth_max <= limits.extra_json_bytes_max
+  const right = seen === required_bits && extra_bytes * growth_max <= limits.extra_json_bytes_max
   return right && json[at] === byte.close_object ? at + 1 : nowhere
 }
 
 const unknown = -1
-/** By length and first byte, which no two fields share. */
-const byShape = new Int8Array(16 << 7).fill(unknown)
-fields.forEach((field, index) => {
-  byShape[(field.length << 7) | field.charCodeAt(0)] = index
+const name_chars_max = Math.max(...fields.map(({ name }) => name.length))
+/** The first field of a length and a first byte, and for each field the next one of the same. */
+const byShape = new Int8Array((name_chars_max + 1) << 7).fill(unknown)
+const nextOfShape = fields.map(({ name }, index) => {
+  const shape = (name.length << 7) | name.charCodeAt(0)
+  const next = byShape[shape]!
+  byShape[shape] = index
+  return next
 })
 
 function knownField(json: Buffer, from: number, to: number): number {
-  if (to - from > 15) return unknown
-  const field = byShape[((to - from) << 7) | json[from]!]!
-  return field !== unknown && holds(json, from, to, fields[field]!) ? field : unknown
+  if (to - from > name_chars_max) return unknown
+  let field = byShape[((to - from) << 7) | json[from]!]!
+  while (field !== unknown && !holds(json, from, to, fields[field]!.name)) field = nextOfShape[field]!
+  return field
 }
 
 /** True when the bytes are this ASCII text. */
@@ -100,7 +106,8 @@ function holds(json: Buffer, from: number, to: number, text: string): boolean {
 
 /** The rules of `findEventFault`, for the common case of each. */
 function skipField(json: Buffer, from: number, field: number, now_ms: number, found: Found): number {
-  switch (fields[field]) {
+  const { kind } = fields[field]!
+  switch (kind) {
     case 'event_id':
       found.id = from + 1
       found.id_end = skipText(json, from, visible, limits.event_id_chars_max) - 1
@@ -113,13 +120,12 @@ function skipField(json: Buffer, from: number, field: number, now_ms: number, fo
       const end = skipText(json, from, printable, limits.event_name_chars_max)
       return holds(json, from + 1, end - 1, 'app_install') ? nowhere : end
     }
-    case 'event_ts_ms':
+    case 'event_time':
       return skipTime(json, from, now_ms)
   }
   if (json[from] === byte.n) return skipWord(json, from, 'null')
-  switch (fields[field]) {
-    case 'props':
-    case 'device': {
+  switch (kind) {
+    case 'object': {
       const end = json[from] === byte.open_object ? skipValue(json, from, limits.object_depth_max) : nowhere
       return (end - from) * growth_max <= limits.object_json_bytes_max ? end : nowhere
     }

@@ -56,7 +56,8 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   const waits = { ...limits, ...patience }
   const connections = refuseConnections()
   const app = Fastify({
-    loggerInstance: logger,
+    // fastify's own info lines are dropped: they would repeat the `listening` of `serve`, once per address.
+    loggerInstance: logger.child({}, { level: logger.isLevelEnabled('info') ? 'warn' : logger.level }),
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent, // lines name their request themselves; a logger for each costs 1 us
     trustProxy: false, // see `clientAddress`

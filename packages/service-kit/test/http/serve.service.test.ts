@@ -39,3 +39,12 @@ test('a port that is taken is told before anything is opened', async () => {
   await expect(requireAddress(taken)).rejects.toThrow(/EADDRINUSE[^\n]+Set TRIBUTARY_PORT/)
   await close()
 })
+
+test('a service logs one line when it listens, with its address as a field', async () => {
+  const { service, close, logged } = serviceUnderTest()
+  const config = readSettings({ TRIBUTARY_PORT: '0', TRIBUTARY_HOST: '0.0.0.0' }, httpSettings)
+  const { url } = await serve(config, service, async () => {})
+  const lines = logged().trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'listening', url }])
+  await close()
+})

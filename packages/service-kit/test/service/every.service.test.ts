@@ -18,7 +18,13 @@ test('a job runs at once, again after each end, and goes on after a failure', as
   await job.close()
   const after = runs
   expect(await registry.metrics()).toMatch(/tributary_job_runs_total\{job="sweep",result="failure"\} 1\n/)
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  let later_runs = 0
+  const countLater = async () => {
+    later_runs += 1
+  }
+  const later = every({ name: 'later', pause_ms: 1, logger, registry, work: countLater })
+  await vi.waitFor(() => expect(later_runs).toBeGreaterThan(3))
+  await later.close()
   expect(runs).toBe(after)
 })
 

@@ -1,5 +1,6 @@
+import { day_ms } from '@tributary/contracts/limits'
 /** A month is kept for so long after its end, for whoever asks for its use. */
-export const quota_kept_ms = 35 * 24 * 3600 * 1000
+export const quota_kept_ms = 35 * day_ms
 
 /** `yyyy-mm` in UTC. */
 export const monthOf = (at_ms: number): string => new Date(at_ms).toISOString().slice(0, 7)

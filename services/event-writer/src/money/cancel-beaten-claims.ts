@@ -3,22 +3,25 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import {
   findTransactionClaims,
   selectTransactions,
-  type TransactionAsk,
   type TransactionClaim,
+  type TransactionLookup,
   transactionOf,
 } from '@tributary/clickhouse/transaction-keys'
 import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 
 type Position = Pick<TransactionClaim, 'topic' | 'partition' | 'offset'>
-type Claimed = TransactionAsk & Position
+type Claimed = TransactionLookup & Position
 
 /**
  * Cancels the money of all but the best claim on each of the transactions, and returns how many it cancelled
  * (docs/adr/0195). May be called at any time, by any number of processes: `revenue_cancelled_v1` is a set, and a claim
  * that a better one beats is beaten for ever.
  */
-export async function cancelBeatenClaims(clickhouse: Clickhouse, asks: readonly TransactionAsk[]): Promise<number> {
-  const beaten = beatenClaims(await findTransactionClaims(clickhouse, asks))
+export async function cancelBeatenClaims(
+  clickhouse: Clickhouse,
+  lookups: readonly TransactionLookup[],
+): Promise<number> {
+  const beaten = beatenClaims(await findTransactionClaims(clickhouse, lookups))
   if (beaten.length === 0) return 0
   const open = new Map(beaten.map((claim) => [claimOf(claim), claim]))
   // These tables have no order by transaction: the days bound what is read.

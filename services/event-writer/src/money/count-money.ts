@@ -1,19 +1,19 @@
-import { type TransactionAsk, type TransactionClaim, transactionOf } from '@tributary/clickhouse/transaction-keys'
+import { type TransactionClaim, type TransactionLookup, transactionOf } from '@tributary/clickhouse/transaction-keys'
 import { noTransaction } from '@tributary/domain/event-key'
 
 /** What decides whether the money of a row counts; `transaction_key` is '0' without money or transaction. */
 export type MoneyKey = Pick<TransactionClaim, 'app_id' | 'transaction_key' | 'claim_rank' | 'received_at_ms'>
 
 /** The transactions of the rows. */
-export const transactionsToAsk = (rows: readonly MoneyKey[]): TransactionAsk[] =>
+export const transactionsToLookUp = (rows: readonly MoneyKey[]): TransactionLookup[] =>
   rows.filter(({ transaction_key }) => transaction_key !== noTransaction)
 
 /** What came of a batch. */
 export interface CountedMoney<Row> {
-  /** All rows in their order; those whose transaction has a better claim before them went through `withoutMoney`. */
+  /** All rows in their order; the money of those whose transaction has a better claim before them does not count. */
   rows: Row[]
   /** Transactions that several events have the money of now: all but the best of them must be cancelled. */
-  contested: TransactionAsk[]
+  contested: TransactionLookup[]
 }
 
 /**
@@ -22,11 +22,10 @@ export interface CountedMoney<Row> {
  * Only what earlier batches of this very partition wrote decides, because that never changes: a batch that comes again
  * must make the same rows. Claims of other partitions may appear between two tries, so they decide nothing here.
  */
-export function countMoney<Row extends MoneyKey>(
+export function countMoney<Row extends MoneyKey & { revenue_counts: 0 | 1 }>(
   rows: readonly Row[],
   claims: readonly TransactionClaim[],
   range: { topic: string; partition: number; from: number },
-  withoutMoney: (row: Row) => Row,
 ): CountedMoney<Row> {
   const best = new Map<string, MoneyKey>()
   const elsewhere = new Set<string>()
@@ -36,12 +35,12 @@ export function countMoney<Row extends MoneyKey>(
     if (!here) elsewhere.add(transaction)
     else if (claim.offset < range.from && beats(claim, best.get(transaction))) best.set(transaction, claim)
   }
-  const contested: TransactionAsk[] = []
+  const contested: TransactionLookup[] = []
   const marked = rows.map((row) => {
     if (row.transaction_key === noTransaction) return row
     const transaction = transactionOf(row)
     const other = best.get(transaction)
-    if (!beats(row, other)) return withoutMoney(row)
+    if (!beats(row, other)) return { ...row, revenue_counts: 0 as const }
     best.set(transaction, row)
     if (other !== undefined || elsewhere.has(transaction)) contested.push(row)
     return row

@@ -1,11 +1,12 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { TransactionAsk } from '@tributary/clickhouse/transaction-keys'
+import type { TransactionLookup } from '@tributary/clickhouse/transaction-keys'
+import { day_ms } from '@tributary/contracts/limits'
 import { cancelBeatenClaims } from './cancel-beaten-claims.ts'
 
 /** Far longer than it takes from the moment that rows get their time to the moment that everybody sees them. */
 const overlap_ms = 10 * 60_000
 /** What the first run looks at, before the newest row: a process that stopped left no more than its last minute. */
-const first_ms = 24 * 3600 * 1000
+const first_ms = day_ms
 
 /**
  * A sweep for transactions that several events have the money of, because two partitions wrote at the same moment or a
@@ -17,7 +18,7 @@ export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> 
   let since = `(SELECT max(written_at_ms) FROM transaction_keys_v1) - ${first_ms}`
   return async () => {
     const [clock] = await clickhouse.query<{ now_ms: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now_ms')
-    const suspects = await clickhouse.query<TransactionAsk>(suspectsSql(since))
+    const suspects = await clickhouse.query<TransactionLookup>(suspectsSql(since))
     const cancelled = await cancelBeatenClaims(clickhouse, suspects)
     since = `${clock!.now_ms - overlap_ms}`
     return cancelled

@@ -1,9 +1,10 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
+import { type DerivedName, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import type { Logger } from 'pino'
 import { block_rows_max } from './cut-blocks.ts'
-import { keysToAsk, type RowKey } from './drop-duplicates.ts'
+import { keysToLookUp, type RowKey } from './drop-duplicates.ts'
 import { completeRows, countedTables } from './written-rows.ts'
 
 type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'tries' | 'fence'>
@@ -59,7 +60,7 @@ function findOlderRows(clickhouse: Clickhouse, { topic, source, partition }: New
  */
 async function findMissing(
   clickhouse: Clickhouse,
-  table: string,
+  table: DerivedName,
   years: readonly OlderRows[],
   { partition }: NewLog,
   logger?: Logger,
@@ -75,8 +76,8 @@ async function findMissing(
   return new Map()
 }
 
-async function countByYear(clickhouse: Clickhouse, table: string, counter: string): Promise<Map<number, number>> {
-  const day = table === 'events_received_per_day_v1' ? 'received_day' : 'day'
+async function countByYear(clickhouse: Clickhouse, table: DerivedName, counter: string): Promise<Map<number, number>> {
+  const { day = 'day' } = derivedOf(table)
   const found = await clickhouse.query<{ year: number; rows: number }>(
     `SELECT toYear(${day}) AS year, sum(events) AS rows FROM ${table} WHERE app_id = {counter:String} GROUP BY year`,
     { counter },
@@ -94,7 +95,7 @@ async function completeTail(
 ): Promise<void> {
   const { source, year } = tail
   const rows = await readTail(clickhouse, tail, partition)
-  const known = await findEventKeys(clickhouse, keysToAsk(rows))
+  const known = await findEventKeys(clickhouse, keysToLookUp(rows))
   await completeRows(rows, {
     ...{ clickhouse, tries, fence },
     range: { ...tail, partition },

@@ -1,4 +1,5 @@
-import type { EventKeyAsk } from '@tributary/clickhouse/event-keys'
+import type { EventKeyLookup } from '@tributary/clickhouse/event-keys'
+import { day_ms } from '@tributary/contracts/limits'
 import { duplicateDays } from '@tributary/domain/event-key'
 
 /** What tells whether a row is a duplicate. */
@@ -15,11 +16,10 @@ export interface KnownKey extends RowKey {
   offset: number
 }
 
-const day_ms = 24 * 3600 * 1000
 const dayNumber = (day: string): number => Date.parse(day) / day_ms
 
 /** Every key with the days that could make a row a duplicate. */
-export function keysToAsk(rows: readonly RowKey[]): EventKeyAsk[] {
+export function keysToLookUp(rows: readonly RowKey[]): EventKeyLookup[] {
   const daysOf = memo(duplicateDays)
   return rows.map(({ app_id, key_day, event_key }) => ({ app_id, event_key, key_days: daysOf(key_day) }))
 }

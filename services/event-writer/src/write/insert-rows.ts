@@ -2,7 +2,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { type Block, halveBlock } from './cut-blocks.ts'
-import type { RowLine } from './event-line.ts'
+import { joinLines } from './event-line.ts'
 import { type FailedInserts, isPassing } from './failed-inserts.ts'
 
 export interface RefusedRecord {
@@ -56,19 +56,6 @@ async function divide(block: Block, err: unknown, options: InsertOptions): Promi
   // A record alone that the engine has no memory for waits until it has.
   if (isPassing(err)) throw err
   return [{ record: block.rows[0]!.record, rows: block.rows.length, err }]
-}
-
-/** The lines one after another. Neighbours in the same bytes are copied together: most often all of a record. */
-function joinLines(rows: readonly RowLine[]): Buffer {
-  const lines = Buffer.allocUnsafe(rows.reduce((total, { from, to }) => total + to - from, 0))
-  let at = 0
-  for (let n = 0; n < rows.length; ) {
-    const { bytes, from } = rows[n]!
-    let { to } = rows[n]!
-    for (n += 1; n < rows.length && rows[n]!.bytes === bytes && rows[n]!.from === to; n += 1) to = rows[n]!.to
-    at += bytes.copy(lines, at, from, to)
-  }
-  return lines
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
+import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { type Block, cutBlocks, type PlacedRow, yearOf } from './cut-blocks.ts'
 import type { KnownKey, RowKey } from './drop-duplicates.ts'
@@ -8,25 +9,7 @@ import type { KnownKey, RowKey } from './drop-duplicates.ts'
 export type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
 type Row = PlacedRow & RowKey
 
-/**
- * How a table that a view of `events_raw_v1` fills tells which rows of a partition it has: by the positions in it, by the
- * number that it counted of each partition, or not at all, where taking a row in twice changes nothing.
- */
-export const tables = {
-  events_per_day_v1: 'counted',
-  events_received_per_day_v1: 'counted',
-  event_installs_per_day_v1: 'set',
-  activity_per_day_v1: 'set',
-  identities_v1: 'set',
-  revenue_raw_v1: 'positions',
-  // Fed by revenue_raw_v1: looked at after it.
-  transaction_keys_v1: 'positions',
-  // Last, as the engine does it: rows whose keys are there are everywhere.
-  event_keys_v1: 'keys',
-} as const satisfies Record<string, 'keys' | 'counted' | 'positions' | 'set'>
-export type Table = keyof typeof tables
-
-export const countedTables = (Object.keys(tables) as Table[]).filter((table) => tables[table] === 'counted')
+export const countedTables = derivedNames.filter((table) => derivedOf(table).tells === 'counted')
 
 /** How many rows of a partition a table has counted since its log began. */
 export async function countedRows(clickhouse: Clickhouse, table: string, at: Pick<Range, 'source' | 'partition'>) {
@@ -56,7 +39,7 @@ export interface CompleteOptions {
   clickhouse: Clickhouse
   range: Range
   /** How many of the rows, from the first on, a table has counted. */
-  countHeld(table: Table): Promise<number>
+  countHeld(table: DerivedName): Promise<number>
   /** Keys of the rows that `event_keys_v1` holds. */
   keys: readonly KnownKey[]
   /** What is filled is found by it while it is at work. */
@@ -76,7 +59,7 @@ const fill_rows_max = 10_000
 export async function completeRows(rows: readonly Row[], options: CompleteOptions): Promise<void> {
   if (rows.length === 0) return
   const views = await readViewSources(options.clickhouse)
-  for (const table of Object.keys(tables) as Table[]) {
+  for (const table of derivedNames) {
     const lacking = await findLacking(table, rows, options)
     const view = views.get(table)
     if (view === undefined) throw new Error(`no view fills ${table}`)
@@ -84,9 +67,13 @@ export async function completeRows(rows: readonly Row[], options: CompleteOption
   }
 }
 
-async function findLacking(table: Table, rows: readonly Row[], options: CompleteOptions): Promise<readonly Row[]> {
+async function findLacking(
+  table: DerivedName,
+  rows: readonly Row[],
+  options: CompleteOptions,
+): Promise<readonly Row[]> {
   const { clickhouse, range, keys } = options
-  const how = tables[table]
+  const how = derivedOf(table).tells
   if (how === 'set') return rows
   // Blocks go in one after the other, so what is counted is the first of them.
   if (how === 'counted') return rows.slice(await options.countHeld(table))

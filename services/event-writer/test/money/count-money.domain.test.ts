@@ -1,17 +1,13 @@
-import type { LogRecord } from '@tributary/broker/broker'
 import type { TransactionClaim } from '@tributary/clickhouse/transaction-keys'
-import { eventRowColumns } from '@tributary/contracts/rows'
-import { claimRanks } from '@tributary/domain/event-key'
+import { claimRanks } from '@tributary/contracts/rows'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { beatenClaims } from '../../src/money/cancel-beaten-claims.ts'
-import { countMoney, transactionsToAsk } from '../../src/money/count-money.ts'
-import { decodeLines, withoutMoney } from '../../src/write/decode-lines.ts'
-import type { EventLine } from '../../src/write/event-line.ts'
+import { countMoney, transactionsToLookUp } from '../../src/money/count-money.ts'
 
 const range = { topic: 't', partition: 1, from: 10 }
 const row = (transaction_key: string, n = 0, app_id = 'app_1') => ({
-  ...{ app_id, transaction_key, n },
+  ...{ app_id, transaction_key, n, revenue_counts: 1 as 0 | 1 },
   ...{ claim_rank: claimRanks.backend, received_at_ms: 6 },
 })
 const claim = (given: Partial<TransactionClaim> = {}): TransactionClaim => ({
@@ -26,14 +22,17 @@ const claim = (given: Partial<TransactionClaim> = {}): TransactionClaim => ({
   ...given,
 })
 const count = (rows: ReturnType<typeof row>[], claims: TransactionClaim[] = []) => {
-  const { rows: counted, contested } = countMoney(rows, claims, range, (event) => ({ ...event, n: -event.n }))
-  return { counted: counted.map(({ n }) => n), contested: contested.map(({ transaction_key }) => transaction_key) }
+  const { rows: counted, contested } = countMoney(rows, claims, range)
+  return {
+    counted: counted.map(({ n, revenue_counts }) => (revenue_counts === 1 ? n : -n)),
+    contested: contested.map(({ transaction_key }) => transaction_key),
+  }
 }
 
 test('the first of a transaction has its money, in each app; what has no transaction always does', () => {
   const rows = [row('7', 1), row('0', 2), row('7', 3), row('8', 4), row('0', 5), row('7', 6, 'app_2')]
   expect(count(rows)).toEqual({ counted: [1, 2, -3, 4, 5, 6], contested: [] })
-  expect(transactionsToAsk(rows)).toHaveLength(4)
+  expect(transactionsToLookUp(rows)).toHaveLength(4)
 })
 
 test('a claim of an earlier batch of the partition has the money', () => {
@@ -69,32 +68,6 @@ test('of several claims the first received stays, then the one of the lower posi
   expect(beatenClaims(later.toReversed())).not.toContain(later[0])
 })
 
-test('a line without its money differs in the last column alone', () => {
-  const envelope = {
-    v: 1,
-    company_id: 'c',
-    app_id: 'a',
-    platform: 'ios',
-    source: 'sdk',
-    install_uuid: 'i',
-    received_at_ms: 1.7e12,
-  }
-  const strings = { ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: '' }
-  const events = [
-    { event_id: '1', event_name: 'purchase', revenue: 1, transaction_id: 't' },
-    { event_id: '2', event_name: 'x' },
-  ]
-  const value = Buffer.from(JSON.stringify({ ...envelope, ...strings, events }))
-  const lines = decodeLines(value, { topic: 't', partition: 0, offset: 0 } as LogRecord, 't@1')
-  const textOf = ({ bytes, from, to }: EventLine) => bytes.toString('utf8', from, to)
-  const last = (line: EventLine) => JSON.parse(textOf(line))[eventRowColumns.indexOf('revenue_counts')]
-  expect(lines.map(last)).toEqual([1, 0])
-  const marked = lines.map(withoutMoney)
-  expect(marked.map(last)).toEqual([0, 0])
-  expect(textOf(marked[0]!)).toBe(textOf(lines[0]!).replace(/1\]\n$/, '0]\n'))
-  expect(lines.map(last)).toEqual([1, 0])
-})
-
 test('whatever comes in whatever order, each transaction has the money of its best claim, and of no other', () => {
   const { sdk, backend, receipt } = claimRanks
   const arrival = fc.record({
@@ -117,21 +90,22 @@ test('whatever comes in whatever order, each transaction has the money of its be
         day: '2026-01-01',
         topic: 't',
         offset: n,
-        money: true,
+        revenue_counts: 1 as 0 | 1,
       }))
       const stored: typeof log = []
       const cancelled = new Set<number>()
       const sweep = () => {
         for (const { offset } of beatenClaims(stored.filter(isClaim))) cancelled.add(offset)
       }
-      const isClaim = ({ transaction_key, money }: (typeof log)[number]) => money && transaction_key !== '0'
+      const isClaim = ({ transaction_key, revenue_counts }: (typeof log)[number]) =>
+        revenue_counts === 1 && transaction_key !== '0'
       const done = [0, 0, 0]
       const all = [0, 1, 2].map((partition) => ({ partition, size: log.length, repeats: false, sweeps: 1 }))
       for (const { partition, size, repeats, sweeps } of [...steps, ...all]) {
         const batch = log.filter((one) => one.partition === partition).slice(done[partition], done[partition]! + size)
         done[partition]! += batch.length
         const range = { topic: 't', partition, from: batch[0]?.offset ?? 0 }
-        const count = () => countMoney(batch, stored.filter(isClaim), range, (one) => ({ ...one, money: false }))
+        const count = () => countMoney(batch, stored.filter(isClaim), range)
         const { rows, contested } = count()
         stored.push(...rows)
         if (repeats) expect(count()).toEqual({ rows, contested: expect.arrayContaining(contested) })
@@ -144,7 +118,9 @@ test('whatever comes in whatever order, each transaction has the money of its be
           cancelled.add(offset)
         }
       }
-      const counted = stored.filter(({ money, offset }) => money && !cancelled.has(offset)).map(({ offset }) => offset)
+      const counted = stored
+        .filter(({ revenue_counts, offset }) => revenue_counts === 1 && !cancelled.has(offset))
+        .map(({ offset }) => offset)
       expect(counted.toSorted((a, b) => a - b)).toEqual(bestClaims(log))
     }),
     { numRuns: 2000 },

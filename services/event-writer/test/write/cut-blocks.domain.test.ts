@@ -10,7 +10,15 @@ const nothing = Buffer.alloc(0)
 function rowsOf(records: readonly { years: readonly number[]; bytes: number }[]): EventLine[] {
   return records.flatMap(({ years, bytes }, offset) => {
     const record = { partition: 0, offset } as LogRecord
-    const key = { app_id: 'app_1', key_day: '', event_key: '1', transaction_key: '0', claim_rank: 1, received_at_ms: 0 }
+    const key = {
+      app_id: 'app_1',
+      key_day: '',
+      event_key: '1',
+      transaction_key: '0',
+      claim_rank: 1,
+      received_at_ms: 0,
+      revenue_counts: 0 as const,
+    }
     return years.map((year) => ({ ...key, record, day: `${year}-01-01`, bytes: nothing, from: 0, to: bytes }))
   })
 }

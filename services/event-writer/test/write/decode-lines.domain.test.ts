@@ -1,46 +1,65 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import type { Envelope } from '@tributary/contracts/envelope'
-import { eventRowColumns } from '@tributary/contracts/rows'
+import { type EventRow, eventRowColumns, jsonColumns } from '@tributary/contracts/rows'
 import { toEventRow } from '@tributary/domain/event-row'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeLines } from '../../src/write/decode-lines.ts'
+import { joinLines } from '../../src/write/event-line.ts'
 
 const record = { topic: 'events.accepted.v1', partition: 3, offset: 7 } as LogRecord
-const jsonColumns: readonly string[] = ['props', 'device', 'extra']
+const isJson = (name: string): boolean => (jsonColumns as readonly string[]).includes(name)
+const valuesOf = (row: EventRow) =>
+  eventRowColumns.map((name) => (isJson(name) ? JSON.parse(`${row[name]}`) : row[name]))
 
-test('a line holds every column of the row in the order of the insert', () => {
-  const envelope: Envelope = {
-    v: 1,
-    company_id: 'co_1',
-    app_id: 'app_1',
-    platform: 'ios',
-    source: 'sdk',
-    install_uuid: 'install "1"',
-    received_at_ms: Date.UTC(2026, 2, 5),
-    sent_at_ms: Date.UTC(2026, 2, 4),
-    ip: '203.0.113.1',
-    user_agent: 'agent \\ "1"',
-    sdk: 'unity',
-    sdk_platform: 'iphone',
-    audit_key: 'audit/1',
-    events: [
-      {
-        event_id: '1',
-        event_name: 'x',
-        props: { text: '}"\\\n\ud800' },
-        device: { os: 'ios' },
-        more: [1, { a: null }],
+const ascii = fc.string({ maxLength: 8 })
+const hostile = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.constantFrom('"\\\n', '\ud800', 'é\u2028', '}"]'),
+)
+const envelopeOf = (text: fc.Arbitrary<string>): fc.Arbitrary<Envelope> => {
+  const object = fc.dictionary(text, fc.oneof(text, fc.integer()), { noNullPrototype: true })
+  const event = fc.record(
+    {
+      ...{
+        event_id: text,
+        event_name: fc.constantFrom('purchase', 'app_install', 'x'),
+        event_ts_ms: fc.constant(1.7e12),
       },
-      { event_id: '2', event_name: 'app_install', user_id: 'u', revenue: 1.5, transaction_id: 't', product_id: 'p' },
-    ],
-  }
-  const lines = decodeLines(Buffer.from(JSON.stringify(envelope)), record, record.topic).map(({ bytes, from, to }) =>
-    JSON.parse(bytes.toString('utf8', from, to)),
+      ...{ user_id: text, transaction_id: text, product_id: text, props: object, device: object, more: object },
+      ...{
+        revenue: fc.constantFrom(1.5, -3, 0),
+        currency: fc.constantFrom('usd', 'EUR'),
+        platform: fc.constant('Web'),
+      },
+    },
+    { requiredKeys: ['event_id', 'event_name'], noNullPrototype: true },
   )
-  const rows = envelope.events.map((event) => toEventRow(envelope, event, record))
-  expect(lines).toEqual(
-    rows.map((row) =>
-      eventRowColumns.map((name) => (jsonColumns.includes(name) ? JSON.parse(`${row[name]}`) : row[name])),
-    ),
+  return fc.record({
+    ...{ v: fc.constant(1), company_id: fc.constant('co_1'), app_id: fc.constant('app_1') },
+    ...{ platform: fc.constantFrom('ios', 'android'), source: fc.constantFrom('sdk', 's2s', 'bulk') },
+    ...{ install_uuid: text, ip: text, user_agent: text, sdk: text, sdk_platform: text, audit_key: text },
+    ...{ received_at_ms: fc.constant(1.7e12), sent_at_ms: fc.constantFrom(1.6e12, undefined) },
+    events: fc.array(event, { minLength: 1, maxLength: 5 }),
+  }) as fc.Arbitrary<Envelope>
+}
+
+test('what is inserted holds every column of the rows in the order of the insert, and whether their money counts', () => {
+  const envelopes = fc.oneof(envelopeOf(ascii), envelopeOf(hostile))
+  fc.assert(
+    fc.property(envelopes, fc.array(fc.nat(4)), (envelope, beaten) => {
+      const lines = decodeLines(Buffer.from(JSON.stringify(envelope)), record, record.topic)
+      const isBeaten = (n: number) => beaten.includes(n)
+      const inserted = joinLines(lines.map((line, n) => (isBeaten(n) ? { ...line, revenue_counts: 0 } : line)))
+      const rows = envelope.events.map((event) => toEventRow(envelope, event, record))
+      expect(
+        inserted
+          .toString()
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line)),
+      ).toEqual(rows.map((row, n) => valuesOf(isBeaten(n) ? { ...row, revenue_counts: 0 } : row)))
+    }),
+    { numRuns: 1000 },
   )
 })

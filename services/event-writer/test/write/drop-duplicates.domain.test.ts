@@ -2,7 +2,7 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import type { EventRow } from '@tributary/contracts/rows'
 import { toEventRow } from '@tributary/domain/event-row'
 import { expect, test } from 'vitest'
-import { dropDuplicates, type KnownKey, keysToAsk } from '../../src/write/drop-duplicates.ts'
+import { dropDuplicates, type KnownKey, keysToLookUp } from '../../src/write/drop-duplicates.ts'
 
 const topic = 'events.accepted.v1'
 const range = { topic, partition: 0, from: 10, to: 19 }
@@ -39,6 +39,6 @@ test('rows of this very batch that already landed are no duplicates, so that a r
 })
 
 test('an install is asked for once, an event for its day and both neighbours', () => {
-  const asked = keysToAsk([rowAt(10, '2026-03-01'), rowAt(11, '2026-03-01', 'e', { event_name: 'app_install' })])
+  const asked = keysToLookUp([rowAt(10, '2026-03-01'), rowAt(11, '2026-03-01', 'e', { event_name: 'app_install' })])
   expect(asked.map(({ key_days }) => key_days)).toEqual([['2026-02-28', '2026-03-01', '2026-03-02'], ['1970-01-01']])
 })

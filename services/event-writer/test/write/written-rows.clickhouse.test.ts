@@ -1,7 +1,8 @@
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
+import { derivedNames } from '@tributary/contracts/tables'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { countedTables, tables } from '../../src/write/written-rows.ts'
+import { countedTables } from '../../src/write/written-rows.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
@@ -11,8 +12,8 @@ afterAll(() => clickhouse.close())
 
 test('the writer knows how each table that views fill tells what it has of a batch, sources before what they feed', async () => {
   const views = await readViewSources(clickhouse)
-  expect(Object.keys(tables).toSorted()).toEqual([...views.keys()].toSorted())
-  const order = ['events_raw_v1', ...Object.keys(tables)]
+  expect(derivedNames.toSorted()).toEqual([...views.keys()].toSorted())
+  const order = ['events_raw_v1', ...derivedNames]
   for (const { source, target } of views.values()) {
     expect(order.indexOf(source), target).toBeLessThan(order.indexOf(target))
   }

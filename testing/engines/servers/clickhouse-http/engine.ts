@@ -24,7 +24,7 @@ export interface Engine {
   run(statement: Statement): Promise<Answer>
 }
 
-/** Server settings: this engine stands beside a whole fleet on a machine of two cores. */
+/** Small server settings: this engine shares a machine of two cores with a whole fleet. */
 const engineArguments = [
   '--max_server_memory_usage=1100000000',
   '--mark_cache_size=67108864',
@@ -34,17 +34,17 @@ const engineArguments = [
   '--background_pool_size=2',
 ]
 
-/** Statements at once; each holds a libuv thread, of which the launcher gives two more. */
+/** Statements at once. Each uses a libuv thread; the launcher provides two more. */
 const statements_max = 6
 
 /**
- * chdb as a server runs statements: each in a session of its own (0.8 ms), so that neither settings nor parameters of
- * one reach another. A plain MergeTree of a killed engine is mended as the embedded side does it; on a real server the
- * Replicated family needs no mending.
+ * Runs each statement of chdb in its own session (0.8 ms), as a server does, so that statements share no settings or
+ * parameters. Plain MergeTree tables of a killed engine are repaired as in the embedded engine; the Replicated family of a
+ * real server needs no repair.
  */
 export async function openEngine(data_dir: string): Promise<Engine> {
   await mendDedupeLogs(data_dir)
-  // Held open: the engine lives as long as one session does.
+  // Stays open, because the engine lives only while a session is open.
   const root = new Session(data_dir, { connectionArgs: engineArguments })
   await root.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
   let free = statements_max
@@ -93,7 +93,7 @@ function identifier(name: string): string {
   return name
 }
 
-/** An insert whose rows chdb takes as bytes, which spares a text of their size; null: the text way does it. */
+/** The parts of an insert whose rows chdb takes as bytes, which saves a text of their size; null for other statements. */
 function rawInsert(sql: string) {
   const shape =
     /^\s*INSERT\s+INTO\s+(?:TABLE\s+)?([\w.]+)\s*(?:\(([\w\s,]+)\))?\s*FORMAT\s+(JSONEachRow|JSONCompactEachRow)\s*$/i

@@ -6,8 +6,8 @@ import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
 import type { Answer, Engine, Statement } from './engine.ts'
 
 /**
- * ClickHouse's HTTP interface (clickhouse.com/docs/interfaces/http) before an engine: the part that clients of
- * Tributary use. No users, sessions or streamed answers: `wait_end_of_query` is how every answer goes.
+ * Serves an engine over ClickHouse's HTTP interface (clickhouse.com/docs/interfaces/http), as far as Tributary uses it.
+ * Without users, sessions and streamed answers: every answer behaves as with `wait_end_of_query`.
  */
 export function serveEngine(engine: Engine): Server {
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ async function answer(engine: Engine, request: IncomingMessage, response: Server
   response.end(done.body)
 }
 
-/** Names of the statements at work: chdb's own `system.processes` does not know what HTTP named them. */
+/** Query ids of the running statements: chdb's own `system.processes` does not know the ids of HTTP. */
 const running = new Set<string>()
 
 async function runNamed(engine: Engine, query_id: string, statement: Statement): Promise<Answer> {
@@ -58,7 +58,7 @@ async function runNamed(engine: Engine, query_id: string, statement: Statement):
   }
 }
 
-/** What a URL says besides settings; the rest of the list is of the HTTP layer, which has no say here. */
+/** URL parameters that are not settings. The second list belongs to the HTTP layer and has no effect here. */
 const notSettings = new Set(['query', 'database', 'default_format', 'query_id', 'user', 'password', 'session_id'])
 const ofHttp = new Set([
   'wait_end_of_query',
@@ -74,7 +74,7 @@ const ofHttp = new Set([
 function readStatement(method: string | undefined, url: URLSearchParams, body: Buffer): Statement {
   const query = url.get('query')
   const settings = [...url].filter(([name]) => !notSettings.has(name) && !ofHttp.has(name))
-  // As on a server: a GET changes nothing.
+  // A GET changes nothing, as on a server.
   if (method === 'GET' && !url.has('readonly')) settings.push(['readonly', '2'])
   return {
     sql: query ?? body.toString(),
@@ -115,7 +115,7 @@ const summary = ({ rows_read, rows_written, elapsed_s }: Answer): string =>
     elapsed_ns: String(Math.round(elapsed_s * 1e9)),
   })
 
-/** Statuses of a server that differ from 500. */
+/** HTTP statuses of a server by error code; 500 for all others. */
 const statuses: Record<string, number> = { '60': 404, '62': 400, '81': 404, '159': 408, '164': 403 }
 
 function answerError(engine: Engine, response: ServerResponse, error: unknown): void {

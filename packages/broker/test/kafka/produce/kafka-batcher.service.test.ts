@@ -1,5 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { WholeRecord } from '../../../src/broker.ts'
 import { createBatcher } from '../../../src/kafka/produce/kafka-batcher.ts'
 
@@ -70,11 +70,13 @@ describe('the batcher of the Kafka producer', () => {
   })
 
   it('has no more sends under way than it may, and sends what gathered meanwhile as one', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
     const { batcher, sends, sent } = start({ sends_max: 1 })
     const first = batcher.publish([record('a')])
     await sent(1)
     const rest = ['b', 'c', 'd'].map((text) => batcher.publish([record(text)]))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await vi.advanceTimersByTimeAsync(1000)
     expect(sends).toHaveLength(1)
     sends[0]!.end()
     await first

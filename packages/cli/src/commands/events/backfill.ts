@@ -21,30 +21,30 @@ interface BackfillCommandOptions {
 }
 
 const help = `
-JSON lines hold one event each. In CSV the first line names the columns; a column fills the field of its name
-(event_name, event_ts_ms, install_uuid, props.NAME, device.NAME, ...) unless --map says otherwise. An empty value is no
-value. revenue becomes a number, event_ts_ms a number from Unix ms or an ISO time with its zone; all else stays text.
+A JSON line holds one event. In CSV the first line names the columns. A column fills the field of its name (event_name,
+event_ts_ms, install_uuid, props.NAME, device.NAME, ...) unless --map names another. An empty value means no value.
+revenue becomes a number. event_ts_ms is Unix ms or an ISO time with its zone. All other values stay text.
 
-Rejected lines are written to FILE.rejected.jsonl as {line, reason, field, text}; the rest goes on.
-How far it came is kept in FILE.backfill.json: after a kill, the same command with --resume goes on there. Without
---resume it starts anew.
+The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, text} and sends the others.
+FILE.backfill.json holds the progress. After a kill, the same command with --resume continues from there. Without
+--resume it starts again from the beginning.
 
-A line without event_id is sent under one made from the content of the file and the number of the line. So a line that
-is sent again is a duplicate to the service and counts once. duplicates_possible says how many such lines were accepted
-after they may have been sent before: by a killed run that was resumed, or in a request that got no answer.
-A file of which no line was accepted ends with all_rejected, exit 1, and the counts by reason. Ctrl-C leaves all as --resume needs it.
---json: {accepted, rejected, duplicates_possible, seconds}; the counts cover resumed runs too, seconds this one.`
+A line without event_id gets one from the content of the file and the line number, so a line that is sent twice counts
+once. duplicates_possible counts accepted lines that may have been sent before, by a killed run or in a request without
+an answer. When no line is accepted, the command fails with all_rejected (exit 1) and the counts by reason. A run that
+was stopped with Ctrl-C can be resumed.
+--json: {accepted, rejected, duplicates_possible, seconds}; the counts include resumed runs, seconds is this run.`
 
-/** `backfill`. */
+/** Adds `backfill`. */
 export function backfillCommand(program: Command): void {
   const command = program
     .command('backfill')
     .description('load a file of past events through /s2s/events/bulk')
-    .option('--map <column=field>', 'CSV: fill another field; an empty field leaves the column out', several)
+    .option('--map <column=field>', 'CSV: fill another field; an empty field skips the column', several)
     .option('--set <field=value>', 'CSV: the same value on every line', several)
     .option('--absent <text>', 'CSV: a text that means no value, such as NA', several)
-    .option('--resume', 'go on where a run of the same command ended')
-    .option('--retry-for <seconds>', 'how long to try again while the service is away', seconds, 300)
+    .option('--resume', 'continue where an earlier run of the same command ended')
+    .option('--retry-for <seconds>', 'how long to retry while the service is unreachable', seconds, 300)
     .argument('<file>', 'FILE.jsonl, FILE.csv, or either with .gz')
     .addHelpText('after', help)
     .action(async (path: string, options: BackfillCommandOptions) => {
@@ -71,9 +71,9 @@ export function backfillCommand(program: Command): void {
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }
 
-const resume = 'The same command with --resume goes on.'
+const resume = 'Continue with the same command and --resume.'
 
-/** Aborted by the first Ctrl-C or SIGTERM; the second one ends the process at once. */
+/** A signal that the first Ctrl-C or SIGTERM aborts. The second one ends the process at once. */
 function onInterrupt(): AbortSignal {
   const stop = new AbortController()
   const interrupt = () => stop.abort(new CliError('interrupted', `The run was stopped. ${resume}`))

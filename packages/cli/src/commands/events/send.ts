@@ -17,18 +17,18 @@ interface SendCommandOptions {
 }
 
 const help = `
-One event a line, as a client would send it. A line without event_id gets one that stays the same for the same line of
-the same file. Rejected lines are written to FILE.rejected.jsonl as {line, reason, field, text}.
+FILE holds one event per line, in the form that clients send. A line without event_id gets one, always the same for the
+same line of the same file. The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, text}.
 --json: {accepted, rejected, batches, seconds}`
 
-/** `send`. */
+/** Adds `send`. */
 export function sendCommand(program: Command): void {
   const command = program
     .command('send')
     .description('send events as a client: signed, gzipped batches to /event')
     .requiredOption('--app-key <key>', 'key of the app (app_live_...)')
     .requiredOption('--company-key <key>', 'key of its company (co_live_...)')
-    .option('--retry-for <seconds>', 'how long to try again while the service is away', seconds, 300)
+    .option('--retry-for <seconds>', 'how long to retry while the service is unreachable', seconds, 300)
     .argument('<file>', 'FILE.jsonl or FILE.jsonl.gz')
     .addHelpText('after', help)
     .action(async (path: string, options: SendCommandOptions) => {

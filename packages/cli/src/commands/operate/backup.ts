@@ -2,16 +2,17 @@ import type { Command } from 'commander'
 import { print } from '../../output.ts'
 
 const help = `
-Copies the data folder (TRIBUTARY_DATA_DIR) of a standalone that runs on this machine, while it takes events. Everything
-acknowledged before the command is in the copy. The copy is a data folder, secrets included: to restore it, start on a copy of
-it (TRIBUTARY_DATA_DIR). That start fills tables and reads the log again, and counts nothing twice. See docs/backup.md.
+Copies the data folder (TRIBUTARY_DATA_DIR) of a standalone on this machine while it takes events. The copy holds every
+event that was acknowledged before the command. It is a data folder and includes secrets. To restore it, start on a copy
+of it (TRIBUTARY_DATA_DIR). The first start refills tables and reads the log again, and counts nothing twice. See
+docs/backup.md.
 --json: {folder, files, bytes}`
 
-/** `backup FOLDER`. */
+/** Adds `backup FOLDER`. */
 export function backupCommand(program: Command): void {
   program
     .command('backup')
-    .argument('<folder>', 'where the copy is made; must not exist')
+    .argument('<folder>', 'folder of the copy; must not exist')
     .description('copy the data folder of a running standalone')
     .addHelpText('after', help)
     .action(async (folder: string, { json }: { json?: boolean }) => {

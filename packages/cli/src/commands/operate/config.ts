@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { listSettings } from '../../config.ts'
 import { print, table } from '../../output.ts'
 
-/** `config`. */
+/** Adds `config`. */
 export function configCommand(program: Command): void {
   program
     .command('config')
-    .description('every setting with its meaning, default and present value (secrets masked)')
+    .description('list all settings with meaning, default and present value (secrets masked)')
     .action((options: { json?: boolean }) => {
       const settings = listSettings()
       const rows = settings.map((one) => [

@@ -4,11 +4,11 @@ import { admin } from '../../admin.ts'
 import { print, table } from '../../output.ts'
 
 const help = `
-A dead letter is a record that a consumer could not handle, kept for 30 days. Remove the cause first: a record that can't
-be handled now either becomes a dead letter again. A retry may be repeated: an event that was written already counts once.
-A retry of more than a minute goes on in the service; \`tributary dead list\` shows what is left.
---json: {dead: [{topic, reason, count, first_ms, last_ms}]}, {retried}; too_large beside it counts letters that can't be
-retried because they lack their record.`
+A dead letter is a record that a consumer could not handle. It is kept for 30 days. Remove the cause before a retry, or
+the record becomes a dead letter again. A retry may be repeated: an event that is already written counts once. A retry
+that takes more than a minute continues in the service; \`tributary dead list\` shows the remaining letters.
+--json: {dead: [{topic, reason, count, first_ms, last_ms}]}, {retried}; too_large counts letters that can't be
+retried, because their record was too large to keep.`
 
 interface Filter {
   topic?: string
@@ -16,12 +16,14 @@ interface Filter {
   json?: boolean
 }
 
-/** `dead list|retry`. */
+/** Adds `dead list|retry`. */
 export function deadCommands(program: Command): void {
-  const dead = program.command('dead').description('records that a consumer could not handle: list, retry')
+  const dead = program
+    .command('dead')
+    .description('dead letters, records that a consumer could not handle: list, retry')
   dead
     .command('list')
-    .description('dead letters that wait, by topic and reason')
+    .description('list dead letters by topic and reason')
     .option('--topic <topic>', 'only records of this topic')
     .addHelpText('after', help)
     .action(async ({ topic, json }: Filter) => {
@@ -39,7 +41,7 @@ export function deadCommands(program: Command): void {
     .action(async ({ topic, reason, json }: Filter) => {
       const answer = await admin('dead-letters/retry', DeadLettersRetried, { topic, reason })
       const { retried, too_large } = answer
-      const stays = too_large === undefined ? '' : `; ${too_large} too large to be retried stays`
+      const stays = too_large === undefined ? '' : `; ${too_large} are too large for a retry and stay`
       print({ json }, answer, `${retried} records went back to their topics${stays}`)
     })
 }

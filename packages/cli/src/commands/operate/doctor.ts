@@ -5,12 +5,16 @@ import type { Check } from '../../examine/check.ts'
 import { examine } from '../../examine/examine.ts'
 import { print } from '../../output.ts'
 
-/** `doctor`. */
+/** Adds `doctor`. */
 export function doctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('look for what keeps Tributary from working, and say how to mend it')
-    .option('--service <url>', 'look at the /health of this service too, such as an event-writer', several)
+    .description('check what Tributary needs, and show how to fix what fails')
+    .option(
+      '--service <url>',
+      'also check the /health of this service, such as an event-writer; may be repeated',
+      several,
+    )
     .addHelpText('after', '\n--json: {ok, checks: [{name, ok, found, mend}]}; exit 1 when a check fails')
     .action(async (options: { service?: string[]; json?: boolean }) => {
       const checks = await examine((options.service ?? []).map(checkAddress))

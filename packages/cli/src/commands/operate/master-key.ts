@@ -7,22 +7,22 @@ import { usageError } from '../../errors.ts'
 import { print } from '../../output.ts'
 
 const help = `
-For a master key that is lost for good. Stop every service first. The next start takes the master key that it is given, or
-makes one in the data folder, once the old file master-key there is removed. Signing secrets of all apps made before are gone: /event answers 503 for them. Events,
-reports and server keys go on.
+Use it only when the master key is lost for good. Stop every service first, and remove the old file master-key from the
+data folder. The next start uses the master key of its settings, or makes a new one in the data folder. The signing
+secrets of all existing apps are lost: /event answers 503 for those apps. Events, reports and server keys keep working.
 --json: {forgotten: id of the key, or null}`
 
-/** `master-key forget --yes`. */
+/** Adds `master-key forget --yes`. */
 export function masterKeyCommands(program: Command): void {
   program
     .command('master-key')
-    .description('the key that encrypts signing secrets')
+    .description('the key that encrypts signing secrets: forget')
     .command('forget')
-    .description('have the next start take another master key: signing secrets of all apps are lost')
-    .option('--yes', 'yes, they are lost')
+    .description('let the next start use another master key; the signing secrets of all apps are lost')
+    .option('--yes', 'confirm that all signing secrets are lost')
     .addHelpText('after', help)
     .action(async ({ yes, json }: { yes?: boolean; json?: boolean }) => {
-      if (!yes) throw usageError('Signing secrets of all apps will be lost: say --yes.')
+      if (!yes) throw usageError('The signing secrets of all apps will be lost. Add --yes to confirm.')
       const { forgetMasterKey } = await import('@tributary/tenancy/secrets/master-key-check')
       const actor = { actor: 'tributary master-key forget', request_id: 'cli', now_ms: Date.now() }
       const forgotten = await withPostgres((pool) => forgetMasterKey(pool, actor))
@@ -31,9 +31,9 @@ export function masterKeyCommands(program: Command): void {
     })
 }
 
-/** The next start reads a file that is there, and refuses one that is empty or cut. */
+/** A warning about an existing key file: the next start reads it, and refuses an empty or cut one. */
 function leftFile(): string[] {
   const file = resolve(readConfig().data_dir, 'master-key')
   if (!existsSync(file)) return []
-  return [`The next start takes the key in ${file}, and refuses it when it is empty or cut. For a new one: rm ${file}`]
+  return [`The next start uses the key in ${file}, and refuses an empty or cut file. For a new key: rm ${file}`]
 }

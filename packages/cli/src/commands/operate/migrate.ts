@@ -3,17 +3,17 @@ import { type Migrated, migrate } from '../../engines/migrate.ts'
 import { print } from '../../output.ts'
 
 const help = `
-Brings PostgreSQL and ClickHouse to the schema of this version: the server that TRIBUTARY_POSTGRES_URL or
-TRIBUTARY_CLICKHOUSE_URL names, else the engine of the data folder. npm start does the latter by itself; the service must
-not run on the folder meanwhile. Servers are only ever migrated from here.
+Migrates the servers of TRIBUTARY_POSTGRES_URL and TRIBUTARY_CLICKHOUSE_URL. Without such a setting it migrates the
+embedded engine in the data folder, on which no service may run meanwhile; npm start migrates that folder itself. Only
+this command migrates servers.
 --json: {dry_run, postgres: [names], clickhouse: [names]}`
 
-/** `migrate [--dry-run]`. */
+/** Adds `migrate [--dry-run]`. */
 export function migrateCommand(program: Command): void {
   program
     .command('migrate')
-    .description('bring PostgreSQL and ClickHouse to the schema of this version')
-    .option('--dry-run', 'only say which migrations would run')
+    .description('migrate PostgreSQL and ClickHouse to the schema of this version')
+    .option('--dry-run', 'only list the migrations that would run')
     .addHelpText('after', help)
     .action(async ({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) => {
       const migrated = await migrate(dryRun)

@@ -17,22 +17,22 @@ interface ReplayOptions {
 }
 
 const help = `
-Reads accepted events again and fills those that the tables lack, exactly once; what is there stays as it is. It may be
-stopped (Ctrl-C), repeated, and run beside live traffic. The log holds 7 days, the audit store everything; docs/operations.md
-"Replay" says which to take and what the audit store can not tell.
---json: {replayed, filled, unknown}: events that were read, events that were missing, what the source can not tell;
-unknown_reasons beside it counts the unknown ones by reason, and is absent without any`
+Reads accepted events again and adds those that the tables lack, exactly once. Existing rows stay unchanged. The command
+may be stopped (Ctrl-C), repeated, and run during live traffic. The log holds 7 days, the audit store all requests; see
+"Replay" in docs/operations.md for the choice between them.
+--json: {replayed, filled, unknown}: events read, events added, and events that the source does not hold completely.
+unknown_reasons counts the unknown events by reason; it is absent without any.`
 
-/** `replay --from-log|--from-audit`. */
+/** Adds `replay --from-log|--from-audit`. */
 export function replayCommand(program: Command): void {
   program
     .command('replay')
-    .description('fill accepted events that the tables lack')
+    .description('add accepted events that the tables lack')
     .option('--from-log', 'read the event log')
     .option('--from-audit', 'read the audit store')
-    .option('--since <time>', 'only what came since then: YYYY-MM-DD (UTC), ISO time or Unix ms', instant)
+    .option('--since <time>', 'only events received since then: YYYY-MM-DD (UTC), ISO time or Unix ms', instant)
     .option('--app <app_id>', 'only this app')
-    .option('--dry-run', 'only count what is missing')
+    .option('--dry-run', 'only count the missing events')
     .addHelpText('after', help)
     .action(async (options: ReplayOptions) => {
       const { fromLog = false, fromAudit = false, since, app, dryRun = false } = options
@@ -48,9 +48,9 @@ export function replayCommand(program: Command): void {
 }
 
 const brokeOff = (code: string) =>
-  new CliError(code, 'The replay broke off. Run it again: it fills only what still misses.')
+  new CliError(code, 'The replay broke off. Run it again: it adds only events that are still missing.')
 
-/** Shows progress on a terminal and gives the last line. */
+/** Shows the progress on a terminal and returns the last line of the answer. */
 async function follow(response: Response, shown: boolean): Promise<ReplayProgress> {
   const format =
     ' {bar} {percentage}% | {at} | {seconds} s | {replayed} events, {filled} missing, {unknown} unknown | {state}'

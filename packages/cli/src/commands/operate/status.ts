@@ -14,20 +14,20 @@ interface StatusOptions {
   json?: boolean
 }
 
-/** `status [--wait]`. */
+/** Adds `status [--wait]`. */
 export function statusCommand(program: Command): void {
   program
     .command('status')
-    .description('what the consumers still have to write, and whether everything behind them answers')
-    .option('--wait', 'return when every lag is 0: all that was accepted is in the reports')
-    .option('--timeout <seconds>', 'how long to wait, then exit 1', seconds, 60)
+    .description('show the lag of each consumer, and whether the engines of the service answer')
+    .option('--wait', 'return when every lag is 0: all accepted events are in the reports')
+    .option('--timeout <seconds>', 'longest time to wait; then exit 1', seconds, 60)
     .action(async ({ wait, timeout, json }: StatusOptions) => {
       const status = wait ? await waitForNoLag(timeout) : await admin('status', SystemStatus)
       print({ json }, status, describe(status))
     })
 }
 
-/** A service that is away while it restarts is waited for as well; a wrong token is not. */
+/** Polls until every lag is 0. Waits for an unreachable service too, which may be restarting. */
 async function waitForNoLag(timeout_s: number): Promise<SystemStatus> {
   const deadline = performance.now() + timeout_s * 1000
   for (;;) {

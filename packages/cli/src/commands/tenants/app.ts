@@ -21,12 +21,12 @@ interface CreateOptions extends Settings {
   platform: string
 }
 
-/** `app create|list|set|rotate-secret`. */
+/** Adds `app create|list|set|rotate-secret`. */
 export function appCommands(program: Command): void {
   const app = program.command('app').description('apps of a company: create, list, set, rotate-secret')
   settings(app.command('create'))
     .description('create an app; its signing secret is shown once')
-    .requiredOption('--company <company_id>', 'the company it belongs to')
+    .requiredOption('--company <company_id>', 'the company of the app')
     .requiredOption('--name <name>', 'what people call it')
     .addOption(new Option('--platform <platform>', 'where it runs').choices(platforms).makeOptionMandatory())
     .action(async ({ company, platform, json, ...given }: CreateOptions) => {
@@ -42,11 +42,11 @@ export function appCommands(program: Command): void {
       print({ json }, answer, table(heads, answer.apps.map(shown).map(Object.values)))
     })
   settings(app.command('set'))
-    .description('change what is given of an app, and nothing else')
+    .description('change the given settings of an app')
     .argument('<app_id>')
     .option('--name <name>', 'what people call it')
     .action(async (app_id: string, { json, ...given }: Settings) => {
-      if (Object.keys(given).length === 0) throw usageError('Say what to change; --help lists it.')
+      if (Object.keys(given).length === 0) throw usageError('Name a setting to change; --help lists them.')
       const changed = await admin(`apps/${encodeURIComponent(app_id)}`, App, fieldsOf(given), 'PATCH')
       print({ json }, changed, lines(shown(changed)))
     })
@@ -64,11 +64,11 @@ export function appCommands(program: Command): void {
     })
 }
 
-const keepNew = `Keep the signing secret: it is not shown again. Files that hold the old one, such as SIGNING_SECRET in the demo.env
-of the data folder, do not change by themselves: put the new one there before the old one ends.`
+const keepNew = `Keep the signing secret: it is not shown again. Update files with the old one before it ends, such as SIGNING_SECRET
+in the demo.env of the data folder.`
 
 const hours = wholeNumberUpTo(limits.secret_overlap_hours_max)
-const overlapMeaning = 'how long it stays; 0 ends every old secret at once'
+const overlapMeaning = 'how long the old secret stays valid; 0 ends all old secrets at once'
 
 const settings = (command: Command): Command =>
   command
@@ -80,14 +80,14 @@ const fieldsOf = ({ name, bundleId, storeId, providerToken }: Settings) => ({
   ...{ name, bundle_id: bundleId, store_id: storeId, provider_token: providerToken },
 })
 
-/** Times as text, for people. */
+/** The app with times as text, for people. */
 const shown = ({ created_at_ms, old_secrets_end_ms, ...app }: App) => ({
   ...app,
   created: time(created_at_ms),
   old_secrets_end: old_secrets_end_ms.map(time).join(',') || '-',
 })
 
-/** As `shown` has them, also for no apps. */
+/** The column names of `shown`, which an empty list needs too. */
 const heads = Object.keys(App.shape).map((name) => name.replace(/(_at)?_ms$/, ''))
 
 const time = (at_ms: number): string => new Date(at_ms).toISOString()

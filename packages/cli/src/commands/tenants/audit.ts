@@ -9,14 +9,14 @@ interface ShowOptions {
   json?: boolean
 }
 
-/** `audit show`. */
+/** Adds `audit show`. */
 export function auditCommands(program: Command): void {
-  const audit = program.command('audit').description('what the service keeps of each accepted request')
+  const audit = program.command('audit').description('the stored copies of accepted requests: show')
   audit
     .command('show')
-    .description('print an audit object: one line of JSON for each request in it')
-    .argument('<audit_key>', 'as it was answered')
-    .option('--app <app_id>', 'the app it belongs to; needed for all but the keys of /event')
+    .description('print an audit object, one JSON line per request in it')
+    .argument('<audit_key>', 'the audit_key of the answer')
+    .option('--app <app_id>', 'the app of the object; required except for keys of /event')
     .action(async (audit_key: string, { app, json }: ShowOptions) => {
       const query = new URLSearchParams({ key: audit_key, ...(app === undefined ? {} : { app_id: app }) })
       const response = await openAdmin(`audit-objects?${query}`)
@@ -25,7 +25,7 @@ export function auditCommands(program: Command): void {
     })
 }
 
-/** `{audit_key, requests: [...]}`, written as it comes: an object may be larger than memory. */
+/** Prints `{audit_key, requests: [...]}` as it arrives, because an object may be larger than memory. */
 async function printDocument(audit_key: string, response: Response): Promise<void> {
   let before = `{"audit_key":${JSON.stringify(audit_key)},"requests":[`
   for await (const request of requestsOf(response)) {
@@ -46,7 +46,7 @@ async function* requestsOf(response: Response): AsyncGenerator<string> {
   }
 }
 
-/** The same JSON without the control characters that it may hold unescaped: a terminal would obey them. */
+/** Escapes control characters in JSON, which a terminal would obey. */
 const harmless = (json: string): string =>
   json.replace(
     /[\u007f-\u009f\u2028\u2029]/g,

@@ -11,15 +11,17 @@ interface SetOptions {
   json?: boolean
 }
 
-/** `company create|list|show|set|usage|suspend|reinstate`. */
+/** Adds `company create|list|show|set|usage|suspend|reinstate`. */
 export function companyCommands(program: Command): void {
-  const company = program.command('company').description('tenants: create, list, show, set, usage, suspend, reinstate')
+  const company = program
+    .command('company')
+    .description('companies: create, list, show, set, usage, suspend, reinstate')
   company
     .command('create')
     .description('create a company')
     .requiredOption('--name <name>', 'what people call it')
-    .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans).default('free'))
-    .option('--quota <events>', 'a monthly quota of its own', wholeNumber)
+    .addOption(new Option('--plan <plan>', 'plan with its monthly quota').choices(plans).default('free'))
+    .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
     .action(async ({ name, plan, quota, json }: SetOptions & { name: string }) => {
       const created = await admin('companies', CompanyCreated, { name, plan, monthly_quota: quota })
       print({ json }, created, lines({ ...created, monthly_quota: created.monthly_quota ?? 'unlimited' }))
@@ -51,28 +53,28 @@ export function companyCommands(program: Command): void {
     })
   company
     .command('set')
-    .description('change the plan or the quota of a company; a plan brings its quota')
+    .description('change the plan or the quota of a company; a new plan sets its quota')
     .argument('<company_id>')
     .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans))
-    .option('--quota <events>', 'a monthly quota of its own, instead of that of the plan', wholeNumber)
+    .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
     .action(async (company_id: string, { plan, quota, json }: SetOptions) => {
-      if (plan === undefined && quota === undefined) throw usageError('Say what to change: --plan or --quota.')
+      if (plan === undefined && quota === undefined) throw usageError('Give --plan or --quota.')
       const body = { plan, monthly_quota: quota }
       const changed = await admin(`companies/${encodeURIComponent(company_id)}`, Company, body, 'PATCH')
       print({ json }, changed, lines(shown(changed)))
     })
   company
     .command('usage')
-    .description('accepted events of a month, and how many it may have')
+    .description('show the accepted events of a month and the quota')
     .argument('<company_id>')
-    .option('--month <yyyy-mm>', 'this month by default (UTC)')
+    .option('--month <yyyy-mm>', 'month in UTC (default: this month)')
     .action(async (company_id: string, { month, json }: { month?: string; json?: boolean }) => {
       const query = month === undefined ? '' : `?month=${encodeURIComponent(month)}`
       const usage = await admin(`companies/${encodeURIComponent(company_id)}/usage${query}`, CompanyUsage)
       print({ json }, usage, lines({ ...usage, monthly_quota: usage.monthly_quota ?? 'unlimited' }))
     })
-  statusCommand(company, 'suspend', 'refuse all requests with the keys of a company')
-  statusCommand(company, 'reinstate', 'take a suspended company back')
+  statusCommand(company, 'suspend', 'refuse all requests with the keys of a company, until reinstate')
+  statusCommand(company, 'reinstate', 'accept the keys of a suspended company again')
 }
 
 const shown = ({ created_at_ms, ...company }: Company) => ({

@@ -5,12 +5,12 @@ import { admin } from '../../admin.ts'
 import { print } from '../../output.ts'
 
 const help = `
-FILE.csv is the ECB's own: eurofxref-hist.csv (all days since 1999) or eurofxref.csv (the last day). An amount is turned
-into USD at the rate of its day or of the last day before it. A file may be loaded again; a corrected rate replaces the
-one before. Reports use new rates within seconds, for past days too.
+FILE.csv is a file of the ECB: eurofxref-hist.csv (all days since 1999) or eurofxref.csv (the last day). An amount is
+converted to USD with the rate of its day, or of the last day before it. A file may be loaded again; a corrected rate
+replaces the old one. Reports use new rates within seconds, for past days too.
 --json: {days, currencies, rates, from, to}`
 
-/** `fx load`. */
+/** Adds `fx load`. */
 export function fxCommands(program: Command): void {
   const fx = program.command('fx').description('exchange rates: load')
   fx.command('load')

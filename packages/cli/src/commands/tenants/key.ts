@@ -18,26 +18,28 @@ const byComma = (text: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== '')
 
-/** Scopes by comma, collected over several options. */
+/** Reads scopes separated by commas, from one or several options. */
 function scopesOf(text: string, before: string[] = []): string[] {
-  const asked = byComma(text)
+  const given = byComma(text)
   const known = keyScopes.map(String)
-  if (asked.length === 0 || !asked.every((scope) => known.includes(scope))) {
+  if (given.length === 0 || !given.every((scope) => known.includes(scope))) {
     throw new InvalidArgumentError(`The scopes are ${known.join(' and ')}.`)
   }
-  return [...new Set([...before, ...asked])]
+  return [...new Set([...before, ...given])]
 }
 
-/** `key create|list|revoke|rotate-master`. */
+/** Adds `key create|list|revoke|rotate-master`. */
 export function keyCommands(program: Command): void {
-  const key = program.command('key').description('server keys of an app: create, list, revoke; the master key: rotate')
+  const key = program
+    .command('key')
+    .description('server keys of an app: create, list, revoke; the master key: rotate-master')
   key
     .command('create')
     .description('create a server key; it is shown once')
-    .requiredOption('--app <app_id>', 'the app it is for')
-    .requiredOption('--label <label>', 'what it is used for')
-    .option('--allow <events>', 'only these event names, by comma (default: all)', byComma, [])
-    .option('--scope <scopes>', `${keyScopes.join(' or ')}, by comma or repeated (default: both)`, scopesOf)
+    .requiredOption('--app <app_id>', 'the app of the key')
+    .requiredOption('--label <label>', 'the purpose of the key')
+    .option('--allow <events>', 'allow only these event names, separated by commas (default: all)', byComma, [])
+    .option('--scope <scopes>', `${keyScopes.join(' or ')}, separated by commas or repeated (default: both)`, scopesOf)
     .action(async ({ app, label, allow, scope, json }: CreateOptions) => {
       const body = { app_id: app, label, allowed_events: allow, scopes: scope }
       const created = await admin('keys', ServerKeyCreated, body)

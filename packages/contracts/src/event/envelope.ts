@@ -1,10 +1,30 @@
 import { z } from 'zod'
+import { envelopeFieldNames, envelopeFields } from './event-fields.ts'
 
 export const platforms = ['ios', 'android'] as const
 export type Platform = (typeof platforms)[number]
+export const sources = ['sdk', 's2s', 'bulk'] as const
 
 /** Ids that we make ourselves; they become part of paths and statements, so nothing else passes. */
-const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
+export const idShape = /^[A-Za-z0-9_-]{1,64}$/
+
+const schemas = {
+  id: z.string().regex(idShape),
+  platform: z.enum(platforms),
+  source: z.enum(sources),
+  text: z.string(),
+  time: z.number().int(),
+  client_time: z.number().int().optional(),
+}
+
+type Fields = { [Name in keyof typeof envelopeFields]: (typeof schemas)[(typeof envelopeFields)[Name]['kind']] }
+const fields = Object.fromEntries(
+  envelopeFieldNames.map((name) => {
+    const field: { kind: keyof typeof schemas; description?: string } = envelopeFields[name]
+    const schema = schemas[field.kind]
+    return [name, field.description === undefined ? schema : schema.describe(field.description)]
+  }),
+) as Fields
 
 /**
  * A record of `events.accepted.v1` in its first version: the events of one request that share an install, exactly as the client sent
@@ -13,18 +33,7 @@ const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
  */
 export const Envelope = z.object({
   v: z.literal(1).describe('Version of this shape.'),
-  company_id: id,
-  app_id: id,
-  platform: z.enum(platforms).describe('Of the app, whatever the events say.'),
-  source: z.enum(['sdk', 's2s', 'bulk']).describe('/event, /s2s/event or /s2s/events/bulk.'),
-  install_uuid: z.string().describe('The install of all events in here.'),
-  received_at_ms: z.number().int().describe("Unix epoch ms, the gateway's clock."),
-  sent_at_ms: z.number().int().optional().describe("Unix epoch ms, the client's clock; never trusted."),
-  ip: z.string().describe('Address of the client.'),
-  user_agent: z.string().describe('Empty when absent.'),
-  sdk: z.string().describe('X-Service-Sdk, empty when absent.'),
-  sdk_platform: z.string().describe('X-Service-Platform, empty when absent. Stored, never trusted.'),
-  audit_key: z.string().describe('The audit object that holds the request.'),
+  ...fields,
   events: z.array(z.record(z.string(), z.unknown())).min(1).describe('In the order of the request.'),
 })
 export type Envelope = z.infer<typeof Envelope>

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { isCurrency } from './currencies.ts'
-import { rejectReasons } from './errors.ts'
-import { limits } from './limits.ts'
+import { isCurrency } from '../currencies.ts'
+import { rejectReasons } from '../errors.ts'
+import { limits } from '../limits.ts'
+import { type EventFieldKind, type EventFieldName, eventFieldNames, eventFields } from './event-fields.ts'
 
 const text = (max: number) => z.string().max(max)
 const absent = <T extends z.ZodType>(schema: T) => schema.nullish()
-const optionalText = absent(text(limits.optional_string_chars_max))
 
 /** JSON depth of a value; a scalar is 0, `{}` is 1. Iterative, so a hostile depth can't exhaust the stack. */
 function jsonDepth(value: unknown, stop_at: number): number {
@@ -35,17 +35,11 @@ const boundedObject = z.custom<Record<string, unknown>>(
     Buffer.byteLength(JSON.stringify(value)) <= limits.object_json_bytes_max,
 )
 
-const knownFields = new Set(
-  'event_id event_name event_ts_ms install_uuid user_id transaction_id product_id revenue currency props device platform'.split(
-    ' ',
-  ),
-)
-
 /** Other top-level fields are kept, so they are bounded: each in depth, all together in bytes. */
 const boundExtra = (event: Record<string, unknown>, context: z.RefinementCtx): void => {
   let bytes = 2
   for (const [field, value] of Object.entries(event)) {
-    if (knownFields.has(field)) continue
+    if (Object.hasOwn(eventFields, field)) continue
     const tooDeep = jsonDepth(value, limits.object_depth_max) > limits.object_depth_max
     if (!tooDeep) bytes += Buffer.byteLength(`${JSON.stringify(field)}:${JSON.stringify(value)}`)
     if (tooDeep || bytes > limits.extra_json_bytes_max) context.addIssue({ code: 'custom', path: [field] })
@@ -53,39 +47,29 @@ const boundExtra = (event: Record<string, unknown>, context: z.RefinementCtx): v
   }
 }
 
+const schemas = {
+  event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)),
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+  event_name: text(limits.event_name_chars_max).regex(/^[^\u0000-\u001f\u007f-\u009f]+$/),
+  event_time: absent(z.number().refine(Number.isInteger).meta({ type: 'integer', minimum: limits.event_ts_ms_min })),
+  install_uuid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  text: absent(text(limits.optional_string_chars_max)),
+  revenue: absent(z.number().min(-limits.revenue_abs_max).max(limits.revenue_abs_max)),
+  currency: absent(z.string().refine(isCurrency)),
+  object: absent(boundedObject),
+} satisfies Record<EventFieldKind, z.ZodType>
+
+type NamedFields = { [Name in EventFieldName]: (typeof schemas)[(typeof eventFields)[Name]['kind']] }
+
 /** The named fields of one event, whose descriptions stand in the API documentation; others are allowed beside them. */
-export const NamedEventFields = z.looseObject({
-  event_id: absent(z.string().regex(/^[\x21-\x7e]{1,128}$/)).describe(
-    'Idempotency key: visible ASCII. What is sent again with the same `event_id`, install and `event_ts_ms` counts once, for ever.',
-  ),
-  event_name: text(limits.event_name_chars_max)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
-    .regex(/^[^\u0000-\u001f\u007f-\u009f]+$/)
-    .describe('Name of the event, without control characters.'),
-  event_ts_ms: absent(
-    z.number().refine(Number.isInteger).meta({ type: 'integer', minimum: limits.event_ts_ms_min }),
-  ).describe(
-    'When it happened: Unix epoch ms, from 2010 to 24 h ahead of the clock of the service. An event of an app that lacks it is dated when it is received: sent again two days later, it counts twice.',
-  ),
-  install_uuid: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe('The install, as its SDK made it at the first launch. A backend uses that value, never one of its own.'),
-  user_id: optionalText.describe("The customer's own id of the user; ties the install to it."),
-  transaction_id: optionalText.describe(
-    'Of the store or payment. Its money counts once per app and event name, whoever sends it first.',
-  ),
-  product_id: optionalText.describe('What was bought.'),
-  revenue: absent(z.number().min(-limits.revenue_abs_max).max(limits.revenue_abs_max)).describe(
-    'Amount of money in `currency`. Of `subscription_refunded` and `purchase_refunded` the absolute value is subtracted.',
-  ),
-  currency: absent(z.string().refine(isCurrency)).describe('ISO 4217 alpha-3, any case; USD when absent.'),
-  props: absent(boundedObject).describe('Free-form properties: at most 16 KiB as JSON, 8 levels deep.'),
-  device: absent(boundedObject).describe(
-    'Of the device, as SDKs send it: `os`, `os_version`, `model`, ids. Same bounds.',
-  ),
-  platform: optionalText.describe('`ios` or `android`. A backend must name the platform of its key, or nothing.'),
-})
+export const NamedEventFields = z.looseObject(
+  Object.fromEntries(
+    eventFieldNames.map((name) => {
+      const { kind, description } = eventFields[name]
+      return [name, schemas[kind].describe(description)]
+    }),
+  ) as NamedFields,
+)
 
 /**
  * The fields of one event, SDK or backend (docs/rules.md#events). `event_ts_ms` is checked

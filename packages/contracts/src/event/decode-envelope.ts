@@ -1,9 +1,17 @@
-import { type Envelope, platforms } from './envelope.ts'
+import { type Envelope, idShape, platforms, sources } from './envelope.ts'
+import { envelopeFieldNames, envelopeFields } from './event-fields.ts'
 
-const ids = ['company_id', 'app_id'] as const
-const idShape = /^[A-Za-z0-9_-]{1,64}$/
-const texts = ['install_uuid', 'ip', 'user_agent', 'sdk', 'sdk_platform', 'audit_key'] as const
-const sources: readonly unknown[] = ['sdk', 's2s', 'bulk'] satisfies Envelope['source'][]
+const isOneOf = (values: readonly unknown[]) => (value: unknown) => values.includes(value)
+
+const checks: Record<(typeof envelopeFields)[keyof typeof envelopeFields]['kind'], (value: unknown) => boolean> = {
+  id: (value) => typeof value === 'string' && idShape.test(value),
+  platform: isOneOf(platforms),
+  source: isOneOf(sources),
+  text: (value) => typeof value === 'string',
+  time: Number.isSafeInteger,
+  client_time: (value) => value === undefined || Number.isSafeInteger(value),
+}
+const fields = envelopeFieldNames.map((name) => ({ name, check: checks[envelopeFields[name].kind] }))
 
 /**
  * The envelope in a record. Written by hand because it runs for every record: a test holds it equal to the zod schema
@@ -14,17 +22,7 @@ export function decodeEnvelope(value: Buffer): Envelope {
   if (!isObject(logged)) throw new Error('envelope is no object')
   const envelope = logged.v === 2 ? withEvents(logged) : logged
   if (envelope.v !== 1) throw new Error('envelope of an unknown version')
-  for (const field of ids) {
-    const id = envelope[field]
-    if (typeof id !== 'string' || !idShape.test(id)) throw new Error(`${field} is no id`)
-  }
-  for (const field of texts) if (typeof envelope[field] !== 'string') throw new Error(`${field} is no string`)
-  if (!(platforms as readonly unknown[]).includes(envelope.platform)) throw new Error('platform is unknown')
-  if (!sources.includes(envelope.source)) throw new Error('source is unknown')
-  if (!Number.isSafeInteger(envelope.received_at_ms)) throw new Error('received_at_ms is no integer')
-  if (envelope.sent_at_ms !== undefined && !Number.isSafeInteger(envelope.sent_at_ms)) {
-    throw new Error('sent_at_ms is no integer')
-  }
+  for (const { name, check } of fields) if (!check(envelope[name])) throw new Error(`${name} of an envelope is wrong`)
   const { events } = envelope
   if (!Array.isArray(events) || events.length === 0 || !events.every(isObject)) throw new Error('events are no list')
   return envelope as Envelope

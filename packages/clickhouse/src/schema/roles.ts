@@ -1,0 +1,51 @@
+import { type Table, type TableUser, tableNames, tables } from '@tributary/contracts/tables'
+
+/** What a user may do with each table, as the tables declare it; both at once where it does both. */
+function grants(user: TableUser): string {
+  const name = `tributary_${user.replaceAll('-', '_')}`
+  const lines = tableNames.flatMap((table) => {
+    const { readers, writers }: Table = tables[table]
+    const rights = [readers.includes(user) && 'SELECT', writers.includes(user) && 'INSERT'].filter(Boolean)
+    return rights.length === 0 ? [] : [`GRANT ${rights.join(', ')} ON tributary.${table} TO ${name};`]
+  })
+  return lines.join('\n')
+}
+
+/** The text of clickhouse/roles.sql. */
+export const rolesSql = (): string => `\
+-- Made by \`node packages/clickhouse/src/schema/dump-schema.ts\`. Do not edit: the rights on single tables follow from
+-- packages/contracts/src/tables.ts, all else stands in packages/clickhouse/src/schema/roles.ts.
+-- A user per service, with the least rights it can work with. Applied by an operator (clickhouse/README.md), never by a
+-- service. May run again: rights are added, passwords stay.
+
+CREATE DATABASE IF NOT EXISTS tributary;
+
+-- \`tributary migrate\`. The views are made by this user and run with its rights (SQL SECURITY DEFINER is the default of
+-- materialized views), so that whoever inserts events needs no right on what the views fill.
+CREATE USER IF NOT EXISTS tributary_migrator IDENTIFIED WITH sha256_password BY {migrator_password:String};
+GRANT SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, TRUNCATE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.* TO tributary_migrator;
+-- It looks how many shards a cluster has.
+GRANT SELECT ON system.clusters TO tributary_migrator;
+
+-- event-writer: fills one table, looks up keys, cancels money of transactions that several partitions counted, and
+-- completes what a batch that was broken off left half-done, by the views' own SELECTs, once no insert of it runs. It has
+-- to see which migrations ran, to refuse where one is missing.
+CREATE USER IF NOT EXISTS tributary_event_writer IDENTIFIED WITH sha256_password BY {event_writer_password:String};
+${grants('event-writer')}
+GRANT SHOW TABLES, SHOW COLUMNS ON tributary.* TO tributary_event_writer;
+GRANT SELECT ON system.processes TO tributary_event_writer;
+-- ... and brings a replica up to date before it looks anything up.
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
+-- ... and asks all replicas which inserts they have at work.
+GRANT SELECT ON system.replicas TO tributary_event_writer;
+GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
+
+-- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
+CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
+CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
+GRANT SELECT ON tributary.* TO tributary_report_api;
+
+-- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
+CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
+${grants('admin-api')}
+`

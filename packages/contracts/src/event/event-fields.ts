@@ -1,0 +1,126 @@
+/**
+ * How a value is accepted. Each kind has a schema in event.ts, a check and a scanner in `domain/src/accept`, which
+ * properties hold equal. `text` and `object` are optional; a new field of one of these kinds is a line in `eventFields`.
+ */
+export type EventFieldKind =
+  | 'event_id'
+  | 'event_name'
+  | 'event_time'
+  | 'install_uuid'
+  | 'text'
+  | 'revenue'
+  | 'currency'
+  | 'object'
+
+interface EventField {
+  kind: EventFieldKind
+  /**
+   * Where `events_raw_v1` has it. `own`: a column of the field's name holds it, empty when absent. `made`: rules of
+   * `domain/event-row` make columns of it. `extra`: no column, it is kept with the fields that nobody named.
+   */
+  column: 'own' | 'made' | 'extra'
+  /** Stands in the API documentation. */
+  description: string
+}
+
+/** The fields of one event that have a name, SDK or backend. Others are allowed beside them. */
+export const eventFields = {
+  event_id: {
+    kind: 'event_id',
+    column: 'made',
+    description:
+      'Idempotency key: visible ASCII. What is sent again with the same `event_id`, install and `event_ts_ms` counts once, for ever.',
+  },
+  event_name: {
+    kind: 'event_name',
+    column: 'made',
+    description: 'Name of the event, without control characters.',
+  },
+  event_ts_ms: {
+    kind: 'event_time',
+    column: 'made',
+    description:
+      'When it happened: Unix epoch ms, from 2010 to 24 h ahead of the clock of the service. An event of an app that lacks it is dated when it is received: sent again two days later, it counts twice.',
+  },
+  install_uuid: {
+    kind: 'install_uuid',
+    column: 'made',
+    description:
+      'The install, as its SDK made it at the first launch. A backend uses that value, never one of its own.',
+  },
+  user_id: {
+    kind: 'text',
+    column: 'own',
+    description: "The customer's own id of the user; ties the install to it.",
+  },
+  transaction_id: {
+    kind: 'text',
+    column: 'own',
+    description: 'Of the store or payment. Its money counts once per app and event name, whoever sends it first.',
+  },
+  product_id: { kind: 'text', column: 'own', description: 'What was bought.' },
+  revenue: {
+    kind: 'revenue',
+    column: 'made',
+    description:
+      'Amount of money in `currency`. Of `subscription_refunded` and `purchase_refunded` the absolute value is subtracted.',
+  },
+  currency: {
+    kind: 'currency',
+    column: 'made',
+    description: 'ISO 4217 alpha-3, any case; USD when absent.',
+  },
+  props: {
+    kind: 'object',
+    column: 'own',
+    description: 'Free-form properties: at most 16 KiB as JSON, 8 levels deep.',
+  },
+  device: {
+    kind: 'object',
+    column: 'own',
+    description: 'Of the device, as SDKs send it: `os`, `os_version`, `model`, ids. Same bounds.',
+  },
+  platform: {
+    kind: 'text',
+    column: 'extra',
+    description: '`ios` or `android`. A backend must name the platform of its key, or nothing.',
+  },
+} as const satisfies Record<string, EventField>
+export type EventFieldName = keyof typeof eventFields
+export const eventFieldNames = Object.keys(eventFields) as EventFieldName[]
+
+/** Names of the fields of a kind that have a column of their own. */
+export type OwnColumn<Kind extends EventFieldKind> = {
+  [Name in EventFieldName]: (typeof eventFields)[Name] extends { kind: Kind; column: 'own' } ? Name : never
+}[EventFieldName]
+export const ownColumns = <Kind extends EventFieldKind>(kind: Kind): OwnColumn<Kind>[] =>
+  eventFieldNames.filter(
+    (name): name is OwnColumn<Kind> => eventFields[name].kind === kind && eventFields[name].column === 'own',
+  )
+
+interface EnvelopeField {
+  /** envelope.ts has the schema of each kind, decode-envelope.ts its hand-written twin. */
+  kind: 'id' | 'platform' | 'source' | 'text' | 'time' | 'client_time'
+  description?: string
+}
+
+/**
+ * What the events of one request share, one field a column of the same name. A reader meets records that were written
+ * before a field was added: give a new one a kind that may be absent.
+ */
+export const envelopeFields = {
+  company_id: { kind: 'id' },
+  app_id: { kind: 'id' },
+  platform: { kind: 'platform', description: 'Of the app, whatever the events say.' },
+  source: { kind: 'source', description: '/event, /s2s/event or /s2s/events/bulk.' },
+  install_uuid: { kind: 'text', description: 'The install of all events in here.' },
+  received_at_ms: { kind: 'time', description: "Unix epoch ms, the gateway's clock." },
+  sent_at_ms: { kind: 'client_time', description: "Unix epoch ms, the client's clock; never trusted." },
+  ip: { kind: 'text', description: 'Address of the client.' },
+  user_agent: { kind: 'text', description: 'Empty when absent.' },
+  sdk: { kind: 'text', description: 'X-Service-Sdk, empty when absent.' },
+  sdk_platform: { kind: 'text', description: 'X-Service-Platform, empty when absent. Stored, never trusted.' },
+  audit_key: { kind: 'text', description: 'The audit object that holds the request.' },
+} as const satisfies Record<string, EnvelopeField>
+export type EnvelopeFieldName = keyof typeof envelopeFields
+export const envelopeFieldNames = Object.keys(envelopeFields) as EnvelopeFieldName[]

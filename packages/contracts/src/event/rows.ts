@@ -1,0 +1,115 @@
+import type { Envelope } from './envelope.ts'
+import { envelopeFieldNames, type OwnColumn, ownColumns } from './event-fields.ts'
+
+/** Columns of `events_raw_v1` that rules of `domain/event-row` make of an event. */
+export interface MadeColumns {
+  /** UTC date of `ts`, `YYYY-MM-DD`. */
+  day: string
+  /** Event time, Unix epoch milliseconds. */
+  ts_ms: number
+  event_name: string
+  event_id: string
+  /** Unsigned 64-bit decimal: first 8 bytes of SHA-256 of the idempotency key. */
+  event_key: string
+  /** `day`, or `1970-01-01` for an install, whose key holds for ever. */
+  key_day: string
+  /** Signed money in micros of `currency` (refunds negative); null without `revenue`. */
+  revenue_micros: string | null
+  /** ISO 4217 upper case; empty without `revenue`. */
+  currency: string
+  /** Unsigned 64-bit decimal: first 8 bytes of SHA-256 of `event_name` and `transaction_id`; 0 without money or transaction. */
+  transaction_key: string
+}
+const madeColumns = [
+  'day',
+  'ts_ms',
+  'event_name',
+  'event_id',
+  'event_key',
+  'key_day',
+  'revenue_micros',
+  'currency',
+  'transaction_key',
+] as const satisfies ReadonlyArray<keyof MadeColumns>
+
+/** Columns that hold a field as it was sent, empty when it is absent. */
+export const textColumns = ownColumns('text')
+/** JSON text: the objects of an event that have a column, and all fields that have none. */
+export const jsonColumns: readonly JsonColumn[] = [...ownColumns('object'), 'extra']
+type JsonColumn = OwnColumn<'object'> | 'extra'
+
+/** What all rows of a record share. */
+export interface RecordColumns extends Omit<Envelope, 'v' | 'events' | 'sent_at_ms'> {
+  /** 0 when absent. */
+  sent_at_ms: number
+  /** Log position: `<topic>@<log>`, the name of the topic and the identity of the log (docs/adr/0100). */
+  topic: string
+  partition: number
+  offset: number
+}
+export const recordColumns: readonly (keyof RecordColumns)[] = [...envelopeFieldNames, 'topic', 'partition', 'offset']
+
+/** A row of `events_raw_v1`. */
+export interface EventRow extends MadeColumns, Record<OwnColumn<'text'> | JsonColumn, string>, RecordColumns {
+  /** 1 when its money counts; 0 without money, or when its transaction was counted before. */
+  revenue_counts: 0 | 1
+}
+
+/**
+ * The columns of an insert into `events_raw_v1`, in the order of a line (JSONCompactEachRow). `revenue_counts` is the
+ * last one, for it is known last. A test holds the columns equal to those of the table.
+ */
+export const eventRowColumns: readonly (keyof EventRow)[] = [
+  ...madeColumns,
+  ...textColumns,
+  ...jsonColumns,
+  ...recordColumns,
+  'revenue_counts',
+]
+
+/**
+ * Who is believed when several events claim one transaction: a higher rank has its money, whenever it comes. Nothing
+ * produces `receipt` yet. The view `revenue_raw_mv_v1` gives the same numbers by `source`, which a test holds.
+ */
+export const claimRanks = { sdk: 1, backend: 2, receipt: 3 } as const
+
+/**
+ * A row of `revenue_raw_v1` (filled by a view, one for each event whose money counts) and of `revenue_cancelled_v1`
+ * (those of them that do not count after all).
+ */
+export interface RevenueRow {
+  app_id: string
+  /** UTC date of `ts_ms`, `YYYY-MM-DD`. */
+  day: string
+  install_uuid: string
+  ts_ms: number
+  event_name: string
+  /** As in `EventRow`. */
+  event_key: string
+  currency: string
+  /** Signed micros of `currency`, below 2^53. */
+  amount_micros: number
+  /** As in `EventRow`. */
+  transaction_key: string
+  received_at_ms: number
+  topic: string
+  partition: number
+  offset: number
+}
+
+/** The columns of an insert into `revenue_cancelled_v1`, in the order of a line. */
+export const revenueRowColumns = [
+  'app_id',
+  'day',
+  'install_uuid',
+  'ts_ms',
+  'event_name',
+  'event_key',
+  'currency',
+  'amount_micros',
+  'transaction_key',
+  'received_at_ms',
+  'topic',
+  'partition',
+  'offset',
+] as const satisfies ReadonlyArray<keyof RevenueRow>

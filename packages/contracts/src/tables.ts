@@ -1,0 +1,197 @@
+import { claimRanks } from './event/rows.ts'
+
+/** A user of ClickHouse: a service, or the migrator, who makes all tables and fills them by their views. */
+export type TableUser = 'migrator' | 'event-writer' | 'report-api' | 'admin-api'
+
+/** A table of ClickHouse. Rights, checks, repairs and docs/data.md are made of what it declares. */
+export interface Table {
+  /** One row is this. */
+  row: string
+  writers: readonly TableUser[]
+  readers: readonly TableUser[]
+  /** Columns that hold something of a person: an id, an address, a device, what somebody sent, or a hash of these. */
+  personal: readonly string[]
+  /** Present where a view fills it. */
+  derived?: Derived
+  /** Present where no view fills it: the sweep of transactions makes it anew from this table. */
+  swept_from?: string
+}
+
+/** What a table has, said by the rows that its view reads: tests and repairs count it by brute force. */
+export interface Derived {
+  from: string
+  /** Which rows of `from` it takes; all when absent. */
+  where?: string
+  /**
+   * How it tells which rows of a batch it has: by its keys, by the number of rows that it counted of each partition of a
+   * log (clickhouse/README.md), by the positions in it, or not at all, where taking a row in twice changes nothing.
+   */
+  tells: 'keys' | 'counted' | 'positions' | 'set'
+  /** Its column of days, where that is not `day`. */
+  day?: string
+  /** Columns that tell its rows apart, each with its value in a row of `from`. */
+  groups: Readonly<Record<string, string>>
+  /** Aggregates of a group that have to be equal: in the table, and over rows of `from`. */
+  values?: Readonly<Record<string, readonly [held: string, recounted: string]>>
+  /** The same for sums, the number of things counted first: more than there are is counted twice. */
+  sums?: Readonly<Record<string, readonly [held: string, recounted: string]>>
+}
+
+const same = (...columns: string[]): Record<string, string> =>
+  Object.fromEntries(columns.map((column) => [column, column]))
+const position = same('topic', 'partition', 'offset')
+const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
+
+/**
+ * Every table of ClickHouse. Those that views fill stand behind the table that their view reads, and `event_keys_v1` is the
+ * last: rows whose keys are there are everywhere, since tables are filled in this order.
+ */
+export const tables = {
+  schema_migrations_v1: {
+    row: 'a migration that ran',
+    writers: ['migrator'],
+    readers: ['migrator', 'event-writer', 'report-api', 'admin-api'],
+    personal: [],
+  },
+  events_raw_v1: {
+    row: 'an accepted event, once',
+    writers: ['event-writer'],
+    readers: ['event-writer', 'report-api'],
+    personal: [
+      ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
+      ...['ip', 'user_agent', 'audit_key'],
+    ],
+  },
+  events_per_day_v1: {
+    row: 'number of events and sum of their money, by day, event name and currency',
+    writers: ['event-writer'],
+    readers: ['event-writer', 'report-api'],
+    personal: [],
+    derived: {
+      from: 'events_raw_v1',
+      tells: 'counted',
+      groups: same('app_id', 'day', 'event_name', 'currency'),
+      sums: {
+        events: ['sum(events)', 'count()'],
+        revenue_micros: ['sum(revenue_micros)', `sumIf(toInt128(assumeNotNull(revenue_micros)), ${hasMoney})`],
+      },
+    },
+  },
+  events_received_per_day_v1: {
+    row: 'number of events by the day on which they were received',
+    writers: ['event-writer'],
+    readers: ['event-writer', 'admin-api'],
+    personal: [],
+    derived: {
+      from: 'events_raw_v1',
+      tells: 'counted',
+      day: 'received_day',
+      groups: { app_id: 'app_id', received_day: "toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))" },
+      sums: { events: ['sum(events)', 'count()'] },
+    },
+  },
+  event_installs_per_day_v1: {
+    row: 'set of the installs that had an event, by day and event name',
+    writers: ['event-writer'],
+    readers: ['report-api'],
+    personal: ['installs'],
+    derived: {
+      from: 'events_raw_v1',
+      tells: 'set',
+      groups: same('app_id', 'day', 'event_name'),
+      sums: { installs: ['uniqExactMerge(installs)', 'uniqExact(install_uuid)'] },
+    },
+  },
+  activity_per_day_v1: {
+    row: 'first and last event of an install on a day',
+    writers: ['event-writer'],
+    readers: ['report-api'],
+    personal: ['install_uuid'],
+    derived: {
+      from: 'events_raw_v1',
+      tells: 'set',
+      groups: same('app_id', 'install_uuid', 'day'),
+      values: { min_ts_ms: ['min(min_ts_ms)', 'min(ts_ms)'], max_ts_ms: ['max(max_ts_ms)', 'max(ts_ms)'] },
+    },
+  },
+  identities_v1: {
+    row: 'first time that an install had a user id',
+    writers: ['event-writer'],
+    readers: ['report-api'],
+    personal: ['install_uuid', 'user_id'],
+    derived: {
+      from: 'events_raw_v1',
+      where: `user_id != ''`,
+      tells: 'set',
+      groups: same('app_id', 'install_uuid', 'user_id'),
+      values: { since_ms: ['min(since_ms)', 'min(ts_ms)'] },
+    },
+  },
+  revenue_raw_v1: {
+    row: 'an event whose money counts',
+    writers: ['event-writer'],
+    readers: ['event-writer'],
+    personal: ['install_uuid', 'event_key'],
+    derived: {
+      from: 'events_raw_v1',
+      where: hasMoney,
+      tells: 'positions',
+      groups: {
+        ...same('app_id', 'day', 'install_uuid', 'ts_ms', 'event_name', 'event_key', 'currency'),
+        amount_micros: 'assumeNotNull(revenue_micros)',
+        ...same('transaction_key', 'received_at_ms'),
+        ...position,
+        claim_rank: `if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend})`,
+      },
+    },
+  },
+  transaction_keys_v1: {
+    row: 'a claim on the money of a transaction',
+    writers: ['event-writer'],
+    readers: ['event-writer'],
+    personal: [],
+    derived: {
+      from: 'revenue_raw_v1',
+      where: 'transaction_key != 0',
+      tells: 'positions',
+      groups: { ...same('app_id', 'transaction_key', 'day', 'received_at_ms'), ...position, ...same('claim_rank') },
+    },
+  },
+  revenue_cancelled_v1: {
+    row: 'an event of revenue_raw_v1 whose money does not count after all',
+    writers: ['event-writer'],
+    readers: ['event-writer', 'report-api'],
+    personal: ['install_uuid', 'event_key'],
+    swept_from: 'transaction_keys_v1',
+  },
+  event_keys_v1: {
+    row: 'the idempotency key of an event',
+    writers: ['event-writer'],
+    readers: ['event-writer', 'admin-api'],
+    personal: ['event_key'],
+    derived: {
+      from: 'events_raw_v1',
+      tells: 'keys',
+      groups: { ...same('app_id', 'key_day', 'event_key'), ...position },
+    },
+  },
+} as const satisfies Record<string, Table>
+
+export type TableName = keyof typeof tables
+export const tableNames = Object.keys(tables) as TableName[]
+/** A table that a view fills. */
+export type DerivedName = {
+  [Name in TableName]: (typeof tables)[Name] extends { derived: Derived } ? Name : never
+}[TableName]
+export const derivedNames = tableNames.filter((name): name is DerivedName => 'derived' in tables[name])
+export const derivedOf = (name: DerivedName): Derived => tables[name].derived
+/** Its rows that stand for events: a table that counts also has counters of each partition of a log. */
+export const rowsOfApps = (name: DerivedName): string =>
+  derivedOf(name).tells === 'counted' ? `NOT startsWith(app_id, '/')` : '1'
+/** By table that no view fills the one that it is made anew from: by the sweep, to whom all transactions are new then. */
+export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
+  tableNames.flatMap((name) => {
+    const { swept_from }: Table = tables[name]
+    return swept_from === undefined ? [] : [[name, swept_from]]
+  }),
+)
