@@ -6,7 +6,7 @@ import {
   FencedError,
   type LogRecord,
 } from '@tributary/broker/broker'
-import { unpackRecord } from '@tributary/broker/packed-value'
+import { unpackValue } from '@tributary/broker/gzip/packed-value'
 import { firstUnread } from '@tributary/broker/unread'
 
 export interface MemoryBroker extends Broker {
@@ -121,10 +121,10 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
       return !records.some(({ offset }) => offset >= unread)
     },
     async publish(outgoing) {
-      for (const { topic, partition, key, value, headers = {} } of outgoing.map(unpackRecord)) {
+      for (const { topic, partition, key, value, headers = {} } of outgoing) {
         const log = logOf(topic, partition)
         const offset = log.first + log.records.length
-        log.records.push({ topic, partition, offset, timestamp_ms: now(), key, value, headers })
+        log.records.push({ topic, partition, offset, timestamp_ms: now(), key, value: unpackValue(value), headers })
       }
       for (const wake of wakers) wake()
       wakers.clear()

@@ -5,7 +5,6 @@ export interface OutgoingRecord {
   topic: string
   partition: number
   key: string | null
-  /** Packed for a log that `packs`; others unpack it first. */
   value: Buffer | PackedValue
   headers?: Record<string, string>
 }
@@ -124,8 +123,6 @@ export interface AppliedTopics {
 
 /** The event log: Kafka, or its embedded twin on lmdb. Nothing here is possible in one process only. */
 export interface Broker {
-  /** Whether it stores packed values as they are: a fifth of the bytes to write. Others would have to unpack them. */
-  packs?: boolean
   /** Resolves when every record is durable (Kafka `acks=all`); rejects when any may not be. */
   publish(records: readonly OutgoingRecord[]): Promise<void>
   consume(options: ConsumeOptions): Promise<Consumption>
@@ -146,12 +143,12 @@ export interface Broker {
   close(): Promise<void>
 }
 
-/** A value in a smaller form: `head`, then what the gzip file holds from byte `from` to `to`, then `tail`. */
+/** A value that is mostly a client's own gzip, and is stored so: `head`, then what the gzip file holds, then `tail`. */
 export interface PackedValue {
   head: Buffer
   /** As a client sent it; known to be whole. */
   gzip: Buffer
-  from: number
-  to: number
+  /** What `gzip` holds, in bytes. */
+  inflated_bytes: number
   tail: Buffer
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { ErasureRequest } from './erasure.ts'
-import { Envelope } from './event/envelope.ts'
+import { BodyEnvelope, Envelope } from './event/envelope.ts'
 import { EventFields } from './event/event.ts'
 import { topics } from './topics.ts'
 
@@ -15,7 +15,10 @@ const events = z.array(LoggedEvent).min(1).describe('As the client sent them; nu
 const records = {
   [topics.eventsAccepted.name]: {
     title: 'The accepted events of one request that share an install',
-    schema: Envelope.extend({ events }),
+    schema: z.union([
+      Envelope.extend({ events }),
+      BodyEnvelope.extend({ body: BodyEnvelope.shape.body.extend({ events }) }),
+    ]),
   },
   [topics.erasuresRequested.name]: {
     title: 'A request to erase what is known of an install',

@@ -20,7 +20,7 @@ async function openGateway({ requests_max = 8, registry = new Registry(), before
   const logger = pino({ level: 'silent' })
   const tenant = buildTenant('android')
   const credentials = memoryCredentials([tenant])
-  const keyRate = createKeyRate({ keyValue: memoryKeyValue(now), steady: (step) => step(), registry })
+  const keyRate = createKeyRate({ keyValue: memoryKeyValue(now), breaker: (step) => step(), registry })
   const audit = memoryAuditStore()
   const broker = memoryBroker(1, now)
 

@@ -15,7 +15,7 @@ export interface GatewayDeps extends DoorDeps {
   /** Holds the objects of backend requests; those of SDK requests go through `groupCommit`. */
   audit: Pick<AuditStore, 'putOnce' | 'get'>
   groupCommit: Pick<GroupCommit, 'append'>
-  broker: Pick<Broker, 'publish' | 'packs'>
+  broker: Pick<Broker, 'publish'>
   /** Counts requests of a key and events of a company, and knows which installs are queued for erasure. */
   keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib'
+import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
@@ -79,7 +80,7 @@ export async function openGateway(
     registry,
     tenant,
     /** What the log holds, parsed. */
-    envelopes: (): Envelope[] => records().map(({ value }) => JSON.parse(value.toString())),
+    envelopes: (): Envelope[] => records().map(({ value }) => decodeEnvelope(value)),
     records,
     recordsOf,
     /** Moves the clock of the gateway on from `now_ms`. */

@@ -16,7 +16,7 @@ async function open() {
     await keyValue.close()
     await rm(dir, { recursive: true })
   })
-  return { clock, gateway: () => createQueuedErasures({ keyValue, steady: countersBreaker(now) }) }
+  return { clock, gateway: () => createQueuedErasures({ keyValue, breaker: countersBreaker(now) }) }
 }
 
 test('requests for an install that come while the first is stored store nothing, and end as it does', async () => {

@@ -24,6 +24,6 @@ const readsReports: ServerKeyRule = {
 
 /** Returns the server key of a request for reports. A key sees the app that it is bound to, no other. */
 export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
-  const keyRate = createKeyRate({ keyValue, steady: countersBreaker(now), registry })
+  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), registry })
   return (request, reply) => authenticateServerKey({ credentials, keyRate }, readsReports, request, reply)
 }

@@ -80,16 +80,10 @@ export function publishingSuite(log: LogUnderTest): void {
   it('gives a packed value back whole, among others, and counts its whole bytes in a chunk', async () => {
     const whole = (n: number) => Buffer.from(`head ${n}:${'ü'.repeat(10_000)}:tail`)
     const packed = (n: number) => {
-      const gzip = gzipSync(`before ${whole(n)} after`)
-      const head = Buffer.from(`head ${n}`)
-      const from = 'before '.length + head.length
-      const to = 'before '.length + whole(n).length - ':tail'.length
-      return {
-        topic: log.topic,
-        partition: 0,
-        key: `k${n}`,
-        value: { head, gzip, from, to, tail: Buffer.from(':tail') },
-      }
+      const [head, tail] = [Buffer.from(`head ${n}`), Buffer.from(':tail')]
+      const middle = whole(n).subarray(head.length, -tail.length)
+      const value = { head, gzip: gzipSync(middle), inflated_bytes: middle.length, tail }
+      return { topic: log.topic, partition: 0, key: `k${n}`, value }
     }
     await log.broker.publish([
       log.record('first'),
@@ -103,6 +97,7 @@ export function publishingSuite(log: LogUnderTest): void {
     await close()
     const wanted = ['first', ...[1, 2].map((n) => `${whole(n)}`), 'last', ...[3, 4, 5].map((n) => `${whole(n)}`)]
     expect(textsOf(records())).toEqual(wanted)
+    expect(records().map(({ headers }) => headers)).toEqual([{}, {}, {}, { a: 'b' }, {}, {}, {}])
     expect(records().map(({ key }) => key)).toEqual([null, 'k1', 'k2', null, 'k3', 'k4', 'k5'])
     expect(taken.length).toBeGreaterThan(1)
   })

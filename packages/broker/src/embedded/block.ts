@@ -1,5 +1,7 @@
+import { gunzipSync } from 'node:zlib'
 import type { OutgoingRecord, PackedValue } from '../broker.ts'
-import { valueBytes } from '../packed-value.ts'
+import { createInflateInPlace } from '../gzip/inflate-in-place.ts'
+import { valueBytes } from '../gzip/packed-value.ts'
 
 /** Fixed part of a stored block: what can be known without looking at its records. */
 export interface BlockHeader {
@@ -18,6 +20,15 @@ export interface BlockRecord {
   value_bytes: number
   /** A view of the block, or a value unpacked. */
   value(): Buffer
+}
+
+/** A packed value as blocks store it: `head`, then what the gzip file holds from byte `from` to `to`, then `tail`. */
+export interface StoredPacked {
+  head: Buffer
+  gzip: Buffer
+  from: number
+  to: number
+  tail: Buffer
 }
 
 /** Blocks of version 1 hold no packed values and are read as well. */
@@ -77,13 +88,13 @@ export function encodeBlock(
 /** Gives how many bytes it wrote. */
 function writePacked(block: Buffer, from: number, packed: PackedValue): number {
   let at = from
-  for (const number of [packed.from, packed.to, packed.head.length, packed.tail.length])
+  for (const number of [0, packed.inflated_bytes, packed.head.length, packed.tail.length])
     at = block.writeUInt32LE(number, at)
   for (const part of [packed.head, packed.tail, packed.gzip]) at += part.copy(block, at)
   return at - from
 }
 
-function readPacked(stored: Buffer): PackedValue {
+function readPacked(stored: Buffer): StoredPacked {
   const tail_at = packed_header_bytes + stored.readUInt32LE(8)
   const gzip_at = tail_at + stored.readUInt32LE(12)
   return {
@@ -109,7 +120,7 @@ export function decodeHeader(block: Buffer): BlockHeader {
 export const blockBytes = (block: Buffer): number => block.length - header_bytes
 
 /** The records of a stored block, in order. */
-export function* decodeRecords(block: Buffer, unpack: (packed: PackedValue) => Buffer): Generator<BlockRecord> {
+export function* decodeRecords(block: Buffer, unpack: (packed: StoredPacked) => Buffer): Generator<BlockRecord> {
   let at = header_bytes
   while (at < block.length) {
     const length = block.readUInt32LE(at)
@@ -122,14 +133,23 @@ export function* decodeRecords(block: Buffer, unpack: (packed: PackedValue) => B
     const value_at = headers_at + headers_bytes
     const end = value_at + (isPacked ? length - packed_flag : length)
     const stored = block.subarray(value_at, end)
-    const value = isPacked ? readPacked(stored) : stored
+    const packed = isPacked ? readPacked(stored) : null
     yield {
       key: key_length === no_key ? null : block.toString('utf8', key_at, headers_at),
       headers: headers_bytes === 0 ? {} : JSON.parse(block.toString('utf8', headers_at, value_at)),
       bytes: end - at,
-      value_bytes: valueBytes(value),
-      value: () => (Buffer.isBuffer(value) ? value : unpack(value)),
+      value_bytes: packed === null ? stored.length : valueBytes({ ...packed, inflated_bytes: packed.to - packed.from }),
+      value: () => (packed === null ? stored : unpack(packed)),
     }
     at = end
+  }
+}
+
+/** Unpacks one value after the other. */
+export function createUnpack(): (packed: StoredPacked) => Buffer {
+  const inflateInPlace = createInflateInPlace()
+  return ({ head, gzip, from, to, tail }) => {
+    const inflated = inflateInPlace(gzip) ?? gunzipSync(gzip)
+    return Buffer.concat([head, inflated.subarray(from, to), tail])
   }
 }

@@ -12,8 +12,8 @@ import {
   type PartitionOffsets,
   TopicsRefused,
 } from '../broker.ts'
+import { valueBytes } from '../gzip/packed-value.ts'
 import { createLogMetrics } from '../log-metrics.ts'
-import { valueBytes } from '../packed-value.ts'
 import { firstUnread } from '../unread.ts'
 import { openCommittedOffsets } from './committed-offsets.ts'
 import { type ConsumerGroup, createConsumerGroup } from './consumer-group.ts'
@@ -184,7 +184,6 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
   }
 
   return {
-    packs: true,
     async publish(records) {
       const placed = records.map((record) => ({ record, log: getLog(record) }))
       if (placed.length === 0) return

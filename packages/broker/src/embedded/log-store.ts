@@ -1,8 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { type Database, open } from 'lmdb'
-import type { Committed, OutgoingRecord, PackedValue } from '../broker.ts'
-import { createUnpack } from '../packed-value.ts'
-import { recordBytes } from './block.ts'
+import type { Committed, OutgoingRecord } from '../broker.ts'
+import { createUnpack, recordBytes, type StoredPacked } from './block.ts'
 import { type CommitQueue, createCommitQueue } from './commit-queue.ts'
 
 export interface StoredBlock {
@@ -38,7 +37,7 @@ export interface LogStore {
   /** Rejects when the store takes no writes. */
   probe(): Promise<void>
   queue: CommitQueue<Staging>
-  unpack(packed: PackedValue): Buffer
+  unpack(packed: StoredPacked): Buffer
   close(): Promise<void>
 }
 

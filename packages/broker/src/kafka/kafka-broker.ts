@@ -3,12 +3,13 @@ import { limits } from '@tributary/contracts/limits'
 import kafkajs, { type Producer } from 'kafkajs'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Broker, Consumption, WholeRecord } from '../broker.ts'
-import { unpackRecord } from '../packed-value.ts'
+import type { Broker, Consumption, OutgoingRecord, WholeRecord } from '../broker.ts'
+import { valueBytes } from '../gzip/packed-value.ts'
 import { openKafkaConsumption } from './consume/kafka-consumption.ts'
 import { createKafka, type KafkaAddress, kafkaTimeouts, within } from './kafka-client.ts'
 import { kafkaMetrics } from './kafka-metrics.ts'
 import { fetchFirstOffsetAfter, fetchGroupOffsets } from './kafka-offsets.ts'
+import { packRecord } from './kafka-packed.ts'
 import { applyTopics, fetchPartitionCounts, type TopicReplication } from './kafka-topics.ts'
 import { createBatcher } from './produce/kafka-batcher.ts'
 
@@ -80,11 +81,11 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
   }
 
   /** Before the batcher: one wrong record must not fail the sends of others, and kafkajs drops it in silence. */
-  async function check(records: readonly WholeRecord[]): Promise<void> {
+  async function check(records: readonly OutgoingRecord[]): Promise<void> {
     for (const { topic, partition, value } of records) {
       const count = partitionCounts.get(topic) ?? (await partitionCount(topic))
       if (!(partition >= 0 && partition < count)) throw new RangeError(`${topic} has no partition ${partition}`)
-      if (value.length > record_bytes_max) throw new RangeError(`record over ${record_bytes_max} bytes`)
+      if (valueBytes(value) > record_bytes_max) throw new RangeError(`record over ${record_bytes_max} bytes`)
     }
   }
 
@@ -102,9 +103,8 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     async publish(records) {
       refuseClosed()
       const done = metrics.publishing(records.length)
-      const whole = records.map(unpackRecord)
-      await check(whole)
-      await batcher.publish(whole)
+      await check(records)
+      await batcher.publish(records.map(packRecord))
       done()
     },
     async consume(wanted) {

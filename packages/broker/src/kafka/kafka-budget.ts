@@ -1,7 +1,7 @@
-/** What all lanes of a consumption hold together, in inflated bytes. */
+/** What all queues of a consumption hold together, in inflated bytes. */
 export interface Budget {
   isFull(): boolean
-  /** Adds what a lane took over; negative once it is handled or dropped. */
+  /** Adds what a queue took over; negative once it is handled or dropped. */
   change(bytes: number): void
   /** Calls `review` whenever the budget becomes full or has room again. Gives the end of it. */
   watch(review: () => void): () => void

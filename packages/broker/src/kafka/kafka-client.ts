@@ -1,11 +1,11 @@
 import type { ConnectionOptions } from 'node:tls'
 import kafkajs, { type Kafka, type logLevel as Level, type RetryOptions, type SASLOptions } from 'kafkajs'
 import type { Logger } from 'pino'
-import { keepCommitted } from './consume/kafka-keep-committed.ts'
-import { calmRequestQueue } from './kafka-request-queue.ts'
-import { sumFaster } from './produce/kafka-crc32c.ts'
-import { encodeByReference } from './produce/kafka-encoder.ts'
-import { createZstd } from './produce/kafka-zstd.ts'
+import { sumFaster } from './private/crc32c.ts'
+import { encodeByReference } from './private/encoder.ts'
+import { keepCommitted } from './private/keep-committed.ts'
+import { calmRequestQueue } from './private/request-queue.ts'
+import { createZstd } from './private/zstd.ts'
 
 /** How to reach Kafka. */
 export interface KafkaAddress {

@@ -2,8 +2,15 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { OutgoingRecord } from '../../src/broker.ts'
-import { blockBytes, decodeHeader, decodeRecords, encodeBlock, recordBytes } from '../../src/embedded/block.ts'
-import { createUnpack, unpackRecord, valueBytes } from '../../src/packed-value.ts'
+import {
+  blockBytes,
+  createUnpack,
+  decodeHeader,
+  decodeRecords,
+  encodeBlock,
+  recordBytes,
+} from '../../src/embedded/block.ts'
+import { unpackValue, valueBytes } from '../../src/gzip/packed-value.ts'
 
 const place = { topic: 't', partition: 0 }
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array))
@@ -11,12 +18,10 @@ const key = fc.option(fc.string({ maxLength: 5 }))
 const plain = fc
   .tuple(key, bytes, fc.option(fc.dictionary(fc.string(), fc.string(), { maxKeys: 2 }), { nil: undefined }))
   .map(([name, value, headers]): OutgoingRecord => ({ ...place, key: name, value, ...(headers && { headers }) }))
-const packed = fc
-  .tuple(key, bytes, bytes, bytes, fc.nat(), fc.nat())
-  .map(([name, head, inflated, tail, a, b]): OutgoingRecord => {
-    const [from = 0, to = 0] = [a % (inflated.length + 1), b % (inflated.length + 1)].toSorted((x, y) => x - y)
-    return { ...place, key: name, value: { head, gzip: gzipSync(inflated), from, to, tail } }
-  })
+const packed = fc.tuple(key, bytes, bytes, bytes).map(([name, head, inflated, tail]): OutgoingRecord => {
+  const value = { head, gzip: gzipSync(inflated), inflated_bytes: inflated.length, tail }
+  return { ...place, key: name, value }
+})
 const encode = (records: OutgoingRecord[]) =>
   encodeBlock(
     records,
@@ -35,7 +40,7 @@ test('a block gives back its records, packed or not, and their sizes', () => {
       const found = read(block)
       expect(found).toEqual(
         records.map((record) => ({
-          ...{ key: record.key, headers: record.headers ?? {}, value: unpackRecord(record).value },
+          ...{ key: record.key, headers: record.headers ?? {}, value: unpackValue(record.value) },
           ...{ bytes: recordBytes(record), value_bytes: valueBytes(record.value) },
         })),
       )
@@ -50,4 +55,13 @@ test('blocks that a version without packed values wrote are read, those of a lat
   expect(read(block)).toMatchObject([{ key: 'k', value: Buffer.from('v') }])
   block.writeUInt8(3, 0)
   expect(() => decodeHeader(block)).toThrow(/unknown version 3/)
+})
+
+test('a packed value that is a part of what its gzip holds is read, as earlier versions wrote it', () => {
+  const value = { head: Buffer.from('<'), gzip: gzipSync('0123456789'), inflated_bytes: 10, tail: Buffer.from('>') }
+  const block = encode([{ ...place, key: null, value }])
+  const packed_at = block.length - value.gzip.length - 2 - 16
+  block.writeUInt32LE(3, packed_at)
+  block.writeUInt32LE(7, packed_at + 4)
+  expect(read(block)).toMatchObject([{ value: Buffer.from('<3456>'), value_bytes: 6 }])
 })

@@ -18,13 +18,20 @@ const fields = envelopeFieldNames.map((name) => ({ name, check: checks[envelopeF
  * beside it. Throws for anything else: such a record can never be read.
  */
 export function decodeEnvelope(value: Buffer): Envelope {
-  const envelope = JSON.parse(value.toString('utf8'))
-  if (!isObject(envelope)) throw new Error('envelope is no object')
+  const logged = JSON.parse(value.toString('utf8'))
+  if (!isObject(logged)) throw new Error('envelope is no object')
+  const envelope = logged.v === 2 ? withEvents(logged) : logged
   if (envelope.v !== 1) throw new Error('envelope of an unknown version')
   for (const { name, check } of fields) if (!check(envelope[name])) throw new Error(`${name} of an envelope is wrong`)
   const { events } = envelope
   if (!Array.isArray(events) || events.length === 0 || !events.every(isObject)) throw new Error('events are no list')
   return envelope as Envelope
+}
+
+/** An envelope that holds a client's body, as one that holds the events of it. */
+function withEvents({ body, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  if (!isObject(body)) throw new Error('body is no object')
+  return { ...rest, v: 1, events: body.events }
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -27,16 +27,22 @@ const fields = Object.fromEntries(
 ) as Fields
 
 /**
- * One record of `events.accepted.v1`: the events of one request that share an install, exactly as the client sent
+ * A record of `events.accepted.v1` in its first version: the events of one request that share an install, exactly as the client sent
  * them (only a missing S2S `event_id` is filled in). Checked by the gateway; the writer turns each into a row.
  * The descriptions stand in docs/schemas, for readers in other languages.
  */
 export const Envelope = z.object({
-  v: z.literal(1).describe('Version of this shape. Another one comes with another topic.'),
+  v: z.literal(1).describe('Version of this shape.'),
   ...fields,
   events: z.array(z.record(z.string(), z.unknown())).min(1).describe('In the order of the request.'),
 })
 export type Envelope = z.infer<typeof Envelope>
+
+/** Version 2 of an envelope, which says the same: the events stand in the body as the client sent it. */
+export const BodyEnvelope = Envelope.omit({ events: true }).extend({
+  v: z.literal(2).describe('Version of this shape.'),
+  body: z.looseObject({ events: Envelope.shape.events }).describe('The body of the request.'),
+})
 
 /** All of an envelope that the events of a request share, but for the audit key, which is known last. */
 export type EnvelopeFacts = Omit<Envelope, 'install_uuid' | 'events' | 'audit_key'>

@@ -1,37 +1,85 @@
-import type { WholeRecord } from '@tributary/broker/broker'
+import type { OutgoingRecord, PackedValue, WholeRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { joinBounded } from '../http/join-bounded.ts'
 
-/** `"install_uuid":"..."` and what stands around it and the events; installs are of at most 64 characters. */
-const install_bytes_max = 128
+/** A client's body as it came: gzip of an object whose member `events` is exactly the accepted events. */
+export type GzipBody = Pick<PackedValue, 'gzip' | 'inflated_bytes'>
+
+/** An envelope that lacks its audit key, and where it goes; see `closeRecords`. It can be handed to another thread. */
+export interface OpenRecord<Events = string | Buffer | GzipBody> extends Pick<WholeRecord, 'topic' | 'partition'> {
+  key: string
+  head: string
+  /** JSON text of the array of events, or the body that holds it. */
+  events: Events
+}
+
+/** Room for the members of an envelope other than its events. */
+const envelope_head_bytes_max = 8 * 1024
+/** Bytes of the events of one record. */
+export const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_max
 
 /**
- * The accepted events of a request as envelopes, one per install and split where a record would exceed
+ * The accepted events of a request as envelopes, one per install, split where a record would exceed
  * `limits.record_bytes_max`. A backend sends for many installs at once, so what their envelopes share is written once.
  */
-export function eventRecords(
+export function openRecords(
   facts: EnvelopeFacts,
   accepted: readonly { install_uuid: string }[],
-  audit_key: string,
   partitions: number,
-): WholeRecord[] {
-  const { app_id } = facts
-  const topic = topics.eventsAccepted.name
-  const head = JSON.stringify(facts).slice(0, -1)
-  const tail = `],"audit_key":${JSON.stringify(audit_key)}}`
-  const events_bytes_max = limits.record_bytes_max - Buffer.byteLength(head + tail) - install_bytes_max
-  const records: WholeRecord[] = []
-  for (const [install_uuid, events] of Map.groupBy(accepted, (event) => event.install_uuid)) {
-    const key = `${app_id}/${install_uuid}`
-    const partition = installPartition(app_id, install_uuid, partitions)
-    for (const items of joinBounded(events, events_bytes_max)) {
-      // What an install may be made of needs no escape in JSON.
-      const value = Buffer.from(`${head},"install_uuid":"${install_uuid}","events":[${items}${tail}`)
-      records.push({ topic, partition, key, value })
-    }
-  }
-  return records
+): OpenRecord<string>[] {
+  const shared = textOf(facts)
+  return [...Map.groupBy(accepted, (event) => event.install_uuid)].flatMap(([install_uuid, events]) => {
+    const place = placeOf(facts, install_uuid, partitions)
+    const head = headOf(shared, install_uuid, 'events')
+    return joinBounded(events, events_bytes_max).map((items) => ({ ...place, head, events: `[${items}]` }))
+  })
 }
+
+/**
+ * The events of one install as the client wrote them, which spares a JSON.stringify: the bytes of their array, of at most
+ * `events_bytes_max`, which are copied since they may be written over, or the whole body in gzip.
+ */
+export function openRecord(
+  facts: EnvelopeFacts,
+  install_uuid: string,
+  sent: Buffer | GzipBody,
+  partitions: number,
+): OpenRecord {
+  const place = placeOf(facts, install_uuid, partitions)
+  if (Buffer.isBuffer(sent)) {
+    return { ...place, head: headOf(textOf(facts), install_uuid, 'events'), events: Buffer.from(sent) }
+  }
+  return { ...place, head: headOf(textOf({ ...facts, v: 2 }), install_uuid, 'body'), events: sent }
+}
+
+/** Completes what `openRecords` and `openRecord` began. */
+export function closeRecords(open: readonly OpenRecord<string>[], audit_key: string): WholeRecord[]
+export function closeRecords(open: readonly OpenRecord[], audit_key: string): OutgoingRecord[]
+export function closeRecords(open: readonly OpenRecord[], audit_key: string): OutgoingRecord[] {
+  const tail = `,"audit_key":${JSON.stringify(audit_key)}}`
+  return open.map(({ topic, partition, key, head, events }) => ({
+    ...{ topic, partition, key },
+    value: closeValue(head, events, tail),
+  }))
+}
+
+function closeValue(head: string, events: OpenRecord['events'], tail: string): Buffer | PackedValue {
+  if (typeof events === 'string') return Buffer.from(head + events + tail)
+  if (Buffer.isBuffer(events)) return Buffer.concat([Buffer.from(head), events, Buffer.from(tail)])
+  return { head: Buffer.from(head), ...events, tail: Buffer.from(tail) }
+}
+
+const textOf = (facts: object): string => JSON.stringify(facts).slice(0, -1)
+
+/** No character that an install may have needs an escape in JSON. */
+const headOf = (shared: string, install_uuid: string, member: 'events' | 'body'): string =>
+  `${shared},"install_uuid":"${install_uuid}","${member}":`
+
+const placeOf = ({ app_id }: EnvelopeFacts, install_uuid: string, partitions: number) => ({
+  topic: topics.eventsAccepted.name,
+  partition: installPartition(app_id, install_uuid, partitions),
+  key: `${app_id}/${install_uuid}`,
+})

@@ -2,7 +2,7 @@
 const pause_first_ms = 1000
 const pause_most_ms = 5000
 
-/** Runs a step on the counters; null when they are away. */
+/** A circuit breaker: runs a step on the counters; null when they are away. */
 export type CountersBreaker = <T>(step: () => Promise<T>) => Promise<T | null>
 
 /**

@@ -8,7 +8,7 @@ import type { CountersBreaker } from './counters-breaker.ts'
 export interface KeyRateDeps {
   keyValue: Pick<KeyValue, 'hitWindow'>
   /** Shared by all that count in the same store. */
-  steady: CountersBreaker
+  breaker: CountersBreaker
   registry: Registry
 }
 
@@ -22,7 +22,7 @@ export interface KeyRate {
 }
 
 /** The rate of a server key (docs/rules.md#requests-of-a-key), shared by S2S and reports and by all processes. */
-export function createKeyRate({ keyValue, steady, registry }: KeyRateDeps): KeyRate {
+export function createKeyRate({ keyValue, breaker, registry }: KeyRateDeps): KeyRate {
   const limit = limits.key_requests_max
   const window_ms = limits.key_requests_window_ms
   const missed = sharedMetric(registry, Counter, {
@@ -36,7 +36,7 @@ export function createKeyRate({ keyValue, steady, registry }: KeyRateDeps): KeyR
 
   return {
     async spend(key_id) {
-      const hit = await steady(() => keyValue.hitWindow(`rate:${key_id}`, limit, window_ms))
+      const hit = await breaker(() => keyValue.hitWindow(`rate:${key_id}`, limit, window_ms))
       if (hit === null) {
         missed.inc()
         return {}

@@ -14,7 +14,7 @@ function rates() {
     clock,
     keyValue,
     registry,
-    gateway: () => createKeyRate({ keyValue, steady: countersBreaker(now), registry }),
+    gateway: () => createKeyRate({ keyValue, breaker: countersBreaker(now), registry }),
   }
 }
 const outcome = (spent: Promise<unknown>) =>

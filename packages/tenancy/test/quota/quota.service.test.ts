@@ -29,7 +29,7 @@ beforeEach(() => {
 })
 const gateway = (registry = new Registry()) => {
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  return createQuota({ keyValue, steady: countersBreaker(now), logger, registry })
+  return createQuota({ keyValue, breaker: countersBreaker(now), logger, registry })
 }
 const refusalOf = async (wanted: Promise<Reservation>): Promise<CodedError> => {
   const error = await wanted.then(() => null).catch((reason: unknown) => reason)
@@ -235,7 +235,7 @@ it('keeps a month for 35 days after its end', async () => {
     await rm(dir, { recursive: true })
   })
   const logger = pino({ level: 'silent' })
-  const quota = createQuota({ keyValue: kept, steady: countersBreaker(now), logger, registry: new Registry() })
+  const quota = createQuota({ keyValue: kept, breaker: countersBreaker(now), logger, registry: new Registry() })
   await quota.reserve({ company_id, monthly_quota: 10 }, 7, november)
   now_ms = Date.UTC(2026, 11, 1 + 35) - 1
   expect(await kept.get(quotaKey(company_id, november))).toBe(7)

@@ -2,7 +2,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { duplicateDays } from '@tributary/domain/event-key'
-import { eventRecords } from '@tributary/service-kit/consumer/event-records'
+import { closeRecords, openRecords } from '@tributary/service-kit/consumer/event-records'
 import type { EventKey, Missing } from './missing-events.ts'
 import type { Tally } from './tally.ts'
 import { untilWritten } from './until-written.ts'
@@ -55,7 +55,7 @@ export async function openFill({ broker, dry_run, tally, signal }: FillDeps): Pr
 
 function recordsOf({ install_uuid, audit_key, events, ...facts }: Envelope, partitions: number) {
   const ours = events.map((event) => ({ ...event, install_uuid }))
-  return eventRecords(facts, ours, audit_key, partitions)
+  return closeRecords(openRecords(facts, ours, partitions), audit_key)
 }
 
 /** More than wait for the writer, so that only a dry run can count a key twice, which came again far behind. */

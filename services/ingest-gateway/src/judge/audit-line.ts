@@ -1,4 +1,5 @@
-import { crc32, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
+import { storedMember } from '@tributary/broker/gzip/stored-member'
 
 const lineEnd = Buffer.from('}\n')
 const newLine = 0x0a
@@ -21,18 +22,6 @@ function withoutLineBreaks(body: Buffer): Buffer {
   const text = Buffer.from(body)
   for (const [index, byte] of text.entries()) if (byte === newLine || byte === carriageReturn) text[index] = 0x20
   return text
-}
-
-/** A gzip member with one stored block (RFC 1952, RFC 1951 3.2.4), for contents below 64 KiB. */
-function storedMember(content: Buffer): Buffer {
-  const member = Buffer.alloc(10 + 5 + content.length + 8)
-  member.set([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1])
-  member.writeUInt16LE(content.length, 11)
-  member.writeUInt16LE(~content.length & 0xffff, 13)
-  member.set(content, 15)
-  member.writeUInt32LE(crc32(content), 15 + content.length)
-  member.writeUInt32LE(content.length, 19 + content.length)
-  return member
 }
 
 const lineEndMember = storedMember(lineEnd)

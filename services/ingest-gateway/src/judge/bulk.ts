@@ -6,7 +6,7 @@ import { limits } from '@tributary/contracts/limits'
 import { acceptBatch } from '@tributary/domain/accept/accept-batch'
 import { countOnce } from '@tributary/domain/accept/count-once'
 import { auditHead } from '@tributary/door/request-facts'
-import { eventRecords } from '@tributary/service-kit/consumer/event-records'
+import { closeRecords, openRecords } from '@tributary/service-kit/consumer/event-records'
 import { mintEventId } from '../s2s/s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
 import { closeReply, openReply } from './batch-reply.ts'
@@ -44,7 +44,7 @@ export function judgeBulk(body: Buffer, _wire: Buffer, { facts, partitions, key,
     accepted: accepted.length,
     counted: countOnce(accepted, received_at_ms),
     rejected,
-    records: eventRecords(facts, accepted, audit_key, partitions),
+    records: closeRecords(openRecords(facts, accepted, partitions), audit_key),
     object: auditObject(auditHead(facts, { minted_event_ids: minted }), body),
     answer: closeReply(openReply(verdict), audit_key),
   }

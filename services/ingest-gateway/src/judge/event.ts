@@ -3,9 +3,9 @@ import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept/accept-event'
 import { auditHead } from '@tributary/door/request-facts'
+import { type OpenRecord, openRecords } from '@tributary/service-kit/consumer/event-records'
 import { mintEventId } from '../s2s/s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
-import { type OpenRecord, openRecords } from './envelopes.ts'
 import { readJsonObject } from './read-json-object.ts'
 import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
@@ -37,7 +37,7 @@ export function judgeEvent(body: Buffer, _wire: Buffer, { facts, partitions, key
     event_id,
     body_sha256,
     object: auditObject(auditHead(facts, { body_sha256, event_id }), body),
-    open: openRecords(facts, [{ ...value, event_id } as AcceptedEvent], null, partitions),
+    open: openRecords(facts, [{ ...value, event_id } as AcceptedEvent], partitions),
   }
 }
 

@@ -1,10 +1,16 @@
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import { acceptBatch } from '@tributary/domain/accept/accept-batch'
+import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
 import { countOnce } from '@tributary/domain/accept/count-once'
 import { findPlainEvents } from '@tributary/domain/accept/plain-events'
+import {
+  events_bytes_max,
+  type OpenRecord,
+  openRecord,
+  openRecords,
+} from '@tributary/service-kit/consumer/event-records'
 import { openPlainReply, openReply } from './batch-reply.ts'
-import { events_bytes_max, type OpenRecord, openPackedRecord, openRecord, openRecords } from './envelopes.ts'
 import { readBatch, splitBatch } from './read-batch.ts'
 
 /** What the body of an SDK batch comes to. */
@@ -21,8 +27,8 @@ export interface JudgedBatch {
 }
 
 /**
- * A batch as SDKs send them, judged without making values of it; null for others. `gzip` is the body as it came, for a
- * log that packs; null for another log or a body that came plain.
+ * A batch as SDKs send them, judged without making values of it; null for others. `gzip` is the body as it came, null
+ * when it came plain.
  */
 export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch | null {
   const split = splitBatch(body)
@@ -33,22 +39,19 @@ export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): J
   const { install_uuid, event_ids } = events
   // Equal ids count by their days, which are not known here.
   if (new Set(event_ids).size !== event_ids.length) return null
-  const from = raw_events.byteOffset - body.byteOffset
+  const isWorthPacking = gzip !== null && gzip.length <= body.length * packed_share_max
+  const sent = isWorthPacking ? { gzip, inflated_bytes: body.length } : raw_events
   return {
     sent_at_ms,
     accepted: event_ids.length,
     counted: event_ids.length,
     rejected: nothing,
     answer: openPlainReply(event_ids),
-    open: (facts, partitions) => [
-      gzip === null || gzip.length > raw_events.length * packed_share_max
-        ? openRecord(facts, install_uuid, raw_events, partitions)
-        : openPackedRecord(facts, install_uuid, { gzip, from, to: from + raw_events.length }, partitions),
-    ],
+    open: (facts, partitions) => [openRecord(facts, install_uuid, sent, partitions)],
   }
 }
 
-/** Unpacking costs the reader something. */
+/** A larger share is not worth what unpacking costs the reader. */
 const packed_share_max = 0.5
 
 const nothing: ReadonlyMap<RejectReason, number> = new Map()
@@ -64,8 +67,19 @@ export function judgeAny(body: Buffer, now_ms: number): JudgedBatch {
     counted: countOnce(accepted, now_ms),
     rejected,
     answer: openReply(verdict),
-    open: (facts, partitions) => openRecords(facts, accepted, rejected.size === 0 ? raw_events : null, partitions),
+    open(facts, partitions) {
+      const install_uuid = singleInstall(accepted)
+      const isAsSent = raw_events !== null && rejected.size === 0 && raw_events.length <= events_bytes_max
+      return isAsSent && install_uuid !== null
+        ? [openRecord(facts, install_uuid, raw_events, partitions)]
+        : openRecords(facts, accepted, partitions)
+    },
   }
+}
+
+function singleInstall(accepted: readonly AcceptedEvent[]): string | null {
+  const first = accepted[0]?.install_uuid ?? null
+  return accepted.every((event) => event.install_uuid === first) ? first : null
 }
 
 /** An SDK event without an id was rejected as `bad_event_id`. */

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { createInflateInPlace } from '@tributary/broker/embedded/inflate-in-place'
+import { createInflateInPlace } from '@tributary/broker/gzip/inflate-in-place'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 

@@ -2,15 +2,13 @@ import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import { CodedError } from '@tributary/contracts/errors'
 import { auditHead } from '@tributary/door/request-facts'
+import type { OpenRecord } from '@tributary/service-kit/consumer/event-records'
 import { auditLine } from './audit-line.ts'
-import type { OpenRecord } from './envelopes.ts'
 import { type JudgedBatch, judgeAny, judgePlain } from './judge-batch.ts'
 
 export interface SdkInput {
   facts: Omit<EnvelopeFacts, 'sent_at_ms'>
   partitions: number
-  /** Whether the log takes records that hold the client's gzip. */
-  packs: boolean
 }
 
 /** A batch of `/event`. */
@@ -34,8 +32,7 @@ export const judgeSdk = (body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk
 /** Batches as SDKs send them, judged without making values of them; null for others. Throws `empty_body`. */
 export function judgePlainSdk(body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk | null {
   if (body.length === 0) throw new CodedError('empty_body')
-  const gzip = input.packs && body !== wire ? wire : null
-  const batch = judgePlain(body, input.facts.received_at_ms, gzip)
+  const batch = judgePlain(body, input.facts.received_at_ms, body === wire ? null : wire)
   return batch && store(batch, body, wire, input)
 }
 

@@ -6,7 +6,7 @@ import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 export interface QueuedErasuresDeps {
   keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
   /** Shared by all that count in the same store. */
-  steady: CountersBreaker
+  breaker: CountersBreaker
 }
 
 export interface QueuedErasures {
@@ -28,12 +28,12 @@ const markOf = (app_id: string, install_uuid: string): string => `erasure:${app_
  * Which installs are queued for erasure, over all gateways. While the counters are away every request is stored: a
  * missing mark costs an object, a wrong one would lose a request.
  */
-export function createQueuedErasures({ keyValue, steady }: QueuedErasuresDeps): QueuedErasures {
+export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps): QueuedErasures {
   const storing = new Map<string, Promise<void>>()
 
   async function spendRate(app_id: string): Promise<void> {
     const { erasures_max, erasures_window_ms } = limits
-    const hit = await steady(() => keyValue.hitWindow(`erasures:${app_id}`, erasures_max, erasures_window_ms))
+    const hit = await breaker(() => keyValue.hitWindow(`erasures:${app_id}`, erasures_max, erasures_window_ms))
     if (hit === null || hit.allowed) return
     const wait_s = Math.max(1, Math.ceil(hit.retry_after_ms / 1000))
     throw new CodedError('rate_limited', { headers: { 'retry-after': String(wait_s) } })
@@ -41,13 +41,13 @@ export function createQueuedErasures({ keyValue, steady }: QueuedErasuresDeps): 
 
   async function queue(app_id: string, mark: string, store: () => Promise<void>): Promise<void> {
     // 8. a mark means that an earlier request is durable
-    if (await steady(() => keyValue.get(mark))) return
+    if (await breaker(() => keyValue.get(mark))) return
     // 9. the rate of new requests
     await spendRate(app_id)
     // 10. the request is durable; a crash before 11 leaves a request without a mark, and one sent again is stored again
     await store()
     // 11. the mark
-    await steady(() => keyValue.addCapped(mark, 1, 1, limits.erasure_mark_kept_ms))
+    await breaker(() => keyValue.addCapped(mark, 1, 1, limits.erasure_mark_kept_ms))
   }
 
   return {

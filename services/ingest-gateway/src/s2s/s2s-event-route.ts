@@ -6,11 +6,11 @@ import { wireBody } from '@tributary/door/read-wire'
 import { requestFacts } from '@tributary/door/request-facts'
 import { requireServerKey } from '@tributary/door/server-key'
 import { underQuota } from '@tributary/door/under-quota'
+import { closeRecords } from '@tributary/service-kit/consumer/event-records'
 import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import type { FastifyInstance } from 'fastify'
 import { exampleEvent, present, serverBodyErrors, serverHeaders } from '../declared-parts.ts'
 import type { RouteDeps } from '../deps.ts'
-import { closeRecords } from '../judge/envelopes.ts'
 import { auditServerEvent } from './s2s-audit.ts'
 
 export const ServerEvent = NamedEventFields.extend({ event_ts_ms: present(NamedEventFields.shape.event_ts_ms) })

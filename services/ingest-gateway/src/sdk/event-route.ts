@@ -5,12 +5,12 @@ import { makeDurable } from '@tributary/door/durable'
 import { requestFacts } from '@tributary/door/request-facts'
 import { identifySdk, requireAuthHeaders, takeSigned } from '@tributary/door/sdk-keys'
 import { underQuota } from '@tributary/door/under-quota'
+import { closeRecords } from '@tributary/service-kit/consumer/event-records'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { exampleEvent, present, sdkBodyErrors, sdkHeaders } from '../declared-parts.ts'
 import type { RouteDeps } from '../deps.ts'
 import { closeReply } from '../judge/batch-reply.ts'
-import { closeRecords } from '../judge/envelopes.ts'
 
 const SdkEvent = NamedEventFields.extend({ event_id: present(NamedEventFields.shape.event_id) })
 const SdkBatch = z.object({
@@ -99,8 +99,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
       ...requestFacts(request, received_at_ms),
     }
     const body = { wire, encoding: request.headers['content-encoding'] }
-    const input = { facts, partitions, packs: broker.packs ?? false }
-    const batch = await bodies.judge('sdk', body, input, (bytes) => request.hold(bytes)) // 5. to 7.
+    const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.hold(bytes)) // 5. to 7.
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
     // 8. quota; a crash after this leaves it used up until it is settled
@@ -109,7 +108,8 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
       // 9. audit, 10. log
       const { audit_key, durable } = groupCommit.append({ company_id, app_id, received_at_ms, member: line })
       Object.assign(request.ingest, { accepted, audit_key })
-      await makeDurable(broker, durable, () => closeRecords(open, audit_key))
+      // Taken out of `open`, so that memory holds the events once.
+      await makeDurable(broker, durable, () => closeRecords(open.splice(0), audit_key))
       // 11. answer
       return reply.type('application/json; charset=utf-8').send(closeReply(answer, audit_key))
     })

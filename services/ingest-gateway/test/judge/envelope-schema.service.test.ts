@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { sdkEvent } from '@tributary/testing/builders'
@@ -38,7 +39,11 @@ describe('docs/schemas/events.accepted.v1.json', () => {
     expect(accepted(await gateway.s2s('/s2s/events/bulk', { events: [event(purchase), event()] }))).toBe(2)
     const envelopes = gateway.envelopes()
     expect(new Set(envelopes.map(({ source }) => source))).toEqual(new Set(['sdk', 's2s', 'bulk']))
-    expect(envelopes.map(errorsOf)).toEqual(envelopes.map(() => []))
+    const packed = JSON.stringify({ events: [event({ props: { filler: 'x'.repeat(500) } })] })
+    expect(accepted(await gateway.event(gzipSync(packed), { 'content-encoding': 'gzip' }))).toBe(1)
+    const logged = gateway.records().map(({ value }) => JSON.parse(value.toString()))
+    expect(new Set(logged.map(({ v }) => v))).toEqual(new Set([1, 2]))
+    expect(logged.map(errorsOf)).toEqual(logged.map(() => []))
   })
 
   test('describes whatever the gateway accepts, at every limit', async () => {

@@ -1,11 +1,12 @@
-import { unpackRecord } from '@tributary/broker/packed-value'
+import { gzipSync } from 'node:zlib'
+import { unpackValue } from '@tributary/broker/gzip/packed-value'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { acceptBatch } from '@tributary/domain/accept/accept-batch'
+import { closeRecords, type OpenRecord, openRecord, openRecords } from '@tributary/service-kit/consumer/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords, openRecords } from '../../src/judge/envelopes.ts'
 import { readBatch } from '../../src/judge/read-batch.ts'
 
 const now_ms = Date.now()
@@ -49,24 +50,26 @@ const event = fc
   })
 
 /** The envelopes of accepted events, as a consumer has them after it wrote them down as JSON. */
-const consumed = (events: ReturnType<typeof acceptBatch>['accepted'], raw_events: Buffer | null) =>
-  closeRecords(openRecords(facts, events, raw_events, 12), 'audit/1')
-    .map(unpackRecord)
-    .map(({ value: bytes, ...record }) => ({
-      ...record,
-      envelope: JSON.stringify(decodeEnvelope(bytes)),
-    }))
+const consumed = (open: OpenRecord[]) =>
+  closeRecords(open, 'audit/1').map(({ value: stored, ...record }) => {
+    const { events, ...envelope } = decodeEnvelope(unpackValue(stored))
+    return { ...record, envelope, events: JSON.stringify(events) }
+  })
 
 test("a consumer gets the same envelope from the client's own bytes as from events that were written again", () => {
   let own = 0
   fc.assert(
     fc.property(fc.array(event, { minLength: 1, maxLength: 4 }), (texts) => {
-      const { events, raw_events } = readBatch(Buffer.from(`{"events":[${texts.join(' ,\n')}],"sent_at_ms":1}`))
+      const text = Buffer.from(`{"events":[${texts.join(' ,\n')}],"sent_at_ms":1}`)
+      const { events, raw_events } = readBatch(text)
       const { accepted, rejected } = acceptBatch(events, 'sdk', now_ms, minted)
       if (rejected.size > 0) return
       own += 1
-      expect(raw_events).not.toBe(null)
-      expect(consumed(accepted, raw_events)).toEqual(consumed(accepted, null))
+      const body = { gzip: gzipSync(text), inflated_bytes: text.length }
+      for (const sent of [raw_events!, body]) {
+        const open = openRecord(facts, 'install-1', sent, 12)
+        expect(consumed([open])).toEqual(consumed(openRecords(facts, accepted, 12)))
+      }
     }),
     { numRuns: 5000 },
   )

@@ -1,10 +1,11 @@
 import { gzipSync } from 'node:zlib'
-import { unpackRecord } from '@tributary/broker/packed-value'
+import { unpackValue } from '@tributary/broker/gzip/packed-value'
+import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { closeRecords, type GzipBody } from '@tributary/service-kit/consumer/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords } from '../../src/judge/envelopes.ts'
 import { judgeAny, judgePlain } from '../../src/judge/judge-batch.ts'
 
 const now_ms = Date.now()
@@ -29,7 +30,10 @@ const bodyOf = (text: string) => Buffer.from(`{"events":${text},"sent_at_ms":1}`
 function judge(body: Buffer, gzip: Buffer | null) {
   const { open, ...verdict } = judgeBatch(body, now_ms, gzip)
   const records = closeRecords(open(facts, 12), 'audit/1')
-  return { ...verdict, records: records.map(unpackRecord) }
+  return {
+    ...verdict,
+    records: records.map(({ value, ...record }) => ({ ...record, envelope: decodeEnvelope(unpackValue(value)) })),
+  }
 }
 
 test('a batch that is judged without making values of it gets the same answer, quota and records', () => {
@@ -41,15 +45,14 @@ test('a batch that is judged without making values of it gets the same answer, q
   )
 })
 
-test("a log that packs gets the client's own gzip, which unpacks to the same record", () => {
+test("a record holds the client's own gzip where that is worth it, and its consumer gets the same envelope", () => {
   let packed = 0
   fc.assert(
     fc.property(events, (text) => {
       const body = bodyOf(text)
       const gzip = gzipSync(body)
       const [record] = judgeBatch(body, now_ms, gzip).open(facts, 12)
-      const { value } = record!.record
-      if ('gzip' in value && value.gzip === gzip) packed += 1
+      if ((record!.events as GzipBody).gzip === gzip) packed += 1
       expect(judge(body, gzip)).toEqual(judge(body, null))
     }),
   )

@@ -4,8 +4,9 @@ import { type ConsumeOptions, type Consumption, FencedError } from '../../broker
 import { createBudget } from '../kafka-budget.ts'
 import { kafkaRetry, kafkaTimeouts, within } from '../kafka-client.ts'
 import { fetchRanges } from '../kafka-offsets.ts'
-import { createLane, type Lane } from './kafka-lane.ts'
+import { createUnpack } from '../kafka-packed.ts'
 import { createMembership, type Membership, makeChunk } from './kafka-membership.ts'
+import { createPartitionQueue, type PartitionQueue } from './kafka-queue.ts'
 import { createWatchdog, type Position } from './kafka-watchdog.ts'
 
 export interface KafkaConsumptionDeps {
@@ -26,9 +27,10 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   const { group, topic, onChunk } = options
   const { admin } = deps
   const logger = deps.logger.child({ group, topic })
+  const unpack = createUnpack()
   const budget = createBudget(options.bytes_total_max ?? chunks_held_default * options.bytes_max)
   /** The newest of each partition. The handler of one that is over keeps its partition until it ends. */
-  const lanes = new Map<number, { member: Membership; lane: Lane }>()
+  const queues = new Map<number, { member: Membership; queue: PartitionQueue }>()
   let consumer: Consumer | null = null
   let membership: Membership | null = null
   /** Kafka said that the group rebalances: until the join, which may take long, nothing should move. */
@@ -121,44 +123,45 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     const isOurs = from === consumer && member !== null && !member.signal.aborted
     if (!isOurs) return holdBack(from, payload, kafkaTimeouts.refused_first_ms)
     try {
-      const lane = await laneFor(from, member, partition)
-      lane.take(payload)
+      const queue = await queueFor(from, member, partition)
+      queue.take(payload)
     } catch (err) {
       logger.warn({ err, partition }, 'where reading begins is not known yet')
       holdBack(from, payload, kafkaTimeouts.rebuild_first_ms)
     }
   }
 
-  function laneNow(member: Membership, partition: number): Lane | null {
-    const known = lanes.get(partition)
-    return known?.member === member ? known.lane : null
+  function queueNow(member: Membership, partition: number): PartitionQueue | null {
+    const known = queues.get(partition)
+    return known?.member === member ? known.queue : null
   }
 
-  async function laneFor(from: Consumer, member: Membership, partition: number): Promise<Lane> {
-    const known = laneNow(member, partition)
+  async function queueFor(from: Consumer, member: Membership, partition: number): Promise<PartitionQueue> {
+    const known = queueNow(member, partition)
     if (known !== null) return known
     const start = await member.start(partition)
     if (member.signal.aborted) throw new FencedError(`${topic}/${partition} was given away`)
-    return laneNow(member, partition) ?? openLane(from, member, partition, start)
+    return queueNow(member, partition) ?? openQueue(from, member, partition, start)
   }
 
-  function openLane(from: Consumer, member: Membership, partition: number, start: number): Lane {
-    const lane: Lane = createLane({
+  function openQueue(from: Consumer, member: Membership, partition: number, start: number): PartitionQueue {
+    const queue: PartitionQueue = createPartitionQueue({
       start,
       bytes_max: options.bytes_max,
       budget,
       signal: member.signal,
-      former: lanes.get(partition)?.lane.settled() ?? Promise.resolve(),
+      former: queues.get(partition)?.queue.settled() ?? Promise.resolve(),
       seek: (offset) => from.seek({ topic, partition, offset: String(offset) }),
-      deliver: (records, payload) => onChunk(makeChunk(member, payload, records, lane.rewind)),
+      unpack,
+      deliver: (records, payload) => onChunk(makeChunk(member, payload, records, queue.rewind)),
       onRefused: (err, count) => logger.debug({ err, partition, count }, 'chunk refused, will be delivered again'),
       onBackwards: (next, found) => {
         logger.error({ partition, next, found }, 'the log went backwards: it is read from its earliest record')
         rebuild('backwards')
       },
     })
-    lanes.set(partition, { member, lane })
-    return lane
+    queues.set(partition, { member, queue })
+    return queue
   }
 
   /** No fetch of this partition for `ms`, while the others go on. */
@@ -176,10 +179,10 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   async function standing(): Promise<Position[]> {
     const member = membership
     if (member === null || joining) return []
-    const partitions = [...member.partitions].filter((partition) => !laneNow(member, partition)?.isBusy())
+    const partitions = [...member.partitions].filter((partition) => !queueNow(member, partition)?.isBusy())
     return Promise.all(
       partitions.map(async (partition) => {
-        const fetched = member.signal.aborted ? null : laneNow(member, partition)?.next()
+        const fetched = member.signal.aborted ? null : queueNow(member, partition)?.next()
         const next_offset = fetched ?? (await member.committed(partition))?.offset ?? 0
         return { partition, generation: member.generation, next_offset }
       }),
@@ -192,7 +195,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     watchdog.stop()
     await rebuilding
     // Handlers first: kafkajs takes no commit and no heartbeat of a consumer that it stops.
-    await Promise.all([...lanes.values()].map(({ lane }) => lane.settled()))
+    await Promise.all([...queues.values()].map(({ queue }) => queue.settled()))
     await discard(consumer)
     membership?.void()
   }

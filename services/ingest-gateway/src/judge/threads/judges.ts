@@ -1,6 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
+import type { OpenRecord } from '@tributary/service-kit/consumer/event-records'
 import { type BulkInput, type JudgedBulk, judgeBulk } from '../bulk.ts'
-import type { OpenRecord } from '../envelopes.ts'
 import { type EventInput, type JudgedEvent, judgeEvent } from '../event.ts'
 import { type JudgedPrivacy, judgePrivacy, type PrivacyInput } from '../privacy.ts'
 import type { BodyLimit } from '../read-body.ts'
@@ -27,9 +27,17 @@ export interface Judge<Input, Output> extends BodyLimit {
   judgePlain?(body: Buffer, wire: Buffer, input: Input): Output | null
 }
 
-/** Of records that are not packed: the client's own gzip is held as the body that it came in. */
+/** What a record takes besides its text: its key, its place, and the objects that hold all of it. */
+const record_overhead_bytes = 1024
+
+/** Memory of records until their request ends. */
 const openBytes = (open: readonly OpenRecord[]): number =>
-  open.reduce((sum, { record: { value } }) => sum + (Buffer.isBuffer(value) ? value.length : value.head.length), 0)
+  open.reduce((sum, { head, events }) => sum + record_overhead_bytes + head.length + bytesOf(events), 0)
+
+function bytesOf(events: OpenRecord['events']): number {
+  if (typeof events === 'string') return Buffer.byteLength(events)
+  return Buffer.isBuffer(events) ? events.length : events.gzip.length
+}
 
 const sdkLimit = { inflated_bytes_max: limits.sdk_inflated_bytes_max, too_large: 'decompressed_too_large' } as const
 

@@ -12,12 +12,12 @@ interface Inside {
   _writeState?: Uint32Array
 }
 
-/** Bodies beyond this go the documented way. */
+/** Larger files go the documented way. */
 const slab_bytes = 512 * 1024
 
 /**
- * Inflates gzip bodies, one after the other, into one piece of memory: what it gives holds **until its next call**. Null for
- * what is not plainly right (several members, faults, large bodies): `readBody` judges that. An engine for each body
+ * Inflates gzip files, one after the other, into one piece of memory: the result holds **until the next call**. Null for
+ * what is not plainly right (faults, large files): the caller takes the documented way then. An engine for each file
  * costs a third more CPU, and its memory outside the heap, freed by full collections only, brings them on: at the
  * door a tenth of all CPU went there. Null altogether where Node is not built as it is known to be.
  */
@@ -35,7 +35,7 @@ export function createInflateInPlace(gunzip: Gunzip = createGunzip()): (wire: Bu
     engine.reset()
     engine.writeSync(constants.Z_FINISH, wire, 0, wire.length, slab, 0, slab_bytes)
     const [room, left] = state
-    // No room left: there may be more. Input left: bytes after the last member.
+    // No room left: there may be more. Input left: bytes after the last member, of which there may be several.
     return failed || room === 0 || left !== 0 ? null : slab.subarray(0, slab_bytes - room!)
   }
 }

@@ -10,7 +10,7 @@ declare module 'kafkajs/src/protocol/encoder.js' {
     buf: Buffer
     /** Where the next byte of `buf` goes. */
     offset: number
-    /** What comes before `buf` (kafka-encoder.ts), and its bytes. */
+    /** What comes before `buf` (encoder.ts), and its bytes. */
     parts?: Buffer[]
     parts_bytes?: number
     size(): number

@@ -3,20 +3,23 @@ import type { EachBatchPayload } from 'kafkajs'
 import type { LogRecord } from '../../broker.ts'
 import type { Budget } from '../kafka-budget.ts'
 import { kafkaTimeouts } from '../kafka-client.ts'
+import { inflatedBytes } from '../kafka-packed.ts'
 import { toRecord } from '../produce/kafka-record.ts'
 
-export interface LaneOptions {
+export interface PartitionQueueOptions {
   /** Where reading begins. */
   start: number
   /** Inflated bytes of a chunk at most, and what waits before fetching rests. */
   bytes_max: number
-  /** Shared by the lanes of a consumption: while it is full, only a partition that holds nothing is fetched. */
+  /** Shared by the queues of a consumption: while it is full, only a partition that holds nothing is fetched. */
   budget: Budget
   signal: AbortSignal
-  /** The lane of this partition before this one: one handler at a time. */
+  /** The queue of this partition before this one: one handler at a time. */
   former: Promise<void>
   /** Has kafkajs fetch from this offset next. */
   seek(offset: number): void
+  /** Makes what readers get of what is stored. */
+  unpack(records: readonly LogRecord[]): Promise<LogRecord[]>
   /** Rejecting has the same records delivered again after a pause. */
   deliver(records: LogRecord[], payload: EachBatchPayload): Promise<void>
   onRefused(err: unknown, count: number): void
@@ -25,7 +28,7 @@ export interface LaneOptions {
 }
 
 /** The records of one partition in one generation, between the fetch and the handler. */
-export interface Lane {
+export interface PartitionQueue {
   /** Takes over what was fetched, when it is what comes next. */
   take(payload: EachBatchPayload): void
   /** Drops what waits and goes on from `offset` once the handler has ended, however it ends. */
@@ -44,8 +47,8 @@ export interface Lane {
  * with a full budget, the partition is paused, so that memory stays bounded. What waits when the signal fires is
  * dropped; nothing of it was begun.
  */
-export function createLane(options: LaneOptions): Lane {
-  const { bytes_max, budget, signal, former, seek, deliver, onRefused, onBackwards } = options
+export function createPartitionQueue(options: PartitionQueueOptions): PartitionQueue {
+  const { bytes_max, budget, signal, former, seek, unpack, deliver, onRefused, onBackwards } = options
   const waiting: LogRecord[] = []
   let waiting_bytes = 0
   let next = options.start
@@ -105,9 +108,10 @@ export function createLane(options: LaneOptions): Lane {
   function shift(): { records: LogRecord[]; bytes: number } {
     let bytes = 0
     let count = 0
-    for (const { value } of waiting) {
-      if (count > 0 && bytes + value.length > bytes_max) break
-      bytes += value.length
+    for (const record of waiting) {
+      const size = inflatedBytes(record)
+      if (count > 0 && bytes + size > bytes_max) break
+      bytes += size
       count += 1
     }
     waiting_bytes -= bytes
@@ -119,7 +123,7 @@ export function createLane(options: LaneOptions): Lane {
     while (waiting.length > 0) {
       const { records, bytes } = shift()
       review()
-      await deliverUntilTaken(records)
+      await deliverUntilTaken(await unpack(records))
       budget.change(-bytes)
     }
     // Here and not in a `finally`: what comes between would find work under way that no longer looks.
@@ -153,7 +157,7 @@ export function createLane(options: LaneOptions): Lane {
       for (const message of messages) {
         const record = toRecord(payload, message)
         waiting.push(record)
-        bytes += record.value.length
+        bytes += inflatedBytes(record)
       }
       waiting_bytes += bytes
       // Of the last one: kafkajs goes on behind the whole batch, records that are none of ours included.

@@ -1,17 +1,17 @@
 import type { EachBatchPayload } from 'kafkajs'
 import { describe, expect, it, vi } from 'vitest'
-import { createLane } from '../../../src/kafka/consume/kafka-lane.ts'
+import { createPartitionQueue } from '../../../src/kafka/consume/kafka-queue.ts'
 import { createBudget } from '../../../src/kafka/kafka-budget.ts'
 
 const bytes_max = 10
 
-/** A lane whose handler ends when the test says so, before a kafkajs that remembers what it was told. */
+/** A queue whose handler ends when the test says so, before a kafkajs that remembers what it was told. */
 function start({ begin = 0, former = Promise.resolve(), budget = createBudget(1000) } = {}) {
   const stop = new AbortController()
   const kafkajs = { position: begin, paused: false }
   const backwards: { next: number; found: number }[] = []
   const chunks: { texts: string[]; end(error?: Error): void }[] = []
-  const lane = createLane({
+  const queue = createPartitionQueue({
     start: begin,
     bytes_max,
     budget,
@@ -20,6 +20,7 @@ function start({ begin = 0, former = Promise.resolve(), budget = createBudget(10
     seek(offset) {
       kafkajs.position = offset
     },
+    unpack: async (records) => [...records],
     deliver(records) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const end = (error?: Error) => (error === undefined ? resolve() : reject(error))
@@ -47,14 +48,14 @@ function start({ begin = 0, former = Promise.resolve(), budget = createBudget(10
         }
       },
     }
-    lane.take(payload as unknown as EachBatchPayload)
+    queue.take(payload as unknown as EachBatchPayload)
     return kafkajs.position
   }
   const delivered = (count: number) => vi.waitFor(() => expect(chunks).toHaveLength(count), { interval: 1 })
-  return { lane, stop, kafkajs, backwards, chunks, fetched, delivered }
+  return { queue, stop, kafkajs, backwards, chunks, fetched, delivered }
 }
 
-describe('the lane between kafkajs and the handler of a partition', () => {
+describe('the queue between kafkajs and the handler of a partition', () => {
   it('takes on while the handler works, and hands over together what came meanwhile', async () => {
     const { kafkajs, chunks, fetched, delivered } = start()
     fetched(0, 'a')
@@ -115,12 +116,12 @@ describe('the lane between kafkajs and the handler of a partition', () => {
   })
 
   it('drops what waits after a rewind, and takes nothing but what was fetched from there', async () => {
-    const { lane, kafkajs, chunks, fetched, delivered } = start()
+    const { queue, kafkajs, chunks, fetched, delivered } = start()
     fetched(0, 'a', 'b')
     await delivered(1)
     fetched(2, '1234567890')
     expect(kafkajs.paused).toBe(true)
-    lane.rewind(1)
+    queue.rewind(1)
     expect(kafkajs).toEqual({ position: 1, paused: false })
     expect(fetched(3, 'in flight')).toBe(1)
     expect(fetched(1, 'b', 'c')).toBe(3)
@@ -133,7 +134,7 @@ describe('the lane between kafkajs and the handler of a partition', () => {
   })
 
   it('delivers a refused chunk again as it was, though more has come', async () => {
-    const { lane, chunks, fetched, delivered } = start()
+    const { queue, chunks, fetched, delivered } = start()
     fetched(0, 'a')
     await delivered(1)
     fetched(1, 'b')
@@ -142,7 +143,7 @@ describe('the lane between kafkajs and the handler of a partition', () => {
     chunks[1]!.end()
     await delivered(3)
     chunks[2]!.end()
-    await vi.waitFor(() => expect(lane.isBusy()).toBe(false), { interval: 1 })
+    await vi.waitFor(() => expect(queue.isBusy()).toBe(false), { interval: 1 })
     expect(chunks.map(({ texts }) => texts)).toEqual([['a'], ['a'], ['b']])
   })
 
@@ -157,13 +158,13 @@ describe('the lane between kafkajs and the handler of a partition', () => {
   })
 
   it('begins nothing more when its generation is over, and pauses nothing any more', async () => {
-    const { lane, stop, kafkajs, chunks, fetched, delivered } = start()
+    const { queue, stop, kafkajs, chunks, fetched, delivered } = start()
     fetched(0, 'a')
     await delivered(1)
     fetched(1, '1234567890')
     stop.abort()
     expect(kafkajs.paused).toBe(false)
-    const settled = lane.settled()
+    const settled = queue.settled()
     chunks[0]!.end()
     await settled
     expect(chunks).toHaveLength(1)
@@ -190,7 +191,7 @@ describe('the lane between kafkajs and the handler of a partition', () => {
 
   it('gives back what it held when its generation is over: what waits at once, what is in hand when it is handled', async () => {
     const budget = createBudget(8)
-    const { stop, chunks, fetched, delivered, lane } = start({ budget })
+    const { stop, chunks, fetched, delivered, queue } = start({ budget })
     fetched(0, '1234')
     await delivered(1)
     fetched(1, '5678')
@@ -200,7 +201,7 @@ describe('the lane between kafkajs and the handler of a partition', () => {
     budget.change(4)
     expect(budget.isFull()).toBe(true)
     chunks[0]!.end()
-    await lane.settled()
+    await queue.settled()
     expect(budget.isFull()).toBe(false)
   })
 })

@@ -1,7 +1,7 @@
 import { createGunzip, gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createInflateInPlace } from '../../src/embedded/inflate-in-place.ts'
+import { createInflateInPlace } from '../../src/gzip/inflate-in-place.ts'
 
 /** As the documented call has it; null for a fault. */
 function inflate(wire: Buffer): Buffer | null {

@@ -1,12 +1,11 @@
-import { unpackRecord } from '@tributary/broker/packed-value'
+import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
-import { eventRecords } from '@tributary/service-kit/consumer/event-records'
+import { closeRecords, openRecords } from '@tributary/service-kit/consumer/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeRecords, openRecords } from '../../src/judge/envelopes.ts'
 import { mintEventId } from '../../src/s2s/s2s-event-id.ts'
 
 const facts: EnvelopeFacts = {
@@ -14,7 +13,10 @@ const facts: EnvelopeFacts = {
   ...{ received_at_ms: Date.now(), ip: '192.0.2.1', user_agent: '"ü\\', sdk: '\ud800', sdk_platform: '' },
 }
 
-test('records of a backend are those of an SDK with the same events', () => {
+const eventRecords = (accepted: AcceptedEvent[], audit_key: string) =>
+  closeRecords(openRecords(facts, accepted, 12), audit_key)
+
+test('each install of a request gets its events, in one envelope and in their order', () => {
   const event = fc
     .record({
       install_uuid: fc.constantFrom('a', '-_9', 'b'.repeat(64)),
@@ -24,10 +26,12 @@ test('records of a backend are those of an SDK with the same events', () => {
     .map((fields) => sdkEvent(fields) as AcceptedEvent)
   fc.assert(
     fc.property(fc.array(event, { maxLength: 12 }), fc.string(), (accepted, audit_key) => {
-      const expected = closeRecords(openRecords(facts, accepted, null, 12), audit_key).map(unpackRecord)
-      const made = eventRecords(facts, accepted, audit_key, 12)
-      const texts = (records: typeof made) => records.map((record) => ({ ...record, value: record.value.toString() }))
-      expect(texts(made)).toEqual(texts(expected))
+      const expected = [...Map.groupBy(accepted, ({ install_uuid }) => install_uuid)].map(([install_uuid, events]) => ({
+        key: `app_1/${install_uuid}`,
+        envelope: JSON.parse(JSON.stringify({ ...facts, install_uuid, events, audit_key })),
+      }))
+      const made = eventRecords(accepted, audit_key)
+      expect(made.map(({ key, value }) => ({ key, envelope: decodeEnvelope(value) }))).toEqual(expected)
     }),
     { numRuns: 100 },
   )
@@ -36,7 +40,7 @@ test('records of a backend are those of an SDK with the same events', () => {
 test('a record of one install never exceeds what the log takes, and none of its events is lost', () => {
   const text = 'ü'.repeat(3000)
   const accepted = Array.from({ length: 400 }, () => sdkEvent({ install_uuid: 'a', props: { text } }) as AcceptedEvent)
-  const records = eventRecords(facts, accepted, 'k', 12)
+  const records = eventRecords(accepted, 'k')
   expect(records.length).toBeGreaterThan(1)
   for (const { value } of records) expect(value.length).toBeLessThanOrEqual(limits.record_bytes_max)
   expect(records.flatMap(({ value }) => JSON.parse(value.toString()).events)).toEqual(accepted)

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crc32c, sumFaster } from '../../../src/kafka/produce/kafka-crc32c.ts'
+import { crc32c, sumFaster } from '../../../src/kafka/private/crc32c.ts'
 
 const require = createRequire(import.meta.url)
 const sumOfKafkajs = require('kafkajs/src/protocol/recordBatch/crc32C') as (bytes: Buffer) => number

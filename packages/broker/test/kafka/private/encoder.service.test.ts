@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encodeByReference } from '../../../src/kafka/produce/kafka-encoder.ts'
+import { encodeByReference } from '../../../src/kafka/private/encoder.ts'
 
 interface Encoded {
   buffer: Buffer

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import { packRecord } from '@tributary/broker/kafka/packed'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { closeRecords, openRecord, openRecords } from '@tributary/service-kit/consumer/event-records'
+import { sdkEvent } from '@tributary/testing/builders'
+import { describeWith } from '@tributary/testing/engines/describe-with-engine'
+import { needed } from '@tributary/testing/engines/install'
+import { afterAll, expect, it } from 'vitest'
+
+const cwd = join(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'tributary-read-records-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const facts: EnvelopeFacts = {
+  ...{ v: 1, company_id: 'co_1', app_id: 'app_1', platform: 'ios', source: 'sdk' },
+  ...{ received_at_ms: Date.now(), ip: '192.0.2.1', user_agent: 'ü', sdk: '', sdk_platform: '' },
+}
+
+/** Records as Kafka holds them, in each form that the gateway publishes. */
+function publishedRecords() {
+  const install = (install_uuid: string, ...event_ids: string[]) =>
+    event_ids.map((event_id) => ({ ...sdkEvent({ install_uuid, event_id, event_name: 'level_up' }), install_uuid }))
+  const events = JSON.stringify(install('i-1', '1', '2'))
+  const body = Buffer.from(`{"events":${events},"sent_at_ms":1}`)
+  const packed = { gzip: gzipSync(body), inflated_bytes: body.length }
+  const open = [
+    openRecord(facts, 'i-1', packed, 12),
+    openRecord(facts, 'i-1', Buffer.from(events), 12),
+    ...openRecords(facts, [...install('i-2', '3'), ...install('i-3', '4', '5')], 12),
+  ]
+  return closeRecords(open, 'audit/1').map(packRecord)
+}
+
+const lineOf = ({ headers = {}, value }: { headers?: Record<string, string>; value: Buffer }) =>
+  `${JSON.stringify({ headers, value: value.toString('base64') })}\n`
+
+async function run([command = '', ...args]: string[], input = '') {
+  const child = spawn(command, args, { cwd, stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.on('error', () => {}) // a program that ends early
+  child.stdin.end(input)
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { lines: stdout.trim().split('\n'), stderr, code }
+}
+
+interface Program {
+  label: string
+  needs: string
+  build?: string[]
+  command: string[]
+}
+
+const programs: Program[] = [
+  { label: 'Python', needs: 'python3', command: ['python3', 'read_records.py'] },
+  { label: 'TypeScript', needs: 'node', command: [process.execPath, 'read-records.ts'] },
+  {
+    ...{ label: 'Go', needs: 'go', command: [join(folder, 'read-records')] },
+    build: ['go', 'build', '-o', join(folder, 'read-records'), 'read_records.go'],
+  },
+]
+
+for (const { label, needs, command, build } of programs) {
+  const open = async () => {
+    await needed(needs, `the example in ${label} needs ${needs}`)
+    if (build !== undefined) expect(await run(build)).toMatchObject({ code: 0 })
+    return { stop: async () => {} }
+  }
+  await describeWith(label, open, () => {
+    it('reads every form of record that the gateway publishes', async () => {
+      const { lines, code } = await run(command, publishedRecords().map(lineOf).join(''))
+      expect(code).toBe(0)
+      const wanted = ['i-1 1', 'i-1 2', 'i-1 1', 'i-1 2', 'i-2 3', 'i-3 4', 'i-3 5']
+      expect(lines).toEqual(wanted.map((one) => `app_1 ${one} level_up`))
+    })
+
+    it('refuses a record that inflates to more than a record may hold', async () => {
+      const bomb = { headers: { 'content-encoding': 'gzip' }, value: gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')) }
+      const { code, stderr } = await run(command, lineOf(bomb))
+      expect(code).not.toBe(0)
+      expect(stderr).toMatch(/too large|larger than/)
+    })
+  })
+}

@@ -1,0 +1,181 @@
+import type { KeyValue } from '@tributary/key-value/key-value'
+import type { CountersBreaker } from './counters-breaker.ts'
+
+/** How long events may be held ahead: far less than a settlement waits for reservations to end (docs/adr/0196). */
+export const lease_ms = 1000
+/** Events held ahead at most. */
+export const lease_events_max = 5000
+/** Smaller quotas, and the last fifth of a quota, are counted step by step. */
+const lease_cap_min = 100_000
+const lease_cap_share = 0.8
+/** Events held ahead at most, as a share of the quota. */
+const lease_share_max = 0.01
+/** Steps within `lease_ms` before events are held ahead. */
+const lease_after_steps = 3
+/** A lease that does not serve this many requests like the one at hand saves too little. */
+const lease_requests_min = 4
+
+export interface MonthCounterDeps {
+  key: string
+  keyValue: Pick<KeyValue, 'addCapped'>
+  breaker: CountersBreaker
+  /** Whether events may be reserved before they come: only where a settlement gives back what a crash strands. */
+  leases: boolean
+  /** Counts events that were taken by what this process knows alone, and those that could not be given back. */
+  metrics: { alone: { inc(n: number): void }; kept: { inc(n: number): void } }
+}
+
+/** A counter of a company and month, shared by all processes, as this process knows it. */
+export interface MonthCounter {
+  /** The new total, null when it would pass the cap. A total leaves out what this process holds ahead. */
+  take(n: number, cap: number | null, ttl_ms: number): Promise<number | null>
+  /** Never rejects. */
+  giveBack(n: number, ttl_ms: number): Promise<void>
+  /** The last known total. */
+  used(): number
+}
+
+interface Waiting {
+  n: number
+  cap: number | null
+  resolve(total: number | null): void
+}
+
+/** Events that this process has reserved before they came, for requests that know the same cap. */
+interface Lease {
+  left: number
+  cap: number | null
+}
+
+/**
+ * Counts in atomic steps of the shared counters. Requests that come while a step is under way share the next one. Under
+ * steady traffic a step also reserves a lease of events to come, which requests use up without a step; the rest of it is
+ * given back after `lease_ms` (docs/adr/0220). While the counters are away the last known total and a local count
+ * decide (docs/rules.md#counters-that-are-away).
+ */
+export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: MonthCounterDeps): MonthCounter {
+  const waiting: Waiting[] = []
+  let running = false
+  /** The last total that the counters told, and what was accepted without them since then. */
+  let known = 0
+  let alone = 0
+  let lease: Lease | null = null
+  let ending: NodeJS.Timeout | null = null
+  let steps = 0
+  let ahead = 0
+
+  const used = () => known + alone - (lease?.left ?? 0)
+
+  async function step(n: number, cap: number | null, ttl_ms: number): Promise<'added' | 'refused' | 'away'> {
+    const answer = await breaker(() => keyValue.addCapped(key, n, cap, ttl_ms))
+    if (answer === null) return 'away'
+    known = answer.total
+    alone = 0
+    return answer.added ? 'added' : 'refused'
+  }
+
+  /** The new total, null when it would pass the cap. */
+  async function add(n: number, cap: number | null, ttl_ms: number): Promise<number | null> {
+    const done = await step(n, cap, ttl_ms)
+    if (done === 'added') return used()
+    if (done === 'refused') return null
+    metrics.alone.inc(n)
+    if (cap !== null && used() + n > cap) return null
+    alone += n
+    return used()
+  }
+
+  /** Uses the lease where it suffices. */
+  function takeAhead(n: number, cap: number | null): number | null {
+    if (lease === null || n === 0 || lease.cap !== cap || lease.left < n) return null
+    lease.left -= n
+    return used()
+  }
+
+  /** Events to be held ahead by the next step: more and more while leases are used up before they end. */
+  function wanted(n: number, cap: number | null): number {
+    if (!leases || n === 0 || steps <= lease_after_steps || (cap !== null && cap < lease_cap_min)) return 0
+    const share = cap === null ? lease_events_max : Math.floor(cap * lease_share_max)
+    ahead = Math.min(lease_events_max, share, Math.max(2 * ahead, lease_requests_min * n))
+    const fits = cap === null || known + n + ahead <= cap * lease_cap_share
+    return fits && ahead >= lease_requests_min * n ? ahead : 0
+  }
+
+  /** Adds `n` and makes a new lease in one step; null when there shall be none, or the counters do not take it. */
+  async function addWithLease(n: number, cap: number | null, ttl_ms: number): Promise<number | null> {
+    const former = lease
+    if (former !== null && former.cap !== cap) return null
+    const more = wanted(n, cap)
+    if (more === 0) return null
+    lease = null // so that it is not given back meanwhile
+    const left = former?.left ?? 0
+    const done = await step(n + more - left, cap === null ? null : cap * lease_cap_share, ttl_ms)
+    lease = done === 'added' ? { left: more, cap } : former
+    openWindow(ttl_ms)
+    return done === 'added' ? used() : null
+  }
+
+  /** Counts steps, and ends a lease, `lease_ms` after the first step. */
+  function openWindow(ttl_ms: number) {
+    if (ending !== null) return
+    ending = setTimeout(() => {
+      ending = null
+      steps = 0
+      void endLease(ttl_ms)
+    }, lease_ms).unref()
+  }
+
+  async function endLease(ttl_ms: number) {
+    const left = lease?.left ?? 0
+    lease = null
+    if (left > ahead / 2) ahead = 0
+    await giveBack(left, ttl_ms)
+  }
+
+  async function giveBack(n: number, ttl_ms: number): Promise<void> {
+    if (n === 0) return
+    if (alone >= n) alone -= n
+    else if ((await step(-n, null, ttl_ms)) === 'away') metrics.kept.inc(n)
+  }
+
+  /** One step for all that wait, else one for each: together they may pass a cap that some of them fit under. */
+  async function drain(ttl_ms: number): Promise<void> {
+    running = true
+    while (waiting.length > 0) {
+      const taken = waiting.splice(0).filter((one) => {
+        const total = takeAhead(one.n, one.cap)
+        if (total !== null) one.resolve(total)
+        return total === null
+      })
+      if (taken.length > 0) await addAll(taken, ttl_ms)
+    }
+    running = false
+  }
+
+  async function addAll(taken: readonly Waiting[], ttl_ms: number) {
+    openWindow(ttl_ms)
+    steps += 1
+    const cap = taken[0]!.cap
+    const sum = taken.reduce((total, { n }) => total + n, 0)
+    const isOneCap = taken.every((one) => one.cap === cap)
+    const total = isOneCap ? ((await addWithLease(sum, cap, ttl_ms)) ?? (await add(sum, cap, ttl_ms))) : null
+    let so_far = (total ?? 0) - sum
+    for (const one of taken) {
+      so_far += one.n
+      one.resolve(total === null ? await add(one.n, one.cap, ttl_ms) : so_far)
+    }
+  }
+
+  return {
+    take(n, cap, ttl_ms) {
+      const total = running ? null : takeAhead(n, cap)
+      if (total !== null) return Promise.resolve(total)
+      const { promise, resolve } = Promise.withResolvers<number | null>()
+      waiting.push({ n, cap, resolve })
+      if (!running) void drain(ttl_ms)
+      return promise
+    },
+    giveBack,
+    used,
+  }
+}
