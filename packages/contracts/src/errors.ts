@@ -1,3 +1,5 @@
+import { limits } from './limits.ts'
+
 /** Where an error is answered; the same cause may have another code on another surface (docs/rules.md#errors). */
 export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'any'
 
@@ -67,6 +69,9 @@ export type RejectReason = (typeof rejectReasons)[number]
 
 const statusOf = new Map<string, number>(errorCatalogue.map((entry) => [entry.code, entry.status]))
 
+/** The headers of a refusal that is over in a moment. */
+export const retrySoon = { 'retry-after': String(limits.retry_soon_s) }
+
 /** Body of every error answer. `error` is the contract; `message` is for people. */
 export interface ErrorBody {
   error: ErrorCode
@@ -75,7 +80,7 @@ export interface ErrorBody {
   request_id: string
 }
 
-/** An error that the client is told about: a code of the catalogue, nothing else of it leaves the process. */
+/** An error with a code of the catalogue. The client gets code, status, field, headers and message, never the cause. */
 export class CodedError extends Error {
   readonly code: ErrorCode
   readonly status: number

@@ -1,6 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
-import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
-import { retrySoon } from './retry-soon.ts'
+import { CodedError, type ErrorCode, retrySoon } from '@tributary/contracts/errors'
 
 /**
  * Makes durable what a request brought, and returns what the audit store returned:

@@ -1,4 +1,4 @@
-import { CodedError } from '@tributary/contracts/errors'
+import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/service-kit/http/address-block'
 import { createShares } from '@tributary/service-kit/http/shares'
@@ -8,7 +8,6 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { type BodyMemory, createBodyMemory, type HeldBytes } from './body-memory.ts'
 import { createPace } from './pace.ts'
 import { createReadWire } from './read-wire.ts'
-import { retrySoon } from './retry-soon.ts'
 
 export interface InFlightLimits {
   /** Requests whose body has arrived and whose answer is not out. */

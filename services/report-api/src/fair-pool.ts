@@ -1,4 +1,4 @@
-import { CodedError } from '@tributary/contracts/errors'
+import { CodedError, retrySoon } from '@tributary/contracts/errors'
 
 /** Who a report runs for. */
 export interface Owner {
@@ -120,7 +120,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
   function refused(refusal: Refusal): CodedError {
     onRefused(refusal)
     return refusal === 'line_full'
-      ? new CodedError('rate_limited', { message: 'Too many reports of this key at once.', headers: retryAfter(1) })
+      ? new CodedError('rate_limited', { message: 'Too many reports of this key at once.', headers: retrySoon })
       : new CodedError('unavailable', { message: messages[refusal] })
   }
 
@@ -150,7 +150,6 @@ const messages = {
   overran: 'The report took too long; request a shorter window.',
   client_left: 'The client left.',
 }
-const retryAfter = (seconds: number) => ({ 'retry-after': String(seconds) })
 
 /** The known entry with the id of `fresh`; if there is none, `fresh` is added. */
 function entryOf<Entry extends { id: string }>(entries: Map<string, Entry>, fresh: Entry): Entry {

@@ -1,7 +1,6 @@
 import { type DeadLetters, deadLetterRoutes } from '@tributary/contracts/admin/dead-letters'
 import { consumers } from '@tributary/contracts/consumers'
-import { CodedError } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
+import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import type { Topic } from '@tributary/contracts/topics'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
@@ -23,11 +22,11 @@ export function addDeadLetterRoutes(app: FastifyInstance, { pool, broker, now, l
   })
 
   addRoute(app, deadLetterRoutes.retryDeadLetters, async ({ body: { topic, reason } }, request) => {
-    const asked = topicsOf(topic)
+    const chosen = topicsOf(topic)
     const done = await unlessRunning(pool, 'retry of dead letters', async (lost) => {
-      if (reason !== undefined) await requireKnownReason(broker, asked, reason)
+      if (reason !== undefined) await requireKnownReason(broker, chosen, reason)
       const sum = { retried: 0, too_large: 0 }
-      for (const one of asked) {
+      for (const one of chosen) {
         lost.throwIfAborted()
         // Before anything is published: a change without its entry must not be.
         const entry = { action: 'dead_letters.retry', subject: one.name, detail: { reason: reason ?? null } }
@@ -46,7 +45,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, { pool, broker, now, l
 
 const anotherRuns = new CodedError('unavailable', {
   message: 'Another retry of dead letters runs.',
-  headers: { 'retry-after': String(limits.retry_soon_s) },
+  headers: retrySoon,
 })
 
 /** The log did not do it; what it did stands, and the next call goes on behind it. */
@@ -55,19 +54,19 @@ function throwAway(cause: unknown): never {
   throw new CodedError('unavailable', { message: 'The log is away.', cause })
 }
 
-/** The topics that have dead letters, or the one that is asked for. */
-function topicsOf(asked: string | undefined): Topic[] {
+/** The topics that have dead letters, or the one that is named. */
+function topicsOf(name: string | undefined): Topic[] {
   const topics = new Map<string, Topic>(Object.values(consumers).map(({ topic }) => [topic.name, topic]))
-  if (asked === undefined) return [...topics.values()]
-  const topic = topics.get(asked)
+  if (name === undefined) return [...topics.values()]
+  const topic = topics.get(name)
   if (topic !== undefined) return [topic]
   const message = `must be a topic that a consumer reads: ${[...topics.keys()].join(', ')}`
   throw new CodedError('invalid_field', { field: 'topic', message })
 }
 
 /** A misspelt reason must not look like a retry that found nothing. */
-async function requireKnownReason(log: ReadableLog, asked: readonly Topic[], reason: string): Promise<void> {
-  const counts = await countByReason(log, asked).catch(throwAway)
+async function requireKnownReason(log: ReadableLog, topics: readonly Topic[], reason: string): Promise<void> {
+  const counts = await countByReason(log, topics).catch(throwAway)
   if (counts.has(reason)) return
   const known = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([one, count]) => `${one} (${count} wait)`)
   throw new CodedError('invalid_field', { field: 'reason', message: `must be one of ${known.join(', ')}` })

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { CodedError } from '@tributary/contracts/errors'
+import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { retrySoon } from '@tributary/door/retry-soon'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { WireBody } from '../read-body.ts'
