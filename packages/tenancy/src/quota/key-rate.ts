@@ -27,7 +27,7 @@ export function createKeyRate({ keyValue, breaker, registry }: KeyRateDeps): Key
   const window_ms = limits.key_requests_window_ms
   const missed = sharedMetric(registry, Counter, {
     name: 'tributary_key_rate_missed_total',
-    help: 'Requests that no rate limit was asked for, because the counters were away.',
+    help: 'Requests without a rate limit, because the counters were away.',
   })
   const refused = sharedMetric(registry, Counter, {
     name: 'tributary_key_rate_refused_total',

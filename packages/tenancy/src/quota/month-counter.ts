@@ -56,7 +56,7 @@ interface Lease {
 export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: MonthCounterDeps): MonthCounter {
   const waiting: Waiting[] = []
   let running = false
-  /** The last total that the counters told, and what was accepted without them since then. */
+  /** The last total that the counters answered, and what was accepted without them since then. */
   let known = 0
   let alone = 0
   let lease: Lease | null = null

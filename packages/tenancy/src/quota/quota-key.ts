@@ -1,5 +1,6 @@
 import { day_ms } from '@tributary/contracts/limits'
-/** A month is kept for so long after its end, for whoever asks for its use. */
+
+/** How long a month is kept after its end, so that its use can be requested. */
 export const quota_kept_ms = 35 * day_ms
 
 /** `yyyy-mm` in UTC. */

@@ -1,5 +1,6 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { CountersBreaker } from './counters-breaker.ts'
@@ -76,22 +77,22 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
     return month
   }
 
-  function say(company_id: string, month: Month, percent: 80 | 100, used: number, cap: number): void {
+  function warnReached(company_id: string, month: Month, percent: 80 | 100, used: number, cap: number): void {
     metrics.reached.inc({ percent })
     logger.warn({ company_id, month: monthOf(month.from_ms), used, cap, percent }, 'monthly quota reached')
   }
 
-  function saySpent(company_id: string, month: Month, used: number, cap: number): void {
+  function warnSpent(company_id: string, month: Month, used: number, cap: number): void {
     if (month.spent) return
     month.spent = true
-    say(company_id, month, 100, used, cap)
+    warnReached(company_id, month, 100, used, cap)
   }
 
   /** The first request that a month has no room for is logged by each process. */
   function refuse(company_id: string, month: Month, cap: number, at_ms: number): CodedError {
     metrics.refused.inc()
     const used = month.counter.used()
-    if (used >= cap) saySpent(company_id, month, used, cap)
+    if (used >= cap) warnSpent(company_id, month, used, cap)
     else if (!month.crossed) {
       month.crossed = true
       const percent = Math.floor((100 * used) / cap)
@@ -118,7 +119,7 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
       const month = findMonth(accepted, company_id, at_ms)
       const ttl_ms = month.end_ms - at_ms + quota_kept_ms
       const total = await month.counter.take(n, cap, ttl_ms)
-      // Without accepted events nothing is added: the step tells whether the quota is used up.
+      // Without accepted events nothing is added: the step shows whether the quota is used up.
       if (total === null || (n === 0 && cap !== null && total >= cap)) throw refuse(company_id, month, cap!, at_ms)
       const bad = rejected_n > 0 ? findMonth(rejected, company_id, at_ms) : null
       if (bad !== null && (await bad.counter.take(rejected_n, cap, ttl_ms)) === null) {
@@ -126,9 +127,9 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
         throw refuseRejected(company_id, bad, cap!, total - n, at_ms)
       }
       if (cap !== null) {
-        // Only the one step that crosses the mark says so.
-        if (total - n < cap * warn_share && total >= cap * warn_share) say(company_id, month, 80, total, cap)
-        if (total >= cap) saySpent(company_id, month, total, cap)
+        // Only the step that crosses the mark logs it.
+        if (total - n < cap * warn_share && total >= cap * warn_share) warnReached(company_id, month, 80, total, cap)
+        if (total >= cap) warnSpent(company_id, month, total, cap)
       }
       return {
         headers: useHeaders(total, cap),
@@ -152,29 +153,25 @@ function refusal(cap: number, used: number, at_ms: number, message: string): Cod
   return new CodedError('cap_exceeded', { headers, message })
 }
 
+/** Gateways of one process count together. */
 function quotaMetrics(registry: Registry) {
-  const registers = [registry]
   return {
-    refused: new Counter({
+    refused: sharedMetric(registry, Counter, {
       name: 'tributary_quota_refused_total',
       help: 'Requests answered `cap_exceeded`.',
-      registers,
     }),
-    reached: new Counter({
+    reached: sharedMetric(registry, Counter, {
       name: 'tributary_quota_reached_total',
       help: 'Times that a company came to 80 or 100 percent of its month.',
       labelNames: ['percent'],
-      registers,
     }),
-    alone: new Counter({
+    alone: sharedMetric(registry, Counter, {
       name: 'tributary_quota_alone_events_total',
       help: 'Events accepted or refused by what this process knows alone, because the counters were away.',
-      registers,
     }),
-    kept: new Counter({
+    kept: sharedMetric(registry, Counter, {
       name: 'tributary_quota_kept_events_total',
       help: 'Events reserved and not used that could not be given back, because the counters were away.',
-      registers,
     }),
   }
 }
