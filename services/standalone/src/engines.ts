@@ -8,11 +8,10 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { migratePostgres } from '@tributary/postgres/migrate'
-import { openPostgres } from '@tributary/postgres/postgres'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import type { Engine } from '@tributary/service-kit/engines/engine'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { openPostgresServer, postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { redisEngine } from '@tributary/service-kit/engines/redis'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { type DiskWatch, disk_look_ms } from '@tributary/service-kit/service/disk-watch'
@@ -73,17 +72,10 @@ type PoolConfig = Settings<'TRIBUTARY_POSTGRES_POOL_MAX' | 'TRIBUTARY_POSTGRES_S
 
 async function openDatabase(config: PoolConfig, data_dir: string, service: Service): Promise<Pool> {
   const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded/embedded-postgres')
-  const { logger, onClose, checks } = service
+  const { logger, onClose } = service
   const server = await openEmbeddedPostgres({ data_dir, logger })
   onClose('postgres', () => server.close())
-  const pool = openPostgres({
-    url: server.url,
-    pool_max: config.TRIBUTARY_POSTGRES_POOL_MAX,
-    statement_timeout_ms: config.TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS,
-    connect_timeout_ms: 5000,
-  })
-  onClose('postgres pool', () => pool.end())
-  checks.database = async () => void (await pool.query('SELECT 1'))
+  const pool = openPostgresServer({ ...config, TRIBUTARY_POSTGRES_URL: server.url }, service)
   await migratePostgres({ pool })
   return pool
 }

@@ -4,7 +4,11 @@ import type { Trouble } from '@tributary/service-kit/service/health'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { findNeededMasterKey } from '@tributary/tenancy/secrets/master-key-check'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
-import { type MasterKeyConfig, requireMasterKey } from '@tributary/tenancy/secrets/require-master-key'
+import {
+  type MasterKeyConfig,
+  masterKeySettings,
+  requireMasterKey,
+} from '@tributary/tenancy/secrets/require-master-key'
 import { watchSecrets } from '@tributary/tenancy/secrets/unreadable-secrets'
 import type { Pool } from 'pg'
 import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
@@ -13,7 +17,7 @@ import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
 export const localMasterKeysEngine = (
   data_dir: string,
 ): Engine<MasterKeys, 'TRIBUTARY_MASTER_KEY' | 'TRIBUTARY_MASTER_KEY_OLD', never, { postgres: Pool }> => ({
-  settings: ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_MASTER_KEY_OLD'],
+  settings: masterKeySettings,
   required: [],
   on: ['postgres'],
   async open(config, service, { postgres }) {
