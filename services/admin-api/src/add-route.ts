@@ -1,9 +1,7 @@
+import { limits } from '@tributary/contracts/limits'
 import type { Route, RouteChecked, RouteOutput } from '@tributary/contracts/route'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readInput } from './read-input.ts'
-
-/** Bytes of a body whose route declares no limit of its own. */
-const body_bytes_max = 64 * 1024
 
 /** Answers a declared route. The handler is given what the declaration allows, and gives what it promises. */
 export function addRoute<R extends Route>(
@@ -18,7 +16,7 @@ export function addRoute<R extends Route>(
   app.route({
     method: route.method,
     url: route.path,
-    bodyLimit: route.body?.bytes_max ?? body_bytes_max,
+    bodyLimit: route.body?.bytes_max ?? limits.body_bytes_max_default,
     handler: async (request, reply) => handle(readInput(route, request), request, reply),
   })
 }
