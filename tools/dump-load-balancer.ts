@@ -31,7 +31,9 @@ function listLines(name: string, routes: Routes): string {
 async function configText(): Promise<string> {
   let text = await readFile(file, 'utf8')
   for (const [name, routes] of Object.entries(lists)) {
-    text = text.replaceAll(new RegExp(`(?:^  acl ${name} .*\n)+`, 'gm'), () => listLines(name, routes))
+    const lines = new RegExp(`(?:^  acl ${name} .*\n)+`, 'gm')
+    if (!lines.test(text)) throw new Error(`infra/haproxy/haproxy.cfg has no list ${name} to fill`)
+    text = text.replaceAll(lines, () => listLines(name, routes))
   }
   return text
 }
@@ -47,4 +49,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main()
+if (import.meta.main) await main()
