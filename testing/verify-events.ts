@@ -36,7 +36,7 @@ interface RollupCheck {
 const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
 const moneyOnce: RollupCheck = {
-  // Of one install, less what was taken back: another log of its partition may have counted it, or another install.
+  // Per install, without cancelled money: another log of its partition may have counted it, or another install.
   name: 'revenue_raw_v1.once',
   rollup: `SELECT tuple(app_id, event_name, transaction_id, install_uuid) AS key,
              greatest(1, countIf(${hasMoney} AND (app_id, event_key, topic, partition, offset) NOT IN (
@@ -64,7 +64,7 @@ function checksOf(table: DerivedName): RollupCheck[] {
 
 const checks = [...derivedNames.flatMap(checksOf), moneyOnce]
 
-/** Compares what clients were told with what the tables hold; consumers must have written all there is. */
+/** Compares the answers to clients with the content of the tables; consumers must have written all there is. */
 export async function verifyEvents(
   clickhouse: Clickhouse,
   acknowledged: readonly SentEvents[],
@@ -119,7 +119,7 @@ async function refuseUnknownRollups(clickhouse: Clickhouse): Promise<void> {
   if (unknown.length > 0) throw new Error(`contracts/src/tables.ts does not declare ${JSON.stringify(unknown)}`)
 }
 
-/** So that no answer holds more than some megabytes. */
+/** Each answer then holds a few megabytes at most. */
 const slices = 32
 
 /** Ids of the stored events by install. */

@@ -6,7 +6,7 @@ import type { HttpAnswer } from './read-answer.ts'
 const catalogue = new Map<string, { status: number; surfaces: readonly string[] }>(
   errorCatalogue.map(({ code, ...rest }) => [code, rest]),
 )
-/** Statuses of answers to a connection without a readable request (service-kit/refuse-connection.ts). */
+/** Statuses of answers to a connection without a readable request (service-kit/src/http/refuse-connection.ts). */
 const connectionStatuses = [400, 408, 431]
 
 /** The fault of an exchange; null without one. */

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..', '..', '..')
 
 /**
  * `/docs` (the reference), `/docs/openapi.json` and the files of the viewer. Public: it says nothing that the repository
- * does not. The document and the page are asked for again each time (`ETag`), the other files carry their hash in
+ * does not. The document and the page are requested again each time (`ETag`), the other files carry their hash in
  * their names and are kept for ever.
  */
 export const apiDocs = (): FastifyPluginAsync => async (app) => {
@@ -41,7 +41,7 @@ export const apiDocs = (): FastifyPluginAsync => async (app) => {
 
 function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset, caching: string) {
   const zipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
-  // Of the bytes that are sent: a compressed file is another one.
+  // The tag names the bytes that are sent: a compressed file has another tag.
   const etag = `"${asset.hash}${zipped ? '-gzip' : ''}"`
   reply.headers({
     etag,

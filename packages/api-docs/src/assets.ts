@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 export interface Asset {
   type: string
   bytes: Buffer
-  /** Made when it is first asked for: most processes never show their documentation. */
+  /** Made at the first request: most processes never show their documentation. */
   gzipped(): Buffer
   hash: string
 }

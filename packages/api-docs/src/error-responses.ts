@@ -1,7 +1,7 @@
 import { type ErrorBody, type ErrorCode, errorCatalogue } from '@tributary/contracts/errors'
 import type { JsonSchema } from './json-schema.ts'
 
-/** What docs/errors.md says of each code. */
+/** The meaning of each code in docs/errors.md. */
 export type ErrorMeanings = ReadonlyMap<string, string>
 
 const row = /^\| `(\w+)` +\| \d{3} +\|[^|]*\| (.*?) *\|$/gm

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** What the embedded log tells Prometheus; nothing without a registry. */
+/** The metrics of the embedded log; none without a registry. */
 export function createLogMetrics(registry: Registry | undefined) {
   if (registry === undefined) return { committed: () => {} }
   const registers = [registry]

@@ -1,12 +1,12 @@
 import { z } from 'zod'
+import { idShape } from './event/envelope.ts'
 
-/** Ids that we make ourselves, as in envelope.ts. */
-const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
+const id = z.string().regex(idShape)
 
 /**
- * One record of `erasures.requested.v1`: somebody asked that the data of an install be erased. What is asked for is a
- * mark: all of the install that was received up to `requested_at_ms`. Marks of one install add up to the latest, so a
- * record that comes twice, or is read again, asks for nothing new (docs/adr/0040).
+ * One record of `erasures.requested.v1`: a request to erase all data of an install that was received up to
+ * `requested_at_ms`. The latest time of an install counts, so a record that comes twice, or is read again, changes nothing
+ * (docs/adr/0040).
  */
 export const ErasureRequest = z.object({
   v: z.literal(1).describe('Version of this shape. Another one comes with another topic.'),

@@ -17,19 +17,19 @@ export interface Table {
   swept_from?: string
 }
 
-/** What a table has, said by the rows that its view reads: tests and repairs count it by brute force. */
+/** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */
 export interface Derived {
   from: string
   /** Which rows of `from` it takes; all when absent. */
   where?: string
   /**
-   * How it tells which rows of a batch it has: by its keys, by the number of rows that it counted of each partition of a
-   * log (clickhouse/README.md), by the positions in it, or not at all, where taking a row in twice changes nothing.
+   * How a repair finds the rows of a batch that the table already has: by keys, by the number of rows counted of each
+   * partition of a log (clickhouse/README.md), by log positions, or not at all (a set: taking a row twice changes nothing).
    */
   tells: 'keys' | 'counted' | 'positions' | 'set'
   /** Its column of days, where that is not `day`. */
   day?: string
-  /** Columns that tell its rows apart, each with its value in a row of `from`. */
+  /** Columns that distinguish its rows, each with its value in a row of `from`. */
   groups: Readonly<Record<string, string>>
   /** Aggregates of a group that have to be equal: in the table, and over rows of `from`. */
   values?: Readonly<Record<string, readonly [held: string, recounted: string]>>
@@ -185,10 +185,10 @@ export type DerivedName = {
 }[TableName]
 export const derivedNames = tableNames.filter((name): name is DerivedName => 'derived' in tables[name])
 export const derivedOf = (name: DerivedName): Derived => tables[name].derived
-/** Its rows that stand for events: a table that counts also has counters of each partition of a log. */
+/** SQL condition for the rows that stand for events: a table that counts also has counters of each partition of a log. */
 export const rowsOfApps = (name: DerivedName): string =>
   derivedOf(name).tells === 'counted' ? `NOT startsWith(app_id, '/')` : '1'
-/** By table that no view fills the one that it is made anew from: by the sweep, to whom all transactions are new then. */
+/** The source of each table that no view fills. The sweep makes it anew, since all transactions are new to it then. */
 export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
   tableNames.flatMap((name) => {
     const { swept_from }: Table = tables[name]

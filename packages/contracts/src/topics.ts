@@ -10,7 +10,7 @@ export interface Topic {
 
 const days = (n: number) => n * day_ms
 
-/** Of everything that one install has: its partition is then the same number in each topic. */
+/** The same for all topics that hold data of installs: an install then has the same partition number in each. */
 const install_partitions = 12
 
 /** The one list of topics; the broker adapters create exactly these. */

@@ -46,7 +46,7 @@ const refunds: ReadonlySet<string> = new Set(['subscription_refunded', 'purchase
 /** Far beyond any accepted time and inside what every ClickHouse date type holds. */
 const ts_ms_max = Date.UTC(2100, 0, 1)
 
-/** What a row has of its event alone. Arrays, since a line is made of them: objects of computed keys are slow. */
+/** The columns of a row that come from its event alone. Arrays, since objects with computed keys are slow to make. */
 export interface EventColumns {
   made: MadeColumns
   /** In the order of `textColumns`. */
@@ -94,7 +94,7 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
   return { made, ...sentColumns(event, envelope.platform) }
 }
 
-/** What an envelope field becomes in its column. */
+/** The value of each kind of envelope field in its column. */
 const readers: Record<(typeof envelopeFields)[EnvelopeFieldName]['kind'], (value: never, field: string) => unknown> = {
   id: (value) => value,
   platform: (value) => value,

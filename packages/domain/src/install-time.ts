@@ -1,5 +1,6 @@
 import { day_ms } from '@tributary/contracts/limits'
-/** What the install time is made of; columns of `events_raw_v1`. */
+
+/** The facts that give the install time; columns of `events_raw_v1`. */
 export interface InstallClock {
   source: string
   ts_ms: number

@@ -34,8 +34,8 @@ export const service = defineService({
       name: 'quota_reconciliation',
       pause_ms: reconciliation_pause_ms,
       // One process of several does it, while its session holds the lease.
-      prepare({ postgres: pool, ...engines }) {
-        const deps = { ...engines, pool, pause }
+      prepare({ postgres: pool, ...context }) {
+        const deps = { ...context, pool, pause }
         return (signal) =>
           unlessRunning(pool, 'quota_reconciliation', (lost) => reconcileQuota(deps, AbortSignal.any([signal, lost])))
       },

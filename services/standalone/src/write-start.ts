@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { writePrivateFile } from './local-secrets.ts'
 
 /**
- * Tells commands in this directory where this start answers and where its data is (service-kit/start-file.ts). A default
+ * Writes for commands in this directory where this start answers and where its data is (`StartFile` of service-kit). A default
  * folder that holds data of its own is left alone: commands mean that one.
  */
 export function writeStart(start: StartFile, logger: Logger): void {

@@ -43,7 +43,7 @@ interface OpenTopic {
   logs: PartitionLog[]
 }
 
-/** As on Kafka, so that what is accepted here is accepted there. */
+/** The same as on Kafka, so that both accept the same records. */
 const { log_record_bytes_max: record_bytes_max } = limits
 const sweep_interval_ms = 60_000
 /** Kafka's rule for topics and, here, for groups. */
@@ -94,13 +94,13 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
 
   async function applyTopics(wanted: readonly Topic[], dryRun: boolean): Promise<AppliedTopics> {
     const applied: AppliedTopics = { created: [], changed: [], unchanged: [] }
-    const asked = wanted.map((topic) => ({ ...topic, partitions: options.partitions ?? topic.partitions }))
-    for (const { name, partitions } of asked) {
+    const ours = wanted.map((topic) => ({ ...topic, partitions: options.partitions ?? topic.partitions }))
+    for (const { name, partitions } of ours) {
       const has = topics.get(name)?.logs.length ?? partitions
       if (has !== partitions) throw partitionsDiffer(name, has, partitions)
       if (!namePattern.test(name)) throw new RangeError(`not a topic name: ${name}`)
     }
-    for (const topic of asked) {
+    for (const topic of ours) {
       const existing = topics.get(topic.name)
       if (existing?.retention_ms === topic.retention_ms) {
         applied.unchanged.push(topic.name)
@@ -146,7 +146,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     }
   }
 
-  /** What the slowest group still needs: one that ever committed, or reads now, and has not committed here needs all. */
+  /** The offset from which some group needs the log. A group that reads or ever committed, but not here, needs all of it. */
   function neededFrom(name: string, log: PartitionLog): number {
     const interested = offsets.groupsOf(name)
     for (const [key, group] of groups) {

@@ -46,7 +46,7 @@ export interface PartitionEnd {
   bytes: number
 }
 
-/** Of records in one commit; the rest waits for the next one. Bounds memory and the time of a commit. */
+/** Maximum of the records in one commit; the rest waits for the next one. Bounds memory and the time of a commit. */
 const commit_bytes_max = 16 * 1024 * 1024
 
 /** After a failed commit a small write may still find a freed page: only one of this size shows that records fit again. */

@@ -9,7 +9,7 @@ export interface Fetched {
   next: PartitionEnd
 }
 
-/** Behind this size a new block begins, so that a reader never copies much more than it asked for. */
+/** Behind this size a new block begins, so that a reader never copies much more than it needs. */
 const block_bytes_max = 128 * 1024
 
 /** One partition: blocks in lmdb, and in memory where it begins and durably ends. */
@@ -89,8 +89,8 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
     return { stored, end: { offset, bytes } }
   }
 
-  function locate(asked: number): PartitionEnd {
-    const offset = firstUnread({ committed: asked, earliest, end: end.offset })
+  function locate(from: number): PartitionEnd {
+    const offset = firstUnread({ committed: from, earliest, end: end.offset })
     const found = holding(offset)
     if (found === null) return end
     let bytes = decodeHeader(found.block).bytes_before

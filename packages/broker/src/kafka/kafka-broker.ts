@@ -69,7 +69,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
       throw new CodedError('unavailable', { message: 'log away', cause })
     })
 
-  /** Partition counts never change (see `applyTopics`), so each is asked for once. */
+  /** Partition counts never change (see `applyTopics`), so each is fetched once. */
   async function partitionCount(topic: string): Promise<number> {
     refuseClosed()
     const known = partitionCounts.get(topic)

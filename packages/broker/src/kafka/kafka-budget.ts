@@ -1,4 +1,4 @@
-/** What all queues of a consumption hold together, in inflated bytes. */
+/** The inflated bytes that all queues of a consumption hold together. */
 export interface Budget {
   isFull(): boolean
   /** Adds what a queue took over; negative once it is handled or dropped. */

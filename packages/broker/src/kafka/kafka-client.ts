@@ -56,7 +56,7 @@ export const kafkaTimeouts = {
   disconnect_ms_max: 5000,
 } as const
 
-/** Of single requests; in all about three seconds. */
+/** Retries of single requests, about three seconds in all. */
 export const kafkaRetry: RetryOptions = {
   retries: 5,
   initialRetryTime: 100,

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** What the Kafka producer tells Prometheus; nothing without a registry. */
+/** The metrics of the Kafka producer; none without a registry. */
 export function kafkaMetrics(registry: Registry | undefined, buffered_bytes: () => number) {
   if (registry === undefined) return { publishing: () => () => {} }
   const registers = [registry]

@@ -34,13 +34,13 @@ export async function fetchRanges(admin: Admin, topic: string): Promise<Partitio
 }
 
 /**
- * kafkajs does not ask again when the coordinator of a group or the leader of a partition has just moved, nor when one is
+ * kafkajs does not retry when the coordinator of a group or the leader of a partition has just moved, nor when one is
  * still loading, as they are for a first group and a new topic.
  */
-async function whileRetriable<T>(ask: () => Promise<T>): Promise<T> {
+async function whileRetriable<T>(fetch: () => Promise<T>): Promise<T> {
   for (const deadline = performance.now() + kafkaTimeouts.coordinator_ms_max; ; await pause(100)) {
     try {
-      return await ask()
+      return await fetch()
     } catch (error) {
       if ((error as { retriable?: boolean }).retriable !== true || performance.now() > deadline) throw error
     }
@@ -57,7 +57,7 @@ export async function fetchGroupOffsets(
   topic: string,
   now_ms: number,
 ): Promise<PartitionOffsets[]> {
-  // In this order: an end that was asked for before could lie below what was committed since.
+  // In this order: an end that was fetched earlier could lie below what was committed since.
   const committed = await fetchCommitted(admin, group, topic)
   const ranges = await fetchRanges(admin, topic)
   const offsets = ranges

@@ -8,7 +8,7 @@ import { storedMember } from '../gzip/stored-member.ts'
 const encoding_header = 'content-encoding'
 const bytes_header = 'inflated-bytes'
 
-/** What unpacking may take of the event loop at a time. */
+/** How long unpacking may block the event loop at a time. */
 const slice_ms = 10
 
 /** A record as Kafka stores it. A packed value becomes one gzip file of three members, which any language inflates. */

@@ -69,7 +69,7 @@ function settingsOf(topic: Topic, { insync_replicas_min }: TopicReplication): Ma
     ['unclean.leader.election.enable', 'false'],
     // A record's time is when the log took it, whatever the clock of the gateway says.
     ['message.timestamp.type', 'LogAppendTime'],
-    // Whoever else produces: our consumers read zstd and nothing else. What comes so compressed is stored as it came.
+    // Our consumers read zstd alone, whoever produces. Batches that come as zstd are stored unchanged.
     ['compression.type', 'zstd'],
   ])
 }
@@ -99,7 +99,7 @@ async function create(admin: Admin, missing: readonly Topic[], replication: Topi
     })
 }
 
-/** What a broker says of a topic that was made a moment ago. */
+/** Errors of a broker about a topic that was made a moment ago. */
 const not_yet = ['LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION']
 
 /** New topics, once the broker has heard of them and they have leaders; kafkajs's own wait takes the former for a fault. */

@@ -27,8 +27,8 @@ const fields = Object.fromEntries(
 ) as Fields
 
 /**
- * A record of `events.accepted.v1` in its first version: the events of one request that share an install, exactly as the client sent
- * them (only a missing S2S `event_id` is filled in). Checked by the gateway; the writer turns each into a row.
+ * A record of `events.accepted.v1` in its first version: the events of one request that share an install, exactly as the
+ * client sent them (only a missing S2S `event_id` is filled in). The gateway checks them; the writer makes a row of each.
  * The descriptions stand in docs/schemas, for readers in other languages.
  */
 export const Envelope = z.object({

@@ -72,9 +72,9 @@ export const NamedEventFields = z.looseObject(
 )
 
 /**
- * The fields of one event, SDK or backend (docs/rules.md#events). `event_ts_ms` is checked
- * for its range against the clock elsewhere. The gateway runs the hand-written twin in `domain/accept-event`; a
- * property test holds both equal.
+ * The fields of one event, SDK or backend (docs/rules.md#events). The range of `event_ts_ms`
+ * depends on the clock and is checked elsewhere. The gateway runs the hand-written twin in `domain/src/accept`; a property
+ * test holds both equal.
  */
 export const EventFields = z.intersection(
   z.custom<Record<string, unknown>>(isObject).superRefine(boundExtra),

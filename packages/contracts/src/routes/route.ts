@@ -7,12 +7,12 @@ export type Auth = 'sdk' | 's2s' | 'reports' | 'admin' | 'public'
 /** A schema under the name that docs/openapi.json gives it, as in `{ CreateCompany }`; without a name it stands there in place. */
 type NamedSchema = Readonly<Record<string, z.ZodType>>
 
-/** What a route declares beside its handler: the one source of its document, its callers' types and its public address. */
+/** The declaration of a route beside its handler: the one source of its document, its callers' types and its public address. */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH'
   /** All of it, with `:name` for a parameter. */
   path: `/${string}`
-  /** What the service registers instead, where it answers several operations in one place. */
+  /** The path that the service registers instead, where one handler answers several operations. */
   served_at?: `/${string}`
   tag: 'Events' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
   summary: string
@@ -60,7 +60,7 @@ interface RouteAnswer {
 /** Routes by their operation id. */
 export type Routes = Readonly<Record<string, Route>>
 
-/** What credentials of each kind may be answered, whatever the route. */
+/** Error codes that every route with credentials of a kind may answer. */
 const authErrors: Record<Auth, readonly ErrorCode[]> = {
   sdk: [
     'missing_auth_headers',
@@ -104,15 +104,15 @@ type Unnamed<S> = S extends z.ZodType ? S : S[keyof S]
 type In<S> = Unnamed<S> extends infer Z extends z.ZodType ? z.input<Z> : never
 type Out<S> = Unnamed<S> extends infer Z extends z.ZodType ? z.output<Z> : never
 
-/** What a caller gives. */
+/** The input of a caller. */
 export type RouteInput<R> = (R extends { params: infer P } ? { params: In<P> } : unknown) &
   (R extends { query: infer Q } ? { query: In<Q> } : unknown) &
   (R extends { body: { schema: infer B } } ? { body: In<B> } : unknown)
 
-/** What a handler is given: the same after its checks, with the defaults. */
+/** The input of a handler: the same after its checks, with the defaults. */
 export type RouteChecked<R> = (R extends { params: infer P } ? { params: Out<P> } : unknown) &
   (R extends { query: infer Q } ? { query: Out<Q> } : unknown) &
   (R extends { body: { schema: infer B } } ? { body: Out<B> } : unknown)
 
-/** What it answers with 200. */
+/** The answer with status 200. */
 export type RouteOutput<R> = R extends { answers: { 200: { schema: infer A } } } ? Out<A> : never

@@ -10,11 +10,11 @@ export interface BatchVerdict {
   results: EventResult[]
   /** How many items were rejected for which reason. */
   rejected: Map<RejectReason, number>
-  /** Minted ids by the index of their item, so that the audit object can tell them again. */
+  /** Minted ids by the index of their item, so that the audit object can hold them. */
   minted: Record<number, string>
 }
 
-/** Accepts or rejects each item of a batch on its own; the platform rule and the allow-list have been asked before. */
+/** Accepts or rejects each item of a batch on its own; the platform rule and the allow-list were checked before. */
 export function acceptBatch(
   events: readonly unknown[],
   source: Envelope['source'],

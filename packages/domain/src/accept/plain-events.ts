@@ -44,7 +44,7 @@ interface Found {
 }
 
 const required: readonly EventFieldKind[] = ['event_id', 'install_uuid', 'event_time', 'event_name']
-/** The required fields first: a bit tells of each whether it is there. */
+/** The required fields first: one bit of each shows whether it is there. */
 const fields = eventFieldNames
   .map((name) => ({ name, kind: eventFields[name].kind as EventFieldKind }))
   .toSorted((a, b) => Number(required.includes(b.kind)) - Number(required.includes(a.kind)))

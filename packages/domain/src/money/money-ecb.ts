@@ -1,6 +1,6 @@
 import { CodedError } from '@tributary/contracts/errors'
 
-/** What one EUR was worth on a day: `units` of the currency, as decimal text. */
+/** The worth of one EUR on a day: `units` of the currency, as decimal text. */
 export interface EcbRate {
   /** `YYYY-MM-DD`. */
   day: string
@@ -66,7 +66,7 @@ function readRates(day: string, currencies: readonly string[], values: readonly 
   })
 }
 
-/** Of a line that ends with a comma the last cell is none. */
+/** A trailing comma adds no cell. */
 function cellsOf(line: string): string[] {
   const cells = line.split(',').map((cell) => cell.trim())
   if (cells.length > 1 && cells.at(-1) === '') cells.pop()

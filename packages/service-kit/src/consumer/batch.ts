@@ -9,7 +9,7 @@ import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from
 import type { ConsumerMetrics } from './metrics.ts'
 import { type RetryPauses, retryForever } from './retry.ts'
 
-/** What a crash may follow, in order; see the numbered comments of `handleBatch`. */
+/** The steps that a crash may follow, in order; see the numbered comments of `handleBatch`. */
 export type CrashStep = 1 | 2 | 3 | 4 | 5
 
 export interface BatchContext<T> {
@@ -30,7 +30,7 @@ export interface Decoded<T> {
   value?: T
 }
 
-/** What one call of `handle` said; a call that failed leaves no trace in metrics or dead letters. */
+/** The report of one call of `handle`; a call that failed leaves no trace in metrics or dead letters. */
 interface Tally {
   dead: Map<LogRecord, string>
   dropped: Map<string, number>
@@ -38,13 +38,13 @@ interface Tally {
   state: unknown
 }
 
-/** So long a declared intent is proof of ownership: far below the silence after which Kafka gives a partition away. */
+/** How long a declared intent proves ownership: far below the silence after which Kafka gives a partition away. */
 const fence_fresh_ms = 1000
 
-/** A process that slept shows in one of them: the first may stand still meanwhile, the second may be set. */
+/** Two clocks that show whether the process slept: the first may stop meanwhile, the second may be changed. */
 const clocks = () => [performance.now(), Date.now()] as const
 
-/** How positions of a partition are told apart in tables; see `Batch.source`. */
+/** Names the log of a position in tables; see `Batch.source`. */
 export const sourceOf = (topic: string, { log }: Pick<Progress, 'log'>): string => `${topic}@${log}`
 
 /** Takes one batch through its steps (docs/adr/0001, docs/adr/0100). The order is what makes it exactly once. */
@@ -57,10 +57,10 @@ export async function handleBatch<T>(
   const { broker, consumer, crash } = context
   const retried = <R>(step: string, work: () => Promise<R>) => retryForever(attemptsOf(context, chunk, step), work)
   const declareIntent = async () => {
-    // Before the answer, which may have waited for us: the process may sleep in between.
-    const asked = clocks()
+    // Read before the commit: the process may sleep between its answer and the next line.
+    const before = clocks()
     await chunk.commit(take.from, intentNote(progress))
-    declared = asked
+    declared = before
   }
   let declared = clocks()
   const fence = async () => {
@@ -94,11 +94,11 @@ export async function handleBatch<T>(
   await retried('commit', () => chunk.commit(take.to + 1, doneNote(progress, done)))
   count(context, take, tally)
   await crash(5)
-  // Only now: whatever broke the batch off before has it come again as the same batch.
+  // Last, since a batch that was broken off earlier must come again as the same batch.
   finish(progress, take, done)
 }
 
-/** So long a batch may hold up what else this process does: look-ups of other partitions, heartbeats, health. */
+/** How long a batch may block the event loop: look-ups of other partitions, heartbeats and health wait meanwhile. */
 const slice_ms = 10
 
 /**

@@ -34,7 +34,7 @@ export function deadLetter(topic: Topic, consumer: string, record: LogRecord, re
 
 /**
  * The record of a dead letter, to be published to its topic again: key, value and partition as they were. `attempts`
- * and `first_seen_ms` stay, so that a second death counts on; what tells of this death goes.
+ * and `first_seen_ms` stay, so that a second death adds to them; the headers about this death are removed.
  */
 export function recordOfLetter(topic: Topic, letter: LogRecord): OutgoingRecord {
   const { reason, consumer, source_topic, source_partition, source_offset, ...headers } = letter.headers

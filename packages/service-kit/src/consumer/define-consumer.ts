@@ -26,13 +26,13 @@ export interface Batch<T> {
   repeated: boolean
   /** How often this process has called `handle` with this batch, this time included. */
   tries: number
-  /** What `keep` was given by the batch before this one; every try of a batch gets the same. */
+  /** The value that the batch before this one gave to `keep`; every try of a batch gets the same. */
   state: unknown
   /** Has a small value (JSON, at most 2 KB) committed together with the end of this batch. */
   keep(state: unknown): void
   /**
-   * Declares the batch once more unless that was just done, and rejects when the partition was lost. To be called right before each effect that
-   * the next owner could not tell from its own: a process that slept must not go on with what it had in hand.
+   * Declares the batch once more unless that was just done, and rejects when the partition was lost. Call it right before
+   * each effect that the next owner could not distinguish from its own: a process that slept must not continue its batch.
    */
   fence(): Promise<void>
   /** Puts a record into the dead-letter topic once this batch is done; `reason` is a short constant. */
@@ -47,7 +47,7 @@ export interface Batch<T> {
 export interface BatchBounds<T> {
   rows_max: number
   bytes_max: number
-  /** What a record makes. A record alone is taken whatever it makes. */
+  /** The size of what a record makes. A batch of one record is never too large. */
   measure(value: T): { rows: number; bytes: number }
 }
 
@@ -55,7 +55,7 @@ export interface BatchBounds<T> {
 export interface TakenOver {
   source: string
   partition: number
-  /** As the last batch kept it. */
+  /** The value that the last batch kept. */
   state: unknown
   /** Last offset of a batch that was declared and perhaps not finished; null without one. */
   open_to: number | null
@@ -65,7 +65,7 @@ export interface TakenOver {
 export interface Misfit {
   /** For the log line and the metric; a short constant. */
   reason: string
-  /** What was committed is missing: the log is read again from its earliest record. Else reading goes on. */
+  /** True when committed work is missing: the log is read again from its earliest record. Otherwise reading goes on. */
   reread: boolean
 }
 

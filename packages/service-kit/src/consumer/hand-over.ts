@@ -122,7 +122,7 @@ function consumeAfter(broker: Broker, after: ConsumerGroup, options: ConsumeOpti
         if (await isAtMarks(broker, after, options.topic)) return await broker.consume(options)
         if (tries === 0) logger.warn({ before: after.topic.name }, 'waiting until the topic before is at its marks')
       } catch (err) {
-        logger.warn({ err, before: after.topic.name }, 'the topic before could not be asked for its marks')
+        logger.warn({ err, before: after.topic.name }, 'the marks of the topic before could not be read')
       }
       await pause(poll_ms, undefined, { signal: closed.signal }).catch(() => {})
     }

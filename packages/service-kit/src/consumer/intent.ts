@@ -12,13 +12,13 @@ export interface Intent extends OffsetRange {
   to_ms: number
 }
 
-/** What every commit says besides its offset, as JSON in the offset metadata (docs/adr/0100). */
+/** The note of every commit beside its offset, as JSON in the offset metadata (docs/adr/0100). */
 interface CommitNote {
   /** Identity of the log that the offset belongs to; a new one whenever log and offset do not fit together. */
   log: string
   /** Newest record time of this log that has been handled, Unix epoch ms; 0 before the first. */
   at_ms: number
-  /** What the consumer asked to be kept, as it was when the offset was reached. */
+  /** The state that the consumer kept, as it was when the offset was reached. */
   state?: unknown
   /** Declares a batch: whoever reads this finishes exactly the records from the offset up to here. */
   to?: number
@@ -45,7 +45,7 @@ export function openIntent(committed: Committed | null): Intent | null {
   return { from: committed.offset, to: to!, to_ms: to_ms ?? 0 }
 }
 
-/** What is to be handled as a whole. */
+/** The records that are handled as one batch. */
 export interface Take<T> extends OffsetRange {
   records: T[]
   /** It had been declared before. */
@@ -95,7 +95,7 @@ export function takeFresh(progress: Progress, chunk: readonly LogRecord[]): LogR
   return []
 }
 
-/** True when the log dropped records of the open intent: what they were written as can't be told by what is left. */
+/** True when the log dropped records of the open intent: the rest does not show how these were written. */
 export const lacksDeclared = (
   { intent, gathered, next }: Progress,
   { records }: { records: readonly LogRecord[] },

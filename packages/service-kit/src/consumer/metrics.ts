@@ -3,7 +3,7 @@ import { sharedMetric } from '../service/shared-metric.ts'
 
 const batchSeconds = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 
-/** The same metrics for every consumer, told apart by the label `consumer`; several may share a registry. */
+/** The same metrics for every consumer, distinguished by the label `consumer`; several may share a registry. */
 export function consumerMetrics(registry: Registry) {
   const counter = (name: string, help: string, labels: string[] = []) =>
     sharedMetric(registry, Counter, { name, help, labelNames: ['consumer', ...labels] })

@@ -18,7 +18,7 @@ export interface FetchSizes {
   bytes_min: number
   bytes_max: number
   wait_ms_max: number
-  /** What a process holds of all partitions, as fetched. */
+  /** Maximum of bytes, as fetched, that a process holds of all partitions. */
   bytes_total_max?: number
 }
 
@@ -152,7 +152,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     if (known?.generation === generation) return known
     const { progress, rewound } = await takeOverPartition(context, chunk, putBack)
     progressOf.set(partition, progress)
-    // Its new owner tells the lag from now on.
+    // Its new owner reports the lag from now on.
     const forget = () => metrics.lag.remove({ consumer: consumer.name, partition })
     chunk.signal.addEventListener('abort', forget, { once: true })
     if (rewound) throw new RewoundError(`${chunk.topic}/${partition} is read again`)

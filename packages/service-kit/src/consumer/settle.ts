@@ -38,14 +38,14 @@ export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean
     // Nothing is read of an empty partition, so nothing would end what is to be read.
     if (offset < end || reason !== 'reread')
       misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
-    // What was asked for is no fault: the cause, if there was one, has a line of its own.
+    // A second reading on request is no fault. Its cause, if there was one, has a line of its own.
     const level = reason === 'reread' ? 'warn' : 'error'
     logger[level]({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
   }
   return new Map(earliest.map(({ partition, offset }) => [partition, offset]))
 }
 
-/** A process that was killed stays a member until its session is over: a second reading that was asked for waits. */
+/** A killed process stays a member until its session is over: a requested second reading waits for that. */
 async function moveIdleGroup(move: () => Promise<void>, patient: boolean): Promise<void> {
   for (const deadline = performance.now() + session_over_ms; ; await pause(1000)) {
     try {
@@ -56,7 +56,7 @@ async function moveIdleGroup(move: () => Promise<void>, patient: boolean): Promi
   }
 }
 
-/** Null also when it can't be told now: it is looked at again when a record comes. */
+/** Null also when the reason can't be found now: the next record has it looked for again. */
 async function findReason<T>(
   { broker, consumer, logger }: BatchContext<T>,
   { partition, committed, metadata, end }: PartitionOffsets,

@@ -13,12 +13,12 @@ export const clickhouseSettings = [
 ] as const
 type ClickhouseConfig = Settings<(typeof clickhouseSettings)[number], 'TRIBUTARY_CLICKHOUSE_URL'>
 
-/** More than the partitions that one process writes at a time, or questions that a server of 16 GB should answer at once. */
+/** More than the partitions that one process writes at a time, and than the queries that a server of 16 GB should run at once. */
 const max_open_connections = 16
 
 /**
  * A ClickHouse server as the settings say; one that is away is only logged. Throws `StartRefused` when it can't be used.
- * Whoever decides by its answers what to write asks for `complete_reads`.
+ * Set `complete_reads` where answers decide what is written.
  */
 export async function openClickhouse(
   config: ClickhouseConfig,

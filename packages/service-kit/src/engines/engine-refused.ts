@@ -13,7 +13,7 @@ export class EngineRefused extends StartRefused {
   }
 }
 
-/** What an engine rejected with, as a refusal that names it and the setting of its address; a refusal stays as it is. */
+/** The error of an engine as a refusal that names it and the setting of its address; a refusal stays as it is. */
 export function toRefusal(engine: string, setting: string, error: unknown): StartRefused {
   if (error instanceof StartRefused) return error
   return new EngineRefused(`${engine} can't be used: ${saidOf(error)}.`, `Does it run, and is ${setting} right?`, {

@@ -19,5 +19,5 @@ export async function requireTopics(broker: Pick<Broker, 'partitionCount'>, topi
   }
 }
 
-/** A broker that is spoken to in another way than it expects hangs up without a word. */
+/** A broker closes the connection without an error message when TLS or SASL differ from what it expects. */
 export const kafkaSuspects = 'what TRIBUTARY_KAFKA_BROKERS, TRIBUTARY_KAFKA_TLS and TRIBUTARY_KAFKA_SASL say'

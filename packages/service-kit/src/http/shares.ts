@@ -6,7 +6,7 @@ export interface Shares {
   give(holders: readonly string[], amount: number): void
   /** Whether `take` would succeed. */
   fits(holders: readonly string[], amount: number): boolean
-  /** What all holders together have. */
+  /** The amount that all holders have together. */
   taken(): number
 }
 

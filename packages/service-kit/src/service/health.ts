@@ -17,7 +17,7 @@ export interface HealthDeps {
   checks: Record<string, () => Promise<void>>
   now: () => number
   registry: Registry
-  /** Asked at every look; see `Trouble`. */
+  /** Called for every answer of `/health` and `/ready`; see `Trouble`. */
   troubles?: readonly (() => readonly Trouble[])[]
   /** Bindings without which every request of this process is refused. */
   needs?: readonly string[]

@@ -11,12 +11,12 @@ export interface LoggerOptions {
   format: LogFormat
 }
 
-/** Structured logs on stderr (stdout is for what a person asked to see): object first, constant message. */
+/** Structured logs on stderr (stdout is for output that a person requested): object first, constant message. */
 export function createLogger({ name, level, format }: LoggerOptions): Logger {
   // `redact` makes plain objects of errors, so no serializer has anything left to do.
   const options = { name, level, formatters: { log: redact }, serializers: { err: (value: unknown) => value } }
   if (!isPretty(format, process.stderr.isTTY)) return pino(options, pino.destination({ dest: 2, sync: false }))
-  // pino-pretty spreads the field of this name over lines, whatever else it is told; ours is `err`.
+  // pino-pretty spreads the field of this name over lines, whatever its options are; ours is `err`.
   return pino({ ...options, errorKey: 'error' }, pretty({ ...oneLine, destination: 2, sync: true }))
 }
 

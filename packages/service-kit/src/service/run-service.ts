@@ -7,7 +7,7 @@ import { shedStartMemory } from './shed-start-memory.ts'
 /** Closes run last-in-first-out, so that what was opened first outlives what uses it. */
 export type OnClose = (what: string, close: () => Promise<void>) => void
 
-/** What every process has; engines add their check, whatever is opened its close. */
+/** The things that every process has. Engines add their checks, and everything that is opened adds its close. */
 export interface Service {
   name: string
   logger: Logger
@@ -16,13 +16,13 @@ export interface Service {
   onClose: OnClose
   /** By binding of `/health`: `database`, `object_storage`, `key_value`, `queues`, `analytics`. */
   checks: Record<string, () => Promise<void>>
-  /** For `/health`, `/ready` and `tributary doctor`; whoever knows what may go wrong adds a look at it. */
+  /** For `/health`, `/ready` and `tributary doctor`: a part that may fail adds a function that reports it. */
   troubles: (() => readonly Trouble[])[]
 }
 
 export interface ServiceOptions<Config> {
   name: string
-  /** One deadline for all closes together; the process ends after it, come what may. */
+  /** One deadline for all closes together; the process always ends after it. */
   stop_ms_max?: number
   /** Throws `StartRefused` with every problem at once. */
   readConfig(env: Record<string, string | undefined>): Config
@@ -112,7 +112,7 @@ function readConfigOrEnd<Config>(readConfig: ServiceOptions<Config>['readConfig'
   }
 }
 
-/** The service must not start as things are; the message says why and how to mend it. */
+/** The service must not start as things are; the message says why and how to fix it. */
 export class StartRefused extends Error {
   override name = 'StartRefused'
 }

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 
-/** Who requests an administrative change, and when. */
+/** The person and the time of an administrative change. */
 export interface AdminRequest {
   actor: string
   request_id: string
@@ -15,7 +15,7 @@ export interface AdminAction {
   detail: Record<string, unknown>
 }
 
-/** Writes one row of `admin_audit_log`, in the transaction of the change it tells of; a look at data needs none. */
+/** Writes one row of `admin_audit_log`, in the transaction of the change that it records; reading data needs no transaction. */
 export async function recordAdminAction(
   client: Pick<PoolClient, 'query'>,
   request: AdminRequest,

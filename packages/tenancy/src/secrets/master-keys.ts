@@ -29,7 +29,7 @@ export interface MasterKeys {
   decrypt(encrypted: EncryptedText, place: SecretPlace): string
   /** Id of the key that encrypts. */
   current_id: string
-  /** What `key_id` is of texts that need no new encryption. */
+  /** The `key_id` of texts that need no new encryption. */
   key_id: string
 }
 

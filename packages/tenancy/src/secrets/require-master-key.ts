@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 
 export const masterKeySettings = ['TRIBUTARY_MASTER_KEY', 'TRIBUTARY_MASTER_KEY_OLD'] as const
 
-/** What `masterKeySettings` give where the first is required. */
+/** The values of `masterKeySettings`, the first one required. */
 export interface MasterKeyConfig {
   TRIBUTARY_MASTER_KEY: string
   TRIBUTARY_MASTER_KEY_OLD?: string | undefined

@@ -23,7 +23,7 @@ interface FillDeps {
 
 /**
  * Events that may wait for the writer: more are added when it has written all that is in the log, live traffic
- * included. So a replay goes as fast as the writer has time for it, and adds about a second to its lag.
+ * included. The writer thereby sets the speed of a replay, which adds about a second to its lag.
  */
 const unwritten_events_max = 20_000
 

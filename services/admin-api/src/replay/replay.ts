@@ -19,7 +19,7 @@ export interface ReplayDeps {
 
 /**
  * Reads accepted events again and puts those that ClickHouse lacks into the log, as they were: the writer drops by its
- * key what came meanwhile. So a replay may be stopped anywhere, repeated, and run beside live traffic and other
+ * key what came meanwhile. A replay may therefore be stopped anywhere, repeated, and run beside live traffic and other
  * replays. Resolves when what it filled is written.
  */
 export async function replay(
@@ -28,7 +28,7 @@ export async function replay(
   { apps, tally, signal }: { apps: ReadonlyMap<string, AppFacts>; tally: Tally; signal: AbortSignal },
 ): Promise<void> {
   const { broker, clickhouse } = deps
-  // What the writer still has before it is not missing.
+  // Events that still wait for the writer are not missing.
   await untilWritten(broker, signal)
   tally.state = 'running'
   const fill = await openFill({ broker, dry_run, tally, signal })

@@ -1,6 +1,6 @@
 import type { ReplayProgress } from '@tributary/contracts/admin/stored-data'
 
-/** What a source can't tell, or what can't be replayed; docs/operations.md "Replay" says each in words. */
+/** Why it is unknown whether an event is missing, or why it can't be replayed (docs/operations.md "Replay"). */
 type UnknownReason = 'app_gone' | 'minted_id' | 'refused_now' | 'unreadable_object' | 'unreadable_record' | 'without_id'
 
 /** The running counts of one replay. */

@@ -28,8 +28,8 @@ export async function cancelBeatenClaims(
   const days = new Set(beaten.map(({ day }) => day))
   const done = await selectTransactions<RevenueRow>(clickhouse, beaten, 'revenue_cancelled_v1', revenueRowColumns, days)
   for (const row of done) open.delete(claimOf(row))
-  const asked = [...open.values()]
-  const found = await selectTransactions<RevenueRow>(clickhouse, asked, 'revenue_raw_v1', revenueRowColumns, days)
+  const lacking = [...open.values()]
+  const found = await selectTransactions<RevenueRow>(clickhouse, lacking, 'revenue_raw_v1', revenueRowColumns, days)
   // A claim has its money there, unless its install was erased.
   const rows = found.filter((row) => open.has(claimOf(row)))
   if (rows.length > 0) await cancel(clickhouse, rows)

@@ -25,7 +25,7 @@ export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> 
   }
 }
 
-// By the key alone, which is a hash: a set of pairs would be slower, and an app more than asked does no harm.
+// By the key alone, which is a hash: a set of pairs would be slower, and rows of another app do no harm.
 const suspectsSql = (since: string) => `
   SELECT app_id, toString(t.transaction_key) AS transaction_key
   FROM transaction_keys_v1 AS t

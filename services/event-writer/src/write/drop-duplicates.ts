@@ -2,7 +2,7 @@ import type { EventKeyLookup } from '@tributary/clickhouse/event-keys'
 import { day_ms } from '@tributary/contracts/limits'
 import { duplicateDays } from '@tributary/domain/event-key'
 
-/** What tells whether a row is a duplicate. */
+/** Decides whether a row is a duplicate. */
 export interface RowKey {
   app_id: string
   key_day: string

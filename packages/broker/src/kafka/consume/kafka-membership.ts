@@ -44,8 +44,8 @@ export function createMembership(
   const voided = Promise.withResolvers<never>()
   voided.promise.catch(() => {})
   let isVoid = false
-  const allCommitted = askOnce(() => fetchCommitted(admin, group, topic))
-  const ranges = askOnce(() => fetchRanges(admin, topic))
+  const allCommitted = fetchOnce(() => fetchCommitted(admin, group, topic))
+  const ranges = fetchOnce(() => fetchRanges(admin, topic))
   const since = new Map<number, Committed>()
 
   async function committed(partition: number): Promise<Committed | null> {
@@ -104,14 +104,14 @@ export function createMembership(
   }
 }
 
-/** Asks at once and remembers the answer; after a failure each call asks again. */
-function askOnce<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked = ask()
-  asked.catch(() => {})
+/** Fetches at once and remembers the answer; after a failure each call fetches again. */
+function fetchOnce<T>(fetch: () => Promise<T>): () => Promise<T> {
+  let fetched = fetch()
+  fetched.catch(() => {})
   return () =>
-    asked.catch(() => {
-      asked = ask()
-      return asked
+    fetched.catch(() => {
+      fetched = fetch()
+      return fetched
     })
 }
 

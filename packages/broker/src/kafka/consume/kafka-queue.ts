@@ -86,10 +86,10 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
   signal.addEventListener('abort', stop, { once: true })
 
   /**
-   * What was fetched from elsewhere comes from a fetch that was under way during a rebalance or a rewind: taken for the
-   * next records, it would leave out those between. So kafkajs shall ask again, from the right place. When the answer is
-   * from elsewhere again, the log has nothing there: what lies ahead is taken, after a gap of records that are gone or
-   * none of ours. What lies behind is another history.
+   * Records from another place come from a fetch that was under way during a rebalance or a rewind. If they were taken for
+   * the next records, those between would be left out: kafkajs fetches again, from the right place. If the answer is from
+   * another place again, the log has nothing there. Records ahead are then taken, after a gap of records that are gone or
+   * not ours. Records behind are another history.
    */
   function isNext(fetched_from: number): boolean {
     const isDoubtedAgain = fetched_from === doubted
@@ -104,7 +104,7 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
     return false
   }
 
-  /** As many as one chunk may hold, at least one. */
+  /** Takes as many records as one chunk may hold, at least one. */
   function shift(): { records: LogRecord[]; bytes: number } {
     let bytes = 0
     let count = 0
@@ -160,7 +160,7 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
         bytes += inflatedBytes(record)
       }
       waiting_bytes += bytes
-      // Of the last one: kafkajs goes on behind the whole batch, records that are none of ours included.
+      // The last offset is enough: kafkajs goes on behind the whole batch, including records that are not ours.
       payload.resolveOffset(messages.at(-1)!.offset)
       next = Number(payload.batch.lastOffset()) + 1
       budget.change(bytes)

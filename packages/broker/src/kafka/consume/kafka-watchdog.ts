@@ -12,7 +12,7 @@ export interface Position {
 export interface WatchdogOptions {
   /** How often it looks. */
   watch_ms: number
-  /** Of the partitions that should move: none whose handler is at work. */
+  /** Positions of the partitions that should move: none whose handler is at work. */
   standing(): Promise<Position[]>
   ranges(): Promise<PartitionRange[]>
   onStall(reason: string): void

@@ -7,8 +7,8 @@ import OffsetManager from 'kafkajs/src/consumer/offsetManager/index.js'
  */
 export function keepCommitted(): void {
   OffsetManager.prototype.setDefaultOffset = async function (this: OffsetManagerInstance, { topic, partition }) {
-    const asked = [{ topic, fromBeginning: true, partitions: [{ partition }] }]
-    const [earliest] = (await this.cluster.fetchTopicsOffset(asked))[0]!.partitions
+    const request = [{ topic, fromBeginning: true, partitions: [{ partition }] }]
+    const [earliest] = (await this.cluster.fetchTopicsOffset(request))[0]!.partitions
     this.resolvedOffsets[topic]![partition] = earliest!.offset
   }
 }
