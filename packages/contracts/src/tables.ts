@@ -26,7 +26,7 @@ export interface Derived {
    * How a repair finds the rows of a batch that the table already has: by keys, by the number of rows counted of each
    * partition of a log (clickhouse/README.md), by log positions, or not at all (a set: taking a row twice changes nothing).
    */
-  tells: 'keys' | 'counted' | 'positions' | 'set'
+  known_by: 'keys' | 'counted' | 'positions' | 'set'
   /** Its column of days, where that is not `day`. */
   day?: string
   /** Columns that distinguish its rows, each with its value in a row of `from`. */
@@ -69,7 +69,7 @@ export const tables = {
     personal: [],
     derived: {
       from: 'events_raw_v1',
-      tells: 'counted',
+      known_by: 'counted',
       groups: same('app_id', 'day', 'event_name', 'currency'),
       sums: {
         events: ['sum(events)', 'count()'],
@@ -84,7 +84,7 @@ export const tables = {
     personal: [],
     derived: {
       from: 'events_raw_v1',
-      tells: 'counted',
+      known_by: 'counted',
       day: 'received_day',
       groups: { app_id: 'app_id', received_day: "toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))" },
       sums: { events: ['sum(events)', 'count()'] },
@@ -97,7 +97,7 @@ export const tables = {
     personal: ['installs'],
     derived: {
       from: 'events_raw_v1',
-      tells: 'set',
+      known_by: 'set',
       groups: same('app_id', 'day', 'event_name'),
       sums: { installs: ['uniqExactMerge(installs)', 'uniqExact(install_uuid)'] },
     },
@@ -109,7 +109,7 @@ export const tables = {
     personal: ['install_uuid'],
     derived: {
       from: 'events_raw_v1',
-      tells: 'set',
+      known_by: 'set',
       groups: same('app_id', 'install_uuid', 'day'),
       values: { min_ts_ms: ['min(min_ts_ms)', 'min(ts_ms)'], max_ts_ms: ['max(max_ts_ms)', 'max(ts_ms)'] },
     },
@@ -122,7 +122,7 @@ export const tables = {
     derived: {
       from: 'events_raw_v1',
       where: `user_id != ''`,
-      tells: 'set',
+      known_by: 'set',
       groups: same('app_id', 'install_uuid', 'user_id'),
       values: { since_ms: ['min(since_ms)', 'min(ts_ms)'] },
     },
@@ -135,7 +135,7 @@ export const tables = {
     derived: {
       from: 'events_raw_v1',
       where: hasMoney,
-      tells: 'positions',
+      known_by: 'positions',
       groups: {
         ...same('app_id', 'day', 'install_uuid', 'ts_ms', 'event_name', 'event_key', 'currency'),
         amount_micros: 'assumeNotNull(revenue_micros)',
@@ -153,7 +153,7 @@ export const tables = {
     derived: {
       from: 'revenue_raw_v1',
       where: 'transaction_key != 0',
-      tells: 'positions',
+      known_by: 'positions',
       groups: { ...same('app_id', 'transaction_key', 'day', 'received_at_ms'), ...position, ...same('claim_rank') },
     },
   },
@@ -171,7 +171,7 @@ export const tables = {
     personal: ['event_key'],
     derived: {
       from: 'events_raw_v1',
-      tells: 'keys',
+      known_by: 'keys',
       groups: { ...same('app_id', 'key_day', 'event_key'), ...position },
     },
   },
@@ -187,7 +187,7 @@ export const derivedNames = tableNames.filter((name): name is DerivedName => 'de
 export const derivedOf = (name: DerivedName): Derived => tables[name].derived
 /** SQL condition for the rows that stand for events: a table that counts also has counters of each partition of a log. */
 export const rowsOfApps = (name: DerivedName): string =>
-  derivedOf(name).tells === 'counted' ? `NOT startsWith(app_id, '/')` : '1'
+  derivedOf(name).known_by === 'counted' ? `NOT startsWith(app_id, '/')` : '1'
 /** The source of each table that no view fills. The sweep makes it anew, since all transactions are new to it then. */
 export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
   tableNames.flatMap((name) => {

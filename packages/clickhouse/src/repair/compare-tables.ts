@@ -16,12 +16,12 @@ interface Counts {
 
 /** Numbers that must be equal when every row of its source has reached a table; a set has no such number. */
 const comparisons = derivedNames
-  .filter((table) => derivedOf(table).tells !== 'set')
+  .filter((table) => derivedOf(table).known_by !== 'set')
   .map((table) => {
-    const { from, where = '1', tells } = derivedOf(table)
+    const { from, where = '1', known_by } = derivedOf(table)
     return {
       table,
-      counted: `SELECT ${tells === 'counted' ? 'sum(events)' : 'count()'} FROM ${table} WHERE ${rowsOfApps(table)}`,
+      counted: `SELECT ${known_by === 'counted' ? 'sum(events)' : 'count()'} FROM ${table} WHERE ${rowsOfApps(table)}`,
       expected: `SELECT countIf(${where}) FROM ${from}`,
     }
   })

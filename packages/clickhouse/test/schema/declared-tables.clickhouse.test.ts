@@ -40,13 +40,13 @@ test('every table that a view fills is declared with what the view reads and all
   const views = await readViewSources(clickhouse)
   expect(derivedNames.toSorted()).toEqual([...views.keys()].toSorted())
   for (const table of derivedNames) {
-    const { from, day = 'day', groups, values = {}, sums = {}, tells } = derivedOf(table)
+    const { from, day = 'day', groups, values = {}, sums = {}, known_by } = derivedOf(table)
     expect({ table, from }).toEqual({ table, from: views.get(table)!.source })
     const compared = [...Object.keys(groups), ...Object.keys(values), ...Object.keys(sums)]
     // The clock of ClickHouse: no brute force knows it.
     const there = columns.get(table)!.filter((name) => name !== 'written_at_ms')
     expect({ table, columns: compared.toSorted() }).toEqual({ table, columns: there.toSorted() })
-    if (tells === 'counted') expect(there).toContain(day)
+    if (known_by === 'counted') expect(there).toContain(day)
   }
 })
 

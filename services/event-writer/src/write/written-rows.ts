@@ -9,7 +9,7 @@ import type { KnownKey, RowKey } from './drop-duplicates.ts'
 export type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
 type Row = PlacedRow & RowKey
 
-export const countedTables = derivedNames.filter((table) => derivedOf(table).tells === 'counted')
+export const countedTables = derivedNames.filter((table) => derivedOf(table).known_by === 'counted')
 
 /** How many rows of a partition a table has counted since its log began. */
 export async function countedRows(clickhouse: Clickhouse, table: string, at: Pick<Range, 'source' | 'partition'>) {
@@ -73,7 +73,7 @@ async function findLacking(
   options: CompleteOptions,
 ): Promise<readonly Row[]> {
   const { clickhouse, range, keys } = options
-  const how = derivedOf(table).tells
+  const how = derivedOf(table).known_by
   if (how === 'set') return rows
   // Blocks go in one after the other, so what is counted is the first of them.
   if (how === 'counted') return rows.slice(await options.countHeld(table))
