@@ -52,6 +52,15 @@ it('refuses a request that would cross the cap as a whole, with the use and the 
   expect((await quota.reserve(company, 40, now_ms)).headers['x-service-quota-used']).toBe('100')
 })
 
+it('counts the gateways of one process in the same metrics', async () => {
+  const registry = new Registry()
+  for (const quota of [gateway(registry), gateway(registry)]) {
+    await refusalOf(quota.reserve({ company_id, monthly_quota: 10 }, 11, now_ms))
+  }
+  const metric = await registry.getSingleMetric('tributary_quota_refused_total')?.get()
+  expect(metric?.values.map(({ value }) => value)).toEqual([2])
+})
+
 it('starts a new month at midnight UTC of its first day', async () => {
   const quota = gateway()
   const company = { company_id, monthly_quota: 10 }
