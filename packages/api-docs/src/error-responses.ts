@@ -47,7 +47,7 @@ const errorSchema = (codes: readonly ErrorCode[]): JsonSchema => ({
     error: { type: 'string', enum: codes, description: 'The contract.' },
     field: { type: 'string', description: 'The field that was wrong.' },
     message: { type: 'string', description: 'For people; may change.' },
-    request_id: { type: 'string', description: 'As in `X-Request-Id`; the log has it.' },
+    request_id: { type: 'string', description: 'The same as `X-Request-Id`; the log has it.' },
   } satisfies Record<keyof ErrorBody, JsonSchema>,
 })
 

@@ -99,7 +99,7 @@ const header = (description: string, type = 'integer', required = false) => ({
   schema: { type },
 })
 const headers = {
-  'X-Request-Id': header('Of this request: yours, or one made for it.', 'string', true),
+  'X-Request-Id': header('Id of this request: yours, or one made for it.', 'string', true),
   'RateLimit-Limit': header('Requests of the key in 60 s.'),
   'RateLimit-Remaining': header('Requests that are left of them.'),
   'RateLimit-Reset': header('Seconds until more are left.'),

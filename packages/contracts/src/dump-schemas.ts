@@ -9,7 +9,7 @@ import { topics } from './topics.ts'
 
 /** An event as it stands in the log: the gateway has checked its fields and filled in a missing `event_id`. */
 const LoggedEvent = EventFields.and(z.looseObject({ event_id: z.string() }))
-const events = z.array(LoggedEvent).min(1).describe('As the client sent them; null is absent.')
+const events = z.array(LoggedEvent).min(1).describe('Unchanged, as the client sent them; null is absent.')
 
 /** The records of each topic that others may read. */
 const records = {

@@ -22,10 +22,10 @@ export const installRoutes = {
     path: '/api/v1/installs/:install_uuid',
     auth: 'reports',
     tag: 'Reports',
-    summary: 'What is known of an install',
+    summary: 'Facts about an install',
     description: 'When it was installed, and which users it was.',
     params: z.object({
-      install_uuid: z.string().meta({ description: 'As events name it.', example: example.install_uuid }),
+      install_uuid: z.string().meta({ description: 'The id in its events.', example: example.install_uuid }),
     }),
     answers: { 200: { schema: { InstallRecord }, description: 'The install.', example } },
     errors: ['unknown_install'],

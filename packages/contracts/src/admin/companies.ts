@@ -160,7 +160,7 @@ export const companyRoutes = {
     answers: {
       200: {
         schema: { CompanyUsage },
-        description: 'What was used. A month long gone counts 0.',
+        description: 'The use of the month. A month long gone counts 0.',
         example: { company_id: 'co_1', month: '2026-06', used: 1_234_567, rejected: 21, monthly_quota: 50_000_000 },
       },
     },

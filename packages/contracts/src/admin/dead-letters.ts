@@ -76,7 +76,7 @@ export const deadLetterRoutes = {
       examples: { example: { topic: 'events.accepted.v1', reason: 'row_refused' } },
     },
     answers: {
-      200: { schema: { DeadLettersRetried }, description: 'What was published.', example: { retried: 12 } },
+      200: { schema: { DeadLettersRetried }, description: 'Number of published records.', example: { retried: 12 } },
     },
   },
 } satisfies Routes

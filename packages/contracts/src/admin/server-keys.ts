@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
 
-/** What a server key may do: send events, read reports and installs. */
+/** The rights of a server key: send events, read reports and installs. */
 export const keyScopes = ['events:write', 'reports:read'] as const
 export type KeyScope = (typeof keyScopes)[number]
 
@@ -15,7 +15,7 @@ const CreateServerKey = z.strictObject({
     .min(1)
     .max(keyScopes.length)
     .default([...keyScopes])
-    .describe('What the key may do; all by default.'),
+    .describe('Rights of the key; all by default.'),
 })
 export type CreateServerKey = z.input<typeof CreateServerKey>
 

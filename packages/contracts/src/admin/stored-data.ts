@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 
-/** What a file of exchange rates held: `from` and `to` are its first and last day. */
+/** Content of a file of exchange rates: `from` and `to` are its first and last day. */
 export const FxLoaded = z.object({
   days: z.number().int(),
   currencies: z.number().int(),
@@ -34,7 +34,9 @@ export const ReplayProgress = z.object({
   replayed: z.number().int().describe('Events that were read.'),
   filled: z.number().int().describe('Events that were missing and were put into the log again (`dry_run`: would be).'),
   unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
-  unknown_reasons: z.record(z.string(), z.number().int()).describe('What the source can not tell; docs/operations.md.'),
+  unknown_reasons: z
+    .record(z.string(), z.number().int())
+    .describe('Events by the reason why it is unknown whether they are missing; docs/operations.md.'),
   at: z.string().describe('How far it has come, in words.'),
   percent: z.number().int().min(0).max(100).describe('How much of the source was read, rounded down.'),
   seconds: z.number().int().min(0).describe('Since it started.'),
@@ -73,7 +75,7 @@ export const storedDataRoutes = {
     answers: {
       200: {
         schema: { FxLoaded },
-        description: 'What the file held.',
+        description: 'Content of the file.',
         example: { days: 2, currencies: 2, rates: 3, from: '2026-06-01', to: '2026-06-02' } satisfies FxLoaded,
       },
     },
@@ -84,7 +86,7 @@ export const storedDataRoutes = {
     path: '/admin/api/v1/audit-objects',
     auth: 'admin',
     tag: 'Admin',
-    summary: 'What an audit key stands for',
+    summary: 'Object of an audit key',
     description:
       'The object that holds a request, as it was received. Requests of apps come as gzipped lines of JSON, one a request, all others as one JSON document. Each look is kept in the audit log.',
     query: auditQuery,
@@ -98,7 +100,7 @@ export const storedDataRoutes = {
     tag: 'Admin',
     summary: 'Fill accepted events that the tables lack',
     description:
-      'Reads events again from the log or the audit store and fills those that are missing, exactly once. The answer is one line of JSON a second; the last says how it ended. It runs as long as the request: who hangs up stops it. May be repeated.',
+      'Reads events again from the log or the audit store and fills those that are missing, exactly once. The answer is one line of JSON a second; the last says how it ended. It runs as long as the request: closing the connection stops it. May be repeated.',
     body: { schema: { StartReplay }, examples: { example: { source: 'log', dry_run: true } } },
     answers: { 200: { schema: { ReplayProgress }, form: 'lines', description: 'Lines of `ReplayProgress`.' } },
     errors: ['unknown_app', 'replay_running'],

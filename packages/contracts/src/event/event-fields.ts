@@ -29,7 +29,7 @@ export const eventFields = {
     kind: 'event_id',
     column: 'made',
     description:
-      'Idempotency key: visible ASCII. What is sent again with the same `event_id`, install and `event_ts_ms` counts once, for ever.',
+      'Idempotency key: visible ASCII. Events with the same `event_id`, install and `event_ts_ms` count once, for ever.',
   },
   event_name: {
     kind: 'event_name',
@@ -56,14 +56,15 @@ export const eventFields = {
   transaction_id: {
     kind: 'text',
     column: 'own',
-    description: 'Of the store or payment. Its money counts once per app and event name, whoever sends it first.',
+    description:
+      'Transaction of the store or payment. Its money counts once per app and event name, whoever sends it first.',
   },
-  product_id: { kind: 'text', column: 'own', description: 'What was bought.' },
+  product_id: { kind: 'text', column: 'own', description: 'The product that was bought.' },
   revenue: {
     kind: 'revenue',
     column: 'made',
     description:
-      'Amount of money in `currency`. Of `subscription_refunded` and `purchase_refunded` the absolute value is subtracted.',
+      'Amount of money in `currency`. For `subscription_refunded` and `purchase_refunded` its absolute value is subtracted.',
   },
   currency: {
     kind: 'currency',
@@ -78,7 +79,7 @@ export const eventFields = {
   device: {
     kind: 'object',
     column: 'own',
-    description: 'Of the device, as SDKs send it: `os`, `os_version`, `model`, ids. Same bounds.',
+    description: 'Facts about the device, as SDKs send them: `os`, `os_version`, `model`, ids. Same bounds as `props`.',
   },
   platform: {
     kind: 'text',
@@ -105,13 +106,13 @@ interface EnvelopeField {
 }
 
 /**
- * What the events of one request share, one field a column of the same name. A reader meets records that were written
+ * The fields that the events of one request share, one field a column of the same name. A reader meets records that were written
  * before a field was added: give a new one a kind that may be absent.
  */
 export const envelopeFields = {
   company_id: { kind: 'id' },
   app_id: { kind: 'id' },
-  platform: { kind: 'platform', description: 'Of the app, whatever the events say.' },
+  platform: { kind: 'platform', description: 'Platform of the app, whatever the events say.' },
   source: { kind: 'source', description: '/event, /s2s/event or /s2s/events/bulk.' },
   install_uuid: { kind: 'text', description: 'The install of all events in here.' },
   received_at_ms: { kind: 'time', description: "Unix epoch ms, the gateway's clock." },

@@ -89,7 +89,7 @@ export const EventResult = z.object({
   reason: z
     .string()
     .optional()
-    .describe(`Of a rejected event, one of ${rejectReasons.join(', ')}; sent again it would be rejected again.`),
+    .describe(`Why an event was rejected: ${rejectReasons.join(', ')}. Sent again, it would be rejected again.`),
   field: z.string().optional().describe('The field that was wrong.'),
 })
 export type EventResult = z.infer<typeof EventResult>

@@ -16,11 +16,11 @@ const HealthReply = z.object({
           .string()
           .optional()
           .describe('For operators: absent behind a proxy, or outside `TRIBUTARY_ADMIN_NETWORKS`.'),
-        mend: z.string().optional().describe('What to do about it, a command where there is one.'),
+        mend: z.string().optional().describe('How to fix it, with a command where there is one.'),
       }),
     )
     .optional()
-    .describe('What is wrong in the process itself, such as `disk_full`; absent when nothing is.'),
+    .describe('Faults of the process itself, such as `disk_full`; absent when there is none.'),
 })
 export type HealthReply = z.infer<typeof HealthReply>
 

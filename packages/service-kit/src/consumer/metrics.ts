@@ -11,7 +11,7 @@ export function consumerMetrics(registry: Registry) {
     sharedMetric(registry, Gauge, { name, help, labelNames: ['consumer', 'partition'] })
   return {
     received: counter('tributary_consumer_received_total', 'Records taken from the log, replays included.'),
-    written: counter('tributary_consumer_written_total', 'What the consumer says it wrote.'),
+    written: counter('tributary_consumer_written_total', 'Records or rows that the consumer wrote, by its own count.'),
     dropped: counter('tributary_consumer_dropped_total', 'Left out on purpose.', ['reason']),
     dead: counter('tributary_consumer_dead_total', 'Records put into the dead-letter topic.', ['reason']),
     reprocessed: counter('tributary_consumer_reprocessed_total', 'Records handled again after a crash or rebalance.'),

@@ -21,7 +21,7 @@ interface Run {
  * compression costs as much. Level 1 takes half the CPU of the default level and makes event JSON no larger.
  *
  * Kafka bounds a fetch in compressed bytes, and kafkajs inflates all of it at once: a backlog of much repeated text would
- * be a gigabyte. So the codec ends a partition's part of an answer early, with the error by which kafkajs knows a batch
+ * be a gigabyte. The codec therefore ends a partition's part of an answer early, with the error by which kafkajs knows a batch
  * that was cut off in transit: it takes what came before, and fetches the rest again.
  */
 export function createZstd() {
