@@ -9,6 +9,7 @@ import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createHealth } from '@tributary/service-kit/service/health'
 import { declaredRoutes, routesOfServices } from '@tributary/standalone/declared-routes'
+import { declaredServices } from '@tributary/testing/declared-services'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
@@ -49,6 +50,11 @@ it.each(Object.entries(plugins))(
     expect([...answered].toSorted()).toEqual([...new Set(routes)].toSorted())
   },
 )
+
+it('knows the routes of every service that has some', async () => {
+  const withRoutes = (await declaredServices()).filter(({ hasRoutes }) => hasRoutes).map(({ name }) => name)
+  expect(Object.keys(routesOfServices).toSorted()).toEqual(withRoutes)
+})
 
 it('gives each route a name of its own', () => {
   const all = [...Object.values(routesOfServices), healthRoutes].flatMap((routes) => Object.keys(routes))
