@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { type DerivedName, derivedNames, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
+import { type DerivedName, derivedNames, derivedOf, hasMoney, rowsOfApps } from '@tributary/contracts/tables'
 
 /** Events that went to the door together, all of one install. */
 export interface SentEvents {
@@ -32,8 +32,6 @@ interface RollupCheck {
   rollup: string
   brute: string
 }
-
-const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
 const moneyOnce: RollupCheck = {
   // Per install, without cancelled money: another log of its partition may have counted it, or another install.

@@ -40,7 +40,8 @@ export interface Derived {
 const same = (...columns: string[]): Record<string, string> =>
   Object.fromEntries(columns.map((column) => [column, column]))
 const position = same('topic', 'partition', 'offset')
-const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
+/** SQL condition on `events_raw_v1`: the money of the event counts. */
+export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
 /**
  * Every table of ClickHouse. Those that views fill stand behind the table that their view reads, and `event_keys_v1` is the

@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
+import { idShape } from '@tributary/contracts/envelope'
 import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { type Block, cutBlocks, type PlacedRow, yearOf } from './cut-blocks.ts'
@@ -132,7 +133,6 @@ async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: str
   )
 }
 
-const idShape = /^[A-Za-z0-9_-]{1,64}$/
 const dayShape = /^\d{4}-\d\d-\d\d$/
 const sourceShape = /^[A-Za-z0-9._@-]{1,300}$/
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => clickhouse.close())
 
-test('the writer knows how each table that views fill tells what it has of a batch, sources before what they feed', async () => {
+test('the writer knows how each table that views fill knows its rows of a batch, sources before what they feed', async () => {
   const views = await readViewSources(clickhouse)
   expect(derivedNames.toSorted()).toEqual([...views.keys()].toSorted())
   const order = ['events_raw_v1', ...derivedNames]
