@@ -13,15 +13,16 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
   const store: MemoryKeyValue = {
     totals: new Map(),
     fault: null,
-    async addCapped(key, n, cap) {
+    async addCapped(key, n, cap, _ttl_ms, mark_id) {
       if (store.fault) throw store.fault
       const before = store.totals.get(key) ?? 0
       const total = Math.max(0, before + n)
-      if (n > 0 && cap !== null && total > cap) return { added: false, total: before }
-      store.totals.set(key, total)
       const mark = marks.get(key)
-      if (mark) mark.total = Math.max(0, mark.total + Math.min(0, n))
-      return { added: true, total }
+      const marked = { mark_id: mark?.mark_id ?? null }
+      if (n > 0 && cap !== null && total > cap) return { added: false, total: before, ...marked }
+      store.totals.set(key, total)
+      if (mark && mark.mark_id !== mark_id) mark.total = Math.max(0, mark.total + Math.min(0, n))
+      return { added: true, total, ...marked }
     },
     async mark(key, mark_id) {
       if (store.fault) throw store.fault

@@ -62,14 +62,16 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
   }
 
   return {
-    async addCapped(key, n, cap, ttl_ms) {
+    async addCapped(key, n, cap, ttl_ms, mark_id) {
       assertOpen()
       const known = counters.get(key)
       const total = Math.max(0, (known?.total ?? 0) + n)
-      if (n > 0 && cap !== null && total > cap) return { added: false, total: known?.total ?? 0 }
-      const mark = known?.mark && { ...known.mark, total: Math.max(0, known.mark.total + Math.min(0, n)) }
+      const marked = { mark_id: known?.mark?.mark_id ?? null }
+      if (n > 0 && cap !== null && total > cap) return { added: false, total: known?.total ?? 0, ...marked }
+      const less = known?.mark?.mark_id === mark_id ? 0 : Math.min(0, n)
+      const mark = known?.mark && { ...known.mark, total: Math.max(0, known.mark.total + less) }
       counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms, ...(mark && { mark }) })
-      return { added: true, total }
+      return { added: true, total, ...marked }
     },
     async mark(key, mark_id) {
       assertOpen()

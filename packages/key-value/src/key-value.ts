@@ -3,6 +3,8 @@ export interface CappedAdd {
   added: boolean
   /** The sum after the call. */
   total: number
+  /** The mark that the counter has, null without one. What is added now is not in it. */
+  mark_id: string | null
 }
 
 export interface WindowHit {
@@ -15,8 +17,11 @@ export interface WindowHit {
 
 /** Counters shared by all gateways: Redis, or its embedded twin on lmdb. Every method is one atomic step. */
 export interface KeyValue {
-  /** Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires after `ttl_ms`. */
-  addCapped(key: string, n: number, cap: number | null, ttl_ms: number): Promise<CappedAdd>
+  /**
+   * Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires after
+   * `ttl_ms`. A negative `n` with the `mark_id` that the counter had when it was added leaves that mark as it is.
+   */
+  addCapped(key: string, n: number, cap: number | null, ttl_ms: number, mark_id?: string | null): Promise<CappedAdd>
   /**
    * Marks what a counter holds now, in place of any mark before; returns its total, null without a
    * counter. What is given back afterwards lowers the mark too; what is added does not raise it.

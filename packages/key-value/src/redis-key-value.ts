@@ -13,7 +13,7 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
   const redis = await openRedisClient(options)
   const script = (name: string, lua: string) => {
     redis.defineCommand(name, { numberOfKeys: 1, lua })
-    const run = (redis as unknown as Record<string, (...words: (string | number)[]) => Promise<number[]>>)[name]!
+    const run = (redis as unknown as Record<string, (...words: (string | number)[]) => Promise<(number | string)[]>>)[name]!
     return (...words: (string | number)[]) => run.apply(redis, words).catch(away)
   }
   const addCapped = script('tributaryAddCapped', addCappedScript)
@@ -23,21 +23,21 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
   let closing: Promise<unknown> | null = null
 
   return {
-    async addCapped(key, n, cap, ttl_ms) {
-      const [added, total] = await addCapped(counterKey(key), n, cap ?? '', ttl_ms)
-      return { added: added === 1, total: total! }
+    async addCapped(key, n, cap, ttl_ms, mark_id) {
+      const [added, total, id] = await addCapped(counterKey(key), n, cap ?? '', ttl_ms, mark_id ?? '')
+      return { added: added === 1, total: Number(total), mark_id: id === '' ? null : String(id) }
     },
     async mark(key, mark_id) {
       const [total] = await mark(counterKey(key), mark_id)
-      return total ?? null
+      return total === undefined ? null : Number(total)
     },
     async settle(key, counted, mark_id, ttl_ms) {
       const [total] = await settle(counterKey(key), counted, mark_id ?? '', ttl_ms)
-      return total!
+      return Number(total)
     },
     async hitWindow(key, limit, window_ms) {
       const [allowed, remaining, retry_after_ms] = await hitWindow(windowKey(key), limit, window_ms)
-      return { allowed: allowed === 1, remaining: remaining!, retry_after_ms: retry_after_ms! }
+      return { allowed: allowed === 1, remaining: Number(remaining), retry_after_ms: Number(retry_after_ms) }
     },
     async get(key) {
       const total = await redis.get(counterKey(key)).catch(away)

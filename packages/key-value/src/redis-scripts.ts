@@ -13,15 +13,16 @@ local function put(ttl_ms)
   if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ttl_ms) end
 end`
 
-/** `addCapped`: KEYS counter; ARGV n, cap or '', ttl_ms; answers {added, total}. */
+/** `addCapped`: KEYS counter; ARGV n, cap or '', ttl_ms, mark_id of what is given back or ''; answers {added, total, mark_id or ''}. */
 export const addCappedScript = `${counter}
 local n = tonumber(ARGV[1])
 local sum = math.max(0, total + n)
-if n > 0 and ARGV[2] ~= '' and sum > tonumber(ARGV[2]) then return {0, total} end
+local id = marked and mark_id or ''
+if n > 0 and ARGV[2] ~= '' and sum > tonumber(ARGV[2]) then return {0, total, id} end
 total = sum
-if marked then marked = math.max(0, marked + math.min(0, n)) end
+if marked and mark_id ~= ARGV[4] then marked = math.max(0, marked + math.min(0, n)) end
 put(ARGV[3])
-return {1, total}`
+return {1, total, id}`
 
 /** `mark`: KEYS counter; ARGV mark_id; answers {total}, or {} without a counter. */
 export const markScript = `${counter}

@@ -29,6 +29,7 @@ export const ingestGateway =
     const bodies = createJudgeBodies(gateway)
     app.addHook('onClose', () => bodies.close())
     const limited = { quota: createQuota(counters), keyRate: createKeyRate(counters) }
+    app.addHook('onClose', () => limited.quota.close())
     const deps = { ...gateway, bodies, ...limited, erasures: createQueuedErasures(counters) }
     corsHeaders(app, declaredRoutes)
     openDoor(app, gateway)

@@ -24,11 +24,15 @@ export function packRecord(record: OutgoingRecord): WholeRecord {
 
 const isPacked = ({ headers }: LogRecord): boolean => headers[encoding_header] === 'gzip'
 
-/** Bytes that a stored record takes once it is unpacked, at most: what its header says, which unpacking goes by. */
+/**
+ * Bytes that a stored record takes once it is unpacked, at most: what its header says, which unpacking goes by, and never
+ * less than it takes as it is stored.
+ */
 export function inflatedBytes(record: LogRecord): number {
   if (!isPacked(record)) return record.value.length
-  const said = Number(record.headers[bytes_header])
-  return said >= 0 && said <= limits.log_record_bytes_max ? said : limits.log_record_bytes_max
+  const header = record.headers[bytes_header] ?? ''
+  const declared = /^\d{1,9}$/.test(header) ? Number(header) : limits.log_record_bytes_max
+  return Math.max(record.value.length, Math.min(declared, limits.log_record_bytes_max))
 }
 
 /** Unpacks the records of a chunk, in slices. One that is broken, or larger than it says, stays as it is stored. */

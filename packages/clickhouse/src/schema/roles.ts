@@ -43,7 +43,7 @@ GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
-GRANT SELECT ON tributary.* TO tributary_report_api;
+${grants('report-api')}
 
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};

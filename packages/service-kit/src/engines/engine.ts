@@ -38,6 +38,8 @@ export async function openEngines<const E extends Engines>(
 ): Promise<Opened<E>> {
   const opening: Record<string, Promise<unknown>> = {}
   for (const [name, { on = [], open }] of Object.entries<AnyEngine>(engines)) {
+    const late = on.find((other) => other in engines && !(other in opening))
+    if (late !== undefined) throw new Error(`Engine ${name} is built on ${late}, which must stand before it.`)
     const foundation = on.filter((other) => other in opening)
     opening[name] = awaitAll(opening, foundation).then((opened) =>
       open(config as Settings<SettingName, SettingName>, service, opened as never),

@@ -5,7 +5,7 @@ import type { RunConsumerOptions } from '../consumer/run-consumer.ts'
 import { startConsumers } from '../consumer/start-consumers.ts'
 import { type AnyEngine, type Complete, type Engines, type Opened, openEngines } from '../engines/engine.ts'
 import { requireTopics } from '../engines/require-topics.ts'
-import { httpSettings, type Serving, serve } from '../http/serve.ts'
+import { httpSettings, requireAddress, type Serving, serve } from '../http/serve.ts'
 import { readSettings, type Settings } from '../settings/read-settings.ts'
 import type { SettingName } from '../settings/settings.ts'
 import { startJobs } from './every.ts'
@@ -60,6 +60,8 @@ export function defineService<
     ...declared,
     readConfig: (env) => ({ ...readSettings(env, settings, required), ...readVariables(env, variables) }),
     async start(config, service, options = {}) {
+      // Before a consumer joins its group: with a taken port, each try would move partitions to and fro.
+      await requireAddress(config)
       const opened = await openEngines(engines, config, service)
       const context = { ...opened, ...service, config }
       const definitions = consumers.flatMap((build) => build(context) ?? [])

@@ -19,7 +19,7 @@ export interface HealthDeps {
   registry: Registry
   /** Called for every answer of `/health` and `/ready`; see `Trouble`. */
   troubles?: readonly (() => readonly Trouble[])[]
-  /** Bindings without which every request of this process is refused. */
+  /** Bindings without which every request of this process is refused; one without a check counts as down. */
   needs?: readonly string[]
 }
 
@@ -67,7 +67,7 @@ export function createHealth({ checks, now, registry, troubles = [], needs = [] 
     if (needs.length === 0) return true
     const found = await bindings()
     for (const name of needs) {
-      if (found[name]?.status !== 'down') downSince_ms.delete(name)
+      if (found[name]?.status === 'ok') downSince_ms.delete(name)
       else if (!downSince_ms.has(name)) downSince_ms.set(name, now())
     }
     return [...downSince_ms.values()].every((since_ms) => now() - since_ms < unready_after_ms)

@@ -33,6 +33,8 @@ export interface MonthCounter {
   giveBack(n: number, ttl_ms: number): Promise<void>
   /** The last known total. */
   used(): number
+  /** Gives back what is held ahead. Never rejects. */
+  close(): Promise<void>
 }
 
 interface Waiting {
@@ -45,6 +47,8 @@ interface Waiting {
 interface Lease {
   left: number
   cap: number | null
+  /** The mark that the counter had: all of the lease was reserved after it, so it is not in it. */
+  mark_id: string | null
 }
 
 /**
@@ -58,18 +62,25 @@ export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: 
   let running = false
   /** The last total that the counters answered, and what was accepted without them since then. */
   let known = 0
+  let known_mark: string | null = null
   let alone = 0
   let lease: Lease | null = null
-  let ending: NodeJS.Timeout | null = null
+  let ending: { timer: NodeJS.Timeout; ttl_ms: number } | null = null
   let steps = 0
   let ahead = 0
 
   const used = () => known + alone - (lease?.left ?? 0)
 
-  async function step(n: number, cap: number | null, ttl_ms: number): Promise<'added' | 'refused' | 'away'> {
-    const answer = await breaker(() => keyValue.addCapped(key, n, cap, ttl_ms))
+  async function step(
+    n: number,
+    cap: number | null,
+    ttl_ms: number,
+    mark_id: string | null = null,
+  ): Promise<'added' | 'refused' | 'away'> {
+    const answer = await breaker(() => keyValue.addCapped(key, n, cap, ttl_ms, mark_id))
     if (answer === null) return 'away'
     known = answer.total
+    known_mark = answer.mark_id
     alone = 0
     return answer.added ? 'added' : 'refused'
   }
@@ -110,7 +121,8 @@ export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: 
     lease = null // so that it is not given back meanwhile
     const left = former?.left ?? 0
     const done = await step(n + more - left, cap === null ? null : cap * lease_cap_share, ttl_ms)
-    lease = done === 'added' ? { left: more, cap } : former
+    // The rest of the former lease is used up by these requests: the new one is all of this step.
+    lease = done === 'added' ? { left: more, cap, mark_id: known_mark } : former
     openWindow(ttl_ms)
     return done === 'added' ? used() : null
   }
@@ -118,24 +130,30 @@ export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: 
   /** Counts steps, and ends a lease, `lease_ms` after the first step. */
   function openWindow(ttl_ms: number) {
     if (ending !== null) return
-    ending = setTimeout(() => {
-      ending = null
-      steps = 0
-      void endLease(ttl_ms)
-    }, lease_ms).unref()
+    const timer = setTimeout(() => void closeWindow(), lease_ms).unref()
+    ending = { timer, ttl_ms }
+  }
+
+  async function closeWindow(): Promise<void> {
+    if (ending === null) return
+    const { timer, ttl_ms } = ending
+    clearTimeout(timer)
+    ending = null
+    steps = 0
+    await endLease(ttl_ms)
   }
 
   async function endLease(ttl_ms: number) {
-    const left = lease?.left ?? 0
+    const { left, mark_id } = lease ?? { left: 0, mark_id: null }
     lease = null
     if (left > ahead / 2) ahead = 0
-    await giveBack(left, ttl_ms)
+    await giveBack(left, ttl_ms, mark_id)
   }
 
-  async function giveBack(n: number, ttl_ms: number): Promise<void> {
+  async function giveBack(n: number, ttl_ms: number, mark_id: string | null = null): Promise<void> {
     if (n === 0) return
     if (alone >= n) alone -= n
-    else if ((await step(-n, null, ttl_ms)) === 'away') metrics.kept.inc(n)
+    else if ((await step(-n, null, ttl_ms, mark_id)) === 'away') metrics.kept.inc(n)
   }
 
   /** One step for all that wait, else one for each: together they may pass a cap that some of them fit under. */
@@ -175,7 +193,8 @@ export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: 
       if (!running) void drain(ttl_ms)
       return promise
     },
-    giveBack,
+    giveBack: (n, ttl_ms) => giveBack(n, ttl_ms),
     used,
+    close: closeWindow,
   }
 }

@@ -40,6 +40,8 @@ export interface Quota {
     received_at_ms: number,
     rejected?: ReadonlyMap<string, number>,
   ): Promise<Reservation>
+  /** Gives back what is held ahead of requests. Never rejects. */
+  close(): Promise<void>
 }
 
 /** Accepted or rejected events of a company and month. */
@@ -113,6 +115,9 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
   }
 
   return {
+    async close() {
+      await Promise.all([...accepted.values()].map(({ counter }) => counter.close()))
+    },
     async reserve({ company_id, monthly_quota: cap }, n, at_ms, reasons) {
       const rejected_n = [...(reasons?.values() ?? [])].reduce((sum, one) => sum + one, 0)
       if (n === 0 && rejected_n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }

@@ -136,3 +136,12 @@ it('never passes the cap, and a second later the total is what was taken, but fo
   expect(seen.leased).toBeGreaterThan(100)
   expect(seen.refused).toBeGreaterThan(100)
 })
+
+it('gives its lease back when it is closed', async () => {
+  const { counter, total } = open()
+  const closing = counter()
+  await takeTimes(closing, 10, 50, null)
+  expect(total()).toBeGreaterThan(500)
+  await closing.close()
+  expect(total()).toBe(500)
+})
