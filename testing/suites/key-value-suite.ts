@@ -30,22 +30,22 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
 
     it('adds up to the cap and not beyond', async () => {
       expect(await keyValue.get(key)).toBeNull()
-      expect(await keyValue.addCapped(key, 7, 10, long_ms)).toEqual({ added: true, total: 7 })
-      expect(await keyValue.addCapped(key, 4, 10, long_ms)).toEqual({ added: false, total: 7 })
-      expect(await keyValue.addCapped(key, 3, 10, long_ms)).toEqual({ added: true, total: 10 })
+      expect(await keyValue.addCapped(key, 7, 10, long_ms)).toMatchObject({ added: true, total: 7 })
+      expect(await keyValue.addCapped(key, 4, 10, long_ms)).toMatchObject({ added: false, total: 7 })
+      expect(await keyValue.addCapped(key, 3, 10, long_ms)).toMatchObject({ added: true, total: 10 })
       expect(await keyValue.get(key)).toBe(10)
-      expect(await keyValue.addCapped(key, 1000, null, long_ms)).toEqual({ added: true, total: 1010 })
+      expect(await keyValue.addCapped(key, 1000, null, long_ms)).toMatchObject({ added: true, total: 1010 })
     })
 
     it('stores no key for a refused add', async () => {
-      expect(await keyValue.addCapped(key, 11, 10, long_ms)).toEqual({ added: false, total: 0 })
+      expect(await keyValue.addCapped(key, 11, 10, long_ms)).toMatchObject({ added: false, total: 0 })
       expect(await keyValue.get(key)).toBeNull()
     })
 
     it('gives back with a negative add, never below zero, even above the cap', async () => {
       await keyValue.addCapped(key, 10, null, long_ms)
-      expect(await keyValue.addCapped(key, -3, 5, long_ms)).toEqual({ added: true, total: 7 })
-      expect(await keyValue.addCapped(key, -100, 5, long_ms)).toEqual({ added: true, total: 0 })
+      expect(await keyValue.addCapped(key, -3, 5, long_ms)).toMatchObject({ added: true, total: 7 })
+      expect(await keyValue.addCapped(key, -100, 5, long_ms)).toMatchObject({ added: true, total: 0 })
       expect(await keyValue.get(key)).toBe(0)
     })
 
@@ -54,7 +54,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.get(key)).toBeNull()
       expect(await keyValue.settle(key, 40, null, long_ms)).toBe(40)
       expect(await keyValue.settle(key, 30, null, long_ms)).toBe(40)
-      expect(await keyValue.addCapped(key, 2, 50, long_ms)).toEqual({ added: true, total: 42 })
+      expect(await keyValue.addCapped(key, 2, 50, long_ms)).toMatchObject({ added: true, total: 42 })
       expect(await keyValue.settle(key, 5_000_000_000_000, 'no mark', long_ms)).toBe(5_000_000_000_000)
       expect(await keyValue.get(key)).toBe(5_000_000_000_000)
     })
@@ -75,6 +75,18 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       await keyValue.addCapped(key, 5, null, long_ms)
       await keyValue.addCapped(key, -4, null, long_ms)
       expect(await keyValue.settle(key, 6, 'a', long_ms)).toBe(11)
+    })
+
+    it('leaves a mark as it is when what was added after it is given back', async () => {
+      await keyValue.addCapped(key, 10, null, long_ms)
+      await keyValue.mark(key, 'a')
+      const { mark_id } = await keyValue.addCapped(key, 5, null, long_ms)
+      expect(mark_id).toBe('a')
+      await keyValue.addCapped(key, -5, null, long_ms, mark_id)
+      expect(await keyValue.settle(key, 6, 'a', long_ms)).toBe(6)
+      await keyValue.mark(key, 'b')
+      await keyValue.addCapped(key, -2, null, long_ms, 'a')
+      expect(await keyValue.settle(key, 4, 'b', long_ms)).toBe(4)
     })
 
     it('settles only by the newest mark, also after a restart', async () => {
@@ -99,8 +111,8 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
 
     it('holds quotas of trillions', async () => {
       const much = 5_000_000_000_000
-      expect(await keyValue.addCapped(key, much, much + 1, long_ms)).toEqual({ added: true, total: much })
-      expect(await keyValue.addCapped(key, 2, much + 1, long_ms)).toEqual({ added: false, total: much })
+      expect(await keyValue.addCapped(key, much, much + 1, long_ms)).toMatchObject({ added: true, total: much })
+      expect(await keyValue.addCapped(key, 2, much + 1, long_ms)).toMatchObject({ added: false, total: much })
     })
 
     it('forgets a key after its lifetime, counted from the first add', async () => {
@@ -108,7 +120,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       await keyValue.addCapped(key, 5, null, long_ms)
       expect(await keyValue.get(key)).toBe(10)
       await vi.waitFor(async () => expect(await keyValue.get(key)).toBeNull(), patience)
-      expect(await keyValue.addCapped(key, 1, 10, long_ms)).toEqual({ added: true, total: 1 })
+      expect(await keyValue.addCapped(key, 1, 10, long_ms)).toMatchObject({ added: true, total: 1 })
     })
 
     it('keeps counters over a restart', async () => {

@@ -1,3 +1,4 @@
+import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
@@ -44,7 +45,7 @@ export async function startGateway(allowed_events: readonly string[] = [], now =
   const envelopes = (): Envelope[] =>
     Array.from({ length: partitions }, (_, n) => broker.records(topics.eventsAccepted.name, n))
       .flat()
-      .map(({ value }) => JSON.parse(value.toString()))
+      .map(({ value }) => decodeEnvelope(value))
   const { app_key, company_key, server_key } = tenant
   return {
     sdk: { url, app_key, company_key, signing_secret: tenant.app.signing_secret },

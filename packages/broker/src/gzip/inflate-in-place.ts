@@ -1,4 +1,4 @@
-import { constants, createGunzip, type Gunzip } from 'node:zlib'
+import { constants, crc32, createGunzip, createInflateRaw, type Gunzip, type InflateRaw } from 'node:zlib'
 
 /** What Node's zlib has inside: its documented calls make a new engine for each body. */
 interface Engine {
@@ -22,18 +22,47 @@ const slab_bytes = 512 * 1024
  * door a tenth of all CPU went there. Null altogether where Node is not built as it is known to be.
  */
 export function createInflateInPlace(gunzip: Gunzip = createGunzip()): (wire: Buffer) => Buffer | null {
-  const { _handle: engine, _writeState: state } = gunzip as Inside
+  const inflate = openEngine(gunzip)
+  return (wire) => {
+    if (wire.length < frame_bytes || wire.readUInt32LE(wire.length - 4) >= slab_bytes) return null
+    return inflate(wire, 0, wire.length)
+  }
+}
+
+/**
+ * The same for a gzip file of one member whose header names nothing, which every reader of gzip takes: Go refuses long
+ * names, and a million empty members keep any reader busy. Null for other files.
+ */
+export function createInflatePlain(raw: InflateRaw = createInflateRaw()): (wire: Buffer) => Buffer | null {
+  const inflate = openEngine(raw)
+  return (wire) => {
+    if (wire.length < frame_bytes || wire.readUInt32BE(0) !== plain_magic) return null
+    const sum = wire.readUInt32LE(wire.length - 8)
+    const bytes = wire.readUInt32LE(wire.length - 4)
+    const inflated = bytes < slab_bytes ? inflate(wire, header_bytes, wire.length - frame_bytes) : null
+    return inflated !== null && inflated.length === bytes && crc32(inflated) === sum ? inflated : null
+  }
+}
+
+const header_bytes = 10
+/** Header and trailer. */
+const frame_bytes = header_bytes + 8
+/** Gzip, deflate, no flags. */
+const plain_magic = 0x1f8b0800
+
+/** Inflates a range of bytes that is all of what the engine reads; null for a fault, and without room. */
+function openEngine(stream: Gunzip | InflateRaw): (wire: Buffer, at: number, length: number) => Buffer | null {
+  const { _handle: engine, _writeState: state } = stream as Inside
   if (!isEngine(engine) || !(state instanceof Uint32Array)) return () => null
   const slab = Buffer.allocUnsafeSlow(slab_bytes)
   let failed = false
   engine.onerror = () => {
     failed = true
   }
-  return (wire) => {
-    if (wire.length < 18 || wire.readUInt32LE(wire.length - 4) >= slab_bytes) return null
+  return (wire, at, length) => {
     failed = false
     engine.reset()
-    engine.writeSync(constants.Z_FINISH, wire, 0, wire.length, slab, 0, slab_bytes)
+    engine.writeSync(constants.Z_FINISH, wire, at, length, slab, 0, slab_bytes)
     const [room, left] = state
     // No room left: there may be more. Input left: bytes after the last member, of which there may be several.
     return failed || room === 0 || left !== 0 ? null : slab.subarray(0, slab_bytes - room!)

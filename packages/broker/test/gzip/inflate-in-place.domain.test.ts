@@ -1,7 +1,7 @@
-import { createGunzip, gunzipSync, gzipSync } from 'node:zlib'
+import { createGunzip, gunzipSync, gzipSync, inflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createInflateInPlace } from '../../src/gzip/inflate-in-place.ts'
+import { createInflateInPlace, createInflatePlain } from '../../src/gzip/inflate-in-place.ts'
 
 /** As the documented call has it; null for a fault. */
 function inflate(wire: Buffer): Buffer | null {
@@ -60,3 +60,45 @@ test('in a Node that is built otherwise everything goes the documented way', () 
   Object.assign(stranger, { _handle: {} })
   expect(createInflateInPlace(stranger)(gzipSync('{}'))).toBe(null)
 })
+
+/** A gzip file with the flag of a name and these bytes behind its header. */
+const named = (body: Buffer, name: string): Buffer => {
+  const gzip = gzipSync(body)
+  const header = Buffer.from(gzip.subarray(0, 10))
+  header[3] = 0x08
+  return Buffer.concat([header, Buffer.from(`${name}\0`), gzip.subarray(10)])
+}
+
+test('plain gzip is one member that names nothing, whole, and nothing else', () => {
+  const inflatePlain = createInflatePlain()
+  const seen = { inflated: 0, nothing: 0 }
+  fc.assert(
+    fc.property(wire, (bytes) => {
+      const got = inflatePlain(bytes)
+      seen[got === null ? 'nothing' : 'inflated'] += 1
+      if (got === null) return
+      expect(got.equals(inflate(bytes) ?? Buffer.from('a fault'))).toBe(true)
+      // One member: what is behind its header is one deflate stream and eight bytes.
+      const { engine } = inflateRawSync(bytes.subarray(10), { info: true }) as unknown as Inflated
+      expect(engine.bytesWritten).toBe(bytes.length - 18)
+    }),
+    { numRuns: 1000 },
+  )
+  expect(seen.inflated).toBeGreaterThan(100)
+  const body = Buffer.from(JSON.stringify({ events: Array(50).fill({ n: 1 }) }))
+  const empty = gzipSync('')
+  expect(inflatePlain(gzipSync(body))?.equals(body)).toBe(true)
+  for (const other of [
+    named(body, 'n'),
+    Buffer.concat([empty, named(body, 'x'.repeat(600))]),
+    Buffer.concat([empty, gzipSync(body)]),
+    Buffer.concat([gzipSync(body), empty]),
+    gzipSync(body).subarray(0, -1),
+  ])
+    expect(inflatePlain(other)).toBeNull()
+})
+
+/** What zlib gives with `info: true`, which its types leave out. */
+interface Inflated {
+  engine: { bytesWritten: number }
+}

@@ -59,7 +59,8 @@ it('gives rights only on tables that the migrations make', async () => {
 
 it('lets the report API read and nothing else', () => {
   const grants = statements.filter((sql) => sql.startsWith('GRANT') && sql.includes('tributary_report_api'))
-  expect(grants).toEqual(['GRANT SELECT ON tributary.* TO tributary_report_api'])
+  expect(grants.length).toBeGreaterThan(5)
+  for (const grant of grants) expect(grant).toMatch(/^GRANT SELECT ON tributary\.\w+ TO tributary_report_api$/)
 })
 
 // The test engine has no users: that the rights suffice is seen on a server only (clickhouse/README.md).

@@ -149,12 +149,16 @@ function runProgram(account: PostgresAccount, program: string, args: readonly st
     env: postgresEnv,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
+  // A process that ends meanwhile must not leave a program that writes to a folder whose lock is released.
+  const stop = () => void child.kill('SIGKILL')
+  process.once('exit', stop)
   let stderr = ''
   child.stderr.on('data', (text) => {
     stderr += text
   })
   child.on('error', reject)
   child.on('close', (code) => {
+    process.removeListener('exit', stop)
     if (code === 0) resolve()
     else reject(new Error(`initdb failed (${code}): ${stderr.trim()}`))
   })

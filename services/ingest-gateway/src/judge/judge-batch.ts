@@ -28,7 +28,7 @@ export interface JudgedBatch {
 
 /**
  * A batch as SDKs send them, judged without making values of it; null for others. `gzip` is the body as it came, null
- * when it came plain.
+ * when records must not hold that.
  */
 export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch | null {
   const split = splitBatch(body)

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { createInflateInPlace } from '@tributary/broker/gzip/inflate-in-place'
+import { createInflatePlain } from '@tributary/broker/gzip/inflate-in-place'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 
@@ -28,19 +28,22 @@ export function readBody({ wire, encoding }: WireBody, limit: BodyLimit): Buffer
   throw new CodedError(limit.too_large, { message: `At most ${limit.inflated_bytes_max} bytes inflated.` })
 }
 
-/**
- * `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones. What it gives holds until
- * its next call.
- */
-export function createReadSmallBody(): (body: WireBody, limit: BodyLimit) => Buffer | null {
-  const inflateInPlace = createInflateInPlace()
+export interface SmallBody {
+  /** Holds until the next body is read. */
+  body: Buffer
+  /** The body as it came, where it is gzip that any reader takes: see `createInflatePlain`. */
+  plain_gzip: Buffer | null
+}
+
+/** `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones. */
+export function createReadSmallBody(): (body: WireBody, limit: BodyLimit) => SmallBody | null {
+  const inflatePlain = createInflatePlain()
   return ({ wire, encoding }, { inflated_bytes_max }) => {
     const bytes_max = Math.min(limits.inline_inflated_bytes_max, inflated_bytes_max)
-    if (isPlain(encoding)) return wire.length <= bytes_max ? wire : null
     if (wire.length > bytes_max) return null
-    const inflated = inflateInPlace(wire)
-    if (inflated !== null) return inflated.length <= bytes_max ? inflated : null
-    return inflate(wire, bytes_max)
+    const plain = isPlain(encoding) ? null : inflatePlain(wire)
+    const body = plain ?? (isPlain(encoding) ? wire : inflate(wire, bytes_max))
+    return body === null || body.length > bytes_max ? null : { body, plain_gzip: plain && wire }
   }
 }
 

@@ -29,10 +29,18 @@ export interface JudgedSdk {
 export const judgeSdk = (body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk =>
   store(judgeAny(body, input.facts.received_at_ms), body, wire, input)
 
-/** Batches as SDKs send them, judged without making values of them; null for others. Throws `empty_body`. */
-export function judgePlainSdk(body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk | null {
+/**
+ * Batches as SDKs send them, judged without making values of them; null for others. Throws `empty_body`. Records hold
+ * `plain_gzip` itself where it is smaller.
+ */
+export function judgePlainSdk(
+  body: Buffer,
+  wire: Buffer,
+  input: SdkInput,
+  plain_gzip: Buffer | null,
+): JudgedSdk | null {
   if (body.length === 0) throw new CodedError('empty_body')
-  const batch = judgePlain(body, input.facts.received_at_ms, body === wire ? null : wire)
+  const batch = judgePlain(body, input.facts.received_at_ms, plain_gzip)
   return batch && store(batch, body, wire, input)
 }
 

@@ -45,8 +45,8 @@ function createJudgeHere() {
   return <Input, Output>(judge: Judge<Input, Output>, body: WireBody, input: Input): Output | null => {
     const small = readSmall(body, judge)
     if (small === null) return null
-    const plain = judge.judgePlain?.(small, body.wire, input) ?? null
-    if (plain !== null || small.length > limits.inline_json_bytes_max) return plain
-    return judge.judge(small, body.wire, input)
+    const plain = judge.judgePlain?.(small.body, body.wire, input, small.plain_gzip) ?? null
+    if (plain !== null || small.body.length > limits.inline_json_bytes_max) return plain
+    return judge.judge(small.body, body.wire, input)
   }
 }

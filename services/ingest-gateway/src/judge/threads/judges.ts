@@ -24,7 +24,7 @@ export interface Judge<Input, Output> extends BodyLimit {
   /** What the output keeps in memory. */
   storedBytes(output: Output): number
   /** Asked first: the same for bodies that take time in proportion to their bytes, whatever stands in them; null for others. */
-  judgePlain?(body: Buffer, wire: Buffer, input: Input): Output | null
+  judgePlain?(body: Buffer, wire: Buffer, input: Input, plain_gzip: Buffer | null): Output | null
 }
 
 /** What a record takes besides its text: its key, its place, and the objects that hold all of it. */

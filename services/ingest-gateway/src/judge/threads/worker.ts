@@ -11,7 +11,7 @@ function judgeTask({ kind, wire, encoding, input }: Task): Answer {
   const judge = judges[kind] as Judge<unknown, unknown>
   try {
     const body = readBody({ wire, encoding }, judge)
-    return { judged: judge.judgePlain?.(body, wire, input) ?? judge.judge(body, wire, input) }
+    return { judged: judge.judgePlain?.(body, wire, input, null) ?? judge.judge(body, wire, input) }
   } catch (error) {
     if (!(error instanceof CodedError)) throw error
     const { code, field, message, cause } = error
