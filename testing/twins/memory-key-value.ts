@@ -11,6 +11,7 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
   const hits = new Map<string, number[]>()
   const marks = new Map<string, { mark_id: string; total: number }>()
   const store: MemoryKeyValue = {
+    is_local: true,
     totals: new Map(),
     fault: null,
     async addCapped(key, n, cap, _ttl_ms, mark_id) {

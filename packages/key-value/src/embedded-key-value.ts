@@ -62,6 +62,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
   }
 
   return {
+    is_local: true,
     async addCapped(key, n, cap, ttl_ms, mark_id) {
       assertOpen()
       const known = counters.get(key)

@@ -17,6 +17,8 @@ export interface WindowHit {
 
 /** Counters shared by all gateways: Redis, or its embedded twin on lmdb. Every method is one atomic step. */
 export interface KeyValue {
+  /** True where a step is taken in this process, without a round trip: then nothing is gained by reserving ahead. */
+  is_local: boolean
   /**
    * Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires after
    * `ttl_ms`. A negative `n` with the `mark_id` that the counter had when it was added leaves that mark as it is.

@@ -25,6 +25,7 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
   let closing: Promise<unknown> | null = null
 
   return {
+    is_local: false,
     async addCapped(key, n, cap, ttl_ms, mark_id) {
       const [added, total, id] = await addCapped(counterKey(key), n, cap ?? '', ttl_ms, mark_id ?? '')
       return { added: added === 1, total: Number(total), mark_id: id === '' ? null : String(id) }

@@ -65,7 +65,7 @@ it('keeps demo.env of a moved folder true, and commands refuse a folder and an a
     return spawnSync(process.execPath, [command, ...words, '--json'], { env, encoding: 'utf8' })
   }
   expect(JSON.parse(tributary(['doctor'], old.url).stdout)).toMatchObject({ ok: true })
-  expect(tributary(['doctor'], copy.url).stdout).toContain('is another service than the one that started last on')
+  expect(tributary(['doctor'], copy.url).stdout).toContain('is not the service that started last on')
   const target = join(data_dir, 'backup')
   expect(JSON.parse(tributary(['backup', target], copy.url).stderr)).toMatchObject({ error: 'other_service' })
   expect(existsSync(target)).toBe(false)

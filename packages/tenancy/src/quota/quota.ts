@@ -8,7 +8,7 @@ import { createMonthCounter, type MonthCounter } from './month-counter.ts'
 import { monthEndMs, monthOf, monthStartMs, quota_kept_ms, quotaKey, rejectedKey } from './quota-key.ts'
 
 export interface QuotaDeps {
-  keyValue: Pick<KeyValue, 'addCapped'>
+  keyValue: Pick<KeyValue, 'addCapped' | 'is_local'>
   /** Shared by all that count in the same store. */
   breaker: CountersBreaker
   logger: Logger
@@ -71,8 +71,9 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
     const latest = months.get(company_id)
     if (latest !== undefined && at_ms >= latest.from_ms && at_ms < latest.end_ms) return latest
     const span = { from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms) }
-    const leases = months === accepted
-    const key = (leases ? quotaKey : rejectedKey)(company_id, at_ms)
+    const key = (months === accepted ? quotaKey : rejectedKey)(company_id, at_ms)
+    // Nothing settles the counter of rejected events.
+    const leases = months === accepted && !keyValue.is_local
     const counter = createMonthCounter({ key, keyValue, breaker, leases, metrics })
     const month = { counter, ...span, spent: false, crossed: false }
     months.set(company_id, month)
