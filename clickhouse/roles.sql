@@ -1,4 +1,4 @@
--- Made by `node packages/clickhouse/src/schema/dump-schema.ts`. Do not edit: the rights on single tables follow from
+-- Made by `npm run dump`. Do not edit: the rights on single tables follow from
 -- packages/contracts/src/tables.ts, all else stands in packages/clickhouse/src/schema/roles.ts.
 -- A user per service, with the least rights it can work with. Applied by an operator (clickhouse/README.md), never by a
 -- service. May run again: rights are added, passwords stay.
@@ -38,7 +38,13 @@ GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
-GRANT SELECT ON tributary.* TO tributary_report_api;
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.events_raw_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.events_per_day_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.activity_per_day_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.identities_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.revenue_cancelled_v1 TO tributary_report_api;
 
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
