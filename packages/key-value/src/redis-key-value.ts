@@ -13,7 +13,9 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
   const redis = await openRedisClient(options)
   const script = (name: string, lua: string) => {
     redis.defineCommand(name, { numberOfKeys: 1, lua })
-    const run = (redis as unknown as Record<string, (...words: (string | number)[]) => Promise<(number | string)[]>>)[name]!
+    const run = (redis as unknown as Record<string, (...words: (string | number)[]) => Promise<(number | string)[]>>)[
+      name
+    ]!
     return (...words: (string | number)[]) => run.apply(redis, words).catch(away)
   }
   const addCapped = script('tributaryAddCapped', addCappedScript)

@@ -44,9 +44,7 @@ const triggers = `
 
 /** The schema as SQL text: tables, indexes, views, functions, triggers, each sorted, so that equal schemas give equal texts. */
 export async function dumpSchema(pool: Pool): Promise<string> {
-  const lines = [
-    '-- The PostgreSQL schema after all migrations. Made by `npm run dump`: do not edit.\n',
-  ]
+  const lines = ['-- The PostgreSQL schema after all migrations. Made by `npm run dump`: do not edit.\n']
   for (const text of [tables, indexes, views, functions, triggers]) {
     const { rows } = await pool.query<{ line: string }>(text)
     lines.push(...rows.map(({ line }) => line))
