@@ -60,7 +60,7 @@ it('a data folder without its master key, or with another, does not start; with 
   renameSync(file, `${file}.right`)
   renameSync(`${file}.copy`, file)
   expect(doctor(data_dir, again.url)).toMatch(
-    /master key: \S+\/master-key, id [0-9a-f]{8} is not the one that the secrets need: id [0-9a-f]{8}\n/,
+    /master key: \S+\/master-key, id [0-9a-f]{8}; the secrets need the key with id [0-9a-f]{8}\n/,
   )
   writeFileSync(file, '', { mode: 0o600 })
   const tributary = (words: string, more: NodeJS.ProcessEnv = {}) => {
