@@ -1,4 +1,4 @@
--- Made by `node packages/clickhouse/src/schema/dump-schema.ts`. Do not edit: the rights on single tables follow from
+-- Made by `npm run dump`. Do not edit: the rights on single tables follow from
 -- packages/contracts/src/tables.ts, all else stands in packages/clickhouse/src/schema/roles.ts.
 -- A user per service, with the least rights it can work with. Applied by an operator (clickhouse/README.md), never by a
 -- service. May run again: rights are added, passwords stay.

@@ -1,4 +1,4 @@
--- Made by `node packages/clickhouse/src/schema/dump-schema.ts` from the migrations. Do not edit.
+-- Made by `npm run dump` from the migrations. Do not edit.
 
 CREATE MATERIALIZED VIEW activity_per_day_mv_v1 TO activity_per_day_v1
 (

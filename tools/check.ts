@@ -1,29 +1,20 @@
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
+import { generated } from './generated.ts'
 
-const checks: [what: string, command: string, ...args: string[]][] = [
+type Check = [what: string, command: string, ...args: string[]]
+
+const checks: Check[] = [
   ['types', 'tsc', '--noEmit', '-p', '.'],
   ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
   ['unused code and dependencies', 'knip'],
-  ['packages/postgres/schema.sql', 'node', 'packages/postgres/src/dump-schema.ts', '--check'],
-  [
-    'clickhouse/schema.sql, roles.sql and docs/data.md',
-    'node',
-    'packages/clickhouse/src/schema/dump-schema.ts',
-    '--check',
-  ],
-  ['docs/schemas', 'node', 'packages/contracts/src/dump-schemas.ts', '--check'],
-  ['docs/settings.md', 'node', 'packages/service-kit/src/settings/dump-settings.ts', '--check'],
-  ['docs/openapi.json', 'node', 'tools/dump-openapi.ts', '--check'],
-  ['infra/haproxy/haproxy.cfg', 'node', 'tools/dump-load-balancer.ts', '--check'],
-  ['packages/client/src/report-rows.ts', 'node', 'tools/dump-client-reports.ts', '--check'],
-  ['packages/client/API.md', 'node', 'packages/client/dump-api.ts', '--check'],
+  ...generated.map(([what, program]): Check => [what, 'node', program, '--check']),
 ]
 
 const help = `npm run check
 
 Checks types, format, lint, unused code and generated files. Shows all problems, not only the first.
-npm run format fixes format and lint. Each generated file has its own command, shown when the file is outdated.`
+npm run format fixes format and lint. npm run dump writes the generated files.`
 
 interface Outcome {
   what: string
@@ -31,7 +22,7 @@ interface Outcome {
   output: string
 }
 
-function run([what, command, ...args]: (typeof checks)[number]): Promise<Outcome> {
+function run([what, command, ...args]: Check): Promise<Outcome> {
   const { promise, resolve } = Promise.withResolvers<Outcome>()
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -37,7 +37,7 @@ function rowLines(row: z.ZodObject): string[] {
 /** The rows of every declared report as types that import nothing: the client is packed alone. */
 const clientText = () =>
   [
-    '/** Row of each report that the service answers. Made by tools/dump-client-reports.ts: do not edit. */',
+    '/** Row of each report that the service answers. Made by `npm run dump`: do not edit. */',
     'export interface DeclaredRows {',
     ...reportNames.flatMap((name) => [`  ${name}: {`, ...rowLines(reports[name].row), '  }']),
     '}\n',
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   const text = clientText()
   if (!values.check) await writeFile(file, text)
   else if ((await readFile(file, 'utf8')) !== text) {
-    console.error('packages/client/src/report-rows.ts is not what reports declare: run tools/dump-client-reports.ts.')
+    console.error('packages/client/src/report-rows.ts is not what reports declare: run `npm run dump` and commit it.')
     process.exitCode = 1
   }
 }

@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   const text = await configText()
   if (!values.check) await writeFile(file, text)
   else if ((await readFile(file, 'utf8')) !== text) {
-    console.error('infra/haproxy/haproxy.cfg lacks what the services declare: run tools/dump-load-balancer.ts.')
+    console.error('infra/haproxy/haproxy.cfg lacks what the services declare: run `npm run dump` and commit it.')
     process.exitCode = 1
   }
 }

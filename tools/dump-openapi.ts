@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const text = await openapiText()
   if (!values.check) await writeFile(file, text)
   else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
-    console.error('docs/openapi.json is not what the code says: run tools/dump-openapi.ts and commit it.')
+    console.error('docs/openapi.json is not what the code says: run `npm run dump` and commit it.')
     process.exitCode = 1
   }
 }

@@ -25,8 +25,16 @@ function readEnvelope(headers: Record<string, string>, value: Buffer): Envelope 
   throw new Error('envelope of an unknown version')
 }
 
-for await (const line of createInterface(stdin)) {
+function printEvents(line: string): void {
   const { headers, value } = JSON.parse(line)
   const { app_id, install_uuid, events } = readEnvelope(headers, Buffer.from(value, 'base64'))
   for (const { event_id, event_name } of events) console.log(app_id, install_uuid, event_id, event_name)
+}
+
+for await (const line of createInterface(stdin)) {
+  try {
+    printEvents(line)
+  } catch (error) {
+    console.error('record left out:', String(error))
+  }
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -63,22 +64,33 @@ func readEnvelope(headers map[string]string, value []byte) (envelope, error) {
 	return read, nil
 }
 
+func printEvents(line []byte) error {
+	var record struct {
+		Headers map[string]string `json:"headers"`
+		Value   []byte            `json:"value"` // base64
+	}
+	if err := json.Unmarshal(line, &record); err != nil {
+		return err
+	}
+	envelope, err := readEnvelope(record.Headers, record.Value)
+	if err != nil {
+		return err
+	}
+	for _, one := range envelope.Events {
+		fmt.Println(envelope.AppID, envelope.InstallUUID, one.EventID, one.EventName)
+	}
+	return nil
+}
+
 func main() {
-	lines := json.NewDecoder(os.Stdin)
-	for lines.More() {
-		var record struct {
-			Headers map[string]string `json:"headers"`
-			Value   []byte            `json:"value"` // base64
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 4*recordBytesMax)
+	for lines.Scan() {
+		if err := printEvents(lines.Bytes()); err != nil {
+			log.Print("record left out: ", err)
 		}
-		if err := lines.Decode(&record); err != nil {
-			log.Fatal(err)
-		}
-		envelope, err := readEnvelope(record.Headers, record.Value)
-		if err != nil {
-			log.Fatal(err)
-		}
-		for _, one := range envelope.Events {
-			fmt.Println(envelope.AppID, envelope.InstallUUID, one.EventID, one.EventName)
-		}
+	}
+	if err := lines.Err(); err != nil {
+		log.Fatal(err)
 	}
 }

@@ -32,9 +32,16 @@ def read_envelope(headers: dict[str, str], value: bytes) -> dict:
     return envelope
 
 
+def print_events(line: str) -> None:
+    record = json.loads(line)
+    envelope = read_envelope(record["headers"], base64.b64decode(record["value"]))
+    for event in envelope["events"]:
+        print(envelope["app_id"], envelope["install_uuid"], event["event_id"], event["event_name"])
+
+
 if __name__ == "__main__":
     for line in sys.stdin:
-        record = json.loads(line)
-        envelope = read_envelope(record["headers"], base64.b64decode(record["value"]))
-        for event in envelope["events"]:
-            print(envelope["app_id"], envelope["install_uuid"], event["event_id"], event["event_name"])
+        try:
+            print_events(line)
+        except (ValueError, KeyError, TypeError, zlib.error) as error:
+            print("record left out:", repr(error), file=sys.stderr)

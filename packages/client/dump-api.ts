@@ -45,10 +45,10 @@ const sections = modules.map((module) => {
   const own = [...known].filter(([, one]) => one.module === module).map(([name]) => name)
   return `## @tributary/client/${module}\n\n\`\`\`ts\n${describe(own).join('\n\n').replaceAll('declare ', '')}\n\`\`\`\n`
 })
-const text = `# API of @tributary/client\n\nMade from the docstrings by \`node packages/client/dump-api.ts\`.\n\n${sections.join('\n')}`
+const text = `# API of @tributary/client\n\nMade from the docstrings by \`npm run dump\`.\n\n${sections.join('\n')}`
 
 if (!process.argv.includes('--check')) writeFileSync(target, text)
 else if (readFileSync(target, 'utf8') !== text) {
-  console.error('packages/client/API.md differs from the docstrings. Run: node packages/client/dump-api.ts')
+  console.error('packages/client/API.md differs from the docstrings. Run `npm run dump` and commit it.')
   process.exitCode = 1
 }

@@ -1,4 +1,4 @@
--- The PostgreSQL schema after all migrations. Made by packages/postgres/src/dump-schema.ts: do not edit.
+-- The PostgreSQL schema after all migrations. Made by `npm run dump`: do not edit.
 
 CREATE TABLE admin_audit_log (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -14,6 +14,7 @@ import { needed } from '@tributary/testing/engines/install'
 import { afterAll, expect, it } from 'vitest'
 
 const cwd = join(import.meta.dirname, '..')
+const readme = readFileSync(join(cwd, 'README.md'), 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'tributary-read-records-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -51,20 +52,22 @@ async function run([command = '', ...args]: string[], input = '') {
 interface Program {
   label: string
   needs: string
+  /** Its file, as in the commands of the README. */
+  file: string
   build?: string[]
   command: string[]
 }
 
 const programs: Program[] = [
-  { label: 'Python', needs: 'python3', command: ['python3', 'read_records.py'] },
-  { label: 'TypeScript', needs: 'node', command: [process.execPath, 'read-records.ts'] },
+  { label: 'Python', needs: 'python3', file: 'read_records.py', command: ['python3', 'read_records.py'] },
+  { label: 'TypeScript', needs: 'node', file: 'read-records.ts', command: [process.execPath, 'read-records.ts'] },
   {
-    ...{ label: 'Go', needs: 'go', command: [join(folder, 'read-records')] },
+    ...{ label: 'Go', needs: 'go', file: 'read_records.go', command: [join(folder, 'read-records')] },
     build: ['go', 'build', '-o', join(folder, 'read-records'), 'read_records.go'],
   },
 ]
 
-for (const { label, needs, command, build } of programs) {
+for (const { label, needs, file, command, build } of programs) {
   const open = async () => {
     await needed(needs, `the example in ${label} needs ${needs}`)
     if (build !== undefined) expect(await run(build)).toMatchObject({ code: 0 })
@@ -78,10 +81,25 @@ for (const { label, needs, command, build } of programs) {
       expect(lines).toEqual(wanted.map((one) => `app_1 ${one} level_up`))
     })
 
-    it('refuses a record that inflates to more than a record may hold', async () => {
+    it('reads the sample with the command of the README', async () => {
+      const commands = [...readme.matchAll(/`([^`]+ < sample\.jsonl)`/g)].map(([, one = '']) => one)
+      const shown = commands.find((one) => one.includes(file)) ?? 'exit 9'
+      const { lines, code } = await run(['sh', '-c', shown])
+      expect({ lines, code }).toEqual({
+        lines: ['app_1 i-1 1 purchase', 'app_1 i-2 2 level_up', 'app_1 i-2 3 level_up'],
+        code: 0,
+      })
+    })
+
+    it('reports a record that inflates to more than a record may hold, and reads the next', async () => {
       const bomb = { headers: { 'content-encoding': 'gzip' }, value: gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')) }
-      const { code, stderr } = await run(command, lineOf(bomb))
-      expect(code).not.toBe(0)
+      const next = {
+        value: Buffer.from(
+          JSON.stringify({ v: 1, app_id: 'app_1', install_uuid: 'i-1', events: [sdkEvent({ event_id: '1' })] }),
+        ),
+      }
+      const { lines, stderr } = await run(command, lineOf(bomb) + lineOf(next))
+      expect(lines).toEqual([expect.stringMatching(/^app_1 i-1 1 /)])
       expect(stderr).toMatch(/too large|larger than/)
     })
   })

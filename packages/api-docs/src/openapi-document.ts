@@ -36,7 +36,7 @@ export function openapiDocument(routes: Routes, { guide, errors, samples }: Docu
       version: '1',
       description: `${asSection(guide)}\n\n## All errors\n\n${asSection(errors).replaceAll(/^## /gm, '### ')}`,
     },
-    'x-comment': 'Made by tools/dump-openapi.ts: do not edit.',
+    'x-comment': 'Made by `npm run dump`: do not edit.',
     servers: [{ url: '/', description: 'The service that serves this page.' }],
     tags,
     paths,

@@ -1,3 +1,4 @@
+import { filtersOf, type ReportName } from '@tributary/contracts/reports'
 import { operations } from './document.ts'
 import { bearer, type Companies, type Shot } from './shot.ts'
 
@@ -21,6 +22,7 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
     keyed(install, 'not_found', '/api/v1/installs/%zz'),
     ...reports.flatMap(({ route }) => {
       const path = route.slice('GET '.length)
+      const filters = Object.keys(filtersOf(path.split('/').at(-1) as ReportName))
       return [
         ...guards(route, path),
         keyed(route, 'ok', path),
@@ -31,7 +33,7 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
         keyed(route, 'window_too_large', `${path}?since_ms=0`),
         keyed(route, 'invalid_limit', `${path}?limit=0`),
         keyed(route, 'invalid_offset', `${path}?offset=-1`),
-        keyed(route, 'invalid_field', `${path}?event_name=`),
+        ...filters.map((filter) => keyed(route, 'invalid_field', `${path}?${filter}=`)),
       ]
     }),
   ]

@@ -1,4 +1,4 @@
-/** Row of each report that the service answers. Made by tools/dump-client-reports.ts: do not edit. */
+/** Row of each report that the service answers. Made by `npm run dump`: do not edit. */
 export interface DeclaredRows {
   events: {
     /** UTC. */

@@ -38,7 +38,7 @@ export function topicSchema(topic: keyof typeof records): string {
     // Checks by hand are all of objects (`props`, `device`, the event itself); of their rules only that can be said.
     unrepresentable: ({ zodSchema }) => (zodSchema._zod.def.type === 'custom' ? { type: 'object' } : 'throw'),
   })
-  const $comment = 'Made by packages/contracts/src/dump-schemas.ts: do not edit.'
+  const $comment = 'Made by `npm run dump`: do not edit.'
   return `${JSON.stringify({ $schema, $id: `urn:tributary:${topic}`, $comment, title, ...rest }, null, 2)}\n`
 }
 
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
     const text = topicSchema(topic)
     if (!values.check) await writeFile(file, text)
     else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
-      console.error(`docs/schemas/${topic}.json is not what the code says: run dump-schemas.ts and commit it.`)
+      console.error(`docs/schemas/${topic}.json is not what the code says: run \`npm run dump\` and commit it.`)
       process.exitCode = 1
     }
   }

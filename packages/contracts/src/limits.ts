@@ -56,7 +56,10 @@ export const limits = {
    * and the bench `overload` finds that so many are done in a second.
    */
   requests_in_flight_max: 256,
-  /** Bytes of all their bodies, on the wire and inflated; an app or an address alone has half. */
+  /**
+   * Bytes of all their bodies, on the wire and inflated. A quarter is for bodies whose signature is not checked yet; an app
+   * or an address alone has half of either part.
+   */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
   reservation_ms_max: 20_000,

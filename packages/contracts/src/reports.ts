@@ -131,7 +131,7 @@ function reportRoute(name: ReportName): Route {
       'window_too_large',
       'invalid_limit',
       'invalid_offset',
-      'invalid_field',
+      ...(Object.keys(filtersOf(name)).length > 0 ? (['invalid_field'] as const) : []),
     ],
   }
 }

@@ -44,9 +44,7 @@ const triggers = `
 
 /** The schema as SQL text: tables, indexes, views, functions, triggers, each sorted, so that equal schemas give equal texts. */
 export async function dumpSchema(pool: Pool): Promise<string> {
-  const lines = [
-    '-- The PostgreSQL schema after all migrations. Made by packages/postgres/src/dump-schema.ts: do not edit.\n',
-  ]
+  const lines = ['-- The PostgreSQL schema after all migrations. Made by `npm run dump`: do not edit.\n']
   for (const text of [tables, indexes, views, functions, triggers]) {
     const { rows } = await pool.query<{ line: string }>(text)
     lines.push(...rows.map(({ line }) => line))
@@ -60,7 +58,7 @@ async function main(): Promise<void> {
   const text = await dumpMigrated()
   if (!values.check) return writeFile(file, text)
   if ((await readFile(file, 'utf8').catch(() => '')) === text) return
-  console.error('packages/postgres/schema.sql is not what the migrations make: run dump-schema.ts and commit it.')
+  console.error('packages/postgres/schema.sql is not what the migrations make: run `npm run dump` and commit it.')
   process.exitCode = 1
 }
 

@@ -51,8 +51,8 @@ export const reportApi =
     installRoute(root, { authorize, runInTurn })
     await root.register(
       async (app) => {
-        // docs/rules.md#report-requests gives the order: path, method, key, rate, parameters. Path and method are
-        // checked before a body is read, so a body never decides the answer.
+        // docs/rules.md#report-requests gives the order: path, method, key, its company, its scope, rate,
+        // parameters. Path and method are checked before a body is read, so a body never decides the answer.
         app.addHook('onRequest', async (request) => {
           findReport(request)
           if (request.method !== 'GET') throw new CodedError('method_not_allowed', { headers: { allow: 'GET' } })

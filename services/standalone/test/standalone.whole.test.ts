@@ -126,14 +126,14 @@ it('the tributary command just works in the directory of a start, whatever its p
   expect(JSON.parse(tributary('status').stdout)).toMatchObject({ ready: true })
   expect(JSON.parse(tributary('doctor').stdout)).toMatchObject({ ok: true })
   // From anywhere else with what the start wrote.
-  const demo = spawnSync(
-    'sh',
-    ['-c', '. "./it\'s here/demo.env"; exec "$@"', 'sh', process.execPath, command, 'company', 'list'],
-    {
+  const sourced = (words: string) => {
+    const script = '. "./it\'s here/demo.env"; exec "$@"'
+    return spawnSync('sh', ['-c', script, 'sh', process.execPath, command, ...words.split(' ')], {
       ...{ cwd: data_dir, env: { PATH: process.env.PATH }, encoding: 'utf8' },
-    },
-  )
-  expect(demo.stdout).toContain('Demo')
+    })
+  }
+  expect(sourced('company list').stdout).toContain('Demo')
+  expect(JSON.parse(sourced('reports events --json').stdout)).toMatchObject({ rows: [] })
   // Settings win; a file that others may write is not believed.
   expect(tributary('status', { TRIBUTARY_URL: 'http://127.0.0.1:1' }).stderr).toContain('"unavailable"')
   chmodSync(join(cwd, '.tributary', 'start.json'), 0o666)

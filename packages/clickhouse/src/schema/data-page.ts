@@ -26,7 +26,7 @@ export async function dataPage(clickhouse: Clickhouse): Promise<string> {
 
 const introduction = `# Data in ClickHouse
 
-Made by \`node packages/clickhouse/src/schema/dump-schema.ts\` from \`packages/contracts/src/tables.ts\` and the migrations. Do not
+Made by \`npm run dump\` from \`packages/contracts/src/tables.ts\` and the migrations. Do not
 edit. A view fills a table with the rights of \`migrator\`; the writers of such a table complete it after a crash. \`migrator\`
 may read and write every table. A column is personal when it holds something of a person: an id, an address, a device,
 what somebody sent, or a hash of these.

@@ -13,7 +13,7 @@ export async function dumpSchema(clickhouse: Clickhouse): Promise<string> {
   const tables = await clickhouse.query<{ statement: string }>(`
     SELECT replaceAll(formatQuery(create_table_query), concat(currentDatabase(), '.'), '') AS statement
     FROM system.tables WHERE database = currentDatabase() ORDER BY name`)
-  const header = '-- Made by `node packages/clickhouse/src/schema/dump-schema.ts` from the migrations. Do not edit.\n'
+  const header = '-- Made by `npm run dump` from the migrations. Do not edit.\n'
   return `${header}${tables.map(({ statement }) => `\n${statement};\n`).join('')}`
 }
 
@@ -46,7 +46,7 @@ async function main(check: boolean): Promise<void> {
 async function compare(file: string, fresh: string): Promise<void> {
   const kept = await readFile(join(root, file), 'utf8').catch(() => '')
   if (kept === fresh) return
-  console.error(`${file} is stale; run \`node packages/clickhouse/src/schema/dump-schema.ts\`:`)
+  console.error(`${file} is stale; run \`npm run dump\`:`)
   console.error(difference(kept, fresh).join('\n'))
   process.exitCode = 1
 }

@@ -21,6 +21,13 @@ afterEach(async () => {
 
 const tableFile = (name: string) =>
   `CREATE TABLE IF NOT EXISTS ${name} {{on_cluster}} (a UInt8) ENGINE = {{replicated}}MergeTree ORDER BY a SETTINGS {{dedupe_window}}`
+/** docs/adr/0102 */
+const synced = [
+  'fsync_after_insert = 1',
+  'fsync_part_directory = 1',
+  'min_rows_to_fsync_after_merge = 1',
+  'min_compressed_bytes_to_fsync_after_merge = 1',
+]
 const write = (name: string, text: string) => writeFile(join(dir, name), text)
 const recorded = () => clickhouse.query<{ n: number }>('SELECT count() AS n FROM schema_migrations_v1 FINAL')
 
@@ -85,6 +92,17 @@ describe('migrations of the product', () => {
       expect(table.sorting_key).toMatch(/^app_id, /)
       expect(table.create).toMatch(/non_replicated_deduplication_window = 10000/)
       expect(table.silent).toBe(0)
+    }
+  })
+
+  test('every table that an insert or a view fills has its rows on the disk before the answer', async () => {
+    await migrateClickhouse({ clickhouse })
+    const tables = await clickhouse.query<{ name: string; settings: string }>(`
+      SELECT name, replaceRegexpOne(engine_full, '.* SETTINGS ', '') AS settings
+      FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations_v1'`)
+    expect(tables.length).toBeGreaterThan(0)
+    for (const { name, settings } of tables) {
+      expect({ name, settings: settings.split(', ') }).toEqual({ name, settings: expect.arrayContaining(synced) })
     }
   })
 })

@@ -15,7 +15,7 @@ const groups: readonly (readonly [prefix: string, heading: string])[] = [
 
 const introduction = `# Settings
 
-<!-- Made by packages/service-kit/src/settings/dump-settings.ts: do not edit. -->
+<!-- Made by npm run dump: do not edit. -->
 
 Settings are environment variables. An empty one counts as not set. A wrong value stops the start; so does a name that begins with
 \`TRIBUTARY_\` and is no setting. The message names all of them at once. \`npx tributary config\` shows these tables with the present values.
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   const text = settingsPage()
   if (!values.check) return writeFile(file, text)
   if ((await readFile(file, 'utf8').catch(() => '')) === text) return
-  console.error('docs/settings.md is not what the code says: run dump-settings.ts and commit it.')
+  console.error('docs/settings.md is not what the code says: run `npm run dump` and commit it.')
   process.exitCode = 1
 }
 

@@ -112,7 +112,7 @@ export const settings = {
   }),
   TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX: setting({
     meaning:
-      'maximum of bytes of ingest bodies in memory, also inflated; one app or address has half; more are answered 503 at once',
+      'maximum of bytes of ingest bodies in memory, also inflated: a quarter for unchecked signatures; one app or address has half of each part; more are answered 503 at once',
     kind: whole(6 * limits.bulk_body_bytes_max, 2 ** 36),
     default_text: String(limits.body_bytes_in_flight_max),
   }),

@@ -40,18 +40,18 @@ const { askForErasure } = privacyRoutes
 /** POST /privacy/delete. 202 means that the audit store and the log both hold the request; no quota is asked. */
 export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
   const { audit, broker, credentials, erasures, partitions } = deps
-  // 1. auth headers present, 2. size on the wire (bodyLimit)
+  // Steps 1 to 8 are those of docs/rules.md#order-of-checks: 1. auth headers present, 2. size on the wire (bodyLimit)
   const options = { bodyLimit: askForErasure.body.bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
   app.post(askForErasure.path, options, async (request, reply) => {
-    const asked = await takeRequest(request, deps) // 3. to 7.
-    // 8. to 11. queued unless a request for this install is (queued-erasures.ts)
+    const asked = await takeRequest(request, deps) // 3. to 8.
+    // 9. to 12. queued unless a request for this install is (queued-erasures.ts)
     await erasures.queueOnce(asked.app_id, asked.install_uuid, async () => {
-      // 10. audit, and log: a record that comes again only moves the erasure to a later time
+      // 11. audit, and log: a record that comes again only moves the erasure to a later time
       request.ingest.audit_key = await makeDurable(broker, auditErasure(audit, asked), (audit_key) => [
         toRecord({ ...asked, audit_key }, partitions),
       ])
     })
-    return reply.status(202).send({ ok: true, queued: true }) // 12.
+    return reply.status(202).send({ ok: true, queued: true }) // 13.
   })
 }
 
@@ -59,10 +59,10 @@ type AskedErasure = Omit<ErasureRequest, 'audit_key'>
 
 /** The checks of `/event` in their order (docs/rules.md#taking-a-request). */
 async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps): Promise<AskedErasure> {
-  const { wire, app } = takeSigned(request, now()) // 3. and 4.
+  const { wire, app } = takeSigned(request, now()) // 3. to 5.
   const { app_id, company_id } = app
   const body = { wire, encoding: request.headers['content-encoding'] }
-  const { install_uuid } = await bodies.judge('privacy', body, { facts: { app_id } }, (bytes) => request.hold(bytes)) // 5. to 7.
+  const { install_uuid } = await bodies.judge('privacy', body, { facts: { app_id } }, (bytes) => request.hold(bytes)) // 6. to 8.
   // Taken last, so that nothing received while this request was judged lies behind it.
   return { v: 1, company_id, app_id, install_uuid, requested_at_ms: now() }
 }

@@ -40,13 +40,13 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
   }
 
   async function queue(app_id: string, mark: string, store: () => Promise<void>): Promise<void> {
-    // 8. a mark means that an earlier request is durable
+    // 9. a mark means that an earlier request is durable
     if (await breaker(() => keyValue.get(mark))) return
-    // 9. the rate of new requests
+    // 10. the rate of new requests
     await spendRate(app_id)
-    // 10. the request is durable; a crash before 11 leaves a request without a mark, and one sent again is stored again
+    // 11. the request is durable; a crash before 12 leaves a request without a mark, and one sent again is stored again
     await store()
-    // 11. the mark
+    // 12. the mark
     await breaker(() => keyValue.addCapped(mark, 1, 1, limits.erasure_mark_kept_ms))
   }
 

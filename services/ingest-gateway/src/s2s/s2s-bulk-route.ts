@@ -57,7 +57,8 @@ const { sendServerEvents } = serverBulkRoutes
 /** POST /s2s/events/bulk. 200 means that the audit store and the log both hold every accepted event. */
 export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
   const { quota, audit, bodies, broker, partitions, now } = deps
-  // 1. bearer and key, 2. per-key rate (a bulk request counts once), 3. size on the wire (bodyLimit)
+  // Steps of docs/rules.md#order-of-checks: 1. and 2. bearer and key, 3. rate of the key (a bulk request counts once),
+  // 4. size on the wire (bodyLimit)
   const { path, body } = sendServerEvents
   const options = { bodyLimit: body.bytes_max, onRequest: requireServerKey(deps) }
   app.post(path, options, async (request, reply) => {
@@ -70,14 +71,14 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     }
     const audit_key = bulkAuditKey(received_at_ms)
     const input = { facts, partitions, key: { platform, allowed_events }, audit_key }
-    const batch = await bodies.judge('bulk', wireBody(request), input, (bytes) => request.hold(bytes)) // 4. to 7.
+    const batch = await bodies.judge('bulk', wireBody(request), input, (bytes) => request.hold(bytes)) // 5. to 10.
     const { accepted, rejected, records, object, answer } = batch
-    // 8. quota: a crash after this leaves it used up until it is settled
+    // 11. quota: a crash after this leaves it used up until it is settled
     const reserving = quota.reserve(key, batch.counted, received_at_ms, rejected)
     return underQuota(reply, reserving, async () => {
-      // 9. audit, 10. log
+      // 12. audit, 13. log
       await makeDurable(broker, audit.putOnce(`${app_id}/${audit_key}`, object), () => records)
-      // 11. answer
+      // 14. answer
       Object.assign(request.ingest, { accepted, rejected, audit_key })
       return reply.type('application/json; charset=utf-8').send(answer)
     })

@@ -70,7 +70,8 @@ const { sendServerEvent } = serverEventRoutes
 /** POST /s2s/event. 200 means that the audit store and the log both hold the event. */
 export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
   const { quota, audit, bodies, broker, partitions, now } = deps
-  // 1. bearer and key, 2. per-key rate, 3. size on the wire (bodyLimit)
+  // Steps of docs/rules.md#order-of-checks: 1. and 2. bearer and key, 3. rate of the key,
+  // 4. size on the wire (bodyLimit)
   const { path, body } = sendServerEvent
   const options = { bodyLimit: body.bytes_max, onRequest: requireServerKey(deps) }
   app.post(path, options, async (request, reply): Promise<ServerEventReply> => {
@@ -82,14 +83,14 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
       ...requestFacts(request, received_at_ms),
     }
     const input = { facts, partitions, key: { platform, allowed_events } }
-    const event = await bodies.judge('event', wireBody(request), input, (bytes) => request.hold(bytes)) // 4. to 6.
+    const event = await bodies.judge('event', wireBody(request), input, (bytes) => request.hold(bytes)) // 5. to 10.
     const { event_id } = event
-    // 7. quota: a crash after this leaves it used up until it is settled
+    // 11. quota: a crash after this leaves it used up until it is settled
     return underQuota(reply, quota.reserve(key, 1, received_at_ms), async () => {
-      // 8. audit: the re-sent event finds its object again, 9. log
+      // 12. audit: the re-sent event finds its object again, 13. log
       const auditing = auditServerEvent(audit, app_id, received_at_ms, event)
       const audit_key = await makeDurable(broker, auditing, (key) => closeRecords(event.open, key))
-      // 10. answer
+      // 14. answer
       Object.assign(request.ingest, { accepted: 1, audit_key })
       return { accepted: 1, event_id, audit_key }
     })

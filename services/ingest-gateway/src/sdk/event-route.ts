@@ -88,29 +88,30 @@ const { sendBatch } = batchRoutes
 /** POST /event. 200 means that the audit store and the log both hold every accepted event. */
 export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
   const { broker, bodies, credentials, groupCommit, now, partitions, quota } = deps
-  // 1. auth headers present, 2. size on the wire (bodyLimit); who sends is looked up first, so that strangers get no memory
+  // Steps of docs/rules.md#order-of-checks: 1. auth headers present, 2. size on the wire (bodyLimit).
+  // Who sends is looked up first, so that strangers get no memory.
   const options = { bodyLimit: sendBatch.body.bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
   app.post(sendBatch.path, options, async (request, reply) => {
     const received_at_ms = now()
-    const { wire, company, app: sender } = takeSigned(request, received_at_ms) // 3. empty body, 4. keys and signature
+    const { wire, company, app: sender } = takeSigned(request, received_at_ms) // 3. to 5.
     const { app_id, company_id, platform } = sender
     const facts = {
       ...{ v: 1 as const, company_id, app_id, platform, source: 'sdk' as const },
       ...requestFacts(request, received_at_ms),
     }
     const body = { wire, encoding: request.headers['content-encoding'] }
-    const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.hold(bytes)) // 5. to 7.
+    const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.hold(bytes)) // 6. to 9.
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
-    // 8. quota; a crash after this leaves it used up until it is settled
+    // 10. quota; a crash after this leaves it used up until it is settled
     const reserving = quota.reserve(company, batch.counted, received_at_ms, rejected)
     return underQuota(reply, reserving, async () => {
-      // 9. audit, 10. log
+      // 11. audit, 12. log
       const { audit_key, durable } = groupCommit.append({ company_id, app_id, received_at_ms, member: line })
       Object.assign(request.ingest, { accepted, audit_key })
       // Taken out of `open`, so that memory holds the events once.
       await makeDurable(broker, durable, () => closeRecords(open.splice(0), audit_key))
-      // 11. answer
+      // 13. answer
       return reply.type('application/json; charset=utf-8').send(closeReply(answer, audit_key))
     })
   })

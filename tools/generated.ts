@@ -1,0 +1,11 @@
+/** Files that programs write: what, and the program. Those on which others build come first. */
+export const generated: readonly [what: string, program: string][] = [
+  ['packages/postgres/schema.sql', 'packages/postgres/src/dump-schema.ts'],
+  ['clickhouse/schema.sql, roles.sql and docs/data.md', 'packages/clickhouse/src/schema/dump-schema.ts'],
+  ['docs/schemas', 'packages/contracts/src/dump-schemas.ts'],
+  ['docs/settings.md', 'packages/service-kit/src/settings/dump-settings.ts'],
+  ['docs/openapi.json', 'tools/dump-openapi.ts'],
+  ['infra/haproxy/haproxy.cfg', 'tools/dump-load-balancer.ts'],
+  ['packages/client/src/report-rows.ts', 'tools/dump-client-reports.ts'],
+  ['packages/client/API.md', 'packages/client/dump-api.ts'],
+]
