@@ -146,9 +146,9 @@ export interface Broker {
 /** A value that is mostly a client's own gzip, and is stored so: `head`, then what the gzip file holds, then `tail`. */
 export interface PackedValue {
   head: Buffer
-  /** As a client sent it; known to be whole. */
+  /** The gzip file of a client, known to be whole. */
   gzip: Buffer
-  /** What `gzip` holds, in bytes. */
+  /** Bytes that `gzip` inflates to. */
   inflated_bytes: number
   tail: Buffer
 }

@@ -1,6 +1,6 @@
 import { TributaryError } from './tributary-error.ts'
 
-/** What the service answered. */
+/** A response of the service. */
 export interface Answer {
   status: number
   headers: Headers

@@ -69,7 +69,7 @@ export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
   summary: string
-  /** What its rows count, and their order. */
+  /** Tells what its rows count, and their order. */
   description: string
   /** Its fields with the name of a filter can be filtered by. */
   row: z.ZodObject

@@ -7,7 +7,7 @@ import { utcDay } from './utc-day.ts'
 /** The day of a key that holds for ever. */
 export const installKeyDay = '1970-01-01'
 
-/** What makes two events one (docs/rules.md#idempotency, docs/rules.md#app_install). */
+/** The key that two events share if they are one (docs/rules.md#idempotency, docs/rules.md#app_install). */
 export interface EventKey {
   /** Unsigned 64-bit decimal; always looked up together with the app. */
   event_key: string
@@ -38,7 +38,7 @@ export function duplicateDays(key_day: string): string[] {
 /** No money, or money of no transaction. */
 export const noTransaction = '0'
 
-/** What makes two events the same money (docs/rules.md#money-once); unsigned 64-bit decimal, looked up with the app. */
+/** The key that two events share if they are the same money (docs/rules.md#money-once); unsigned 64-bit decimal, looked up with the app. */
 export const transactionKey = (event_name: string, transaction_id: string): string =>
   first8Bytes(`transaction\0${event_name}\0${transaction_id}`)
 

@@ -18,7 +18,7 @@ export interface ServerKeyDeps {
   keyRate: KeyRate
 }
 
-/** What a surface demands of a server key, and how it refuses one. */
+/** The demands of a surface on a server key, and its refusals. */
 export interface ServerKeyRule {
   scope: KeyScope
   /** The answer to a key that is unknown or revoked. */
@@ -46,7 +46,7 @@ export async function authenticateServerKey(
   return key
 }
 
-/** What the S2S surface demands. */
+/** The rule of the S2S surface. */
 const sendsEvents: ServerKeyRule = {
   scope: 'events:write',
   unknown: 'unknown_or_revoked_key',

@@ -52,6 +52,19 @@ describe('POST /event accepts', () => {
     expect(gateway.auditLines().map((line) => JSON.parse(line).body)).toEqual([JSON.parse(text)])
   })
 
+  test('a record keeps the gzip of a client only if any reader takes it: one member that names nothing', async () => {
+    const text = batch(...Array.from({ length: 20 }, (_, n) => event({ event_id: `e-${n}`, install_uuid: 'i-1' })))
+    const plain = gzipSync(text)
+    const named = Buffer.concat([plain.subarray(0, 10), Buffer.from(`${'n'.repeat(600)}\0`), plain.subarray(10)])
+    named[3] = 0x08
+    const versions: number[] = []
+    for (const body of [plain, named, Buffer.concat([gzipSync(''), plain]), Buffer.concat([plain, gzipSync('')])]) {
+      expect((await gateway.event(body, { 'content-encoding': 'gzip' })).json()).toMatchObject({ accepted: 20 })
+      versions.push(JSON.parse(gateway.records().at(-1)!.value.toString()).v)
+    }
+    expect(versions).toEqual([2, 1, 1, 1])
+  })
+
   test('a body with raw line breaks stays one audit line', async () => {
     const text = JSON.stringify({ events: [event({ props: { note: 'a\nb' } })] }, null, '\r\n  ')
     for (const [body, headers] of [

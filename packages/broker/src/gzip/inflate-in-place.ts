@@ -1,6 +1,6 @@
 import { constants, crc32, createGunzip, createInflateRaw, type Gunzip, type InflateRaw } from 'node:zlib'
 
-/** What Node's zlib has inside: its documented calls make a new engine for each body. */
+/** The engine inside Node's zlib. Its documented calls make a new one for each body. */
 interface Engine {
   reset(): void
   /** Synchronous; afterwards `state` holds [room left, input left]. A fault goes to `onerror`. */

@@ -1,6 +1,6 @@
 import { type Table, type TableUser, tableNames, tables } from '@tributary/contracts/tables'
 
-/** What a user may do with each table, as the tables declare it; both at once where it does both. */
+/** The rights of a user on each table, as the tables declare them. */
 function grants(user: TableUser): string {
   const name = `tributary_${user.replaceAll('-', '_')}`
   const lines = tableNames.flatMap((table) => {

@@ -1,6 +1,11 @@
-import type { Engine } from '@tributary/service-kit/engines/engine'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Engine, openEngines } from '@tributary/service-kit/engines/engine'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
+import type { Settings } from '@tributary/service-kit/settings/read-settings'
+import type { SettingName } from '@tributary/service-kit/settings/settings'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { refusalOf, serviceUnderTest } from './service-under-test.ts'
@@ -66,6 +71,28 @@ test('a service opens its engines once, each after what it is built on, serves i
   expect(await ask('/health')).toMatchObject({ status: 'ok', bindings: { counters: { status: 'ok' } } })
   await around.close()
   expect(notes).toEqual(['counters opened', 'totals opened', 'job on 14', 'totals closed', 'counters closed'])
+})
+
+test('a taken port is refused before anything is opened', async () => {
+  const taken = createServer().listen(0)
+  await once(taken, 'listening')
+  const notes: string[] = []
+  const service = defineService({ name: 'test', engines: { counters: counters(notes) } })
+  const { port } = taken.address() as AddressInfo
+  const around = serviceUnderTest()
+  const starting = service.start(service.readConfig({ TRIBUTARY_PORT: String(port) }), around.service)
+  expect(await refusalOf(starting)).toBeInstanceOf(StartRefused)
+  expect(notes).toEqual([])
+  await around.close()
+  taken.close()
+})
+
+test('an engine that stands before what it is built on is refused', async () => {
+  const notes: string[] = []
+  const engines = { totals: totals(notes), counters: counters(notes) }
+  const { service } = serviceUnderTest()
+  const error = await refusalOf(openEngines(engines, {} as Settings<SettingName>, service))
+  expect(error.message).toBe('Engine totals is built on counters, which must stand before it.')
 })
 
 test('what did open is closed when another engine is refused, and the refusal is passed on', async () => {

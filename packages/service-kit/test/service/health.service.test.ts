@@ -43,6 +43,16 @@ test('trouble in the process is told on /health; /ready answers 503 only while e
   expect((await app.inject('/health')).json()).not.toHaveProperty('troubles')
 })
 
+test('a needed binding that nobody checks counts as down', async () => {
+  const { service } = serviceUnderTest()
+  let now_ms = 0
+  const health = createHealth({ checks: {}, now: () => now_ms, registry: service.registry, needs: ['queues'] })
+  health.started()
+  expect(await health.isReady()).toBe(true) // for as long as one slow check may take
+  now_ms += 60_000
+  expect(await health.isReady()).toBe(false)
+})
+
 test('a stranger learns the code of a trouble and no more', async () => {
   const { app, troubles } = openHealth()
   const trouble = { code: 'secrets_unreadable', message: 'Signing secrets of app_1.', mend: 'rotate-secret app_1' }

@@ -52,6 +52,18 @@ it('refuses a request that would cross the cap as a whole, with the use and the 
   expect((await quota.reserve(company, 40, now_ms)).headers['x-service-quota-used']).toBe('100')
 })
 
+it('reserves ahead only where a step is a round trip, and gives that back when it is closed', async () => {
+  for (const is_local of [true, false]) {
+    keyValue = Object.assign(memoryKeyValue(now), { is_local })
+    const quota = gateway()
+    for (let n = 0; n < 10; n += 1) await quota.reserve({ company_id, monthly_quota: null }, 50, now_ms)
+    const [held] = keyValue.totals.values()
+    expect([is_local, held! > 500]).toEqual([is_local, !is_local])
+    await quota.close()
+    expect([...keyValue.totals.values()]).toEqual([500])
+  }
+})
+
 it('counts the gateways of one process in the same metrics', async () => {
   const registry = new Registry()
   for (const quota of [gateway(registry), gateway(registry)]) {
