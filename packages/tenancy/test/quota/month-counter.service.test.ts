@@ -145,3 +145,16 @@ it('gives its lease back when it is closed', async () => {
   await closing.close()
   expect(total()).toBe(500)
 })
+
+it('lets a settlement take off all that is stranded, while leases come and go', async () => {
+  const stranded = 1000
+  const { counter, keyValue, total } = open(stranded)
+  await keyValue.mark(key, 'a')
+  const busy = counter()
+  for (let second = 0; second < 3; second += 1) {
+    await takeTimes(busy, 10, 50, null)
+    await vi.advanceTimersByTimeAsync(lease_ms)
+  }
+  expect(total()).toBe(stranded + 1500)
+  expect(await keyValue.settle(key, 0, 'a', ttl_ms)).toBe(1500)
+})
