@@ -1,0 +1,47 @@
+import type { Decision, InstallFacts } from './verdict.ts'
+
+export const fraudFlags = [
+  'click_after_install',
+  'fast_install',
+  'click_flooding',
+  'datacenter_ip',
+  'blocked_ip',
+  'forged_click',
+  'install_burst',
+] as const
+export type FraudFlag = (typeof fraudFlags)[number]
+
+/** A person needs longer from a click to the first start of an app. */
+const fast_ms = 10_000
+/** SDK installs of one network in an hour that are not flagged. */
+export const burst_installs_max = 20
+
+/** What is known of an install besides its clicks. */
+export interface FraudEvidence {
+  is_sdk: boolean
+  /** Play's server timestamps, Unix epoch seconds. */
+  referrer_click_server_s: number | null
+  install_begin_server_s: number | null
+  /** The source of the won click flooded on the day of the click. */
+  flooded: boolean
+  datacenter: boolean
+  /** A honeypot of the company was hit from the address in the 24 h before the install was received. */
+  blocked: boolean
+  /** SDK installs of the app from the same network, received in the hour up to this one and before it. */
+  neighbours_before: number
+}
+
+/** Flags of an install in the order of `fraudFlags`; flagged installs count, and say so. */
+export function flagsOf(install: InstallFacts, decision: Decision, evidence: FraudEvidence): FraudFlag[] {
+  const { is_sdk, referrer_click_server_s: click_s, install_begin_server_s: begin_s } = evidence
+  const found: Record<FraudFlag, boolean> = {
+    click_after_install: is_sdk && click_s !== null && begin_s !== null && click_s > begin_s,
+    fast_install: is_sdk && decision.click !== null && install.installed_at_ms - decision.click.clicked_at_ms < fast_ms,
+    click_flooding: decision.click !== null && evidence.flooded,
+    datacenter_ip: is_sdk && evidence.datacenter,
+    blocked_ip: is_sdk && evidence.blocked,
+    forged_click: decision.forged,
+    install_burst: is_sdk && evidence.neighbours_before >= burst_installs_max,
+  }
+  return fraudFlags.filter((flag) => found[flag])
+}
