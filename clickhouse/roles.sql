@@ -1,5 +1,5 @@
 -- Made by `npm run dump`. Do not edit: the rights on single tables follow from
--- packages/contracts/src/tables.ts, all else stands in packages/clickhouse/src/schema/roles.ts.
+-- packages/contracts/src/tables, all else stands in packages/clickhouse/src/schema/roles.ts.
 -- A user per service, with the least rights it can work with. Applied by an operator (clickhouse/README.md), never by a
 -- service. May run again: rights are added, passwords stay.
 
@@ -35,6 +35,36 @@ GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
 GRANT SELECT ON system.replicas TO tributary_event_writer;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 
+-- The consumers of attribution. What they fill are sets, and what they look up must be there.
+CREATE USER IF NOT EXISTS tributary_click_writer IDENTIFIED WITH sha256_password BY {click_writer_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_click_writer;
+GRANT SELECT, INSERT ON tributary.clicks_raw_v1 TO tributary_click_writer;
+GRANT INSERT ON tributary.click_keys_v1 TO tributary_click_writer;
+GRANT SELECT ON tributary.install_facts_v1 TO tributary_click_writer;
+GRANT SELECT ON tributary.install_fact_keys_v1 TO tributary_click_writer;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_click_writer;
+GRANT SELECT ON system.replicas TO tributary_click_writer;
+CREATE USER IF NOT EXISTS tributary_install_attributor IDENTIFIED WITH sha256_password BY {install_attributor_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_install_attributor;
+GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_install_attributor;
+GRANT SELECT ON tributary.click_keys_v1 TO tributary_install_attributor;
+GRANT SELECT, INSERT ON tributary.install_facts_v1 TO tributary_install_attributor;
+GRANT SELECT, INSERT ON tributary.install_fact_keys_v1 TO tributary_install_attributor;
+GRANT SELECT ON tributary.installs_v1 TO tributary_install_attributor;
+GRANT SELECT ON tributary.install_claims_v1 TO tributary_install_attributor;
+GRANT SELECT ON tributary.installs_pending_v1 TO tributary_install_attributor;
+GRANT SELECT, INSERT ON tributary.click_floods_v1 TO tributary_install_attributor;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_install_attributor;
+GRANT SELECT ON system.replicas TO tributary_install_attributor;
+CREATE USER IF NOT EXISTS tributary_install_writer IDENTIFIED WITH sha256_password BY {install_writer_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_install_writer;
+GRANT SELECT, INSERT ON tributary.installs_v1 TO tributary_install_writer;
+GRANT INSERT ON tributary.installs_by_day_v1 TO tributary_install_writer;
+GRANT INSERT ON tributary.install_claims_v1 TO tributary_install_writer;
+GRANT INSERT ON tributary.installs_pending_v1 TO tributary_install_writer;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_install_writer;
+GRANT SELECT ON system.replicas TO tributary_install_writer;
+
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
@@ -45,6 +75,11 @@ GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.activity_per_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.identities_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.revenue_cancelled_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.install_facts_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.installs_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.installs_by_day_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.install_claims_v1 TO tributary_report_api;
 
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};

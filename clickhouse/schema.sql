@@ -32,6 +32,94 @@ ENGINE = AggregatingMergeTree
 ORDER BY (app_id, install_uuid, day)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
+CREATE TABLE click_floods_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app of the links',
+    `day` Date COMMENT 'UTC date of the clicks',
+    `partner` LowCardinality(String) COMMENT 'partner of the source',
+    `campaign` LowCardinality(String) COMMENT 'campaign of the source, empty when absent',
+    `flooded` UInt8 COMMENT '1 when the source flooded',
+    `clicks` UInt64 COMMENT 'clicks of the source that may attribute',
+    `conversions` UInt64 COMMENT 'new installs that these clicks brought',
+    `worked_out_ms` Int64 COMMENT 'when this was worked out, Unix epoch milliseconds'
+)
+ENGINE = ReplacingMergeTree(worked_out_ms)
+ORDER BY (app_id, day, partner, campaign)
+TTL day + toIntervalDay(120)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
+CREATE MATERIALIZED VIEW click_keys_mv_v1 TO click_keys_v1
+(
+    `app_id` LowCardinality(String),
+    `match_key` UInt64,
+    `clicked_at_ms` Int64,
+    `click_id` String,
+    `day` Date,
+    `filtered_reason` LowCardinality(String)
+)
+AS SELECT
+    app_id,
+    arrayJoin(match_keys) AS match_key,
+    clicked_at_ms,
+    click_id,
+    day,
+    filtered_reason
+FROM clicks_raw_v1;
+
+CREATE TABLE click_keys_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app of the link',
+    `match_key` UInt64 COMMENT 'hash of the kind and the value' CODEC(ZSTD(1)),
+    `clicked_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `click_id` String COMMENT 'ours, UUIDv7' CODEC(ZSTD(1)),
+    `day` Date COMMENT 'UTC date of clicked_at_ms',
+    `filtered_reason` LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may'
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (app_id, match_key, clicked_at_ms, click_id)
+TTL day + toIntervalDay(90)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+
+CREATE TABLE clicks_raw_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app of the link',
+    `click_id` String COMMENT 'ours, UUIDv7' CODEC(ZSTD(1)),
+    `day` Date COMMENT 'UTC date of clicked_at_ms',
+    `clicked_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `company_id` LowCardinality(String) COMMENT 'company that owns the app',
+    `link_id` LowCardinality(String) COMMENT 'tracking link',
+    `partner` LowCardinality(String) COMMENT 'partner of the link',
+    `campaign` LowCardinality(String) COMMENT 'campaign of the link, empty when absent',
+    `ad_group` LowCardinality(String) COMMENT 'ad group of the link, empty when absent',
+    `creative` LowCardinality(String) COMMENT 'creative of the link, empty when absent',
+    `ext_click_id` String COMMENT 'click_id of the partner, empty when absent' CODEC(ZSTD(1)),
+    `sub1` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
+    `sub2` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
+    `sub3` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
+    `sub4` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
+    `sub5` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
+    `deep_link` String COMMENT 'deep link of the link, empty when absent' CODEC(ZSTD(1)),
+    `lookback_hours` UInt16 COMMENT 'window of the link in hours, 0 when the window of the app holds',
+    `filtered_reason` LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may',
+    `ip` String COMMENT 'address of the visitor' CODEC(ZSTD(1)),
+    `country` LowCardinality(String) COMMENT 'ISO 3166-1 alpha-2, empty when unknown',
+    `user_agent` String COMMENT 'User-Agent as sent' CODEC(ZSTD(1)),
+    `os` LowCardinality(String) COMMENT 'ios or android, empty for others',
+    `os_major` UInt16 COMMENT 'major version of the system, 0 when unknown',
+    `model` LowCardinality(String) COMMENT 'model of the device, empty when unknown',
+    `device_hashes` Array(String) COMMENT 'keyed hashes of the device ids in the query' CODEC(ZSTD(1)),
+    `match_keys` Array(UInt64) COMMENT 'hashes of what an install may match it by' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (app_id, click_id)
+TTL day + toIntervalDay(90)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+
 CREATE MATERIALIZED VIEW event_installs_per_day_mv_v1 TO event_installs_per_day_v1
 (
     `app_id` LowCardinality(String),
@@ -221,6 +309,250 @@ CREATE TABLE identities_v1
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, install_uuid, user_id)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+
+CREATE MATERIALIZED VIEW install_claims_mv_v1 TO install_claims_v1
+(
+    `app_id` LowCardinality(String),
+    `click_id` String,
+    `install_uuid` String,
+    `day` Date,
+    `installed_at_ms` Int64,
+    `partner` LowCardinality(String),
+    `campaign` LowCardinality(String),
+    `reinstall` UInt8,
+    `event_topic` LowCardinality(String),
+    `event_partition` UInt32,
+    `event_offset` UInt64,
+    `event_index` UInt32,
+    `sign` Int8,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    app_id,
+    click_id,
+    install_uuid,
+    day,
+    installed_at_ms,
+    partner,
+    campaign,
+    reinstall,
+    event_topic,
+    event_partition,
+    event_offset,
+    event_index,
+    sign,
+    topic,
+    partition,
+    offset
+FROM installs_v1
+WHERE click_id != '';
+
+CREATE TABLE install_claims_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `click_id` String COMMENT 'click that brought it' CODEC(ZSTD(1)),
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `day` Date COMMENT 'UTC date of installed_at_ms',
+    `installed_at_ms` Int64 COMMENT 'install time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `partner` LowCardinality(String) COMMENT 'partner of the click',
+    `campaign` LowCardinality(String) COMMENT 'campaign of the click, empty when absent',
+    `reinstall` UInt8 COMMENT '1 for the same device or user within the window',
+    `event_topic` LowCardinality(String) COMMENT 'log position of the install event: topic and identity of the log',
+    `event_partition` UInt32 COMMENT 'log position of the install event: partition' CODEC(ZSTD(1)),
+    `event_offset` UInt64 COMMENT 'log position of the install event: offset' CODEC(ZSTD(1)),
+    `event_index` UInt32 COMMENT 'position of the install event in its record' CODEC(ZSTD(1)),
+    `sign` Int8 COMMENT '1 adds the claim, -1 cancels the one before',
+    `topic` LowCardinality(String) COMMENT 'log position of the decision: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position of the decision: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, click_id, install_uuid, topic, partition, offset, sign)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+
+CREATE MATERIALIZED VIEW install_fact_keys_mv_v1 TO install_fact_keys_v1
+(
+    `app_id` LowCardinality(String),
+    `match_key` UInt64,
+    `received_at_ms` Int64,
+    `install_uuid` String,
+    `kind` LowCardinality(String),
+    `day` Date,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64,
+    `event_index` UInt32
+)
+AS SELECT
+    app_id,
+    arrayJoin(match_keys) AS match_key,
+    received_at_ms,
+    install_uuid,
+    kind,
+    day,
+    topic,
+    partition,
+    offset,
+    event_index
+FROM install_facts_v1;
+
+CREATE TABLE install_fact_keys_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
+    `match_key` UInt64 COMMENT 'hash of the kind and the value' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `kind` LowCardinality(String) COMMENT 'install or alias',
+    `day` Date COMMENT 'UTC date of received_at_ms',
+    `topic` LowCardinality(String) COMMENT 'log position of the event: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position of the event: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position of the event: offset' CODEC(ZSTD(1)),
+    `event_index` UInt32 COMMENT 'position of the event in its record' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, match_key, received_at_ms, install_uuid, topic, partition, offset, event_index)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+
+CREATE TABLE install_facts_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `day` Date COMMENT 'UTC date of received_at_ms',
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `kind` LowCardinality(String) COMMENT 'install or alias',
+    `fact` String COMMENT 'JSON: the record of installs.found.v1' CODEC(ZSTD(1)),
+    `match_keys` Array(UInt64) COMMENT 'hashes of what a click or another install may match it by' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position of the event: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position of the event: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position of the event: offset' CODEC(ZSTD(1)),
+    `event_index` UInt32 COMMENT 'position of the event in its record' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, install_uuid, topic, partition, offset, event_index)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+
+CREATE MATERIALIZED VIEW installs_by_day_mv_v1 TO installs_by_day_v1
+(
+    `app_id` LowCardinality(String),
+    `day` Date,
+    `installed_at_ms` Int64,
+    `install_key` UInt64,
+    `partner` LowCardinality(String),
+    `attribution_type` LowCardinality(String),
+    `reinstall` UInt8,
+    `flagged` UInt8,
+    `sign` Int8,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    app_id,
+    day,
+    installed_at_ms,
+    install_key,
+    partner,
+    attribution_type,
+    reinstall,
+    notEmpty(fraud_flags) AS flagged,
+    sign,
+    topic,
+    partition,
+    offset
+FROM installs_v1
+WHERE pending = 0;
+
+CREATE TABLE installs_by_day_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `day` Date COMMENT 'UTC date of installed_at_ms',
+    `installed_at_ms` Int64 COMMENT 'install time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets',
+    `partner` LowCardinality(String) COMMENT 'partner of the click, or organic',
+    `attribution_type` LowCardinality(String) COMMENT 'method that matched the click, or organic',
+    `reinstall` UInt8 COMMENT '1 for the same device or user within the window',
+    `flagged` UInt8 COMMENT '1 with a fraud flag',
+    `sign` Int8 COMMENT '1 adds the verdict, -1 cancels the one before',
+    `topic` LowCardinality(String) COMMENT 'log position of the decision: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position of the decision: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, day, installed_at_ms, install_key, topic, partition, offset, sign)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
+CREATE MATERIALIZED VIEW installs_pending_mv_v1 TO installs_pending_v1
+(
+    `app_id` LowCardinality(String),
+    `received_at_ms` Int64,
+    `install_uuid` String,
+    `day` Date,
+    `sign` Int8,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    app_id,
+    received_at_ms,
+    install_uuid,
+    day,
+    sign,
+    topic,
+    partition,
+    offset
+FROM installs_v1
+WHERE pending = 1;
+
+CREATE TABLE installs_pending_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `received_at_ms` Int64 COMMENT 'when the gateway received the install event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `day` Date COMMENT 'UTC date of installed_at_ms',
+    `sign` Int8 COMMENT '1 begins to wait, -1 ends it',
+    `topic` LowCardinality(String) COMMENT 'log position of the decision: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position of the decision: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, received_at_ms, install_uuid, topic, partition, offset, sign)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
+CREATE TABLE installs_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `install_key` UInt64 DEFAULT sipHash64(install_uuid) COMMENT '64-bit hash of install_uuid, for joins and sets',
+    `day` Date COMMENT 'UTC date of installed_at_ms',
+    `installed_at_ms` Int64 COMMENT 'install time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the install event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `decided_at_ms` Int64 COMMENT 'when it was decided, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `pending` UInt8 COMMENT '1 while a click that we signed is not there yet: no verdict',
+    `partner` LowCardinality(String) COMMENT 'partner of the click, or organic; empty while pending',
+    `attribution_type` LowCardinality(String) COMMENT 'method that matched the click, or organic; empty while pending',
+    `campaign` LowCardinality(String) COMMENT 'campaign of the click, empty when absent',
+    `link_id` LowCardinality(String) COMMENT 'tracking link of the click, empty when absent',
+    `click_id` String COMMENT 'click that brought it, empty when none did' CODEC(ZSTD(1)),
+    `clicked_at_ms` Int64 COMMENT 'time of that click, Unix epoch milliseconds, 0 without one' CODEC(ZSTD(1)),
+    `reinstall` UInt8 COMMENT '1 for the same device or user within the window',
+    `fraud_flags` Array(LowCardinality(String)) COMMENT 'names of the fraud flags',
+    `rule_version` UInt32 COMMENT 'version of the rules that decided',
+    `decision` String COMMENT 'JSON: the record of installs.attributed.v1' CODEC(ZSTD(1)),
+    `event_topic` LowCardinality(String) COMMENT 'log position of the install event: topic and identity of the log',
+    `event_partition` UInt32 COMMENT 'log position of the install event: partition' CODEC(ZSTD(1)),
+    `event_offset` UInt64 COMMENT 'log position of the install event: offset' CODEC(ZSTD(1)),
+    `event_index` UInt32 COMMENT 'position of the install event in its record' CODEC(ZSTD(1)),
+    `sign` Int8 COMMENT '1 adds the verdict, -1 cancels the one before',
+    `topic` LowCardinality(String) COMMENT 'log position of the decision: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position of the decision: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, install_uuid, topic, partition, offset, sign)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
 
 CREATE TABLE revenue_cancelled_v1
 (

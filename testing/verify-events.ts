@@ -114,7 +114,7 @@ async function refuseUnknownRollups(clickhouse: Clickhouse): Promise<void> {
      WHERE database = currentDatabase() AND engine = 'MaterializedView'`,
   )
   const unknown = filled.filter(({ target }) => !checks.some(({ name }) => name === target))
-  if (unknown.length > 0) throw new Error(`contracts/src/tables.ts does not declare ${JSON.stringify(unknown)}`)
+  if (unknown.length > 0) throw new Error(`contracts/src/tables/tables.ts does not declare ${JSON.stringify(unknown)}`)
 }
 
 /** Each answer then holds a few megabytes at most. */

@@ -5,7 +5,18 @@ import { describe, expect, it } from 'vitest'
 const root = join(import.meta.dirname, '..', '..')
 const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store']
 const services = readdirSync(join(root, 'services'))
-const libraries = ['contracts', 'domain', 'client', 'service-kit', 'tenancy', 'door', 'api-docs', ...adapters]
+const libraries = [
+  'contracts',
+  'domain',
+  'client',
+  'service-kit',
+  'tenancy',
+  'attribution',
+  'geo',
+  'door',
+  'api-docs',
+  ...adapters,
+]
 
 /** The workspaces that the `src` of each workspace may import (CONTRIBUTING.md "Which way imports point"). */
 const allowed: Record<string, string[]> = {
@@ -16,6 +27,8 @@ const allowed: Record<string, string[]> = {
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['contracts']])),
   'service-kit': ['contracts', ...adapters],
   tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
+  attribution: ['contracts', 'domain', 'broker', 'clickhouse'],
+  geo: ['contracts'],
   door: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
   cli: libraries,
   ...Object.fromEntries(services.map((service) => [service, libraries])),

@@ -7,3 +7,7 @@ import { hash } from 'node:crypto'
 export function installPartition(app_id: string, install_uuid: string, partitions: number): number {
   return hash('sha256', `${app_id}\0${install_uuid}`, 'buffer').readUInt32BE(0) % partitions
 }
+
+/** Partition of everything about one app, on `installs.found.v1`; ours for the same reason. */
+export const appPartition = (app_id: string, partitions: number): number =>
+  hash('sha256', app_id, 'buffer').readUInt32BE(0) % partitions

@@ -12,7 +12,10 @@ export interface ConsumerGroup {
   after?: ConsumerGroup | null
 }
 
-/** The one list of consumer groups; `tributary status` shows the lag of each. */
+/**
+ * The one list of consumer groups, in the order of the flow: what one publishes is read by a later one. `tributary status`
+ * shows the lag of each.
+ */
 export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
 } as const satisfies Record<string, ConsumerGroup>

@@ -2,6 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
+import { Click } from './attribution/click.ts'
+import { Decision } from './attribution/decision.ts'
+import { Found } from './attribution/found.ts'
 import { ErasureRequest } from './erasure.ts'
 import { BodyEnvelope, Envelope } from './event/envelope.ts'
 import { EventFields } from './event/event.ts'
@@ -24,6 +27,12 @@ const records = {
     title: 'A request to erase what is known of an install',
     schema: ErasureRequest,
   },
+  [topics.clicksRecorded.name]: { title: 'A click on a tracking link, or a hit of a honeypot', schema: Click },
+  [topics.installsFound.name]: {
+    title: 'An install event, an alias, or a wish to decide an install again',
+    schema: Found,
+  },
+  [topics.installsAttributed.name]: { title: 'Where an install came from, and why', schema: Decision },
 }
 
 /**

@@ -19,6 +19,12 @@ export const topics = {
   eventsAccepted: { name: 'events.accepted.v1', partitions: install_partitions, retention_ms: days(7) },
   /** Erasure requests (see erasure.ts), partitioned as events. Few and small, and none may be lost: kept long. */
   erasuresRequested: { name: 'erasures.requested.v1', partitions: install_partitions, retention_ms: days(366) },
+  /** Clicks on tracking links and hits of honeypots (see attribution/click.ts), partitioned by hash(app_id + click_id). */
+  clicksRecorded: { name: 'clicks.recorded.v1', partitions: install_partitions, retention_ms: days(7) },
+  /** Install events, aliases and wishes (see attribution/found.ts), partitioned by hash(app_id): one consumer owns an app. */
+  installsFound: { name: 'installs.found.v1', partitions: install_partitions, retention_ms: days(7) },
+  /** Decisions (see attribution/decision.ts), partitioned as events. */
+  installsAttributed: { name: 'installs.attributed.v1', partitions: install_partitions, retention_ms: days(7) },
 } as const satisfies Record<string, Topic>
 
 /** Where a consumer puts a record it can never handle, untouched, with headers that say why. */

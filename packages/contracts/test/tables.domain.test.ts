@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Table, type TableName, type TableUser, tableNames, tables } from '@tributary/contracts/tables'
+import type { Table, TableUser } from '@tributary/contracts/table'
+import { type TableName, tableNames, tables } from '@tributary/contracts/tables'
 import { expect, test } from 'vitest'
 
 const services = join(import.meta.dirname, '../../../services')

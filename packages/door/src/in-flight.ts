@@ -1,6 +1,6 @@
 import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { addressBlock } from '@tributary/service-kit/http/address-block'
+import { addressBlock } from '@tributary/contracts/networks'
 import { createShares } from '@tributary/service-kit/http/shares'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
-import { addressBlock } from '@tributary/service-kit/http/address-block'
+import { addressBlock } from '@tributary/contracts/networks'
 import { bearerToken } from '@tributary/service-kit/http/bearer-token'
 import type { CountRefusal } from '@tributary/service-kit/http/counted-log'
 import type { FastifyRequest } from 'fastify'

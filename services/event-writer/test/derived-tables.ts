@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
-import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
+import { type DerivedName, derivedFromEvents, derivedOf } from '@tributary/contracts/tables'
 
 /** What of a table does not depend on how its rows came in. */
 function formOf(table: DerivedName): string {
@@ -17,7 +17,7 @@ export async function derivedTables(clickhouse: Clickhouse, app_id: string, topi
   const views = await readViewSources(clickhouse)
   const read = async (relationOf: (table: string) => string) => {
     const tables: Record<string, unknown[]> = {}
-    for (const table of derivedNames) {
+    for (const table of derivedFromEvents) {
       tables[table] = await clickhouse.query(
         `SELECT ${formOf(table)} FROM ${relationOf(table)} AS t
          WHERE app_id = {app_id:String} OR startsWith(app_id, {counters:String}) GROUP BY ALL ORDER BY ALL`,

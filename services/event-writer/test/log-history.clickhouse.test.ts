@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Envelope } from '@tributary/contracts/envelope'
-import { derivedNames } from '@tributary/contracts/tables'
+import { derivedFromEvents } from '@tributary/contracts/tables'
 import { type Topic, topics } from '@tributary/contracts/topics'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -172,7 +172,7 @@ function newLog(chunk_records_max: number) {
 test('a view that fails in a batch whose intent is lost then leaves nothing out of any table', async () => {
   const plan = fc.record({
     ...{ first: some, second: some, chunk: fc.integer({ min: 1, max: 6 }) },
-    unreached: fc.subarray(derivedNames, { minLength: 1 }),
+    unreached: fc.subarray(derivedFromEvents, { minLength: 1 }),
     ...{ points: fc.integer({ min: 3, max: 16 }), forgetful: fc.boolean() },
     accident: fc.constantFrom('none', 'offsets_back', 'offsets_lost', 'offsets_restored'),
     ...{ at: fc.double({ min: 0, max: 1, noNaN: true }), after: fc.array(life, { maxLength: 2 }) },

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import type { Envelope } from '@tributary/contracts/envelope'
-import { derivedNames } from '@tributary/contracts/tables'
+import { derivedFromEvents } from '@tributary/contracts/tables'
 import { type Topic, topics } from '@tributary/contracts/topics'
 import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -132,7 +132,7 @@ const accidents: Record<string, () => Partial<RunConsumerOptions<never>>> = {
     return {}
   },
 }
-const derived = derivedNames
+const derived = derivedFromEvents
 const lackings: string[][] = [
   ...derived.map((table) => [table]),
   derived.filter((table) => table !== 'event_keys_v1'),

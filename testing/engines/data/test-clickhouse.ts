@@ -6,7 +6,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { type EventRow, eventRowColumns, jsonColumns, textColumns } from '@tributary/contracts/rows'
-import { derivedNames, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
+import { derivedFromEvents, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
 
 /** A migrated ClickHouse engine of its own; `close` removes its data. */
 export interface TestClickhouse extends Clickhouse {
@@ -88,7 +88,7 @@ async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, u
   const rows: Record<string, unknown[]> = {
     events_raw_v1: await clickhouse.query('SELECT * FROM events_raw_v1 ORDER BY ALL'),
   }
-  for (const table of derivedNames) {
+  for (const table of derivedFromEvents) {
     const { groups, values = {}, sums = {} } = derivedOf(table)
     const columns = Object.keys(groups)
     const aggregates = Object.entries({ ...values, ...sums }).map(([name, [held]]) => `toString(${held}) AS ${name}`)

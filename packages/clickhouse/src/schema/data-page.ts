@@ -1,4 +1,5 @@
-import { type Table, type TableName, tableNames, tables } from '@tributary/contracts/tables'
+import type { Table } from '@tributary/contracts/table'
+import { type TableName, tableNames, tables } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { readViewSources } from './view-sources.ts'
 
@@ -26,7 +27,7 @@ export async function dataPage(clickhouse: Clickhouse): Promise<string> {
 
 const introduction = `# Data in ClickHouse
 
-Made by \`npm run dump\` from \`packages/contracts/src/tables.ts\` and the migrations. Do not
+Made by \`npm run dump\` from \`packages/contracts/src/tables\` and the migrations. Do not
 edit. A view fills a table with the rights of \`migrator\`; the writers of such a table complete it after a crash. \`migrator\`
 may read and write every table. A column is personal when it holds something of a person: an id, an address, a device,
 what somebody sent, or a hash of these.

@@ -1,4 +1,5 @@
-import { type Table, type TableUser, tableNames, tables } from '@tributary/contracts/tables'
+import type { Table, TableUser } from '@tributary/contracts/table'
+import { tableNames, tables } from '@tributary/contracts/tables'
 
 /** The rights of a user on each table, as the tables declare them. */
 function grants(user: TableUser): string {
@@ -11,10 +12,20 @@ function grants(user: TableUser): string {
   return lines.join('\n')
 }
 
+const attributionUsers = ['click-writer', 'install-attributor', 'install-writer'] as const
+
+function attributionUser(user: (typeof attributionUsers)[number]): string {
+  const name = user.replaceAll('-', '_')
+  return `CREATE USER IF NOT EXISTS tributary_${name} IDENTIFIED WITH sha256_password BY {${name}_password:String};
+${grants(user)}
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_${name};
+GRANT SELECT ON system.replicas TO tributary_${name};`
+}
+
 /** The text of clickhouse/roles.sql. */
 export const rolesSql = (): string => `\
 -- Made by \`npm run dump\`. Do not edit: the rights on single tables follow from
--- packages/contracts/src/tables.ts, all else stands in packages/clickhouse/src/schema/roles.ts.
+-- packages/contracts/src/tables, all else stands in packages/clickhouse/src/schema/roles.ts.
 -- A user per service, with the least rights it can work with. Applied by an operator (clickhouse/README.md), never by a
 -- service. May run again: rights are added, passwords stay.
 
@@ -39,6 +50,9 @@ GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
 -- ... and asks all replicas which inserts they have at work.
 GRANT SELECT ON system.replicas TO tributary_event_writer;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
+
+-- The consumers of attribution. What they fill are sets, and what they look up must be there.
+${attributionUsers.map(attributionUser).join('\n')}
 
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;

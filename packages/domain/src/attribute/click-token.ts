@@ -1,14 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { clickIdShape } from '@tributary/contracts/attribution/click'
+import type { ClickToken } from '@tributary/contracts/attribution/found'
 
 /** Hex digits of the signature in a token. */
 const signature_chars = 12
-const clickId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-
-/** A click id that an app sends back, and whether we signed it. */
-export interface ClickToken {
-  click_id: string
-  signature: 'valid' | 'forged' | 'absent'
-}
 
 /** `<click_id>.<12 hex of HMAC-SHA256>`, keyed with the link secret of the app: what a store or a deep link carries. */
 export const signClickId = (click_id: string, link_secret: Buffer): string =>
@@ -17,7 +12,7 @@ export const signClickId = (click_id: string, link_secret: Buffer): string =>
 /** Reads what an app sent as a click id, signed or bare; null when it is none of ours in form. */
 export function readClickToken(text: string, link_secret: Buffer): ClickToken | null {
   const [click_id = '', signature, ...rest] = text.split('.')
-  if (!clickId.test(click_id) || rest.length > 0) return null
+  if (!clickIdShape.test(click_id) || rest.length > 0) return null
   if (signature === undefined) return { click_id, signature: 'absent' }
   const given = Buffer.from(signature)
   const expected = Buffer.from(signatureOf(click_id, link_secret))

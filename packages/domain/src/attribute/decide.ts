@@ -1,30 +1,24 @@
-import { type ClickToken, clickTime } from './click-token.ts'
-import {
-  byTime,
-  type Candidate,
-  type Claim,
-  type Click,
-  type Decision,
-  type InstallFacts,
-  type LostReason,
-  type Method,
-  methods,
-  type Windows,
-} from './verdict.ts'
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import type { ClickToken } from '@tributary/contracts/attribution/found'
+import { type Candidate, type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
+import { clickTime } from './click-token.ts'
+import { byTime, type Claim, type ClickChoice, type ClickWindows, type InstallClues } from './verdict.ts'
+
+const hour_ms = 3600 * 1000
 
 export interface DecideInput {
-  install: InstallFacts
+  install: InstallClues
   /** Clicks of the app that may match, in any order, perhaps with others that do not. */
-  clicks: readonly Click[]
+  clicks: readonly KeptClick[]
   /** The earliest claim of another install on each click; several may have one until they are evaluated again. */
   claims: ReadonlyMap<string, Claim>
-  windows: Windows
+  windows: ClickWindows
   /** False when a signed click id was waited for long enough. */
   may_wait: boolean
 }
 
 interface Match {
-  click: Click
+  click: KeptClick
   method: Method
   reason: LostReason | null
 }
@@ -33,7 +27,7 @@ interface Match {
  * Which click an install came from. The strongest method wins, within it the latest click that was not after the
  * install; a click that an earlier install holds is lost, one that a later install holds is free.
  */
-export function decide({ install, clicks, claims, windows, may_wait }: DecideInput): Decision {
+export function decide({ install, clicks, claims, windows, may_wait }: DecideInput): ClickChoice {
   const forged = isForged(install.referrer) || isForged(install.named_click)
   const matches = clicks
     .flatMap((click) => matchClick(install, click, windows))
@@ -57,13 +51,13 @@ export function decide({ install, clicks, claims, windows, may_wait }: DecideInp
 const isForged = (token: ClickToken | null): boolean => token?.signature === 'forged'
 
 /** How a click matches an install, by its strongest method; nothing when it does not. */
-function matchClick(install: InstallFacts, click: Click, windows: Windows): Match[] {
+function matchClick(install: InstallClues, click: KeptClick, windows: ClickWindows): Match[] {
   const method = methodOf(install, click, windows)
   if (method === null) return []
   return [{ click, method, reason: reasonAgainst(install, click, method, windows) }]
 }
 
-function methodOf(install: InstallFacts, click: Click, windows: Windows): Method | null {
+function methodOf(install: InstallClues, click: KeptClick, windows: ClickWindows): Method | null {
   const { referrer, named_click } = install
   if (referrer?.click_id === click.click_id && referrer.signature !== 'absent') return 'install_referrer'
   if (named_click?.click_id === click.click_id) return 'click_id'
@@ -74,7 +68,7 @@ function methodOf(install: InstallFacts, click: Click, windows: Windows): Method
 }
 
 /** Same address and major version, and the same model where both tell it. An unknown version is like none. */
-const isAlike = (install: InstallFacts, click: Click): boolean =>
+const isAlike = (install: InstallClues, click: KeptClick): boolean =>
   install.ip !== null &&
   install.ip === click.ip &&
   install.os_major !== null &&
@@ -82,19 +76,28 @@ const isAlike = (install: InstallFacts, click: Click): boolean =>
   (install.model === null || click.model === null || install.model === click.model)
 
 /** Why a click can't be the one, whatever other clicks and installs there are. */
-function reasonAgainst(install: InstallFacts, click: Click, method: Method, windows: Windows): LostReason | null {
+function reasonAgainst(
+  install: InstallClues,
+  click: KeptClick,
+  method: Method,
+  windows: ClickWindows,
+): LostReason | null {
   if (method === 'install_referrer' && install.referrer?.signature === 'forged') return 'bad_signature'
   if (method === 'install_referrer' && install.referrer?.signature === 'absent') return 'unsigned'
   if (method === 'click_id' && install.named_click?.signature === 'forged') return 'bad_signature'
   if (click.filtered_reason !== null) return 'filtered'
   if (click.clicked_at_ms > install.installed_at_ms) return 'after_install'
-  const usual_ms = method === 'probabilistic' ? windows.probabilistic_ms : windows.deterministic_ms
-  const window_ms =
-    method === 'probabilistic' ? Math.min(usual_ms, click.lookback_ms ?? usual_ms) : (click.lookback_ms ?? usual_ms)
-  return install.installed_at_ms - click.clicked_at_ms < window_ms ? null : 'outside_window'
+  return install.installed_at_ms - click.clicked_at_ms < windowOf(click, method, windows) ? null : 'outside_window'
 }
 
-const lostTo = (install: InstallFacts, claim: Claim | undefined): LostReason | null =>
+/** The override of a link never widens the window of matches by address. */
+function windowOf({ lookback_hours }: KeptClick, method: Method, windows: ClickWindows): number {
+  const lookback_ms = lookback_hours === null ? null : lookback_hours * hour_ms
+  if (method !== 'probabilistic') return lookback_ms ?? windows.click_ms
+  return Math.min(windows.probabilistic_ms, lookback_ms ?? windows.probabilistic_ms)
+}
+
+const lostTo = (install: InstallClues, claim: Claim | undefined): LostReason | null =>
   claim !== undefined && byTime(inTime(claim), inTime(install)) < 0 ? 'click_already_used' : null
 
 const inTime = ({ installed_at_ms, place }: Claim) => ({ at_ms: installed_at_ms, place })
@@ -128,8 +131,8 @@ function lostReason(match: Match, won: Match | null, forged: boolean, matches: r
   return !forged && isAmbiguous(match, matches) ? 'ambiguous' : 'weaker_method'
 }
 
-/** Click ids that the install names and that no click has. */
-function unknownClicks(install: InstallFacts, clicks: readonly Click[]) {
+/** KeptClick ids that the install names and that no click has. */
+function unknownClicks(install: InstallClues, clicks: readonly KeptClick[]) {
   const known = new Set(clicks.map(({ click_id }) => click_id))
   const named = [
     { token: install.referrer, method: 'install_referrer' as const },

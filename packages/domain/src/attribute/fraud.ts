@@ -1,15 +1,5 @@
-import type { Decision, InstallFacts } from './verdict.ts'
-
-export const fraudFlags = [
-  'click_after_install',
-  'fast_install',
-  'click_flooding',
-  'datacenter_ip',
-  'blocked_ip',
-  'forged_click',
-  'install_burst',
-] as const
-export type FraudFlag = (typeof fraudFlags)[number]
+import { type FraudFlag, fraudFlags } from '@tributary/contracts/attribution/verdict'
+import type { ClickChoice, InstallClues } from './verdict.ts'
 
 /** A person needs longer from a click to the first start of an app. */
 const fast_ms = 10_000
@@ -32,15 +22,15 @@ export interface FraudEvidence {
 }
 
 /** Flags of an install in the order of `fraudFlags`; flagged installs count, and say so. */
-export function flagsOf(install: InstallFacts, decision: Decision, evidence: FraudEvidence): FraudFlag[] {
+export function flagsOf(install: InstallClues, choice: ClickChoice, evidence: FraudEvidence): FraudFlag[] {
   const { is_sdk, referrer_click_server_s: click_s, install_begin_server_s: begin_s } = evidence
   const found: Record<FraudFlag, boolean> = {
     click_after_install: is_sdk && click_s !== null && begin_s !== null && click_s > begin_s,
-    fast_install: is_sdk && decision.click !== null && install.installed_at_ms - decision.click.clicked_at_ms < fast_ms,
-    click_flooding: decision.click !== null && evidence.flooded,
+    fast_install: is_sdk && choice.click !== null && install.installed_at_ms - choice.click.clicked_at_ms < fast_ms,
+    click_flooding: choice.click !== null && evidence.flooded,
     datacenter_ip: is_sdk && evidence.datacenter,
     blocked_ip: is_sdk && evidence.blocked,
-    forged_click: decision.forged,
+    forged_click: choice.forged,
     install_burst: is_sdk && evidence.neighbours_before >= burst_installs_max,
   }
   return fraudFlags.filter((flag) => found[flag])

@@ -1,25 +1,22 @@
+import {
+  type AliasFact,
+  aliasEvent,
+  type Fact,
+  type InstallFact,
+  installEvents,
+  type Place,
+} from '@tributary/contracts/attribution/found'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { installTime } from '../install-time.ts'
 import { readClickToken } from './click-token.ts'
 import { deviceHashes } from './device-ids.ts'
 import { tokenOfReferrer } from './play-referrer.ts'
-import type { InstallFacts, Place } from './verdict.ts'
 
 type ReceivedEvent = Envelope['events'][number]
 
-/** Names of events that tell of an install: the second stands in until the first is there. */
-export const installEvents = ['app_install', 'app_first_open'] as const
-export type InstallEvent = (typeof installEvents)[number]
-
-/** All that an install event tells, device ids and click ids made safe to keep. */
-export interface FoundInstall extends InstallFacts {
-  event_name: InstallEvent
-  is_sdk: boolean
-  user_id: string | null
-  /** Play's server timestamps, Unix epoch seconds. */
-  referrer_click_server_s: number | null
-  install_begin_server_s: number | null
-}
+/** Whether an event is one that attribution reads: only records with one of these are opened by install-finder. */
+export const isFact = (event_name: unknown): boolean =>
+  event_name === aliasEvent || installEvents.some((name) => name === event_name)
 
 export interface TenantSecrets {
   /** Signs click ids of the app. */
@@ -28,34 +25,41 @@ export interface TenantSecrets {
   salt: Buffer
 }
 
-/** The install that an event tells of; null for other events, and for one that a migration of identities fired again. */
-export function findInstall(
-  envelope: Envelope,
-  event: ReceivedEvent,
-  place: Place,
-  { link_secret, salt }: TenantSecrets,
-): FoundInstall | null {
-  const { source, received_at_ms, sent_at_ms = 0, install_uuid } = envelope
+/** What an event shows; null for other events, and for an install that a migration of identities fired again. */
+export function findFact(envelope: Envelope, event: ReceivedEvent, place: Place, secrets: TenantSecrets): Fact | null {
+  const { company_id, app_id, install_uuid, received_at_ms } = envelope
+  const shared = { v: 1 as const, company_id, app_id, install_uuid, received_at_ms, place }
+  const user_id = textOf(event.user_id)
+  if (event.event_name === aliasEvent) {
+    return user_id === null ? null : ({ kind: 'alias', ...shared, user_id } satisfies AliasFact)
+  }
   const event_name = installEvents.find((name) => name === event.event_name)
   const props = fieldsOf(event.props)
-  const device = fieldsOf(event.device)
   if (event_name === undefined || props.identity_migration === true) return null
+  return { kind: 'install', ...shared, event_name, user_id, ...installClues(envelope, event, secrets) }
+}
+
+type Clues = Omit<
+  InstallFact,
+  'kind' | 'v' | 'company_id' | 'app_id' | 'install_uuid' | 'received_at_ms' | 'place' | 'event_name' | 'user_id'
+>
+
+function installClues(envelope: Envelope, event: ReceivedEvent, { link_secret, salt }: TenantSecrets): Clues {
+  const { source, platform, received_at_ms, sent_at_ms = 0 } = envelope
+  const props = fieldsOf(event.props)
+  const device = fieldsOf(event.device)
   const is_sdk = source === 'sdk'
   const ts_ms = typeof event.event_ts_ms === 'number' ? event.event_ts_ms : received_at_ms
   const token = (text: string | null) => (text === null ? null : readClickToken(text, link_secret))
   const referrer = textOf(props.install_referrer)
   return {
-    event_name,
     is_sdk,
-    install_uuid,
+    platform,
     installed_at_ms: installTime({ source, ts_ms, received_at_ms, sent_at_ms }),
-    received_at_ms,
-    place,
     ip: is_sdk ? envelope.ip : textOf(device.ip),
     os_major: majorVersion(device.os_version),
     model: textOf(device.model),
     device_hashes: deviceHashes(device, salt),
-    user_id: textOf(event.user_id),
     referrer: token(referrer === null ? null : tokenOfReferrer(referrer)),
     named_click: token(textOf(props.click_id)),
     referrer_click_server_s: secondsOf(props.referrer_click_server_s),

@@ -1,4 +1,5 @@
-import { byTime, type InstallFacts, type Place } from './verdict.ts'
+import type { Place } from '@tributary/contracts/attribution/found'
+import { byTime, type InstallClues } from './verdict.ts'
 
 /** A user id that an install told, with its install event or later with a `_user_alias`. */
 export interface UserOfInstall {
@@ -20,7 +21,7 @@ export interface OtherInstall {
  * Only what was told of the earlier install before this one was received says who its user was.
  */
 export function isReinstall(
-  install: InstallFacts & { user_id: string | null },
+  install: InstallClues & { user_id: string | null },
   others: readonly OtherInstall[],
   window_ms: number,
 ): boolean {

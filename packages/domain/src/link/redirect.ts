@@ -1,8 +1,5 @@
+import type { FilteredReason } from '@tributary/contracts/attribution/click'
 import { playStoreUrl } from '../attribute/play-referrer.ts'
-
-/** Why a click never attributes an install. */
-export const filteredReasons = ['bot', 'datacenter', 'country', 'honeypot', 'desktop', 'platform_mismatch'] as const
-export type FilteredReason = (typeof filteredReasons)[number]
 
 /** A link with what its app says of the store. */
 export interface LinkTarget {

@@ -1,30 +1,47 @@
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import { methods } from '@tributary/contracts/attribution/verdict'
 import { decide } from '@tributary/domain/attribute/decide'
-import { byTime, type Click, type InstallFacts, methods, type Windows } from '@tributary/domain/attribute/verdict'
+import { byTime, type ClickWindows, type InstallClues } from '@tributary/domain/attribute/verdict'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
+type Install = InstallClues & { install_uuid: string }
+
 const hour_ms = 3600 * 1000
 const t0 = Date.UTC(2026, 5, 1)
-const windows: Windows = { deterministic_ms: 7 * 24 * hour_ms, probabilistic_ms: 24 * hour_ms, probabilistic: true }
+const windows: ClickWindows = { click_ms: 7 * 24 * hour_ms, probabilistic_ms: 24 * hour_ms, probabilistic: true }
 const idAt = (ms: number, n: number) => {
   const hex = ms.toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${n.toString(16).padStart(12, '0')}`
 }
 
-const click = (n: number, given: Partial<Click> = {}): Click => ({
+const click = (n: number, given: Partial<KeptClick> = {}): KeptClick => ({
+  ...{ v: 1, company_id: 'co', app_id: 'app', ad_group: null, creative: null, deep_link: null, country: null },
+  ...{ user_agent: '', os: null },
   click_id: idAt(given.clicked_at_ms ?? t0, n),
-  ...{ partner: 'p', campaign: 'c', link_id: 'l', ext_click_id: null, subs: [], clicked_at_ms: t0 },
-  ...{ place: { partition: 0, offset: n }, filtered_reason: null, lookback_ms: null },
+  ...{
+    partner: 'p',
+    campaign: 'c',
+    link_id: 'l',
+    ext_click_id: null,
+    sub1: null,
+    sub2: null,
+    sub3: null,
+    sub4: null,
+    sub5: null,
+    clicked_at_ms: t0,
+  },
+  ...{ place: { topic: 't@1', partition: 0, offset: n, index: 0 }, filtered_reason: null, lookback_hours: null },
   ...{ ip: '192.0.2.1', os_major: 15, model: null, device_hashes: [] },
   ...given,
 })
-const install = (given: Partial<InstallFacts> = {}): InstallFacts => ({
+const install = (given: Partial<Install> = {}): Install => ({
   ...{ install_uuid: 'i', installed_at_ms: t0 + hour_ms, received_at_ms: t0 + hour_ms },
-  ...{ place: { partition: 0, offset: 0 }, ip: null, os_major: null, model: null },
+  ...{ place: { topic: 't@1', partition: 0, offset: 0, index: 0 }, ip: null, os_major: null, model: null },
   ...{ device_hashes: [], referrer: null, named_click: null },
   ...given,
 })
-const run = (facts: InstallFacts, clicks: readonly Click[], more: object = {}) =>
+const run = (facts: Install, clicks: readonly KeptClick[], more: object = {}) =>
   decide({ install: facts, clicks, claims: new Map(), windows, may_wait: true, ...more })
 const reasons = (decision: ReturnType<typeof decide>) =>
   decision.candidates.map(({ outcome, reason }) => reason ?? outcome)
@@ -33,7 +50,7 @@ const alike = { ip: '192.0.2.1', os_major: 15 }
 const device = { device_hashes: ['d'] }
 const valid = (n: number, ms = t0) => ({ click_id: idAt(ms, n), signature: 'valid' as const })
 
-test.each<[string, Partial<InstallFacts>, Click[], number | null, string[]]>([
+test.each<[string, Partial<Install>, KeptClick[], number | null, string[]]>([
   [
     'a signed referrer before everything else',
     { ...alike, ...device, referrer: valid(1) },
@@ -126,7 +143,7 @@ test.each<[string, Partial<InstallFacts>, Click[], number | null, string[]]>([
   [
     'the window of the link',
     { ...device, installed_at_ms: t0 + 2 * hour_ms },
-    [click(1, { ...device, lookback_ms: hour_ms })],
+    [click(1, { ...device, lookback_hours: 1 })],
     null,
     ['outside_window'],
   ],
@@ -142,7 +159,12 @@ test('an install waits for a signed click that is not there yet, and gives up la
   expect(run(facts, [], { may_wait: false })).toMatchObject({ pending: false, click: null })
 })
 
-const place = fc.record({ partition: fc.integer({ min: 0, max: 1 }), offset: fc.integer({ min: 0, max: 1e6 }) })
+const place = fc.record({
+  topic: fc.constant('t@1'),
+  index: fc.constant(0),
+  partition: fc.integer({ min: 0, max: 1 }),
+  offset: fc.integer({ min: 0, max: 1e6 }),
+})
 const some = <T>(arb: fc.Arbitrary<T>) => fc.option(arb, { freq: 2 })
 const clickArb = fc.record({
   clicked_at_ms: fc.integer({ min: 0, max: 30 }).map((n) => t0 + n * hour_ms),
@@ -151,7 +173,7 @@ const clickArb = fc.record({
   os_major: some(fc.constantFrom(14, 15)),
   device_hashes: fc.subarray(['d', 'e']),
   filtered_reason: fc.constantFrom(null, null, null, 'bot'),
-  lookback_ms: fc.constantFrom(null, null, 3 * hour_ms),
+  lookback_hours: fc.constantFrom(null, null, 3),
 })
 const history = fc
   .array(clickArb, { maxLength: 7 })
@@ -191,12 +213,12 @@ const history = fc
     }),
   )
 
-const inTime = (facts: InstallFacts) => ({ at_ms: facts.installed_at_ms, place: facts.place })
-const isEarlier = (a: InstallFacts, b: InstallFacts) => byTime(inTime(a), inTime(b)) < 0
+const inTime = (facts: Install) => ({ at_ms: facts.installed_at_ms, place: facts.place })
+const isEarlier = (a: Install, b: Install) => byTime(inTime(a), inTime(b)) < 0
 
 /** By the words of docs/rules.md: installs in their order, each takes the best click that none before it took. */
-function twin(clicks: readonly Click[], installs: readonly InstallFacts[]): Record<string, string | null> {
-  const taken = new Set<Click>()
+function twin(clicks: readonly KeptClick[], installs: readonly Install[]): Record<string, string | null> {
+  const taken = new Set<KeptClick>()
   const result: Record<string, string | null> = {}
   for (const facts of installs.toSorted((a, b) => (isEarlier(a, b) ? -1 : 1))) {
     result[facts.install_uuid] = null
@@ -216,10 +238,12 @@ function twin(clicks: readonly Click[], installs: readonly InstallFacts[]): Reco
   return result
 }
 
-function matches(facts: InstallFacts, one: Click, method: string): boolean {
+function matches(facts: Install, one: KeptClick, method: string): boolean {
   const age_ms = facts.installed_at_ms - one.clicked_at_ms
   const most_ms =
-    method === 'probabilistic' ? Math.min(24 * hour_ms, one.lookback_ms ?? 1e15) : (one.lookback_ms ?? 7 * 24 * hour_ms)
+    method === 'probabilistic'
+      ? Math.min(24, one.lookback_hours ?? 24) * hour_ms
+      : (one.lookback_hours ?? 7 * 24) * hour_ms
   if (age_ms < 0 || age_ms >= most_ms) return false
   const byReferrer = facts.referrer?.signature === 'valid' && facts.referrer.click_id === one.click_id
   const byDevice = one.device_hashes.some((hash) => facts.device_hashes.includes(hash))
@@ -237,8 +261,8 @@ test('whatever the order in which installs come, wishes lead to the verdicts tha
       const waiting = [...installs]
       for (let steps = 0; waiting.length > 0; steps += 1) {
         expect(steps).toBeLessThan(5000)
-        const [facts] = waiting.splice((picks.next().value as number) % waiting.length, 1) as [InstallFacts]
-        const claims = new Map<string, InstallFacts>()
+        const [facts] = waiting.splice((picks.next().value as number) % waiting.length, 1) as [Install]
+        const claims = new Map<string, Install>()
         for (const other of installs.toSorted((a, b) => (isEarlier(a, b) ? 1 : -1))) {
           const click_id = other === facts ? null : (verdicts.get(other.install_uuid) ?? null)
           if (click_id !== null) claims.set(click_id, other) // the earliest comes last and stays

@@ -3,10 +3,10 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import { clickTime, readClickToken, signClickId } from '@tributary/domain/attribute/click-token'
 import { deviceHashes } from '@tributary/domain/attribute/device-ids'
 import { type FraudEvidence, flagsOf } from '@tributary/domain/attribute/fraud'
-import { findInstall, majorVersion } from '@tributary/domain/attribute/install-facts'
+import { findFact, majorVersion } from '@tributary/domain/attribute/install-facts'
 import { playStoreUrl, tokenOfReferrer } from '@tributary/domain/attribute/play-referrer'
 import { isReinstall } from '@tributary/domain/attribute/reinstall'
-import type { Decision, InstallFacts } from '@tributary/domain/attribute/verdict'
+import type { ClickChoice, InstallClues } from '@tributary/domain/attribute/verdict'
 import { describe, expect, it, test } from 'vitest'
 
 const secret = Buffer.alloc(32, 1)
@@ -68,9 +68,9 @@ const envelope: Envelope = {
   ...{ received_at_ms: t0, sent_at_ms: t0 - 1000, ip: '192.0.2.1', user_agent: '', sdk: '', sdk_platform: '' },
   ...{ audit_key: '', events: [] },
 }
-const place = { partition: 3, offset: 7 }
+const place = { topic: 't@1', partition: 3, offset: 7, index: 0 }
 const find = (event: object, given: Partial<Envelope> = {}) =>
-  findInstall({ ...envelope, ...given }, { event_ts_ms: t0 - 5000, ...event }, place, { link_secret: secret, salt })
+  findFact({ ...envelope, ...given }, { event_ts_ms: t0 - 5000, ...event }, place, { link_secret: secret, salt })
 
 describe('the facts of an install', () => {
   const props = { click_id, install_begin_server_s: 5, referrer_click_server_s: '6' }
@@ -109,11 +109,16 @@ test.each([
   ['99999', null],
 ])('the major version of %j is %j', (version, major) => expect(majorVersion(version)).toBe(major))
 
-const facts: InstallFacts & { user_id: string | null } = {
+const facts: InstallClues & { user_id: string | null } = {
   ...{ install_uuid: 'i', installed_at_ms: t0, received_at_ms: t0 + 10, place, user_id: 'u' },
   ...{ ip: null, os_major: null, model: null, device_hashes: ['d'], referrer: null, named_click: null },
 }
-const earlier = { installed_at_ms: t0 - day_ms, place: { partition: 0, offset: 1 }, device_hashes: ['e'], users: [] }
+const earlier = {
+  installed_at_ms: t0 - day_ms,
+  place: { topic: 't@1', partition: 0, offset: 1, index: 0 },
+  device_hashes: ['e'],
+  users: [],
+}
 const user = { user_id: 'u', received_at_ms: t0 + 9, place }
 
 test.each([
@@ -126,21 +131,21 @@ test.each([
   ['a later install', { device_hashes: ['d'], installed_at_ms: t0 + 1 }, false],
   [
     'the same millisecond, later in the log',
-    { device_hashes: ['d'], installed_at_ms: t0, place: { partition: 9, offset: 0 } },
+    { device_hashes: ['d'], installed_at_ms: t0, place: { topic: 't@1', partition: 9, offset: 0, index: 0 } },
     false,
   ],
 ])('an install is a reinstall after %s: %#', (_what, given, expected) => {
   expect(isReinstall(facts, [{ ...earlier, ...given }], 90 * day_ms)).toBe(expected)
 })
 
-const won = { clicked_at_ms: t0 - 10_000 } as NonNullable<Decision['click']>
-const decision: Decision = { click: won, method: 'device_id', pending: false, forged: false, candidates: [] }
+const won = { clicked_at_ms: t0 - 10_000 } as NonNullable<ClickChoice['click']>
+const decision: ClickChoice = { click: won, method: 'device_id', pending: false, forged: false, candidates: [] }
 const clean: FraudEvidence = {
   ...{ is_sdk: true, referrer_click_server_s: 5, install_begin_server_s: 5, flooded: false },
   ...{ datacenter: false, blocked: false, neighbours_before: 19 },
 }
 
-test.each<[string, Partial<FraudEvidence>, Partial<Decision>, string[]]>([
+test.each<[string, Partial<FraudEvidence>, Partial<ClickChoice>, string[]]>([
   ['a clean install', {}, {}, []],
   ['a click after the install began', { referrer_click_server_s: 6 }, {}, ['click_after_install']],
   ['less than 10 s from the click', {}, { click: { ...won, clicked_at_ms: t0 - 9999 } }, ['fast_install']],

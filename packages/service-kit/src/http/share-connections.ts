@@ -1,5 +1,5 @@
 import type { Server } from 'node:net'
-import { addressBlock } from './address-block.ts'
+import { addressBlock } from '@tributary/contracts/networks'
 import { networkList, normalAddress } from './client-address.ts'
 import { createShares } from './shares.ts'
 

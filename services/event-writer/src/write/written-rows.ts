@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
 import { idShape } from '@tributary/contracts/envelope'
-import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
+import { type DerivedName, derivedFromEvents, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { type Block, cutBlocks, type PlacedRow, yearOf } from './cut-blocks.ts'
 import type { KnownKey, RowKey } from './drop-duplicates.ts'
@@ -10,7 +10,7 @@ import type { KnownKey, RowKey } from './drop-duplicates.ts'
 export type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
 type Row = PlacedRow & RowKey
 
-export const countedTables = derivedNames.filter((table) => derivedOf(table).known_by === 'counted')
+export const countedTables = derivedFromEvents.filter((table) => derivedOf(table).known_by === 'counted')
 
 /** How many rows of a partition a table has counted since its log began. */
 export async function countedRows(clickhouse: Clickhouse, table: string, at: Pick<Range, 'source' | 'partition'>) {
@@ -60,7 +60,7 @@ const fill_rows_max = 10_000
 export async function completeRows(rows: readonly Row[], options: CompleteOptions): Promise<void> {
   if (rows.length === 0) return
   const views = await readViewSources(options.clickhouse)
-  for (const table of derivedNames) {
+  for (const table of derivedFromEvents) {
     const lacking = await findLacking(table, rows, options)
     const view = views.get(table)
     if (view === undefined) throw new Error(`no view fills ${table}`)

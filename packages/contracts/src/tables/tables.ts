@@ -1,57 +1,27 @@
-import { claimRanks } from './event/rows.ts'
+import { claimRanks } from '../event/rows.ts'
+import { attributionTables } from './attribution-tables.ts'
+import { type Derived, position, same, type Table } from './table.ts'
 
-/** A user of ClickHouse: a service, or the migrator, who makes all tables and fills them by their views. */
-export type TableUser = 'migrator' | 'event-writer' | 'report-api' | 'admin-api'
-
-/** A table of ClickHouse. Rights, checks, repairs and docs/data.md are made of what it declares. */
-export interface Table {
-  /** One row is this. */
-  row: string
-  writers: readonly TableUser[]
-  readers: readonly TableUser[]
-  /** Columns that hold something of a person: an id, an address, a device, what somebody sent, or a hash of these. */
-  personal: readonly string[]
-  /** Present where a view fills it. */
-  derived?: Derived
-  /** Present where no view fills it: the sweep of transactions makes it anew from this table. */
-  swept_from?: string
-}
-
-/** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */
-export interface Derived {
-  from: string
-  /** Which rows of `from` it takes; all when absent. */
-  where?: string
-  /**
-   * How a repair finds the rows of a batch that the table already has: by keys, by the number of rows counted of each
-   * partition of a log (clickhouse/README.md), by log positions, or not at all (a set: taking a row twice changes nothing).
-   */
-  known_by: 'keys' | 'counted' | 'positions' | 'set'
-  /** Its column of days, where that is not `day`. */
-  day?: string
-  /** Columns that distinguish its rows, each with its value in a row of `from`. */
-  groups: Readonly<Record<string, string>>
-  /** Aggregates of a group that have to be equal: in the table, and over rows of `from`. */
-  values?: Readonly<Record<string, readonly [held: string, recounted: string]>>
-  /** The same for sums, the number of things counted first: more than there are is counted twice. */
-  sums?: Readonly<Record<string, readonly [held: string, recounted: string]>>
-}
-
-const same = (...columns: string[]): Record<string, string> =>
-  Object.fromEntries(columns.map((column) => [column, column]))
-const position = same('topic', 'partition', 'offset')
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
 export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
 /**
  * Every table of ClickHouse. Those that views fill stand behind the table that their view reads, and `event_keys_v1` is the
- * last: rows whose keys are there are everywhere, since tables are filled in this order.
+ * last that events fill: rows whose keys are there are everywhere, since tables are filled in this order.
  */
 export const tables = {
   schema_migrations_v1: {
     row: 'a migration that ran',
     writers: ['migrator'],
-    readers: ['migrator', 'event-writer', 'report-api', 'admin-api'],
+    readers: [
+      'migrator',
+      'event-writer',
+      'click-writer',
+      'install-attributor',
+      'install-writer',
+      'report-api',
+      'admin-api',
+    ],
     personal: [],
   },
   events_raw_v1: {
@@ -176,6 +146,7 @@ export const tables = {
       groups: { ...same('app_id', 'key_day', 'event_key'), ...position },
     },
   },
+  ...attributionTables,
 } as const satisfies Record<string, Table>
 
 export type TableName = keyof typeof tables
@@ -186,6 +157,13 @@ export type DerivedName = {
 }[TableName]
 export const derivedNames = tableNames.filter((name): name is DerivedName => 'derived' in tables[name])
 export const derivedOf = (name: DerivedName): Derived => tables[name].derived
+/** Tables that views fill from accepted events, directly or through another such table. */
+export const derivedFromEvents = derivedNames.filter((name) => rootOf(name) === 'events_raw_v1')
+
+function rootOf(name: string): string {
+  const table: Table = tables[name as TableName]
+  return table.derived === undefined ? name : rootOf(table.derived.from)
+}
 /** SQL condition for the rows that stand for events: a table that counts also has counters of each partition of a log. */
 export const rowsOfApps = (name: DerivedName): string =>
   derivedOf(name).known_by === 'counted' ? `NOT startsWith(app_id, '/')` : '1'

@@ -1,0 +1,38 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Fact } from '@tributary/contracts/attribution/found'
+import { factKeys } from '@tributary/domain/attribute/match-keys'
+import { byPlace } from '@tributary/domain/attribute/verdict'
+import { utcDay } from '@tributary/domain/utc-day'
+
+/** The columns of an insert into `install_facts_v1`, in the order of a line. */
+export const factColumns = [
+  ...(['app_id', 'install_uuid', 'day', 'received_at_ms', 'kind', 'fact', 'match_keys'] as const),
+  ...(['topic', 'partition', 'offset', 'event_index'] as const),
+] as const
+
+/** A line of an insert into `install_facts_v1`. */
+export function factLine(fact: Fact): string {
+  const { app_id, install_uuid, received_at_ms, kind, place } = fact
+  const { topic, partition, offset, index } = place
+  const row: Record<(typeof factColumns)[number], unknown> = {
+    ...{ app_id, install_uuid, received_at_ms, kind, topic, partition, offset },
+    ...{ day: utcDay(received_at_ms), fact: JSON.stringify(fact), match_keys: factKeys(fact), event_index: index },
+  }
+  return JSON.stringify(factColumns.map((name) => row[name]))
+}
+
+/** All facts of some installs of an app, by install and in the order of the log. */
+export async function findFacts(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  app_id: string,
+  install_uuids: readonly string[],
+): Promise<Map<string, Fact[]>> {
+  if (install_uuids.length === 0) return new Map()
+  const rows = await clickhouse.query<{ fact: string }>(
+    `SELECT fact FROM install_facts_v1 FINAL
+     WHERE app_id = {app_id:String} AND install_uuid IN {install_uuids:Array(String)}`,
+    { app_id, install_uuids },
+  )
+  const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
+  return Map.groupBy(facts, ({ install_uuid }) => install_uuid)
+}

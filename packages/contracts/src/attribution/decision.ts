@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { idShape } from '../event/envelope.ts'
+import { Click } from './click.ts'
+import { Place } from './found.ts'
+import { Candidate, Verdict, Windows } from './verdict.ts'
+
+const id = z.string().regex(idShape)
+
+/** A click as a decision keeps it, with its position: clicks expire before verdicts do. */
+export const KeptClick = Click.extend({ place: Place })
+export type KeptClick = z.infer<typeof KeptClick>
+
+/** How far the attributor had read when it decided: a decision behind a written one is ignored (docs/attribution.md). */
+export const DecidedAt = z.object({
+  log: z.string().describe('`<topic>@<log>` of `installs.found.v1`; names of logs sort by time.'),
+  offset: z.number().int().describe('Last offset that it took in.'),
+  try: z.number().int().describe('How often the batch was begun, by any process.'),
+})
+export type DecidedAt = z.infer<typeof DecidedAt>
+
+/** A record of `installs.attributed.v1`; of an install the newest counts. */
+export const Decision = z.object({
+  v: z.literal(1).describe('Version of this shape.'),
+  company_id: id,
+  app_id: id,
+  install_uuid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  installed_at_ms: z.number().int().describe('Unix epoch ms.'),
+  received_at_ms: z.number().int().describe('When its install event was received, Unix epoch ms.'),
+  place: Place.describe('Of its install event.'),
+  pending: z.boolean().describe('True: a click that we signed is not there yet.'),
+  verdict: Verdict.nullable().describe('Null while pending.'),
+  clicked_at_ms: z.number().int().nullable().describe('Of the click that won, Unix epoch ms.'),
+  rule_version: z.number().int(),
+  windows: Windows,
+  candidates: z.array(Candidate).describe('Best first.'),
+  clicks: z.array(KeptClick).describe('Of the candidates, as far as they are known.'),
+  decided_at_ms: z.number().int().describe('Unix epoch ms.'),
+  decided_at: DecidedAt,
+})
+export type Decision = z.infer<typeof Decision>

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { idShape, platforms } from '../event/envelope.ts'
+import { clickIdShape } from './click.ts'
+
+const id = z.string().regex(idShape)
+const install_uuid = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
+
+/** Position of an event or a click on the log. */
+export const Place = z.object({
+  topic: z.string().describe('`<topic>@<log>`: the name of the topic and the identity of the log.'),
+  partition: z.number().int(),
+  offset: z.number().int(),
+  index: z.number().int().describe('Of the event in its record; 0 for a click.'),
+})
+export type Place = z.infer<typeof Place>
+
+/** A click id that an app sent, and whether we signed it. */
+export const ClickToken = z.object({
+  click_id: z.string().regex(clickIdShape),
+  signature: z.enum(['valid', 'forged', 'absent']),
+})
+export type ClickToken = z.infer<typeof ClickToken>
+
+/** Names of events that show an install: the second counts until the first is there. */
+export const installEvents = ['app_install', 'app_first_open'] as const
+export type InstallEvent = (typeof installEvents)[number]
+
+/** The first time a client has a user id (docs/rules.md#events). */
+export const aliasEvent = '_user_alias'
+
+const fact = {
+  v: z.literal(1).describe('Version of this shape.'),
+  company_id: id,
+  app_id: id,
+  install_uuid,
+  received_at_ms: z.number().int().describe('When the gateway received the event, Unix epoch ms.'),
+  place: Place,
+}
+
+/** All that an install event shows. Device ids are hashed, click ids are checked against their signature. */
+export const InstallFact = z.object({
+  kind: z.literal('install'),
+  ...fact,
+  event_name: z.enum(installEvents),
+  is_sdk: z.boolean().describe('False: a backend sent it.'),
+  platform: z.enum(platforms),
+  installed_at_ms: z.number().int().describe('Install time (docs/rules.md#install-time), Unix epoch ms.'),
+  ip: z.string().nullable().describe("Null where a backend did not give the device's: its own never matches."),
+  os_major: z.number().int().nullable(),
+  model: z.string().nullable(),
+  device_hashes: z.array(z.string()),
+  user_id: z.string().nullable(),
+  referrer: ClickToken.nullable().describe('From `props.install_referrer`.'),
+  named_click: ClickToken.nullable().describe('From `props.click_id`.'),
+  referrer_click_server_s: z.number().int().nullable().describe("Play's server timestamp, Unix epoch seconds."),
+  install_begin_server_s: z.number().int().nullable().describe("Play's server timestamp, Unix epoch seconds."),
+})
+export type InstallFact = z.infer<typeof InstallFact>
+
+/** A `_user_alias` event. */
+export const AliasFact = z.object({ kind: z.literal('alias'), ...fact, user_id: z.string() })
+export type AliasFact = z.infer<typeof AliasFact>
+
+/** Asks to decide an install again (docs/attribution.md#wishes). One for an install without facts is dropped. */
+export const Wish = z.object({
+  kind: z.literal('wish'),
+  v: z.literal(1),
+  app_id: id,
+  install_uuid,
+  reason: z.enum(['click', 'honeypot', 'neighbour', 'pending', 'flooding', 'erased']).describe('What has changed.'),
+})
+export type Wish = z.infer<typeof Wish>
+
+/** A record of `installs.found.v1`, partitioned by app. */
+export const Found = z.discriminatedUnion('kind', [InstallFact, AliasFact, Wish])
+export type Found = z.infer<typeof Found>
+/** What install-finder publishes, and `install_facts_v1` keeps. */
+export type Fact = InstallFact | AliasFact

@@ -1,0 +1,22 @@
+/**
+ * Names the addresses that belong to one client: an IPv4 address, or the /64 of an IPv6 address, since a client can use
+ * every address of its /64 (docs/adr/0191). Takes addresses in the form that `clientAddress` returns.
+ */
+export function addressBlock(address: string): string {
+  return address.includes(':') ? `${groupsOf(address).slice(0, 4).join(':')}::/64` : address
+}
+
+/** The network of an address: /24 of IPv4, /48 of IPv6 (docs/rules.md#tracking-links). Takes what `addressBlock` takes. */
+export function addressNetwork(address: string): string {
+  if (address.includes(':')) return `${groupsOf(address).slice(0, 3).join(':')}::/48`
+  return `${address.split('.').slice(0, 3).join('.')}.0/24`
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): string[] {
+  const [head = '', tail] = address.split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const gap = tail === undefined ? 0 : 8 - left.length - right.length
+  return [...left, ...Array<string>(Math.max(0, gap)).fill('0'), ...right]
+}

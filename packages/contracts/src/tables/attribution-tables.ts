@@ -1,0 +1,109 @@
+import { position, same, type Table } from './table.ts'
+
+/**
+ * Tables of clicks, installs and verdicts. Each is a set: its rows are named by a click id or by a position on the log, so that
+ * a batch that is written again changes nothing, whatever tokens an engine has forgotten (docs/adr/0230).
+ */
+export const attributionTables = {
+  clicks_raw_v1: {
+    row: 'a click on a tracking link, or a hit of a honeypot',
+    writers: ['click-writer'],
+    readers: ['click-writer', 'install-attributor', 'report-api'],
+    personal: [
+      ...['click_id', 'clicked_at_ms', 'ext_click_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
+      ...['ip', 'user_agent', 'device_hashes', 'match_keys'],
+    ],
+  },
+  click_keys_v1: {
+    row: 'something that an install may match a click by',
+    writers: ['click-writer'],
+    readers: ['install-attributor'],
+    personal: ['match_key', 'click_id', 'clicked_at_ms'],
+    derived: {
+      from: 'clicks_raw_v1',
+      known_by: 'set',
+      groups: { ...same('app_id', 'clicked_at_ms', 'click_id', 'filtered_reason'), match_key: 'arrayJoin(match_keys)' },
+      values: { day: ['max(day)', 'max(day)'] },
+    },
+  },
+  install_facts_v1: {
+    row: 'an install event or an alias',
+    writers: ['install-attributor'],
+    readers: ['click-writer', 'install-attributor', 'report-api'],
+    personal: ['install_uuid', 'fact', 'match_keys'],
+  },
+  install_fact_keys_v1: {
+    row: 'something that a click or another install may match an install by',
+    writers: ['install-attributor'],
+    readers: ['click-writer', 'install-attributor'],
+    personal: ['match_key', 'install_uuid'],
+    derived: {
+      from: 'install_facts_v1',
+      known_by: 'set',
+      groups: {
+        ...same('app_id', 'received_at_ms', 'install_uuid', 'kind', ...Object.keys(position), 'event_index'),
+        match_key: 'arrayJoin(match_keys)',
+      },
+      values: { day: ['max(day)', 'max(day)'] },
+    },
+  },
+  installs_v1: {
+    row: 'a verdict (sign 1), or the end of one (sign -1)',
+    writers: ['install-writer'],
+    readers: ['install-attributor', 'install-writer', 'report-api'],
+    personal: ['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
+  },
+  installs_by_day_v1: {
+    row: 'the same by day of install, without those that wait for a click',
+    writers: ['install-writer'],
+    readers: ['report-api'],
+    personal: ['install_key', 'installed_at_ms', 'reinstall'],
+    derived: {
+      from: 'installs_v1',
+      where: 'pending = 0',
+      known_by: 'set',
+      groups: {
+        ...same('app_id', 'day', 'installed_at_ms', 'install_key', 'partner', 'attribution_type', 'reinstall'),
+        ...same('sign'),
+        ...position,
+      },
+      values: { flagged: ['max(flagged)', 'max(notEmpty(fraud_flags))'] },
+    },
+  },
+  install_claims_v1: {
+    row: 'a verdict that gives a click to an install, or the end of one',
+    writers: ['install-writer'],
+    readers: ['install-attributor', 'report-api'],
+    personal: ['click_id', 'install_uuid', 'installed_at_ms', 'reinstall'],
+    derived: {
+      from: 'installs_v1',
+      where: "click_id != ''",
+      known_by: 'set',
+      groups: {
+        ...same('app_id', 'click_id', 'install_uuid', 'installed_at_ms', 'partner', 'campaign', 'reinstall'),
+        ...same('event_topic', 'event_partition', 'event_offset', 'event_index', 'sign'),
+        ...position,
+      },
+      values: { day: ['max(day)', 'max(day)'] },
+    },
+  },
+  installs_pending_v1: {
+    row: 'an install begins to wait for a click, or ends it',
+    writers: ['install-writer'],
+    readers: ['install-attributor'],
+    personal: ['install_uuid'],
+    derived: {
+      from: 'installs_v1',
+      where: 'pending = 1',
+      known_by: 'set',
+      groups: { ...same('app_id', 'received_at_ms', 'install_uuid', 'sign'), ...position },
+      values: { day: ['max(day)', 'max(day)'] },
+    },
+  },
+  click_floods_v1: {
+    row: 'whether a source of clicks flooded on a day',
+    writers: ['install-attributor'],
+    readers: ['install-attributor'],
+    personal: [],
+  },
+} as const satisfies Record<string, Table>

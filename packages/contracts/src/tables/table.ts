@@ -1,0 +1,49 @@
+/** A user of ClickHouse: a service, or the migrator, who makes all tables and fills them by their views. */
+export type TableUser =
+  | 'migrator'
+  | 'event-writer'
+  | 'click-writer'
+  | 'install-attributor'
+  | 'install-writer'
+  | 'report-api'
+  | 'admin-api'
+
+/** A table of ClickHouse. Rights, checks, repairs and docs/data.md are made of what it declares. */
+export interface Table {
+  /** One row is this. */
+  row: string
+  writers: readonly TableUser[]
+  readers: readonly TableUser[]
+  /** Columns that hold something of a person: an id, an address, a device, what somebody sent, or a hash of these. */
+  personal: readonly string[]
+  /** Present where a view fills it. */
+  derived?: Derived
+  /** Present where no view fills it: the sweep of transactions makes it anew from this table. */
+  swept_from?: string
+}
+
+/** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */
+export interface Derived {
+  from: string
+  /** Which rows of `from` it takes; all when absent. */
+  where?: string
+  /**
+   * How a repair finds the rows of a batch that the table already has: by keys, by the number of rows counted of each
+   * partition of a log (clickhouse/README.md), by log positions, or not at all (a set: taking a row twice changes nothing).
+   */
+  known_by: 'keys' | 'counted' | 'positions' | 'set'
+  /** Its column of days, where that is not `day`. */
+  day?: string
+  /** Columns that distinguish its rows, each with its value in a row of `from`. */
+  groups: Readonly<Record<string, string>>
+  /** Aggregates of a group that have to be equal: in the table, and over rows of `from`. */
+  values?: Readonly<Record<string, readonly [held: string, recounted: string]>>
+  /** The same for sums, the number of things counted first: more than there are is counted twice. */
+  sums?: Readonly<Record<string, readonly [held: string, recounted: string]>>
+}
+
+/** Columns that a view takes over as they are. */
+export const same = (...columns: string[]): Record<string, string> =>
+  Object.fromEntries(columns.map((column) => [column, column]))
+/** Position on the log. */
+export const position = same('topic', 'partition', 'offset')

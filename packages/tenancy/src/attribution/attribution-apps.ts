@@ -1,0 +1,31 @@
+import type { Platform } from '@tributary/contracts/envelope'
+
+/** How an app matches clicks with installs. A change acts on installs that are received after it. */
+export interface AttributionSettings {
+  click_window_hours: number
+  /** Match by address, system and model. Off on iOS by default. */
+  probabilistic: boolean
+  probabilistic_window_hours: number
+  reinstall_days: number
+}
+
+/** An app as the attribution of its installs needs it. */
+export interface AttributionApp {
+  app_id: string
+  company_id: string
+  platform: Platform
+  /** 32 bytes that sign click ids; made at first use. Never logged. */
+  link_secret: Buffer
+  /** 32 bytes of the company that key the hashes of device ids; made at first use. Never logged. */
+  salt: Buffer
+  /** All apps of the company, this one included: a honeypot blocks addresses for all of them. */
+  company_apps: readonly string[]
+  /** The settings that held when an install was received. */
+  settingsAt(received_at_ms: number): AttributionSettings
+}
+
+/** Apps by id, kept in memory like credentials (promises: see `Credentials`); null when unknown. */
+export interface AttributionApps {
+  find(app_id: string): Promise<AttributionApp | null>
+  close(): Promise<void>
+}
