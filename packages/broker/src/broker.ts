@@ -133,6 +133,10 @@ export interface Broker {
   applyTopics(topics: readonly Topic[], options?: { dryRun?: boolean }): Promise<AppliedTopics>
   /** Partition count of an existing topic; rejects when the topic is unknown. */
   partitionCount(topic: string): Promise<number>
+  /**
+   * Reads what is committed in all partitions first, and only then their ends: whatever a consumer publishes before it
+   * commits lies below the ends that come with that commit.
+   */
   groupOffsets(group: string, topic: string): Promise<PartitionOffsets[]>
   /** Commits offsets of a group without metadata; durable when resolved. Rejects while the group has members. */
   moveGroup(group: string, topic: string, offsets: readonly { partition: number; offset: number }[]): Promise<void>

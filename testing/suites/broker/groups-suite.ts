@@ -1,4 +1,5 @@
 import { type Chunk, FencedError } from '@tributary/broker/broker'
+import { lagOf } from '@tributary/broker/unread'
 import { expect, it, vi } from 'vitest'
 import { commitAll, type LogUnderTest, patience, textsOf } from './log-under-test.ts'
 
@@ -136,6 +137,28 @@ export function groupsSuite(log: LogUnderTest): void {
     await close()
     const [after] = await log.broker.groupOffsets(log.group, log.topic)
     expect(after).toMatchObject({ committed: before!.end, end: before!.end, oldest_unread_ms: null })
+  })
+
+  it('never shows all as read while a record that was read makes another one', async () => {
+    const hops = 60
+    await log.publishTexts(['0'])
+    const { records, close } = await log.consume(async (chunk) => {
+      // Each record makes the next in the other partition before it is committed, as a consumer does that asks itself.
+      for (const text of textsOf(chunk.records)) {
+        if (Number(text) < hops) await log.publishTexts([String(Number(text) + 1)], 1 - chunk.partition)
+      }
+      await commitAll(chunk)
+    })
+    const done: number[] = []
+    await vi.waitFor(async () => {
+      const before = records().length
+      const offsets = await log.broker.groupOffsets(log.group, log.topic)
+      if (offsets.every((place) => place.end > 0 && lagOf(place) === 0)) done.push(records().length)
+      if (before <= hops) throw new Error('not yet')
+    }, patience)
+    await vi.waitFor(() => expect(records()).toHaveLength(hops + 1), patience)
+    await close()
+    expect(done.filter((count) => count < hops)).toEqual([])
   })
 
   it('moves a group without members, and refuses to move one with members', async () => {

@@ -32,3 +32,12 @@ it('tells no age when everything was read', async () => {
   ])
   expect(status).toMatchObject({ lag: 0, oldest_unwritten_ms: null })
 })
+
+it('has no lag where a group has never committed and its topic holds nothing, or nothing any more', async () => {
+  const never = { metadata: null, committed: null, oldest_unread_ms: null }
+  const status = await statusOf([
+    { partition: 0, ...never, earliest: 0, end: 0 },
+    { partition: 1, ...never, earliest: 40, end: 40 },
+  ])
+  expect(status).toMatchObject({ lag: 0, oldest_unwritten_ms: null })
+})
