@@ -23,7 +23,10 @@ export async function makeTenant(
   type Company = { company_id: string; company_key: string }
   const { company_id, company_key } = await admin<Company>('/companies', { name, plan: 'unlimited', monthly_quota })
   type App = { app_id: string; app_key: string; signing_secret: string }
-  const { app_id, app_key, signing_secret } = await admin<App>('/apps', { company_id, name, platform: 'android' })
+  const { app_id, app_key, signing_secret } = await admin<App>('/apps', {
+    ...{ company_id, name, platform: 'android' },
+    bundle_id: 'com.example.attacked',
+  })
   const makeKey = async () => (await admin<{ key: string }>('/keys', { app_id, label: name, allowed_events: [] })).key
   const [server_key, report_key] = await Promise.all([makeKey(), makeKey()])
   return { app_id, company_key, app_key, signing_secret, server_key, report_key }

@@ -2,6 +2,7 @@ import type { Attack } from '../attack.ts'
 import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
 import { erasureFlood } from './erasure-flood.ts'
+import { clickFlood, forgedInstalls } from './forged-clicks.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
@@ -23,6 +24,8 @@ export const attacks: readonly Attack[] = [
   quotaEvasion,
   erasureFlood,
   claimedTransactions,
+  clickFlood,
+  forgedInstalls,
   adminGuesses,
   manyConnections,
 ]
