@@ -246,7 +246,7 @@ function asRunning(service: string, url: string, child: ChildProcess): Running {
 async function startLoadBalancer(dir: string, running: readonly Running[], started: (child: ChildProcess) => void) {
   const addressesOf = (name: string) =>
     running.filter(({ service }) => service === name).map(({ url }) => new URL(url).host)
-  const names = ['ingest-gateway', 'report-api', 'admin-api']
+  const names = ['ingest-gateway', 'link-gateway', 'report-api', 'admin-api']
   const replicas = Object.fromEntries(names.map((name) => [name, addressesOf(name)]))
   const { child, ...urls } = await spawnLoadBalancer(dir, replicas)
   started(child)
