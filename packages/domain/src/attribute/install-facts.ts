@@ -14,10 +14,6 @@ import { tokenOfReferrer } from './play-referrer.ts'
 
 type ReceivedEvent = Envelope['events'][number]
 
-/** Whether an event is one that attribution reads: only records with one of these are opened by install-finder. */
-export const isFact = (event_name: unknown): boolean =>
-  event_name === aliasEvent || installEvents.some((name) => name === event_name)
-
 export interface TenantSecrets {
   /** Signs click ids of the app. */
   link_secret: Buffer
