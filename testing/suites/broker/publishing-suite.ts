@@ -104,7 +104,7 @@ export function publishingSuite(log: LogUnderTest): void {
 
   it('gives records whose values nobody needs without them, in their places', async () => {
     const packed = { head: Buffer.from('head'), gzip: gzipSync('middle'), inflated_bytes: 6, tail: Buffer.from('tail') }
-    // A consumer that opened it would fail: this is no gzip.
+    // This is no gzip: nobody can inflate it.
     const broken = { ...packed, gzip: Buffer.from('no gzip') }
     const headed = (facts: string, value: Buffer | typeof packed) => ({ ...log.record(''), value, headers: { facts } })
     await log.broker.publish([
