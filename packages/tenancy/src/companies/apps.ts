@@ -3,6 +3,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool, PoolClient } from 'pg'
+import { removeLostSecrets } from '../secrets/attribution-secrets.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import { getCompany, makeSigningSecret, mustHaveIdShape } from './tenants.ts'
@@ -34,7 +35,8 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
 
 /**
  * Gives an app a new signing secret, which leaves in this answer only. The secret before it stays valid for `overlap_hours`,
- * those before that until their own ends; 0 ends them all (docs/adr/0181-old-secrets-end-by-themselves.md).
+ * those before that until their own ends; 0 ends them all (docs/adr/0181-old-secrets-end-by-themselves.md). A link secret
+ * or salt whose master key is lost is removed, see `removeLostSecrets`.
  */
 export function rotateSigningSecret(
   pool: Pool,
@@ -58,6 +60,7 @@ export function rotateSigningSecret(
       [app_id, overlap_hours === 0, request.now_ms],
     )
     if (overlap_hours > 0) await keepSecret(client, app_id, request.now_ms + overlap_hours * 3_600_000)
+    await removeLostSecrets(client, masterKeys, { company_id, app_id })
     const place = { purpose: 'signing_secret', company_id, app_id } as const
     const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, place)
     await client.query(
