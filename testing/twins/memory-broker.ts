@@ -42,6 +42,9 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     return log
   }
 
+  const asNeeded = ({ needsValue = () => true }: ConsumeOptions, record: LogRecord): LogRecord =>
+    needsValue(record.headers) ? record : { ...record, value: Buffer.alloc(0) }
+
   async function readPartition(broker: MemoryBroker, options: ConsumeOptions, partition: number, stop: AbortSignal) {
     const { group, topic } = options
     const name = `${group}/${topic}/${partition}`
@@ -59,7 +62,10 @@ export function memoryBroker(partitions: number, now: () => number): MemoryBroke
     while (!stop.aborted && owners.get(name) === generation) {
       const log = logOf(topic, partition)
       position = locate(position)
-      const records = log.records.filter((record) => record.offset >= position).slice(0, broker.chunk_records_max)
+      const records = log.records
+        .filter((record) => record.offset >= position)
+        .slice(0, broker.chunk_records_max)
+        .map((record) => asNeeded(options, record))
       const last = records.at(-1)
       if (last === undefined) {
         await new Promise<void>((resolve) => wakers.add(resolve))

@@ -31,8 +31,8 @@ function publishedRecords() {
   const body = Buffer.from(`{"events":${events},"sent_at_ms":1}`)
   const packed = { gzip: gzipSync(body), inflated_bytes: body.length }
   const open = [
-    openRecord(facts, 'i-1', packed, 12),
-    openRecord(facts, 'i-1', Buffer.from(events), 12),
+    openRecord(facts, 'i-1', { sent: packed, has_facts: false }, 12),
+    openRecord(facts, 'i-1', { sent: Buffer.from(events), has_facts: false }, 12),
     ...openRecords(facts, [...install('i-2', '3'), ...install('i-3', '4', '5')], 12),
   ]
   return closeRecords(open, 'audit/1').map(packRecord)

@@ -56,6 +56,9 @@ export interface Chunk {
   rewind(offset: number): Promise<void>
 }
 
+/** By the headers of a record, those of its compression aside. */
+export type NeedsValue = (headers: Readonly<Record<string, string>>) => boolean
+
 export interface ConsumeOptions {
   group: string
   topic: string
@@ -68,6 +71,11 @@ export interface ConsumeOptions {
    */
   bytes_total_max?: number
   wait_ms_max: number
+  /**
+   * Tells by the headers of a record whether its value is needed; without it every one is. Other records come with an
+   * empty value: the log does not inflate what they hold.
+   */
+  needsValue?: NeedsValue | undefined
   /**
    * One call at a time per partition. Resolving moves the position behind the chunk, in memory only: nothing is
    * committed but by `chunk.commit`. Rejecting has the same records delivered again after a pause. After a restart

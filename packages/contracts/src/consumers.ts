@@ -18,4 +18,5 @@ export interface ConsumerGroup {
  */
 export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
+  installFinder: { name: 'install-finder', topic: topics.eventsAccepted },
 } as const satisfies Record<string, ConsumerGroup>

@@ -1,6 +1,18 @@
+import { isIP, isIPv4, SocketAddress } from 'node:net'
+
+/** The canonical spelling of an address: IPv4-mapped IPv6 as IPv4, IPv6 in its shortest form; null for anything else. */
+export function normalAddress(text: string): string | null {
+  if (isIPv4(text)) return text
+  const [unzoned = ''] = text.split('%', 1)
+  if (isIP(unzoned) !== 6) return null
+  const { address } = new SocketAddress({ address: unzoned, family: 'ipv6' })
+  const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : ''
+  return isIPv4(mapped) ? mapped : address
+}
+
 /**
  * Names the addresses that belong to one client: an IPv4 address, or the /64 of an IPv6 address, since a client can use
- * every address of its /64 (docs/adr/0191). Takes addresses in the form that `clientAddress` returns.
+ * every address of its /64 (docs/adr/0191). Takes addresses as `normalAddress` spells them.
  */
 export function addressBlock(address: string): string {
   return address.includes(':') ? `${groupsOf(address).slice(0, 4).join(':')}::/64` : address

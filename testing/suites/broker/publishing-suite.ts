@@ -101,4 +101,23 @@ export function publishingSuite(log: LogUnderTest): void {
     expect(records().map(({ key }) => key)).toEqual([null, 'k1', 'k2', null, 'k3', 'k4', 'k5'])
     expect(taken.length).toBeGreaterThan(1)
   })
+
+  it('gives records whose values nobody needs without them, in their places', async () => {
+    const packed = { head: Buffer.from('head'), gzip: gzipSync('middle'), inflated_bytes: 6, tail: Buffer.from('tail') }
+    // This is no gzip: nobody can inflate it.
+    const broken = { ...packed, gzip: Buffer.from('no gzip') }
+    const headed = (facts: string, value: Buffer | typeof packed) => ({ ...log.record(''), value, headers: { facts } })
+    await log.broker.publish([
+      ...[headed('0', Buffer.from('left out')), headed('1', Buffer.from('needed'))],
+      ...[headed('0', broken), headed('1', packed), log.record('without a header')],
+    ])
+    const needsValue = ({ facts }: Readonly<Record<string, string>>) => facts !== '0'
+    const { records, close } = await log.consume(undefined, { needsValue })
+    await vi.waitFor(() => expect(records()).toHaveLength(5), patience)
+    await close()
+    expect(textsOf(records())).toEqual(['', 'needed', '', 'headmiddletail', 'without a header'])
+    const kept = records().map(({ headers }) => headers)
+    expect(kept).toEqual([{ facts: '0' }, { facts: '1' }, { facts: '0' }, { facts: '1' }, {}])
+    expect(records().map(({ offset }) => offset)).toEqual(records().map((_, n) => records()[0]!.offset + n))
+  })
 }

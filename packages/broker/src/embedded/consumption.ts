@@ -67,7 +67,7 @@ async function runPartition(lease: Lease, options: ConsumeOptions, deps: Deps): 
     try {
       position ??= await startPosition(lease, options, deps)
       if (!(await awaitBytes(log, position, options, signal))) return
-      const fetched: Fetched = log.read(position.offset, options.bytes_max)
+      const fetched: Fetched = log.read(position.offset, options.bytes_max, options.needsValue)
       const cursor: Cursor = { rewound_to: null }
       if (!(await deliver(chunkOf(fetched, lease, cursor, options, deps), cursor, options, deps))) return
       position = cursor.rewound_to === null ? fetched.next : log.locate(cursor.rewound_to)

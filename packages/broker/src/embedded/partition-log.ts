@@ -1,4 +1,4 @@
-import type { LogRecord, OutgoingRecord } from '../broker.ts'
+import type { LogRecord, NeedsValue, OutgoingRecord } from '../broker.ts'
 import { firstUnread } from '../unread.ts'
 import { blockBytes, decodeHeader, decodeRecords, encodeBlock, recordBytes } from './block.ts'
 import type { AppendableLog, LogStore, PartitionEnd, StoredBlock } from './log-store.ts'
@@ -20,8 +20,11 @@ export interface PartitionLog extends AppendableLog {
   end(): PartitionEnd
   /** The position of an offset, moved into what is there: too old or beyond the end means the earliest. */
   locate(offset: number): PartitionEnd
-  /** Records from `offset` on, at least one, together at most `bytes_max` unless one alone is larger; empty at the end. */
-  read(offset: number, bytes_max: number): Fetched
+  /**
+   * Records from `offset` on, at least one, together at most `bytes_max` unless one alone is larger; empty at the end.
+   * `needsValue` as in `ConsumeOptions`.
+   */
+  read(offset: number, bytes_max: number, needsValue?: NeedsValue): Fetched
   /** Time of the first record at or after `offset`, null when there is none. */
   timestampAt(offset: number): number | null
   /** Offset of the first record later than a time, the end without one; a clock that was set back has several such places. */
@@ -103,7 +106,7 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
     return { offset, bytes }
   }
 
-  function read(from: number, bytes_max: number): Fetched {
+  function read(from: number, bytes_max: number, needsValue: NeedsValue = () => true): Fetched {
     const records: LogRecord[] = []
     let taken = 0
     let offset = from
@@ -113,10 +116,12 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
       offset = found.offset
       for (const record of decodeRecords(found.block, store.unpack)) {
         if (offset >= from) {
-          const size = record.bytes + record.value_bytes
-          if (records.length > 0 && taken + size > bytes_max) return { records, next: { offset, bytes } }
           const { key, headers } = record
-          records.push({ topic, partition, offset, timestamp_ms, key, value: record.value(), headers })
+          const isNeeded = needsValue(headers)
+          const size = record.bytes + (isNeeded ? record.value_bytes : 0)
+          if (records.length > 0 && taken + size > bytes_max) return { records, next: { offset, bytes } }
+          const value = isNeeded ? record.value() : Buffer.alloc(0)
+          records.push({ topic, partition, offset, timestamp_ms, key, value, headers })
           taken += size
         }
         offset += 1

@@ -35,14 +35,26 @@ export function inflatedBytes(record: LogRecord): number {
   return Math.max(record.value.length, Math.min(declared, limits.log_record_bytes_max))
 }
 
+/** A record whose value nobody needs, as readers get it. */
+export function withoutValue(record: LogRecord): LogRecord {
+  return { ...record, value: Buffer.alloc(0), headers: withoutEncoding(record.headers) }
+}
+
+function withoutEncoding({
+  [encoding_header]: _encoding,
+  [bytes_header]: _bytes,
+  ...headers
+}: LogRecord['headers']): LogRecord['headers'] {
+  return headers
+}
+
 /** Unpacks the records of a chunk, in slices. One that is broken, or larger than it says, stays as it is stored. */
 export function createUnpack(): (records: readonly LogRecord[]) => Promise<LogRecord[]> {
   const gunzip = createGunzipBounded()
   function unpack(record: LogRecord): LogRecord {
     const inflated = isPacked(record) ? gunzip(record.value, inflatedBytes(record)) : null
     if (inflated === null) return record
-    const { [encoding_header]: _encoding, [bytes_header]: _bytes, ...headers } = record.headers
-    return { ...record, value: Buffer.from(inflated), headers }
+    return { ...record, value: Buffer.from(inflated), headers: withoutEncoding(record.headers) }
   }
   return async (records) => {
     const unpacked: LogRecord[] = []

@@ -28,6 +28,18 @@ export type InstallEvent = (typeof installEvents)[number]
 /** The first time a client has a user id (docs/rules.md#events). */
 export const aliasEvent = '_user_alias'
 
+/** Names of the events that attribution reads. */
+export const factEvents: readonly string[] = [...installEvents, aliasEvent]
+
+/** Whether attribution reads an event of this name. */
+export const isFact = (event_name: unknown): boolean => factEvents.includes(event_name as string)
+
+/**
+ * Header of records of `events.accepted.v1`: `1` when `isFact` holds for one of their events, else `0`. A record without
+ * it may have one.
+ */
+export const factsHeader = 'facts'
+
 const fact = {
   v: z.literal(1).describe('Version of this shape.'),
   company_id: id,

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { factEvents } from '@tributary/contracts/attribution/found'
 import { isCurrency } from '@tributary/contracts/currencies'
 import { type EventFieldKind, eventFieldNames, eventFields } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
@@ -9,6 +10,8 @@ export interface PlainEvents {
   install_uuid: string
   /** In the order they came. */
   event_ids: string[]
+  /** Whether one of them has a name that `isFact` holds for. */
+  has_facts: boolean
 }
 
 /**
@@ -21,18 +24,20 @@ export function findPlainEvents(json: Buffer, now_ms: number): PlainEvents | nul
   if (!isUtf8(json) || json[0] !== byte.open_array) return null
   const event_ids: string[] = []
   let install_uuid = ''
+  let has_facts = false
   let at = 1
   do {
-    const found = { id: nowhere, id_end: nowhere, install: nowhere, install_end: nowhere }
+    const found = { id: nowhere, id_end: nowhere, install: nowhere, install_end: nowhere, is_fact: false }
     at = skipSpace(json, skipEvent(json, skipSpace(json, at), now_ms, found))
     if (at === nowhere || event_ids.length === limits.sdk_batch_events_max) return null
     const { id, id_end, install, install_end } = found
     event_ids.push(json.toString('latin1', id, id_end))
+    if (found.is_fact) has_facts = true
     if (install_uuid === '') install_uuid = json.toString('latin1', install, install_end)
     else if (!holds(json, install, install_end, install_uuid)) return null
     at += 1
   } while (json[at - 1] === byte.comma)
-  return json[at - 1] === byte.close_array && at === json.length ? { install_uuid, event_ids } : null
+  return json[at - 1] === byte.close_array && at === json.length ? { install_uuid, event_ids, has_facts } : null
 }
 
 /** Where the checked strings of an event are, without their quotes. */
@@ -41,6 +46,8 @@ interface Found {
   id_end: number
   install: number
   install_end: number
+  /** By the last of its names: of duplicate keys that one counts. */
+  is_fact: boolean
 }
 
 const required: readonly EventFieldKind[] = ['event_id', 'install_uuid', 'event_time', 'event_name']
@@ -97,6 +104,12 @@ function knownField(json: Buffer, from: number, to: number): number {
   return field
 }
 
+/** `isFact` of the bytes of a name. */
+function isFactName(json: Buffer, from: number, to: number): boolean {
+  for (const name of factEvents) if (holds(json, from, to, name)) return true
+  return false
+}
+
 /** True when the bytes are this ASCII text. */
 function holds(json: Buffer, from: number, to: number, text: string): boolean {
   if (to - from !== text.length) return false
@@ -118,6 +131,7 @@ function skipField(json: Buffer, from: number, field: number, now_ms: number, fo
       return found.install_end + 1
     case 'event_name': {
       const end = skipText(json, from, printable, limits.event_name_chars_max)
+      found.is_fact = isFactName(json, from + 1, end - 1)
       return holds(json, from + 1, end - 1, 'app_install') ? nowhere : end
     }
     case 'event_time':

@@ -1,4 +1,5 @@
 import { createHmac, hash } from 'node:crypto'
+import { limits } from '@tributary/contracts/limits'
 
 /** Device ids that apps and links tell, and the case in which their SHA-256 is taken. */
 const kinds = { gaid: 'lower', app_set_id: 'lower', idfa: 'upper', idfv: 'upper' } as const
@@ -6,19 +7,26 @@ export type DeviceIdKind = keyof typeof kinds
 
 const hashed = /^[0-9a-f]{64}$/i
 
+/** SHA-256 of what stands for no id: devices without one share them, so they would match everybody with everybody. */
+const hashesOfNone = ['', '00000000-0000-0000-0000-000000000000'].map((none) => hash('sha256', none))
+
 /**
- * HMAC of the SHA-256 of each device id, keyed with the salt of the company: all that tables hold of them. An id that is
- * hashed already is taken for that SHA-256. Ids of zeros alone, which devices tell instead of none, are left out.
+ * HMAC of the SHA-256 of each device id, keyed with the salt of the company: all that tables hold of them
+ * (docs/rules.md#hashes-of-device-ids). Clicks and installs take theirs from here, so that equal ids compare equal.
  */
 export function deviceHashes(ids: Partial<Record<DeviceIdKind, unknown>>, salt: Buffer): string[] {
   const found = (Object.keys(kinds) as DeviceIdKind[]).flatMap((kind) => {
-    const id = ids[kind]
-    if (typeof id !== 'string' || !/[^0-]/.test(id)) return []
-    const digest = hashed.test(id) ? id.toLowerCase() : hash('sha256', inCase(id, kinds[kind]))
-    return [createHmac('sha256', salt).update(digest).digest('hex')]
+    const digest = digestOf(ids[kind], kinds[kind])
+    return digest === null ? [] : [createHmac('sha256', salt).update(digest).digest('hex')]
   })
   return [...new Set(found)]
 }
 
-const inCase = (id: string, letters: 'lower' | 'upper'): string =>
-  letters === 'lower' ? id.toLowerCase() : id.toUpperCase()
+/** SHA-256 of an id in lower-case hex; null for what is no id. */
+function digestOf(value: unknown, letters: 'lower' | 'upper'): string | null {
+  const id = typeof value === 'string' ? value.trim() : ''
+  if (!/[^0-]/.test(id) || id.length > limits.optional_string_chars_max) return null
+  if (!hashed.test(id)) return hash('sha256', letters === 'lower' ? id.toLowerCase() : id.toUpperCase())
+  const digest = id.toLowerCase()
+  return hashesOfNone.includes(digest) ? null : digest
+}

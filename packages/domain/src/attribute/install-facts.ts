@@ -7,16 +7,16 @@ import {
   type Place,
 } from '@tributary/contracts/attribution/found'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { limits } from '@tributary/contracts/limits'
+import { normalAddress } from '@tributary/contracts/networks'
 import { installTime } from '../install-time.ts'
 import { readClickToken } from './click-token.ts'
 import { deviceHashes } from './device-ids.ts'
 import { tokenOfReferrer } from './play-referrer.ts'
 
 type ReceivedEvent = Envelope['events'][number]
-
-/** Whether an event is one that attribution reads: only records with one of these are opened by install-finder. */
-export const isFact = (event_name: unknown): boolean =>
-  event_name === aliasEvent || installEvents.some((name) => name === event_name)
+/** What the events of an envelope share. */
+export type EnvelopeHead = Omit<Envelope, 'v' | 'events'>
 
 export interface TenantSecrets {
   /** Signs click ids of the app. */
@@ -25,8 +25,16 @@ export interface TenantSecrets {
   salt: Buffer
 }
 
-/** What an event shows; null for other events, and for an install that a migration of identities fired again. */
-export function findFact(envelope: Envelope, event: ReceivedEvent, place: Place, secrets: TenantSecrets): Fact | null {
+/**
+ * What an event shows; null for other events, and for an install that a migration of identities fired again. It never
+ * throws: a field of a wrong kind counts as absent (docs/rules.md#fields-that-attribution-reads).
+ */
+export function findFact(
+  envelope: EnvelopeHead,
+  event: ReceivedEvent,
+  place: Place,
+  secrets: TenantSecrets,
+): Fact | null {
   const { company_id, app_id, install_uuid, received_at_ms } = envelope
   const shared = { v: 1 as const, company_id, app_id, install_uuid, received_at_ms, place }
   const user_id = textOf(event.user_id)
@@ -44,21 +52,21 @@ type Clues = Omit<
   'kind' | 'v' | 'company_id' | 'app_id' | 'install_uuid' | 'received_at_ms' | 'place' | 'event_name' | 'user_id'
 >
 
-function installClues(envelope: Envelope, event: ReceivedEvent, { link_secret, salt }: TenantSecrets): Clues {
-  const { source, platform, received_at_ms, sent_at_ms = 0 } = envelope
+function installClues(envelope: EnvelopeHead, event: ReceivedEvent, { link_secret, salt }: TenantSecrets): Clues {
+  const { source, platform } = envelope
   const props = fieldsOf(event.props)
   const device = fieldsOf(event.device)
   const is_sdk = source === 'sdk'
-  const ts_ms = typeof event.event_ts_ms === 'number' ? event.event_ts_ms : received_at_ms
+  const address = is_sdk ? envelope.ip : textOf(device.ip)
   const token = (text: string | null) => (text === null ? null : readClickToken(text, link_secret))
   const referrer = textOf(props.install_referrer)
   return {
     is_sdk,
     platform,
-    installed_at_ms: installTime({ source, ts_ms, received_at_ms, sent_at_ms }),
-    ip: is_sdk ? envelope.ip : textOf(device.ip),
+    installed_at_ms: installedAt(envelope, event),
+    ip: address === null ? null : normalAddress(address),
     os_major: majorVersion(device.os_version),
-    model: textOf(device.model),
+    model: modelOf(device.model),
     device_hashes: deviceHashes(device, salt),
     referrer: token(referrer === null ? null : tokenOfReferrer(referrer)),
     named_click: token(textOf(props.click_id)),
@@ -67,13 +75,31 @@ function installClues(envelope: Envelope, event: ReceivedEvent, { link_secret, s
   }
 }
 
-/** `17.4.1` and `17` are 17; null for anything else. */
+/** An event without a time happened when our clock says that it came: the client's clock has no part in that. */
+function installedAt({ source, received_at_ms, sent_at_ms = 0 }: EnvelopeHead, { event_ts_ms }: ReceivedEvent): number {
+  if (typeof event_ts_ms !== 'number') return received_at_ms
+  return installTime({ source, ts_ms: event_ts_ms, received_at_ms, sent_at_ms })
+}
+
+/** `17.4.1`, `17` and the number 17 are 17; null for anything else. */
 export function majorVersion(version: unknown): number | null {
-  const [, major] = /^(\d{1,4})(?:\.|$)/.exec(String(version ?? '')) ?? []
+  const text = typeof version === 'number' ? String(version) : (textOf(version) ?? '')
+  const [, major] = /^\s*(\d{1,4})(?:[.\s]|$)/.exec(text) ?? []
   return major === undefined ? null : Number(major)
 }
 
+/** Without the space around it, and of bounded length: a person reads it, and it is compared. */
+const modelOf = (value: unknown): string | null =>
+  textOf(textOf(value)?.trim().slice(0, limits.optional_string_chars_max))
+
 const fieldsOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
-const secondsOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)
+/** Well-formed, as tables hold it: what was sent with a lone surrogate has to compare equal to what is read back. */
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value.toWellFormed() : null
+
+/** Also a string of digits, which is all that some wrappers of Play's library can pass on. Play says 0 for unknown. */
+function secondsOf(value: unknown): number | null {
+  const seconds = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(seconds) && (seconds as number) > 0 ? (seconds as number) : null
+}

@@ -1,3 +1,4 @@
+import { isFact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -60,7 +61,12 @@ const values: Record<string, string[]> = {
   event_name: [
     '"level_up"',
     '"level_up"',
+    '"_user_alias"',
+    '"app_first_open"',
     '"a b"',
+    '"_user_alia"',
+    '"app_first_opens"',
+    '"\\u0061pp_first_open"',
     '"app_install"',
     '"app_instal"',
     quoted(128),
@@ -95,7 +101,7 @@ const member = (key: string, count: number) =>
 const anyMember = fc.constantFrom(...Object.keys(values)).chain((key) => member(key, values[key]!.length))
 const wrong = (key: string) => member(key, values[key]!.length)
 /** The first of its values are right. */
-const right = (key: string) => member(key, key === 'event_name' ? 2 : 3)
+const right = (key: string) => member(key, key === 'event_name' ? 4 : 3)
 const ofKeys = (keys: string[], one: (key: string) => fc.Arbitrary<string>) => fc.tuple(...keys.map(one))
 const event = fc
   .tuple(
@@ -115,6 +121,8 @@ const batch = fc
   )
   .map(([events, between]) => `[${between}${events.join(`${between},${between}`)}${between}]`)
 
+let facts = 0
+
 /** Whether the events are found plain; where they are, `JSON.parse` and `acceptBatch` must say the same. */
 function isPlain(json: Buffer): boolean {
   const plain = findPlainEvents(json, now_ms)
@@ -123,6 +131,8 @@ function isPlain(json: Buffer): boolean {
   const { accepted, results } = acceptBatch(parsed, 'sdk', now_ms, never)
   expect(results).toEqual(plain.event_ids.map((event_id) => ({ event_id, status: 'accepted' })))
   expect(new Set(accepted.map(({ install_uuid }) => install_uuid))).toEqual(new Set([plain.install_uuid]))
+  expect(plain.has_facts).toBe(accepted.some(({ event_name }) => isFact(event_name)))
+  if (plain.has_facts) facts += 1
   if (new Set(plain.event_ids).size === accepted.length) expect(countOnce(accepted, now_ms)).toBe(accepted.length)
   return true
 }
@@ -142,6 +152,7 @@ test('events that are found plain are those that JSON.parse and acceptBatch acce
     { numRuns: 5000 },
   )
   expect(found).toBeGreaterThan(500)
+  expect(facts).toBeGreaterThan(100)
 })
 
 test.each(Object.keys(values))('nothing that %s may be is found plain wrongly', (key) => {
@@ -193,4 +204,13 @@ test('text that is not UTF-8 is not plain', () => {
     'latin1',
   )
   expect(findPlainEvents(json, now_ms)).toBeNull()
+})
+
+test('the last of two names of an event says whether it is a fact', () => {
+  const events = (...names: string[]) => {
+    const members = names.map((name) => `"event_name":"${name}"`)
+    return Buffer.from(`[{"event_id":"e","install_uuid":"i","event_ts_ms":${now_ms},${members.join()}}]`)
+  }
+  expect(findPlainEvents(events('_user_alias', 'level_up'), now_ms)?.has_facts).toBe(false)
+  expect(findPlainEvents(events('level_up', '_user_alias'), now_ms)?.has_facts).toBe(true)
 })

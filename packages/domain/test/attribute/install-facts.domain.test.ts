@@ -80,7 +80,7 @@ describe('the facts of an install', () => {
     expect(find({ event_name: 'app_install', user_id: 'u', props, device })).toMatchObject({
       ...{ event_name: 'app_install', installed_at_ms: t0 - 4000, ip: '192.0.2.1', os_major: 15, model: 'Pixel 9' },
       ...{ user_id: 'u', named_click: { click_id, signature: 'absent' }, referrer: null, place },
-      ...{ install_begin_server_s: 5, referrer_click_server_s: null, is_sdk: true },
+      ...{ install_begin_server_s: 5, referrer_click_server_s: 6, is_sdk: true },
     })
   })
 

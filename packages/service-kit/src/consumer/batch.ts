@@ -24,10 +24,11 @@ export interface BatchContext<T> {
   crash(step: CrashStep): void | Promise<void>
 }
 
-/** A record and what became of it: `value` is absent when it cannot be decoded. */
+/** A record and what became of it: `value` is absent when it cannot be decoded, and when it is passed over. */
 export interface Decoded<T> {
   record: LogRecord
   value?: T
+  passed?: boolean
 }
 
 /** The report of one call of `handle`; a call that failed leaves no trace in metrics or dead letters. */
@@ -114,13 +115,14 @@ export async function decodeBatch<T>(
   const decoded: Decoded<T>[] = []
   let rows = 0
   let bytes = 0
+  const isPassed = ({ headers }: LogRecord) => consumer.needsValue?.(headers) === false
   let until = performance.now() + slice_ms
   for (const record of records) {
     if (performance.now() > until) {
       await nextTurn()
       until = performance.now() + slice_ms
     }
-    const one = decodeRecord(consumer, record, source, logger)
+    const one = isPassed(record) ? { record, passed: true } : decodeRecord(consumer, record, source, logger)
     if (bounds !== null && 'value' in one) {
       const made = bounds.measure(one.value as T)
       rows += made.rows
@@ -158,7 +160,7 @@ async function callHandle<T>(
   const { topic, partition, signal } = chunk
   const { log, state } = progress
   const good = records.filter((one): one is DecodedRecord<T> => 'value' in one)
-  const undecodable = records.filter((one) => !('value' in one))
+  const undecodable = records.filter((one) => !('value' in one) && one.passed !== true)
   const tally: Tally = {
     dead: new Map(undecodable.map(({ record }) => [record, 'undecodable'])),
     dropped: new Map(),

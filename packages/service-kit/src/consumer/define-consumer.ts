@@ -1,4 +1,4 @@
-import type { LogRecord } from '@tributary/broker/broker'
+import type { LogRecord, NeedsValue } from '@tributary/broker/broker'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
 
 /** A record with its decoded value. */
@@ -71,6 +71,11 @@ export interface Misfit {
 
 /** A consumer is a value: the kit owns intent, offsets, retries, dead letters, lag, metrics and stop. */
 export interface ConsumerDefinition<T> extends ConsumerGroup {
+  /**
+   * Tells by its headers whether a record is read at all. Others are passed over: neither inflated nor decoded, and no
+   * part of what `handle` gets.
+   */
+  needsValue?: NeedsValue
   bounds?: BatchBounds<T>
   /**
    * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest

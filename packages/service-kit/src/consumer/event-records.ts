@@ -1,5 +1,6 @@
 import type { OutgoingRecord, PackedValue, WholeRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
+import { factsHeader, isFact } from '@tributary/contracts/attribution/found'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
@@ -11,10 +12,16 @@ export type GzipBody = Pick<PackedValue, 'gzip' | 'inflated_bytes'>
 /** An envelope that lacks its audit key, and where it goes; see `closeRecords`. It can be handed to another thread. */
 export interface OpenRecord<Events = string | Buffer | GzipBody> extends Pick<WholeRecord, 'topic' | 'partition'> {
   key: string
+  headers: FactsHeader
   head: string
   /** JSON text of the array of events, or the body that holds it. */
   events: Events
 }
+
+/** Says whether attribution has to read a record (docs/consumers.md#reading-the-topics-from-other-languages). */
+type FactsHeader = Record<typeof factsHeader, '0' | '1'>
+const withFacts: FactsHeader = { [factsHeader]: '1' }
+const withoutFacts: FactsHeader = { [factsHeader]: '0' }
 
 /** Room for the members of an envelope other than its events. */
 const envelope_head_bytes_max = 8 * 1024
@@ -27,41 +34,53 @@ export const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_ma
  */
 export function openRecords(
   facts: EnvelopeFacts,
-  accepted: readonly { install_uuid: string }[],
+  accepted: readonly { install_uuid: string; event_name?: unknown }[],
   partitions: number,
 ): OpenRecord<string>[] {
   const shared = textOf(facts)
   return [...Map.groupBy(accepted, (event) => event.install_uuid)].flatMap(([install_uuid, events]) => {
     const place = placeOf(facts, install_uuid, partitions)
     const head = headOf(shared, install_uuid, 'events')
-    return joinBounded(events, events_bytes_max).map((items) => ({ ...place, head, events: `[${items}]` }))
+    let next = 0
+    return joinBounded(events, events_bytes_max).map(({ items, count }) => {
+      const own = events.slice(next, next + count)
+      next += count
+      return { ...place, headers: headersOf(hasFacts(own)), head, events: `[${items}]` }
+    })
   })
 }
 
 /**
  * The events of one install as the client wrote them, which spares a JSON.stringify: the bytes of their array, of at most
- * `events_bytes_max`, which are copied since they may be written over, or the whole body in gzip.
+ * `events_bytes_max`, which are copied since they may be written over, or the whole body in gzip. `has_facts` as `hasFacts`
+ * tells of the events in them.
  */
 export function openRecord(
   facts: EnvelopeFacts,
   install_uuid: string,
-  sent: Buffer | GzipBody,
+  { sent, has_facts }: { sent: Buffer | GzipBody; has_facts: boolean },
   partitions: number,
 ): OpenRecord {
-  const place = placeOf(facts, install_uuid, partitions)
+  const place = { ...placeOf(facts, install_uuid, partitions), headers: headersOf(has_facts) }
   if (Buffer.isBuffer(sent)) {
     return { ...place, head: headOf(textOf(facts), install_uuid, 'events'), events: Buffer.from(sent) }
   }
   return { ...place, head: headOf(textOf({ ...facts, v: 2 }), install_uuid, 'body'), events: sent }
 }
 
+/** Whether attribution reads one of these events. */
+export const hasFacts = (events: readonly { event_name?: unknown }[]): boolean =>
+  events.some(({ event_name }) => isFact(event_name))
+
+const headersOf = (has_facts: boolean): FactsHeader => (has_facts ? withFacts : withoutFacts)
+
 /** Completes what `openRecords` and `openRecord` began. */
 export function closeRecords(open: readonly OpenRecord<string>[], audit_key: string): WholeRecord[]
 export function closeRecords(open: readonly OpenRecord[], audit_key: string): OutgoingRecord[]
 export function closeRecords(open: readonly OpenRecord[], audit_key: string): OutgoingRecord[] {
   const tail = `,"audit_key":${JSON.stringify(audit_key)}}`
-  return open.map(({ topic, partition, key, head, events }) => ({
-    ...{ topic, partition, key },
+  return open.map(({ topic, partition, key, headers, head, events }) => ({
+    ...{ topic, partition, key, headers },
     value: closeValue(head, events, tail),
   }))
 }

@@ -36,7 +36,8 @@ export function withHandOver(broker: Broker, consumer: ConsumerGroup, logger: Lo
     ...broker,
     async consume(options) {
       if (options.topic !== topic.name) return broker.consume(options)
-      const moving = { ...options, onChunk: stopAtMark(broker, consumer, options, logger) }
+      // What is moved is moved whole.
+      const moving = { ...options, needsValue: undefined, onChunk: stopAtMark(broker, consumer, options, logger) }
       return after === null ? broker.consume(moving) : consumeAfter(broker, after, moving, logger)
     },
   }
@@ -82,7 +83,9 @@ async function handleBefore(chunk: Chunk, mark: LogRecord, onChunk: ConsumeOptio
   if (!is_done) throw new Error(`${chunk.topic}/${chunk.partition} is not handled up to its mark at ${mark.offset}`)
 }
 
-const isMark = ({ headers, value }: LogRecord): boolean => headers[mark_header] !== undefined && value.length === 0
+/** The record of `publishMarks`, which is nothing to consumers. */
+export const isMark = ({ headers, value }: Pick<LogRecord, 'headers' | 'value'>): boolean =>
+  headers[mark_header] !== undefined && value.length === 0
 
 /** The group is behind the mark of a partition: what it commits there is this label. */
 export const isHandedOver = (metadata: string | null): boolean => targetOf(metadata) !== null

@@ -191,7 +191,8 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   const timer = setInterval(stillAlive, heartbeat_ms)
   timer.unref()
   const sizes = { ...fetchDefault, ...options.fetch }
-  const consumption = await broker.consume({ group: consumer.name, topic: consumer.topic.name, ...sizes, onChunk })
+  const { name: group, topic, needsValue } = consumer
+  const consumption = await broker.consume({ group, topic: topic.name, ...sizes, needsValue, onChunk })
   return {
     async close() {
       await consumption.close()

@@ -1,7 +1,8 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { networkList, normalAddress, proxyHeaders } from './client-address.ts'
+import { normalAddress } from '@tributary/contracts/networks'
+import { networkList, proxyHeaders } from './client-address.ts'
 import { countedLog } from './counted-log.ts'
 
 export interface AdminFence {

@@ -1,4 +1,5 @@
-import { BlockList, isIP, isIPv4, SocketAddress } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
+import { normalAddress } from '@tributary/contracts/networks'
 
 /** Each of these headers shows that a proxy stands between the client and this process. */
 export const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const
@@ -45,16 +46,6 @@ export function clientAddress(
     }
     return client
   }
-}
-
-/** The canonical spelling of an address: IPv4-mapped IPv6 as IPv4, IPv6 in its shortest form; null for anything else. */
-export function normalAddress(text: string): string | null {
-  if (isIPv4(text)) return text
-  const [unzoned = ''] = text.split('%', 1)
-  if (isIP(unzoned) !== 6) return null
-  const { address } = new SocketAddress({ address: unzoned, family: 'ipv6' })
-  const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : ''
-  return isIPv4(mapped) ? mapped : address
 }
 
 /** Some proxies add the port: `192.0.2.1:443`, `[2001:db8::1]:443`. */

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net'
-import { addressBlock } from '@tributary/contracts/networks'
-import { networkList, normalAddress } from './client-address.ts'
+import { addressBlock, normalAddress } from '@tributary/contracts/networks'
+import { networkList } from './client-address.ts'
 import { createShares } from './shares.ts'
 
 /**

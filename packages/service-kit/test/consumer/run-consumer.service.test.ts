@@ -99,6 +99,19 @@ test('what handle said counts once, though it failed before it succeeded', async
   ])
 })
 
+test('records whose values a consumer does not need are passed over, and committed with the others', async () => {
+  const broker = memoryBroker(1, now)
+  const table = sink()
+  const wanted = (text: string) => ({ ...letter(text), headers: { wanted: 'yes' } })
+  await broker.publish([letter('!1'), letter('2'), wanted('3'), letter('4'), wanted('!5'), wanted('6'), letter('7')])
+  const consumer = { ...reader(table.write), needsValue: (headers: Record<string, string>) => headers.wanted === 'yes' }
+  const registry = await readToEnd(broker, { consumer })
+  expect(table.letters()).toEqual(['3', '6'])
+  const dead = broker.records(deadLetterTopic(topic).name, 0).map(({ value }) => value.toString())
+  expect(dead).toEqual(['!5'])
+  expect(await metric(registry, 'tributary_consumer_received_total')).toBe(7)
+})
+
 test('a batch that takes long to decode holds up neither the process nor another partition', async () => {
   const broker = memoryBroker(2, now)
   const records = Array.from({ length: 40 }, (_, n) => letter(`${n}`))

@@ -6,6 +6,7 @@ import { countOnce } from '@tributary/domain/accept/count-once'
 import { findPlainEvents } from '@tributary/domain/accept/plain-events'
 import {
   events_bytes_max,
+  hasFacts,
   type OpenRecord,
   openRecord,
   openRecords,
@@ -36,7 +37,7 @@ export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): J
   const { sent_at_ms, raw_events } = split
   const events = findPlainEvents(raw_events, now_ms)
   if (events === null) return null
-  const { install_uuid, event_ids } = events
+  const { install_uuid, event_ids, has_facts } = events
   // Equal ids count by their days, which are not known here.
   if (new Set(event_ids).size !== event_ids.length) return null
   const isWorthPacking = gzip !== null && gzip.length <= body.length * packed_share_max
@@ -47,7 +48,7 @@ export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): J
     counted: event_ids.length,
     rejected: nothing,
     answer: openPlainReply(event_ids),
-    open: (facts, partitions) => [openRecord(facts, install_uuid, sent, partitions)],
+    open: (facts, partitions) => [openRecord(facts, install_uuid, { sent, has_facts }, partitions)],
   }
 }
 
@@ -71,7 +72,7 @@ export function judgeAny(body: Buffer, now_ms: number): JudgedBatch {
       const install_uuid = singleInstall(accepted)
       const isAsSent = raw_events !== null && rejected.size === 0 && raw_events.length <= events_bytes_max
       return isAsSent && install_uuid !== null
-        ? [openRecord(facts, install_uuid, raw_events, partitions)]
+        ? [openRecord(facts, install_uuid, { sent: raw_events, has_facts: hasFacts(accepted) }, partitions)]
         : openRecords(facts, accepted, partitions)
     },
   }

@@ -2,7 +2,7 @@ import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
-import { closeRecords, openRecords } from '@tributary/service-kit/consumer/event-records'
+import { closeRecords, hasFacts, openRecords } from '@tributary/service-kit/consumer/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -44,6 +44,19 @@ test('a record of one install never exceeds what the log takes, and none of its 
   expect(records.length).toBeGreaterThan(1)
   for (const { value } of records) expect(value.length).toBeLessThanOrEqual(limits.record_bytes_max)
   expect(records.flatMap(({ value }) => JSON.parse(value.toString()).events)).toEqual(accepted)
+})
+
+test('of an install in several records those that hold a fact say so', () => {
+  const filler = { props: { text: 'x'.repeat(10_000) } }
+  const accepted = Array.from(
+    { length: 400 },
+    (_, n) =>
+      sdkEvent({ install_uuid: 'a', event_name: n === 250 ? 'app_install' : 'level_up', ...filler }) as AcceptedEvent,
+  )
+  const records = eventRecords(accepted, 'k')
+  const found = records.map(({ value }) => hasFacts(decodeEnvelope(value).events))
+  expect(found.filter((has) => has)).toHaveLength(1)
+  expect(records.map(({ headers }) => headers?.facts)).toEqual(found.map((has) => (has ? '1' : '0')))
 })
 
 test('a minted event_id is a UUIDv7 of its time, each another', () => {

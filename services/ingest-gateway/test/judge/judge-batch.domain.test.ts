@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { unpackValue } from '@tributary/broker/gzip/packed-value'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
-import { closeRecords, type GzipBody } from '@tributary/service-kit/consumer/event-records'
+import { closeRecords, type GzipBody, hasFacts } from '@tributary/service-kit/consumer/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -15,6 +15,10 @@ const facts: EnvelopeFacts = {
 }
 const event = fc
   .record({
+    event_name: fc.oneof(
+      { weight: 9, arbitrary: fc.constant('level_up') },
+      fc.constantFrom('app_first_open', '_user_alias', 'app_install'),
+    ),
     event_id: fc.constantFrom('1', '2', '!#~'),
     props: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
     user_id: fc.option(fc.string({ unit: 'grapheme', maxLength: 5 })),
@@ -32,7 +36,11 @@ function judge(body: Buffer, gzip: Buffer | null) {
   const records = closeRecords(open(facts, 12), 'audit/1')
   return {
     ...verdict,
-    records: records.map(({ value, ...record }) => ({ ...record, envelope: decodeEnvelope(unpackValue(value)) })),
+    records: records.map(({ value, ...record }) => {
+      const envelope = decodeEnvelope(unpackValue(value))
+      expect(record.headers).toEqual({ facts: hasFacts(envelope.events) ? '1' : '0' })
+      return { ...record, envelope }
+    }),
   }
 }
 

@@ -149,6 +149,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
       start,
       bytes_max: options.bytes_max,
       budget,
+      needsValue: options.needsValue,
       signal: member.signal,
       former: queues.get(partition)?.queue.settled() ?? Promise.resolve(),
       seek: (offset) => from.seek({ topic, partition, offset: String(offset) }),

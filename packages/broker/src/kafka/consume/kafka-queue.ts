@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EachBatchPayload } from 'kafkajs'
-import type { LogRecord } from '../../broker.ts'
+import type { LogRecord, NeedsValue } from '../../broker.ts'
 import type { Budget } from '../kafka-budget.ts'
 import { kafkaTimeouts } from '../kafka-client.ts'
-import { inflatedBytes } from '../kafka-packed.ts'
+import { inflatedBytes, withoutValue } from '../kafka-packed.ts'
 import { toRecord } from '../produce/kafka-record.ts'
 
 export interface PartitionQueueOptions {
@@ -16,6 +16,8 @@ export interface PartitionQueueOptions {
   signal: AbortSignal
   /** The queue of this partition before this one: one handler at a time. */
   former: Promise<void>
+  /** As in `ConsumeOptions`. */
+  needsValue?: NeedsValue | undefined
   /** Has kafkajs fetch from this offset next. */
   seek(offset: number): void
   /** Makes what readers get of what is stored. */
@@ -48,8 +50,8 @@ export interface PartitionQueue {
  * dropped; nothing of it was begun.
  */
 export function createPartitionQueue(options: PartitionQueueOptions): PartitionQueue {
-  const { bytes_max, budget, signal, former, seek, unpack, deliver, onRefused, onBackwards } = options
-  const waiting: LogRecord[] = []
+  const { bytes_max, budget, signal, former, needsValue, seek, unpack, deliver, onRefused, onBackwards } = options
+  const waiting: Waiting[] = []
   let waiting_bytes = 0
   let next = options.start
   let doubted: number | null = null
@@ -108,14 +110,13 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
   function shift(): { records: LogRecord[]; bytes: number } {
     let bytes = 0
     let count = 0
-    for (const record of waiting) {
-      const size = inflatedBytes(record)
-      if (count > 0 && bytes + size > bytes_max) break
-      bytes += size
+    for (const { bytes: own_bytes } of waiting) {
+      if (count > 0 && bytes + own_bytes > bytes_max) break
+      bytes += own_bytes
       count += 1
     }
     waiting_bytes -= bytes
-    return { records: waiting.splice(0, count), bytes }
+    return { records: waiting.splice(0, count).map(({ record }) => record), bytes }
   }
 
   async function run() {
@@ -155,9 +156,9 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
       const { messages } = payload.batch
       let bytes = 0
       for (const message of messages) {
-        const record = toRecord(payload, message)
-        waiting.push(record)
-        bytes += inflatedBytes(record)
+        const one = toWaiting(toRecord(payload, message), needsValue)
+        waiting.push(one)
+        bytes += one.bytes
       }
       waiting_bytes += bytes
       // The last offset is enough: kafkajs goes on behind the whole batch, including records that are not ours.
@@ -182,6 +183,18 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
 
 const pauseAfter = (refused: number): number =>
   Math.min(kafkaTimeouts.refused_most_ms, kafkaTimeouts.refused_first_ms * 2 ** Math.min(refused - 1, 20))
+
+/** A record between fetch and handler. `bytes`: what it counts in a chunk. */
+interface Waiting {
+  record: LogRecord
+  bytes: number
+}
+
+/** A value that nobody needs is dropped here and counts all the same: it bounds how many records wait. */
+const toWaiting = (stored: LogRecord, needsValue: NeedsValue | undefined): Waiting =>
+  needsValue === undefined || needsValue(stored.headers)
+    ? { record: stored, bytes: inflatedBytes(stored) }
+    : { record: withoutValue(stored), bytes: stored.value.length }
 
 /** Where kafkajs asked for these records: known to its batch, not to its types. */
 const fetchedFrom = ({ batch }: EachBatchPayload): number => Number((batch as unknown as FetchedBatch).fetchedOffset)

@@ -1,0 +1,77 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { foundRecord } from '@tributary/attribution/records'
+import type { Broker, WholeRecord } from '@tributary/broker/broker'
+import { consumers } from '@tributary/contracts/consumers'
+import { topics } from '@tributary/contracts/topics'
+import { findFact } from '@tributary/domain/attribute/install-facts'
+import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import { mayHoldFacts, type ReadRecord, readRecord } from './read-record.ts'
+
+export interface InstallFinderDeps {
+  broker: Pick<Broker, 'publish' | 'partitionCount'>
+  apps: Pick<AttributionApps, 'find'>
+}
+
+/** Facts of a batch: what they come to is published at once, some 600 bytes each. */
+const batch_facts_max = 2000
+const batch_bytes_max = 8 * 1024 * 1024
+/** How long hashing may block the event loop at a time. */
+const slice_ms = 10
+
+/**
+ * Publishes a fact for each install event and each alias of the accepted events, to the partition of its app. A fact is
+ * named by the place of its event, and says the same whenever it is made: a batch that comes again publishes the same set
+ * (docs/adr/0243-facts-are-named-by-places.md).
+ */
+export function installFinder({ broker, apps }: InstallFinderDeps): ConsumerDefinition<ReadRecord> {
+  return defineConsumer({
+    ...consumers.installFinder,
+    needsValue: mayHoldFacts,
+    bounds: {
+      ...{ rows_max: batch_facts_max, bytes_max: batch_bytes_max },
+      measure: ({ events, bytes }) => ({ rows: events.length, bytes }),
+    },
+    decode: readRecord,
+    async handle(batch) {
+      const known = await findApps(apps, batch)
+      const partitions = await broker.partitionCount(topics.installsFound.name)
+      const found = await findFacts(batch, known, partitions)
+      if (found.length > 0) await broker.publish(found)
+      batch.written(found.length)
+    },
+  })
+}
+
+/** The apps of a batch by their ids, each looked up once; null for those that are not there any more. */
+async function findApps(apps: InstallFinderDeps['apps'], { records }: Batch<ReadRecord>) {
+  const app_ids = new Set(records.flatMap(({ value }) => value.events.slice(0, 1).map(({ head }) => head.app_id)))
+  return new Map(await Promise.all([...app_ids].map(async (app_id) => [app_id, await apps.find(app_id)] as const)))
+}
+
+/** The facts of a batch as records, in the order of their events. Counts what is left out. */
+async function findFacts(
+  batch: Batch<ReadRecord>,
+  apps: ReadonlyMap<string, AttributionApp | null>,
+  partitions: number,
+): Promise<WholeRecord[]> {
+  const found: WholeRecord[] = []
+  const dropped = { undecodable: 0, unknown_app: 0, no_fact: 0 }
+  let until = performance.now() + slice_ms
+  for (const { record, value } of batch.records) {
+    if (value.undecodable) dropped.undecodable += 1
+    for (const { head, event, index } of value.events) {
+      const app = apps.get(head.app_id) ?? null
+      const place = { topic: batch.source, partition: batch.partition, offset: record.offset, index }
+      const fact = app && findFact(head, event, place, app)
+      if (fact !== null) found.push(foundRecord(fact, partitions))
+      else if (app === null) dropped.unknown_app += 1
+      else dropped.no_fact += 1
+      if (performance.now() < until) continue
+      await nextTurn()
+      until = performance.now() + slice_ms
+    }
+  }
+  for (const [reason, count] of Object.entries(dropped)) if (count > 0) batch.dropped(reason, count)
+  return found
+}

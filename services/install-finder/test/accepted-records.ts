@@ -1,0 +1,44 @@
+import { gzipSync } from 'node:zlib'
+import type { OutgoingRecord } from '@tributary/broker/broker'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { topics } from '@tributary/contracts/topics'
+import { closeRecords, hasFacts, openRecord, openRecords } from '@tributary/service-kit/consumer/event-records'
+import { sdkEvent } from '@tributary/testing/builders'
+
+export const topic = topics.eventsAccepted
+export const received_at_ms = Date.UTC(2026, 5, 1)
+
+/** What gateways say of the requests of an app. */
+export const factsOf = (app_id: string): EnvelopeFacts => ({
+  ...{ v: 1, company_id: 'co_1', app_id, platform: 'android', source: 'sdk', received_at_ms, ip: '192.0.2.1' },
+  ...{ user_agent: '', sdk: '', sdk_platform: '' },
+})
+
+export type SentEvent = Record<string, unknown> & { event_name: string; install_uuid: string }
+
+export const eventOf = (event_name: string, install_uuid: string, more: object = {}): SentEvent =>
+  sdkEvent({ event_name, install_uuid, event_ts_ms: received_at_ms - 1000, ...more }) as SentEvent
+
+/** How a gateway stores a request: written anew, as the client's bytes, or as its gzip; or without the header. */
+export const forms = ['events', 'bytes', 'gzip', 'without a header'] as const
+export type Form = (typeof forms)[number]
+
+/** The record of a request that holds events of one install. */
+export function recordOf(app_id: string, events: readonly SentEvent[], form: Form, partitions: number): OutgoingRecord {
+  const facts = factsOf(app_id)
+  const { install_uuid } = events[0]!
+  const bytes = Buffer.from(JSON.stringify(events))
+  const body = Buffer.from(JSON.stringify({ events }))
+  const has_facts = hasFacts(events)
+  const open = {
+    events: () => openRecords(facts, events, partitions),
+    bytes: () => [openRecord(facts, install_uuid, { sent: bytes, has_facts }, partitions)],
+    gzip: () => {
+      const sent = { gzip: gzipSync(body), inflated_bytes: body.length }
+      return [openRecord(facts, install_uuid, { sent, has_facts }, partitions)]
+    },
+    'without a header': () => openRecords(facts, events, partitions),
+  }
+  const [record] = closeRecords(open[form](), 'audit/1')
+  return form === 'without a header' ? { ...record!, headers: {} } : record!
+}
