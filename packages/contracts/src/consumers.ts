@@ -18,4 +18,5 @@ export interface ConsumerGroup {
  */
 export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
+  clickWriter: { name: 'click-writer', topic: topics.clicksRecorded },
 } as const satisfies Record<string, ConsumerGroup>
