@@ -19,4 +19,5 @@ export interface ConsumerGroup {
 export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
   installFinder: { name: 'install-finder', topic: topics.eventsAccepted },
+  clickWriter: { name: 'click-writer', topic: topics.clicksRecorded },
 } as const satisfies Record<string, ConsumerGroup>

@@ -67,8 +67,10 @@ function methodOf(install: InstallClues, click: KeptClick, windows: ClickWindows
   return referrer?.click_id === click.click_id ? 'install_referrer' : null
 }
 
+type Likeness = Pick<InstallClues, 'ip' | 'os_major' | 'model'>
+
 /** Same address and major version, and the same model where both tell it. An unknown version is like none. */
-const isAlike = (install: InstallClues, click: KeptClick): boolean =>
+export const isAlike = (install: Likeness, click: Likeness): boolean =>
   install.ip !== null &&
   install.ip === click.ip &&
   install.os_major !== null &&
