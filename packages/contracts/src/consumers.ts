@@ -18,4 +18,5 @@ export interface ConsumerGroup {
  */
 export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
+  installWriter: { name: 'install-writer', topic: topics.installsAttributed },
 } as const satisfies Record<string, ConsumerGroup>
