@@ -20,4 +20,5 @@ export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
   installFinder: { name: 'install-finder', topic: topics.eventsAccepted },
   clickWriter: { name: 'click-writer', topic: topics.clicksRecorded },
+  installWriter: { name: 'install-writer', topic: topics.installsAttributed },
 } as const satisfies Record<string, ConsumerGroup>
