@@ -74,6 +74,7 @@ GRANT SELECT ON tributary.events_per_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.activity_per_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.identities_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.revenue_cancelled_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.install_facts_v1 TO tributary_report_api;

@@ -37,8 +37,8 @@ function rowLines(row: z.ZodObject): string[] {
 /** The rows of every declared report as types that import nothing: the client is packed alone. */
 const clientText = () =>
   [
-    '/** Row of each report that the service answers. Made by `npm run dump`: do not edit. */',
-    'export interface DeclaredRows {',
+    '/** The row of each report (docs/rules.md#report-rows). Made by `npm run dump`: do not edit. */',
+    'export interface ReportRows {',
     ...reportNames.flatMap((name) => [`  ${name}: {`, ...rowLines(reports[name].row), '  }']),
     '}\n',
   ].join('\n')

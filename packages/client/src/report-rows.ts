@@ -1,5 +1,51 @@
-/** Row of each report that the service answers. Made by `npm run dump`: do not edit. */
-export interface DeclaredRows {
+/** The row of each report (docs/rules.md#report-rows). Made by `npm run dump`: do not edit. */
+export interface ReportRows {
+  attribution: {
+    /** Day of the install, UTC. */
+    day: string
+    /** `organic` without a click. */
+    partner: string
+    /** The method that matched the click, or `organic`. */
+    attribution_type: string
+    /** New installs, organic and flagged ones included, reinstalls left out. */
+    installs: number
+    /** Those of `installs` that no click brought. */
+    organic: number
+    /** Installs of a device or user that had an install before. Not in `installs`. */
+    reinstalls: number
+    /** Those of `installs` with a fraud flag. */
+    fraud_flagged: number
+  }
+  revenue: {
+    /** Day of the money events, UTC. */
+    day: string
+    /** Partner of the newest verdict of the install; `organic` without one. */
+    partner: string
+    /** Events whose money counts, refunds left out. */
+    purchases: number
+    /** Counted money, refunds subtracted, at the exchange rate of its day. */
+    revenue_usd: number
+    /** `revenue_usd` by the installs with a purchase above 0 that has an exchange rate; 0 without any. */
+    arppu_usd: number
+  }
+  cohorts: {
+    /** Day of the install, UTC. */
+    day: string
+    /** New installs, reinstalls left out. */
+    installs: number
+    /** Those of `installs` with an event in the 24 hours that begin 1 x 24 hours after the install. */
+    d1: number
+    /** Those of `installs` with an event in the 24 hours that begin 7 x 24 hours after the install. */
+    d7: number
+    /** Those of `installs` with an event in the 24 hours that begin 30 x 24 hours after the install. */
+    d30: number
+    /** `d1` by `installs`, 0 to 1, rounded to 4 places. */
+    d1_rate: number
+    /** `d7` by `installs`, 0 to 1, rounded to 4 places. */
+    d7_rate: number
+    /** `d30` by `installs`, 0 to 1, rounded to 4 places. */
+    d30_rate: number
+  }
   events: {
     /** UTC. */
     day: string

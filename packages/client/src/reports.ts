@@ -1,28 +1,7 @@
-import type { DeclaredRows } from './report-rows.ts'
+import type { ReportRows } from './report-rows.ts'
 
-/** The row of each report (docs/rules.md#report-rows). `day` is a UTC date `YYYY-MM-DD`, rates are between 0 and 1. */
-export interface ReportRows extends DeclaredRows {
-  attribution: {
-    day: string
-    partner: string
-    attribution_type: string
-    installs: number
-    organic: number
-    reinstalls: number
-    fraud_flagged: number
-  }
-  revenue: { day: string; partner: string; purchases: number; revenue_usd: number; arppu_usd: number }
-  cohorts: {
-    day: string
-    installs: number
-    d1: number
-    d7: number
-    d30: number
-    d1_rate: number
-    d7_rate: number
-    d30_rate: number
-  }
-}
+export type { ReportRows }
+
 export type ReportName = keyof ReportRows
 
 /** One page of a report. Times are Unix epoch ms. */
@@ -50,4 +29,8 @@ export interface ReportParams {
   offset?: number | undefined
   /** Only rows with these event names, at most 100 names. Only for the report `events`. */
   event_name?: string | readonly string[] | undefined
+  /** Only rows of these partners, at most 100. Only for the reports `attribution` and `revenue`. */
+  partner?: string | readonly string[] | undefined
+  /** Only rows of these attribution types, such as `install_referrer` or `organic`. Only for the report `attribution`. */
+  attribution_type?: string | readonly string[] | undefined
 }

@@ -117,6 +117,8 @@ export const limits = {
   report_limit_max: 1000,
   report_limit_default: 100,
   report_window_default_ms: 30 * day_ms,
+  /** Name of a partner (docs/rules.md#report-filters). */
+  partner_chars_max: 64,
   /** Values of one filter of a report. */
   report_filter_values_max: 100,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */

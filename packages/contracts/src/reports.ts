@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { attributionTypes } from './attribution/verdict.ts'
 import { limits } from './limits.ts'
 import type { Route, Routes } from './routes/route.ts'
 
@@ -32,6 +33,16 @@ const filterParameters = {
     .max(limits.report_filter_values_max)
     .optional()
     .describe('Only rows of this event name. May be repeated.'),
+  partner: z
+    .array(z.string().min(1).max(limits.partner_chars_max).toLowerCase())
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this partner. May be repeated.'),
+  attribution_type: z
+    .array(z.enum(attributionTypes))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this attribution type. May be repeated.'),
 }
 type FilterName = keyof typeof filterParameters
 
@@ -54,16 +65,57 @@ export type ReportMeta = z.infer<typeof ReportMeta>
 /** The answer of a report: a page of its rows. */
 const pageOf = <Row extends z.ZodObject>(row: Row) => z.object({ rows: z.array(row), meta: ReportMeta })
 
+const day = z.iso.date().describe('UTC.')
+const count = z.number().int()
+
+const AttributionReportRow = z.object({
+  day: z.iso.date().describe('Day of the install, UTC.'),
+  partner: z.string().describe('`organic` without a click.'),
+  attribution_type: z.string().describe('The method that matched the click, or `organic`.'),
+  installs: count.describe('New installs, organic and flagged ones included, reinstalls left out.'),
+  organic: count.describe('Those of `installs` that no click brought.'),
+  reinstalls: count.describe('Installs of a device or user that had an install before. Not in `installs`.'),
+  fraud_flagged: count.describe('Those of `installs` with a fraud flag.'),
+})
+
+const RevenueReportRow = z.object({
+  day: z.iso.date().describe('Day of the money events, UTC.'),
+  partner: z.string().describe('Partner of the newest verdict of the install; `organic` without one.'),
+  purchases: count.describe('Events whose money counts, refunds left out.'),
+  revenue_usd: z.number().describe('Counted money, refunds subtracted, at the exchange rate of its day.'),
+  arppu_usd: z
+    .number()
+    .describe('`revenue_usd` by the installs with a purchase above 0 that has an exchange rate; 0 without any.'),
+})
+
+const retained = (n: number) =>
+  count.describe(`Those of \`installs\` with an event in the 24 hours that begin ${n} x 24 hours after the install.`)
+const rate = (n: number) => z.number().describe(`\`d${n}\` by \`installs\`, 0 to 1, rounded to 4 places.`)
+
+const CohortsReportRow = z.object({
+  day: z.iso.date().describe('Day of the install, UTC.'),
+  installs: count.describe('New installs, reinstalls left out.'),
+  d1: retained(1),
+  d7: retained(7),
+  d30: retained(30),
+  d1_rate: rate(1),
+  d7_rate: rate(7),
+  d30_rate: rate(30),
+})
+
 const EventsReportRow = z.object({
-  day: z.iso.date().describe('UTC.'),
+  day,
   event_name: z.string(),
-  events: z.number().int().describe('Accepted events, duplicates left out.'),
-  unique_installs: z.number().int().describe('Different installs among them.'),
+  events: count.describe('Accepted events, duplicates left out.'),
+  unique_installs: count.describe('Different installs among them.'),
   revenue_usd: z
     .number()
     .describe('Counted money, refunds subtracted, at the exchange rate of its day; 0 without any.'),
 })
 
+export const AttributionReport = pageOf(AttributionReportRow)
+export const RevenueReport = pageOf(RevenueReportRow)
+export const CohortsReport = pageOf(CohortsReportRow)
 export const EventsReport = pageOf(EventsReportRow)
 export type EventsReport = z.infer<typeof EventsReport>
 
@@ -80,6 +132,36 @@ interface ReportDeclaration {
 
 /** Every report that can be requested; other names answer `unknown_report`. */
 export const reports = {
+  attribution: {
+    summary: 'Installs by day, partner and attribution type',
+    description:
+      'Installs of the app by their newest verdict; an install that waits for a click is in no row. The window is of install times. Rows are ordered by day, then partner, then attribution type.',
+    row: AttributionReportRow,
+    page: { AttributionReport },
+    example: {
+      ...{ day: '2026-06-01', partner: 'acme', attribution_type: 'install_referrer' },
+      ...{ installs: 240, organic: 0, reinstalls: 12, fraud_flagged: 3 },
+    },
+  },
+  revenue: {
+    summary: 'Money by day and partner',
+    description:
+      'Money events of the app by the newest verdict of their install. The window is of event times. Rows are ordered by day, then partner.',
+    row: RevenueReportRow,
+    page: { RevenueReport },
+    example: { day: '2026-06-01', partner: 'acme', purchases: 31, revenue_usd: 154.69, arppu_usd: 6.7257 },
+  },
+  cohorts: {
+    summary: 'Retention by day of install',
+    description:
+      'Installs of the app that came back 1, 7 and 30 days after their install. The window is of install times. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.',
+    row: CohortsReportRow,
+    page: { CohortsReport },
+    example: {
+      ...{ day: '2026-06-01', installs: 480, d1: 192, d7: 81, d30: 29 },
+      ...{ d1_rate: 0.4, d7_rate: 0.1688, d30_rate: 0.0604 },
+    },
+  },
   events: {
     summary: 'Events by day and name',
     description: 'All accepted events of the app. Rows are ordered by day, then by event name.',

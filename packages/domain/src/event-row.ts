@@ -13,6 +13,7 @@ import {
   jsonColumns,
   type MadeColumns,
   type RecordColumns,
+  refundEvents,
   textColumns,
 } from '@tributary/contracts/rows'
 import { jsonText } from './accept/json-text.ts'
@@ -41,7 +42,7 @@ const columnOf = new Map<string, { kind: 'text' | 'object' | 'made'; at: number 
   ...textColumns.map((name, at) => [name, { kind: 'text', at }] as const),
   ...ownColumns('object').map((name, at) => [name, { kind: 'object', at }] as const),
 ])
-const refunds: ReadonlySet<string> = new Set(['subscription_refunded', 'purchase_refunded'])
+const refunds: ReadonlySet<string> = new Set(refundEvents)
 
 /** Far beyond any accepted time and inside what every ClickHouse date type holds. */
 const ts_ms_max = Date.UTC(2100, 0, 1)

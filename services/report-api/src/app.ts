@@ -10,7 +10,10 @@ import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
 import { installRoute, installRoutes } from './install-route.ts'
 import { parseParameters } from './parameters.ts'
 import type { Report } from './report.ts'
+import { attributionReport } from './reports/attribution.ts'
+import { cohortsReport } from './reports/cohorts.ts'
 import { eventsReport } from './reports/events.ts'
+import { revenueReport } from './reports/revenue.ts'
 import { createRunInTurn } from './run-in-turn.ts'
 
 export interface ReportApiDeps extends AuthorizeDeps {
@@ -22,7 +25,12 @@ export interface ReportApiDeps extends AuthorizeDeps {
 }
 
 /** Each declared report with what answers it: one without the other does not compile. */
-const reports: { readonly [Name in ReportName]: Report<Name> } = { events: eventsReport }
+const reports: { readonly [Name in ReportName]: Report<Name> } = {
+  attribution: attributionReport,
+  revenue: revenueReport,
+  cohorts: cohortsReport,
+  events: eventsReport,
+}
 const prefix = report_path.replace('/:report', '')
 
 /** The routes of this service. */

@@ -68,3 +68,6 @@ export const partlyCoveredDays = `app_id = {app_id:String} AND day IN ({first_da
 /** SQL condition for the whole window, for small tables without a roll-up. */
 export const wholeWindow = `app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}
     AND ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}`
+/** The same for installs, by the time of the install. */
+export const installsInWindow = `app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}
+    AND installed_at_ms >= {since_ms:Int64} AND installed_at_ms < {until_ms:Int64}`

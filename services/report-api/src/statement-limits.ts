@@ -21,6 +21,7 @@ export function limitStatements(clickhouse: Statements, memory_bytes_max: number
         // A third stays in memory and the rest goes to the disk, because merging from the disk takes memory too.
         max_bytes_before_external_group_by: Math.floor(memory_bytes_max / 3),
         max_bytes_before_external_sort: Math.floor(memory_bytes_max / 3),
+        max_bytes_before_external_join: Math.floor(memory_bytes_max / 3),
         max_threads: limits.report_threads_max,
       }
       const list = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)

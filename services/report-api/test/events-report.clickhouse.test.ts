@@ -1,17 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { EurRates } from '@tributary/contracts/currencies'
 import { limits } from '@tributary/contracts/limits'
-import { EventsReport } from '@tributary/contracts/reports'
 import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
-import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
-import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import * as fc from 'fast-check'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { reportApi } from '../src/app.ts'
 import { limitStatements } from '../src/statement-limits.ts'
+import { openReports, type Query, type Reports } from './report-stage.ts'
 
 const hour_ms = 3600 * 1000
 const day_ms = 24 * hour_ms
@@ -28,43 +23,13 @@ const rateOf = ({ day, currency }: { day: string; currency: string }): EurRates 
     .flatMap((rate) => ((rate as Record<string, unknown>)[currency] as EurRates) ?? [])
     .at(-1) ?? null
 
-let clickhouse: TestClickhouse
-let registry: Registry
-let app: ReturnType<typeof createHttpApp>
+let reports: Reports
 beforeAll(async () => {
-  clickhouse = await openTestClickhouse()
-  const logger = pino({ level: 'silent' })
-  app = createHttpApp({ logger })
-  // The key is the app id here: what a key may see is the app that credentials name.
-  const findServerKey = async (app_id: string) => ({
-    key_id: 'key',
-    app_id,
-    company_id: 'co',
-    platform: 'ios' as const,
-    allowed_events: [],
-    scopes: ['reports:read' as const],
-    company_status: 'active' as const,
-    monthly_quota: null,
-  })
-  const keyValue = memoryKeyValue(Date.now)
-  registry = new Registry()
-  const fxRates = { find: async () => rateOf }
-  const deps = { clickhouse, fxRates, credentials: { findServerKey }, keyValue, registry, logger }
-  await app.register(reportApi({ ...deps, now: () => march(20) }))
+  reports = await openReports({ rateOf, now: () => march(20) })
 })
-afterAll(async () => {
-  await app.close()
-  await clickhouse.close()
-})
+afterAll(() => reports.close())
 
-type Query = Record<string, number | string[]>
-async function askReport(app_id: string, query: Query): Promise<EventsReport> {
-  const pairs = Object.entries(query).flatMap(([k, v]) => [v].flat().map((one): [string, string] => [k, String(one)]))
-  const url = `/api/v1/reports/events?${new URLSearchParams(pairs)}`
-  const answer = await app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
-  expect(answer.statusCode, answer.body).toBe(200)
-  return EventsReport.parse(answer.json())
-}
+const askReport = (app_id: string, query: Query) => reports.ask('events', app_id, query)
 const rowsOf = async (app_id: string, query: Query) =>
   (await askReport(app_id, query)).rows.map((row) => [
     row.day,
@@ -84,7 +49,7 @@ test('the report equals a table worked out by hand', async () => {
       install_uuid,
       ...(money && { revenue_micros: money[0], currency: money[1] }),
     })
-  await clickhouse.insertEvents(
+  await reports.clickhouse.insertEvents(
     [
       // 1 March, partly covered: the window begins at 06:00.
       event(march(1, 6 * hour_ms - 1), 'open', 'a'), //                     1 ms too early
@@ -109,7 +74,7 @@ test('the report equals a table worked out by hand', async () => {
     ],
     randomUUID(),
   )
-  await clickhouse.insertEvents([testEventRow({ app_id: randomUUID(), ts_ms: march(2) })], randomUUID())
+  await reports.clickhouse.insertEvents([testEventRow({ app_id: randomUUID(), ts_ms: march(2) })], randomUUID())
   const window = { since_ms: march(1, 6 * hour_ms), until_ms: march(4, 12 * hour_ms) }
   const rows = [
     ['2026-03-01', 'open', 2, 1, 0],
@@ -141,7 +106,7 @@ test('currencies without a rate are told for the whole window, on every page, an
   const app_id = randomUUID()
   const money = (ts_ms: number, currency: string, revenue_micros = '5000000', event_name = 'purchase') =>
     testEventRow({ app_id, ts_ms, currency, revenue_micros, event_name })
-  await clickhouse.insertEvents(
+  await reports.clickhouse.insertEvents(
     [
       money(march(1), 'USD'),
       money(march(2), 'EUR'), //               before the first rate of EUR
@@ -159,7 +124,7 @@ test('currencies without a rate are told for the whole window, on every page, an
   expect(await missing({ since_ms: march(3, 1), until_ms: march(4, 1) })).toEqual(['XXX'])
   expect((await askReport(app_id, { since_ms: march(1), until_ms: march(2) })).meta).not.toHaveProperty('missing_rates')
   expect(await missing({ since_ms: march(3), until_ms: march(4) })).toBeUndefined()
-  expect(await registry.metrics()).toMatch(/tributary_report_missing_rates_total\{currency="XXX"\} 3\n/)
+  expect(await reports.registry.metrics()).toMatch(/tributary_report_missing_rates_total\{currency="XXX"\} 3\n/)
 })
 
 test('a filter keeps the rows of its event names and changes nothing of them', async () => {
@@ -170,7 +135,7 @@ test('a filter keeps the rows of its event names and changes nothing of them', a
       testEventRow({ app_id, ts_ms: march(day, 9), event_name, revenue_micros: '1000000', currency: 'USD' }),
     ),
   )
-  await clickhouse.insertEvents(rows, randomUUID())
+  await reports.clickhouse.insertEvents(rows, randomUUID())
   await cancel([rows[0]!])
   const window = { since_ms: march(1), until_ms: march(3, 10) } // whole days, and a part of one
   const all = await rowsOf(app_id, window)
@@ -184,13 +149,13 @@ test('a filter keeps the rows of its event names and changes nothing of them', a
 })
 
 test('a statement of a report runs under its own limits', async () => {
-  const limited = limitStatements(clickhouse, 123_456_789)
+  const limited = limitStatements(reports.clickhouse, 123_456_789)
   const sql = `SELECT getSetting('max_memory_usage') AS memory, getSetting('max_threads') AS threads,
     getSetting('max_execution_time') AS seconds, {n:UInt8} AS n`
   const settings = { memory: 123_456_789, threads: limits.report_threads_max, seconds: 30, n: 7 }
   expect(await limited.query(sql, { n: 7 })).toMatchObject([settings])
   const heavy = 'SELECT count() FROM (SELECT DISTINCT number FROM numbers({n:UInt64}))'
-  const tooLarge = limitStatements(clickhouse, 1_000_000).query(heavy, { n: 5_000_000 })
+  const tooLarge = limitStatements(reports.clickhouse, 1_000_000).query(heavy, { n: 5_000_000 })
   await expect(tooLarge).rejects.toMatchObject({ code: 'unavailable' })
 })
 
@@ -198,7 +163,7 @@ test('money is exact where numbers are not, and is rounded to 4 places', async (
   const app_id = randomUUID()
   const money = (day: number, amounts: string[]) =>
     amounts.map((revenue_micros) => testEventRow({ app_id, ts_ms: march(day), revenue_micros, currency: 'USD' }))
-  await clickhouse.insertEvents(
+  await reports.clickhouse.insertEvents(
     [
       ...money(1, ['49']), //                                     0.000049 is 0
       ...money(2, ['50']), //                                     0.00005 is 0.0001
@@ -225,10 +190,10 @@ test('money that does not count brings nothing, whether it was marked or taken b
   const marked = testEventRow({ ...money, ts_ms: march(2), revenue_counts: 0 })
   const taken = [1, 2].map((day) => testEventRow({ ...money, ts_ms: march(day, 5), partition: day }))
   const kept = testEventRow({ ...money, ts_ms: march(2, 7), revenue_micros: '1000000' })
-  await clickhouse.insertEvents([marked, ...taken, kept], randomUUID())
+  await reports.clickhouse.insertEvents([marked, ...taken, kept], randomUUID())
   await cancel(taken)
   await cancel(taken) // a second sweep
-  await clickhouse.command('OPTIMIZE TABLE revenue_cancelled_v1 FINAL')
+  await reports.clickhouse.command('OPTIMIZE TABLE revenue_cancelled_v1 FINAL')
   expect(await rowsOf(app_id, { since_ms: march(1), until_ms: march(3) })).toEqual([
     ['2026-03-01', 'purchase', 1, 1, 0],
     ['2026-03-02', 'purchase', 3, 3, 1],
@@ -245,14 +210,14 @@ async function cancel(rows: readonly EventRow[]) {
     .map((row): RevenueRow => ({ ...row, amount_micros: Number(row.revenue_micros) }))
     .map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
   const block = { table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: lines.join('\n') }
-  await clickhouse.insert({ ...block, token: randomUUID() })
+  await reports.clickhouse.insert({ ...block, token: randomUUID() })
 }
 
 test('names that look like SQL or JSON are only names', async () => {
   const app_id = randomUUID()
   const names = [`'; DROP TABLE events_raw_v1; --`, '{app_id:String}', '\\', `\\'`, '"', '%', '🎉', 'a\u2028b', ' ']
   const rows = names.map((event_name) => testEventRow({ app_id, ts_ms: march(1), event_name }))
-  await clickhouse.insertEvents(rows, randomUUID())
+  await reports.clickhouse.insertEvents(rows, randomUUID())
   const sorted = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   const window = { since_ms: march(1), until_ms: march(2) }
   expect(await rowsOf(app_id, window)).toEqual(sorted.map((name) => ['2026-03-01', name, 1, 1, 0]))
@@ -318,7 +283,7 @@ test('any window over any events equals brute force, page by page', async () => 
         )
         const half = Math.floor(rows.length / 2)
         for (const part of [rows.slice(0, half), rows.slice(half)]) {
-          if (part.length > 0) await clickhouse.insertEvents(part, randomUUID())
+          if (part.length > 0) await reports.clickhouse.insertEvents(part, randomUUID())
         }
         const taken = rows.filter(({ revenue_micros }, n) => revenue_micros !== null && events[n]!.money === 'taken')
         await cancel(taken)

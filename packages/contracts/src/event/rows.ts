@@ -73,6 +73,9 @@ export const eventRowColumns: readonly (keyof EventRow)[] = [
  */
 export const claimRanks = { sdk: 1, backend: 2, receipt: 3 } as const
 
+/** Events whose money is subtracted (docs/rules.md#revenue). They are no purchases. */
+export const refundEvents: readonly string[] = ['subscription_refunded', 'purchase_refunded']
+
 /**
  * A row of `revenue_raw_v1` (filled by a view, one for each event whose money counts) and of `revenue_cancelled_v1`
  * (those of them that do not count after all).

@@ -101,7 +101,7 @@ export const tables = {
   revenue_raw_v1: {
     row: 'an event whose money counts',
     writers: ['event-writer'],
-    readers: ['event-writer'],
+    readers: ['event-writer', 'report-api'],
     personal: ['install_uuid', 'event_key'],
     derived: {
       from: 'events_raw_v1',

@@ -11,10 +11,10 @@ export interface ForeignAmount {
 export const usdRates: EurRates = { usd: '1', units: '1' }
 
 /**
- * The sum in USD, rounded once, at the end, to 4 places, halves away from zero. The arithmetic is exact until then:
- * micros are integers, rates decimals, a division stays a fraction of two integers.
+ * The sum in USD, or the part of each of `sharers`, rounded once, at the end, to 4 places, halves away from zero. The
+ * arithmetic is exact until then: micros are integers, rates decimals, a division stays a fraction of two integers.
  */
-export function sumUsd(amounts: readonly ForeignAmount[]): number {
+export function sumUsd(amounts: readonly ForeignAmount[], sharers = 1): number {
   let numerator = 0n
   let denominator = 1n
   for (const { micros, rates } of amounts) {
@@ -25,7 +25,7 @@ export function sumUsd(amounts: readonly ForeignAmount[]): number {
     numerator = numerator * under + over * denominator
     denominator *= under
   }
-  return Number(roundedQuotient(numerator, denominator * 100n)) / 10_000
+  return Number(roundedQuotient(numerator, denominator * BigInt(sharers) * 100n)) / 10_000
 }
 
 /** `1.25` is 125 / 100. */

@@ -30,6 +30,11 @@ test('rounding comes once, at the end, so parts that are nothing alone are somet
   expect(sumUsd(Array.from({ length: 4 }, () => third))).toBe(0.0001)
 })
 
+test('a sum that is shared out is rounded after the division', () => {
+  expect(sumUsd([usd('250')], 2)).toBe(0.0001) // 0.000125; 0.0003 shared by two would be 0.0002
+  expect(sumUsd([usd('10000000'), { micros: '-1', rates: { usd: '1.1', units: '0.7' } }], 3)).toBe(3.3333)
+})
+
 test('any amounts at any rates equal long division', () => {
   const rate = fc.tuple(fc.integer({ min: 1, max: 10 ** 9 }), fc.integer({ min: 0, max: 6 }))
   const text = ([digits, places]: [number, number]) => {

@@ -1,0 +1,56 @@
+import type { EurRates } from '@tributary/contracts/currencies'
+import type { ReportMeta, ReportName, ReportRow } from '@tributary/contracts/reports'
+import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { expect } from 'vitest'
+import { reportApi } from '../src/app.ts'
+
+export type Query = Record<string, number | string[]>
+export type RateOf = (lookup: { day: string; currency: string }) => EurRates | null
+
+/** The service on an empty engine of its own. A server key is the id of its app. */
+export async function openReports(given: { rateOf: RateOf; now: () => number }) {
+  const clickhouse = await openTestClickhouse()
+  const logger = pino({ level: 'silent' })
+  const registry = new Registry()
+  const app = createHttpApp({ logger })
+  const findServerKey = async (app_id: string) => ({
+    key_id: app_id,
+    app_id,
+    company_id: 'co',
+    platform: 'ios' as const,
+    allowed_events: [],
+    scopes: ['reports:read' as const],
+    company_status: 'active' as const,
+    monthly_quota: null,
+  })
+  const deps = { clickhouse, credentials: { findServerKey }, keyValue: memoryKeyValue(Date.now), registry, logger }
+  await app.register(reportApi({ ...deps, fxRates: { find: async () => given.rateOf }, now: given.now }))
+
+  const request = (name: string, app_id: string, query: Query) => {
+    const pairs = Object.entries(query).flatMap(([key, value]) =>
+      [value].flat().map((one): [string, string] => [key, String(one)]),
+    )
+    const url = `/api/v1/reports/${name}?${new URLSearchParams(pairs)}`
+    return app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
+  }
+  return {
+    clickhouse,
+    registry,
+    request,
+    /** A page of a report. */
+    async ask<Name extends ReportName>(name: Name, app_id: string, query: Query) {
+      const answer = await request(name, app_id, query)
+      expect(answer.statusCode, answer.body).toBe(200)
+      return answer.json<{ rows: ReportRow<Name>[]; meta: ReportMeta }>()
+    },
+    async close() {
+      await app.close()
+      await clickhouse.close()
+    },
+  }
+}
+export type Reports = Awaited<ReturnType<typeof openReports>>
