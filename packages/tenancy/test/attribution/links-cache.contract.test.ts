@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeApp, rotateSigningSecret } from '../../src/companies/apps.ts'
+import { setLinkStatus } from '../../src/companies/links.ts'
 import { setCompanyStatus } from '../../src/companies/tenants.ts'
 import { openMasterKeys } from '../../src/secrets/master-keys.ts'
-import { openWorld, request, until } from './attribution-world.ts'
+import { masterKeys, openWorld, request, until } from './attribution-world.ts'
 
 let world: Awaited<ReturnType<typeof openWorld>>
 beforeAll(async () => {
@@ -71,11 +73,11 @@ test('a new, disabled, enabled or suspended link and a changed app are seen with
     )
   }
   await seen({ enabled: true, bundle_id: 'com.acme.game' })
-  await world.pool.query('UPDATE links SET enabled = false WHERE link_id = $1', [link_id])
+  await setLinkStatus(world.pool, link_id, 'disabled', request)
   await seen({ enabled: false })
-  await world.pool.query('UPDATE links SET enabled = true WHERE link_id = $1', [link_id])
+  await setLinkStatus(world.pool, link_id, 'enabled', request)
   await seen({ enabled: true })
-  await world.pool.query("UPDATE apps SET bundle_id = 'com.acme.other' WHERE app_id = $1", [android])
+  await changeApp(world.pool, android, { bundle_id: 'com.acme.other' }, request)
   await seen({ bundle_id: 'com.acme.other' })
   await setCompanyStatus(world.pool, company_id, 'suspended', request)
   await seen({ company_status: 'suspended' })
@@ -118,4 +120,23 @@ test('secrets of a missing master key are answered "unavailable", and the log ho
   await expect(other.links.find(link_id)).rejects.toMatchObject({ code: 'unavailable' })
   expect(other.logged()).toContain('needs master key test')
   for (const secret of [link_secret, salt]) expect(other.logged()).not.toContain(secret.toString('hex'))
+})
+
+test('a new signing secret keeps a link secret that can be read, and replaces one whose master key is lost', async () => {
+  const { android, ios } = await world.tenant()
+  const [link_id, second] = [await world.link(android), await world.link(ios)]
+  const { links } = await world.startProcess()
+  const before = (await links.find(link_id))!
+  const next = openMasterKeys([{ id: 'next', key: Buffer.alloc(32, 2) }])
+  const after = await world.startProcess({ keys: next })
+  await rotateSigningSecret(world.pool, masterKeys, android, 0, request)
+  expect((await (await world.startProcess()).links.find(link_id))?.link_secret).toEqual(before.link_secret)
+
+  await rotateSigningSecret(world.pool, next, android, 0, request)
+  await until('it is found', () => after.links.find(link_id).then(Boolean, () => false), 5_000)
+  const made = (await after.links.find(link_id))!
+  expect([made.link_secret.length, made.salt.length]).toEqual([32, 32])
+  expect([made.link_secret.equals(before.link_secret), made.salt.equals(before.salt)]).toEqual([false, false])
+  // The salt is that of the company: the other app needs no more than its own link secret.
+  expect((await after.links.find(second))?.salt).toEqual(made.salt)
 })
