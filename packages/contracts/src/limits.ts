@@ -154,6 +154,7 @@ export const limits = {
   click_window_hours_max: 720,
   /** Window between an install and a reinstall. */
   reinstall_days_max: 3650,
+  partner_chars_max: 64,
   /** Campaign, ad group and creative of a tracking link. */
   campaign_chars_max: 128,
   /** Fallback URL and deep link of a tracking link. */
