@@ -30,8 +30,15 @@ import { keepTablesWhole } from './whole-tables.ts'
 import { writeStart } from './write-start.ts'
 
 /** What runs in the one process: every service there is. */
-export const services = [eventWriter, installFinder, installWriter, ingestGateway, reportApi, adminApi]
-export const services = [eventWriter, clickWriter, ingestGateway, reportApi, adminApi]
+export const services = [
+  eventWriter,
+  installFinder,
+  clickWriter,
+  installWriter,
+  ingestGateway,
+  reportApi,
+  adminApi,
+]
 
 const settings: SettingName[] = [
   ...services.flatMap((one) => settingsOf(one).settings),
