@@ -8,7 +8,8 @@ import { createApp, createCompany } from '../../src/companies/tenants.ts'
 import { openCredentials } from '../../src/credentials/credentials-cache.ts'
 import { isMasterKeyRight } from '../../src/secrets/master-key-check.ts'
 import { type MasterKey, openMasterKeys, readMasterKey } from '../../src/secrets/master-keys.ts'
-import { rotateMasterKey, secretTables } from '../../src/secrets/rotate-master-key.ts'
+import { rotateMasterKey } from '../../src/secrets/rotate-master-key.ts'
+import { secretTables } from '../../src/secrets/secret-tables.ts'
 import { firstFormatKeys } from './first-format.ts'
 
 const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
