@@ -14,7 +14,7 @@ export interface Route {
   path: `/${string}`
   /** The path that the service registers instead, where one handler answers several operations. */
   served_at?: `/${string}`
-  tag: 'Events' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
+  tag: 'Events' | 'Links' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
   summary: string
   /** The summary when absent. */
   description?: string
@@ -48,7 +48,8 @@ interface RouteBody {
 }
 
 interface RouteAnswer {
-  schema: NamedSchema | z.ZodType
+  /** Absent: the answer has no body. */
+  schema?: NamedSchema | z.ZodType
   description: string
   /** `application/json` when absent. */
   content_type?: string

@@ -1,7 +1,8 @@
 /** What a link puts into the referrer of the Play store. */
 export interface PlayReferrer {
   partner: string
-  campaign: string
+  /** Left out where null. */
+  campaign: string | null
   /** See `signClickId`. */
   token: string
 }
@@ -13,6 +14,9 @@ export function playStoreUrl(bundle_id: string, referrer?: PlayReferrer): string
   const fields = { utm_source: referrer.partner, utm_campaign: referrer.campaign, tb_click: referrer.token }
   const text = Object.entries(fields).map(([name, value]) => `${name}=${encode(value)}`)
   return `${page}&referrer=${encode(text.join('&'))}`
+  const given = Object.entries(fields).filter(([, value]) => value !== null)
+  const text = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`)
+  return `${page}&referrer=${encodeURIComponent(text.join('&'))}`
 }
 
 /** Never throws: what has a lone surrogate is made well-formed. */
