@@ -121,6 +121,8 @@ export const limits = {
   partner_chars_max: 64,
   /** Values of one filter of a report. */
   report_filter_values_max: 100,
+  /** Newest decisions on an install that its record tells of; older ones are left out. */
+  install_decisions_max: 1000,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
