@@ -172,7 +172,6 @@ export const limits = {
   click_window_hours_max: 720,
   /** Window between an install and a reinstall. */
   reinstall_days_max: 3650,
-  partner_chars_max: 64,
   /** Campaign, ad group and creative of a tracking link. */
   campaign_chars_max: 128,
   /** Fallback URL and deep link of a tracking link. */
@@ -187,8 +186,6 @@ export const limits = {
   candidate_device_after_ms: day_ms,
   /** The same for a click that is alike. */
   candidate_address_after_ms: 3600 * 1000,
-  /** How long the hit of a honeypot blocks an address. */
-  honeypot_block_ms: day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,

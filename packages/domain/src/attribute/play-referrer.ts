@@ -12,11 +12,8 @@ export function playStoreUrl(bundle_id: string, referrer?: PlayReferrer): string
   const page = `https://play.google.com/store/apps/details?id=${encode(bundle_id)}`
   if (referrer === undefined) return page
   const fields = { utm_source: referrer.partner, utm_campaign: referrer.campaign, tb_click: referrer.token }
-  const text = Object.entries(fields).map(([name, value]) => `${name}=${encode(value)}`)
+  const text = Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : `${name}=${encode(value)}`))
   return `${page}&referrer=${encode(text.join('&'))}`
-  const given = Object.entries(fields).filter(([, value]) => value !== null)
-  const text = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`)
-  return `${page}&referrer=${encodeURIComponent(text.join('&'))}`
 }
 
 /** Never throws: what has a lone surrogate is made well-formed. */
