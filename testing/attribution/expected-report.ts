@@ -1,3 +1,4 @@
+import { organic } from '@tributary/contracts/attribution/verdict'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { SimInstall } from './history.ts'
 
@@ -13,23 +14,35 @@ export interface AttributionRow {
 }
 
 /** The attribution report of an app as the simulator knows it: sums of what it did. */
-export function expectedReport(installs: readonly SimInstall[], app_id: string): AttributionRow[] {
+export const expectedReport = (installs: readonly SimInstall[], app_id: string): AttributionRow[] =>
+  sumRows(
+    installs
+      .filter(({ app }) => app.app_id === app_id)
+      .map(({ at_ms, truth }) => ({ ...truth, day: utcDay(at_ms), flagged: truth.flags.length > 0 })),
+  )
+
+export interface CountedInstall {
+  day: string
+  partner: string
+  attribution_type: string
+  reinstall: boolean
+  flagged: boolean
+}
+
+/** Rows of the attribution report over these installs, in its order. */
+export function sumRows(installs: readonly CountedInstall[]): AttributionRow[] {
   const rows = new Map<string, AttributionRow>()
-  for (const { app, at_ms, truth } of installs) {
-    if (app.app_id !== app_id) continue
-    const { partner, attribution_type, reinstall, flags } = truth
-    const named = { day: utcDay(at_ms), partner, attribution_type }
-    const key = JSON.stringify(named)
+  for (const { day, partner, attribution_type, reinstall, flagged } of installs) {
+    const key = `${day} ${partner} ${attribution_type}`
+    const named = { day, partner, attribution_type }
     const row = rows.get(key) ?? { ...named, installs: 0, organic: 0, reinstalls: 0, fraud_flagged: 0 }
     rows.set(key, row)
     if (reinstall) row.reinstalls += 1
     else {
       row.installs += 1
-      if (partner === 'organic') row.organic += 1
-      if (flags.length > 0) row.fraud_flagged += 1
+      if (partner === organic) row.organic += 1
+      if (flagged) row.fraud_flagged += 1
     }
   }
-  return [...rows.values()].sort((a, b) => keyOf(a).localeCompare(keyOf(b)))
+  return [...rows].toSorted(([a], [b]) => Number(a > b) - Number(a < b)).map(([, row]) => row)
 }
-
-const keyOf = ({ day, partner, attribution_type }: AttributionRow): string => `${day} ${partner} ${attribution_type}`

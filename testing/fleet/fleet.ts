@@ -17,9 +17,11 @@ import { type FleetProcess, startFleetProcess, startReaper } from './fleet-proce
 import { type FleetTenant, makeTenants } from './tenants.ts'
 
 export interface FleetOptions {
-  /** Default: 0. Without gateways, Redis, S3 and PostgreSQL are not started. */
+  /** Default: 0. Without gateways and attribution, Redis, S3 and PostgreSQL are not started. */
   gateways?: number
   writers?: number
+  /** Number of processes of each consumer of attribution. Default: 0. */
+  attribution?: number
   /** Number of apps, alternately Android and iOS, of one company without a quota. Default: 1. */
   apps?: number
 }
@@ -34,7 +36,11 @@ interface StartOptions {
 export interface Fleet {
   gateways: FleetProcess[]
   writers: FleetProcess[]
+  /** Processes of the consumers of attribution, and what else `startService` started. */
+  others: FleetProcess[]
   tenants: FleetTenant[]
+  /** Encrypts the secrets of its tenants. */
+  master_key: string
   /** Clients of the test itself. */
   broker: Broker
   clickhouse: Clickhouse
@@ -42,6 +48,7 @@ export interface Fleet {
   /** Starts another process. Resolves once it is ready. */
   startGateway(options?: StartOptions): Promise<FleetProcess>
   startWriter(options?: StartOptions): Promise<FleetProcess>
+  startService(name: string): Promise<FleetProcess>
   /** Makes a bucket for audit objects, and returns its name for `TRIBUTARY_S3_BUCKET`. */
   makeBucket(): Promise<string>
   /** Number of records in the topic, and of records that event-writer has committed. */
@@ -52,17 +59,24 @@ export interface Fleet {
   stop(): Promise<void>
 }
 
+const attributionServices = ['install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
 const forWriters = ['kafka', 'clickhouse'] as const
 const forGateways = ['redis', 's3', 'postgres'] as const
 
 /** Starts engines, makes topics, schemas and tenants, then starts the services. All processes end with this one. */
-export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOptions): Promise<Fleet> {
+export async function openFleet({
+  gateways = 0,
+  writers = 0,
+  attribution = 0,
+  apps = 1,
+}: FleetOptions): Promise<Fleet> {
   const closes: (() => Promise<unknown>)[] = []
   const stop = async () => {
     for (const one of closes.splice(0).reverse()) await one()
   }
+  const has_tenants = gateways + attribution > 0
   try {
-    const engines = await openEngines([...forWriters, ...(gateways > 0 ? forGateways : [])])
+    const engines = await openEngines([...forWriters, ...(has_tenants ? forGateways : [])])
     closes.push(() => Promise.all([...engines.values()].map((engine) => engine.stop())))
     const engine = (name: EngineName) => {
       const found = engines.get(name)
@@ -75,7 +89,7 @@ export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOp
     closes.push(() => clickhouse.close())
     const master_key = randomBytes(32).toString('base64')
     const [tenants] = await Promise.all([
-      gateways > 0 ? makeTenants(engine('postgres').url, master_key, apps) : [],
+      has_tenants ? makeTenants(engine('postgres').url, master_key, apps) : [],
       broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])),
       migrateClickhouse({ clickhouse }),
     ])
@@ -94,9 +108,10 @@ export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOp
       return one
     }
     const fleet: Fleet = {
-      ...{ gateways: [], writers: [], tenants, broker, clickhouse, engine, stop },
+      ...{ gateways: [], writers: [], others: [], tenants, master_key, broker, clickhouse, engine, stop },
       startGateway: (options) => start('ingest-gateway', fleet.gateways, options),
       startWriter: (options) => start('event-writer', fleet.writers, options),
+      startService: (name) => start(name, fleet.others),
       makeBucket: () => makeBucket(engine('s3').url),
       progress: () => progressOf(broker),
       untilWritten: (ms_max = 60_000) => untilWritten(broker, ms_max),
@@ -104,6 +119,7 @@ export async function openFleet({ gateways = 0, writers = 0, apps = 1 }: FleetOp
     await Promise.all([
       ...Array.from({ length: gateways }, () => fleet.startGateway()),
       ...Array.from({ length: writers }, () => fleet.startWriter()),
+      ...attributionServices.flatMap((name) => Array.from({ length: attribution }, () => fleet.startService(name))),
     ])
     return fleet
   } catch (error) {

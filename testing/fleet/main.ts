@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { EngineUnavailable } from '../engines/engine.ts'
+import { runAttributionSoak } from './attribution-soak.ts'
 import { runSoak } from './soak.ts'
 
 const help = `npm run soak -- [options]
@@ -31,7 +32,20 @@ event ids until it is answered 200, and every seventh request to two gateways at
   freshness_p99_ms  from the 200 until a query finds the event, sampled four times a second, kills included
 
 An event whose request was never answered may be stored or not; it counts as neither lost nor doubled.
-Exit code 1 when lost or doubled is not 0, a roll-up differs, or log and events_raw_v1 hold different numbers.`
+Exit code 1 when lost or doubled is not 0, a roll-up differs, or log and events_raw_v1 hold different numbers.
+
+npm run soak -- --attribution [options]
+
+Publishes one simulated history of clicks and installs to the log three times, for three companies, by time, backwards and
+at random. Kills the consumers of attribution meanwhile. Then compares the verdicts of the three record by record, and holds
+reports against verdicts and against what the simulator did.
+
+  --minutes N   time over which the history is published (10)
+  --kills N     number of kill -9, of each consumer in turn (100)
+  --acts N      acts of the largest behaviour on each of 3 days; 60 make about 1500 installs (600)
+  --seed N      another seed makes another history (1)
+
+Exit code 1 when a verdict differs or is untrue, signs do not sum up to 0 or 1, or a report is wrong.`
 
 const { values } = parseArgs({
   options: {
@@ -41,17 +55,25 @@ const { values } = parseArgs({
     gateways: { type: 'string', default: '2' },
     writers: { type: 'string', default: '3' },
     accidents: { type: 'boolean', default: false },
+    attribution: { type: 'boolean', default: false },
+    acts: { type: 'string', default: '600' },
+    seed: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
-async function main(): Promise<number> {
-  const number = (name: 'minutes' | 'events' | 'kills' | 'gateways' | 'writers', min: number): number => {
-    const value = Number(values[name])
-    if (!(value >= min)) throw new Error(`--${name} needs a number of at least ${min}`)
-    return value
-  }
+const number = (
+  name: 'minutes' | 'events' | 'kills' | 'gateways' | 'writers' | 'acts' | 'seed',
+  min: number,
+): number => {
+  const value = Number(values[name])
+  if (!(value >= min)) throw new Error(`--${name} needs a number of at least ${min}`)
+  return value
+}
+const log = (line: string) => void process.stderr.write(`${line}\n`)
+
+async function soakEvents(): Promise<number> {
   const { exact, ...result } = await runSoak({
     minutes: number('minutes', 0.1),
     events: number('events', 1),
@@ -60,7 +82,7 @@ async function main(): Promise<number> {
     writers: number('writers', 1),
     accidents: values.accidents,
     random: Math.random,
-    log: (line) => process.stderr.write(`${line}\n`),
+    log,
   })
   if (values.json) console.info(JSON.stringify(result))
   else {
@@ -74,9 +96,23 @@ async function main(): Promise<number> {
   return exact ? 0 : 1
 }
 
+async function soakAttribution(): Promise<number> {
+  const result = await runAttributionSoak({
+    ...{ seed: number('seed', 0), days: 3, acts: number('acts', 10), kills: number('kills', 0), log },
+    seconds: number('minutes', 0.1) * 60,
+  })
+  const { differing, untrue, unbalanced, wrong_reports, ...figures } = result
+  if (values.json) console.info(JSON.stringify(result))
+  else {
+    console.table([{ ...figures, differing: differing.length, untrue: untrue.length, unbalanced }])
+    for (const wrong of [...differing, ...untrue, ...wrong_reports].slice(0, 20)) console.info(wrong)
+  }
+  return differing.length + untrue.length + unbalanced + wrong_reports.length === 0 ? 0 : 1
+}
+
 if (values.help) console.info(help)
 else {
-  const code = await main().catch((error: unknown) => {
+  const code = await (values.attribution ? soakAttribution() : soakEvents()).catch((error: unknown) => {
     process.stderr.write(`${error instanceof EngineUnavailable ? error.message : (error as Error).stack}\n`)
     return 1
   })
