@@ -252,7 +252,7 @@ async function startLoadBalancer(dir: string, running: readonly Running[], start
   started(child)
   const said = asRunning('load-balancer', '', child)
   for (const deadline = Date.now() + healthy_ms_max; ; await pause(50)) {
-    const ready = ['/ready', '/admin/', '/api/v1/reports/none'].map((path) =>
+    const ready = ['/ready', '/admin/', '/l/none', '/api/v1/reports/none'].map((path) =>
       fetch(urls.operators_url + path).then(
         ({ status }) => status,
         () => 503,

@@ -96,12 +96,12 @@ export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchem
 }
 
 /** Headers that an answer of this status may carry; only `X-Request-Id` is always there. */
-function headersOf({ auth, quota }: Route, status: number): JsonSchema {
+function headersOf({ auth, quota, tag }: Route, status: number): JsonSchema {
   const names = ['X-Request-Id']
   const isKeyed = auth === 's2s' || auth === 'reports'
   if (isKeyed && status !== 401) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
   if (quota && (status === 200 || status === 429)) names.push('X-Service-Quota-Used', 'X-Service-Quota-Limit')
-  if (status === 429 || (status === 503 && auth !== 'public')) names.push('Retry-After')
+  if (status === 429 || (status === 503 && tag !== 'Service')) names.push('Retry-After')
   if (status === 401 && auth !== 'sdk') names.push('WWW-Authenticate')
   if (status === 405) names.push('Allow')
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

@@ -24,7 +24,7 @@ export const linkRoutes = {
     tag: 'Links',
     summary: 'Follow a tracking link',
     description:
-      'Records the click and sends the person to the store. A bot, a link preview, a datacenter or a country that the link does not allow is sent to the plain store page, and its click never attributes. `HEAD` gets the plain store page too, and records nothing. See [docs/links.md](links.md).',
+      'Records the click and sends the person to the store. A bot, a link preview, a datacenter or a country that the link does not allow is sent to the plain store page, and its click never attributes. `HEAD` gets the plain store page too, and records nothing. docs/links.md explains links to those who make them.',
     params: z.object({ link_id: z.string().meta({ example: 'mB3k9QxT2wLz' }) }),
     query: z.object({
       click_id: free("The partner's id of the click, stored as `ext_click_id`."),
@@ -37,7 +37,7 @@ export const linkRoutes = {
       204: { description: 'A desktop that `mobile_only=1` drops.' },
       302: { description: 'The store page or the fallback, in `Location`.' },
     },
-    errors: ['not_found', 'address_blocked', 'rate_limited', 'unavailable'],
+    errors: ['not_found', 'address_blocked', 'rate_limited', 'internal_error', 'unavailable'],
   },
 } satisfies Routes
 

@@ -7,6 +7,7 @@ import { service as eventWriter } from '@tributary/event-writer/service'
 import { service as ingestGateway } from '@tributary/ingest-gateway/service'
 import { service as installFinder } from '@tributary/install-finder/service'
 import { service as installWriter } from '@tributary/install-writer/service'
+import { service as linkGateway } from '@tributary/link-gateway/service'
 import { service as reportApi } from '@tributary/report-api/service'
 import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
 import { type Opened, openEngines } from '@tributary/service-kit/engines/engine'
@@ -34,8 +35,10 @@ export const services = [
   eventWriter,
   installFinder,
   clickWriter,
+  installAttributor,
   installWriter,
   ingestGateway,
+  linkGateway,
   reportApi,
   adminApi,
 ]

@@ -89,9 +89,11 @@ export function errorsOf({ method, auth, params, query, body, errors = [] }: Rou
   return [...new Set(all)]
 }
 
-/** The schema alone, with or without its name. */
-export const schemaOf = (schema: NamedSchema | z.ZodType): z.ZodType =>
-  schema instanceof z.ZodType ? schema : Object.values(schema)[0]!
+/** The schema alone, with or without its name; that of nothing where there is none. */
+export function schemaOf(schema: NamedSchema | z.ZodType | undefined): z.ZodType {
+  if (schema === undefined) return z.undefined()
+  return schema instanceof z.ZodType ? schema : Object.values(schema)[0]!
+}
 
 /** The path as a caller sends it: encoded parameters, and the query. */
 export function pathOf(route: Route, params: object = {}, query: object = {}): string {

@@ -49,4 +49,4 @@ export function readRanges(file: string): SourceTable {
 }
 
 /** The two letters of a country as a number. */
-export const countryValue = (code: string): number => code.charCodeAt(0) * 256 + code.charCodeAt(1)
+const countryValue = (code: string): number => code.charCodeAt(0) * 256 + code.charCodeAt(1)
