@@ -17,16 +17,51 @@ export interface WriterEngines {
   close(): Promise<void>
 }
 
+interface BenchLog {
+  broker: Broker
+  /** Closes it and deletes its data. */
+  close(): Promise<void>
+}
+
+/** A log inside this process. */
+export async function openEmbeddedLog(partitions: number): Promise<BenchLog> {
+  const dir = mkdtempSync(join(tmpdir(), 'tributary-bench-log-'))
+  const broker = await openEmbeddedBroker({ dir, now: Date.now, partitions })
+  return {
+    broker,
+    async close() {
+      await broker.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Real Kafka. */
+export async function openKafkaLog(): Promise<BenchLog> {
+  const kafka = await openEngine('kafka')
+  const broker = await openKafkaBroker({
+    ...{ brokers: [kafka.url], client_id: 'bench', logger: pino({ level: 'warn' }) },
+    ...{ linger_ms: 5, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 },
+  })
+  return {
+    broker,
+    async close() {
+      await broker.close()
+      await kafka.stop()
+    },
+  }
+}
+
 /** Log and ClickHouse inside this process. */
 export async function openEmbedded(partitions: number): Promise<WriterEngines> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-writer-'))
   const clickhouse = await openEmbeddedClickhouse({ data_dir: join(data_dir, 'clickhouse') })
-  const broker = await openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions })
+  const log = await openEmbeddedLog(partitions)
   return {
     clickhouse,
-    broker,
+    broker: log.broker,
     async close() {
-      await broker.close()
+      await log.close()
       await clickhouse.close()
       rmSync(data_dir, { recursive: true, force: true })
     },
@@ -35,22 +70,17 @@ export async function openEmbedded(partitions: number): Promise<WriterEngines> {
 
 /** Real Kafka, and ClickHouse behind its HTTP protocol, so that this process costs only the writer. */
 export async function openServers(): Promise<WriterEngines> {
-  const [kafka, server] = await Promise.all([openEngine('kafka'), openEngine('clickhouse')])
+  const [log, server] = await Promise.all([openKafkaLog(), openEngine('clickhouse')])
   const logger = pino({ level: 'warn' })
-  const broker = await openKafkaBroker({
-    ...{ brokers: [kafka.url], client_id: 'bench', logger },
-    ...{ linger_ms: 5, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 },
-  })
   const clickhouse = await openClickhouseServer({
     ...{ url: server.url, logger, max_open_connections: 16, connect_timeout_ms: 2000, query_timeout_ms: 120_000 },
   })
   return {
     clickhouse,
-    broker,
+    broker: log.broker,
     async close() {
-      await broker.close()
       await clickhouse.close()
-      await Promise.all([kafka.stop(), server.stop()])
+      await Promise.all([log.close(), server.stop()])
     },
   }
 }

@@ -42,10 +42,17 @@ async function whileRetriable<T>(fetch: () => Promise<T>): Promise<T> {
     try {
       return await fetch()
     } catch (error) {
-      if ((error as { retriable?: boolean }).retriable !== true || performance.now() > deadline) throw error
+      if (!isPassing(error) || performance.now() > deadline) throw error
     }
   }
 }
+
+/**
+ * kafkajs keeps the metadata of one request at a time: a look-up of another topic that ends meanwhile takes it away, which
+ * shows as a TypeError of its own code.
+ */
+const isPassing = (error: unknown): boolean =>
+  error instanceof TypeError || (error as { retriable?: boolean }).retriable === true
 
 /**
  * Where a group stands in each partition. `oldest_unread_ms` is found by asking for offsets by time, since kafkajs

@@ -32,6 +32,20 @@ it('tells where a group stands though coordinator and leaders have just moved', 
   expect(await fetchGroupOffsets(moved, 'g', 't', Date.now())).toEqual(stands)
 })
 
+it('tells where a group stands while other topics are looked up at the same time', async () => {
+  let asked = false
+  const answer = await admin({}).fetchTopicOffsetsByTimestamp('t', 0)
+  // What kafkajs does when another look-up took the metadata of the topic away.
+  const crowded = async () => {
+    if (asked) return answer
+    asked = true
+    const { partitions } = [].pop() as unknown as { partitions: never }
+    return partitions
+  }
+  const [place] = await fetchGroupOffsets(admin({ fetchTopicOffsetsByTimestamp: crowded }), 'g', 't', Date.now())
+  expect(place).toMatchObject({ committed: 3, end: 5 })
+})
+
 it('gives back what Kafka refuses for good', async () => {
   const refused = async () => {
     throw Object.assign(new Error('not allowed'), { retriable: false })

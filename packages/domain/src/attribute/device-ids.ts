@@ -27,6 +27,6 @@ function digestOf(value: unknown, letters: 'lower' | 'upper'): string | null {
   const id = typeof value === 'string' ? value.trim() : ''
   if (!/[^0-]/.test(id) || id.length > limits.optional_string_chars_max) return null
   if (!hashed.test(id)) return hash('sha256', letters === 'lower' ? id.toLowerCase() : id.toUpperCase())
-  const digest = id.toLowerCase()
-  return hashesOfNone.includes(digest) ? null : digest
+  const sha256 = id.toLowerCase()
+  return hashesOfNone.includes(sha256) ? null : sha256
 }

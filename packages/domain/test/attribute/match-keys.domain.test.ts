@@ -9,7 +9,15 @@ const place = { topic: 't@1', partition: 0, offset: 0, index: 0 }
 const nothing = { ext_click_id: null, sub1: null, sub2: null, sub3: null, sub4: null, sub5: null }
 const clickOf = (given: Partial<Click>): Click => ({
   ...{ v: 1, click_id: '0198c2f0-1c00-7abc-8abc-0123456789ab', company_id: 'c', app_id: 'a', link_id: 'l' },
-  ...{ partner: 'p', campaign: null, ad_group: null, creative: null, deep_link: null, lookback_hours: null, ...nothing },
+  ...{
+    partner: 'p',
+    campaign: null,
+    ad_group: null,
+    creative: null,
+    deep_link: null,
+    lookback_hours: null,
+    ...nothing,
+  },
   ...{ clicked_at_ms: 1, filtered_reason: null, ip: '192.0.2.1', country: null, user_agent: '', os: null },
   ...{ os_major: null, model: null, device_hashes: [], ...given },
 })

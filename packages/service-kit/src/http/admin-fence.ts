@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
+import { normalAddress } from '@tributary/contracts/networks'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { normalAddress } from '@tributary/contracts/networks'
 import { networkList, proxyHeaders } from './client-address.ts'
 import { countedLog } from './counted-log.ts'
 
