@@ -148,4 +148,18 @@ export const limits = {
   secret_overlap_hours_default: 24,
   /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
   old_secrets_max: 3,
+  /** How long before an install a click may lie to be a candidate (docs/rules.md#candidates): the longest window of a link. */
+  candidate_lookback_ms_max: 30 * day_ms,
+  /** How long after an install a click of the same device is shown as a candidate, which never wins. */
+  candidate_device_after_ms: day_ms,
+  /** The same for a click that is alike. */
+  candidate_address_after_ms: 3600 * 1000,
+  /** How long the hit of a honeypot blocks an address. */
+  honeypot_block_ms: day_ms,
+  /** Candidates of one install, and clicks of one device or address among which they are looked for. */
+  install_candidates_max: 200,
+  /** JSON of the clicks that a decision keeps; the weakest beyond it are not kept. */
+  kept_clicks_bytes_max: 400_000,
+  /** How long an install waits for a click that we signed. */
+  pending_ms_max: day_ms,
 } as const

@@ -44,7 +44,12 @@ export const attributionTables = {
         ...same('app_id', 'received_at_ms', 'install_uuid', 'kind', ...Object.keys(position), 'event_index'),
         match_key: 'arrayJoin(match_keys)',
       },
-      values: { day: ['max(day)', 'max(day)'] },
+      values: {
+        day: ['max(day)', 'max(day)'],
+        installed_at_ms: ['max(installed_at_ms)', "max(JSONExtractInt(fact, 'installed_at_ms'))"],
+        os_major: ['max(os_major)', "max(toUInt16(JSONExtractUInt(fact, 'os_major')))"],
+        model: ['max(model)', "max(JSONExtractString(fact, 'model'))"],
+      },
     },
   },
   installs_v1: {
