@@ -35,6 +35,23 @@ CREATE TABLE apps (
 );
 COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id); an id alone: the first format (app_id)';
 
+CREATE TABLE attribution_settings (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  app_id text NOT NULL,
+  valid_from timestamp with time zone NOT NULL,
+  click_window_hours integer NOT NULL,
+  probabilistic boolean NOT NULL,
+  probabilistic_window_hours integer NOT NULL,
+  reinstall_days integer NOT NULL,
+  CONSTRAINT attribution_settings_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT attribution_settings_click_window_hours_check CHECK ((click_window_hours > 0)),
+  CONSTRAINT attribution_settings_pkey PRIMARY KEY (id),
+  CONSTRAINT attribution_settings_probabilistic_window_hours_check CHECK ((probabilistic_window_hours > 0)),
+  CONSTRAINT attribution_settings_reinstall_days_check CHECK ((reinstall_days > 0))
+);
+COMMENT ON TABLE attribution_settings IS 'how an app matched clicks with installs from valid_from on; before its first row the defaults hold';
+COMMENT ON COLUMN attribution_settings.valid_from IS 'acts on installs that are received at this time or later';
+
 CREATE TABLE companies (
   company_id text NOT NULL,
   company_key text NOT NULL,
@@ -51,6 +68,20 @@ CREATE TABLE companies (
 );
 COMMENT ON COLUMN companies.monthly_quota IS 'events per UTC month; null: unlimited';
 
+CREATE TABLE company_salts (
+  company_id text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  CONSTRAINT company_salts_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(company_id),
+  CONSTRAINT company_salts_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT company_salts_pkey PRIMARY KEY (company_id),
+  CONSTRAINT company_salts_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON TABLE company_salts IS 'keys the hashes of device ids of a company; made by the first service that needs it, never replaced while it can be read';
+COMMENT ON COLUMN company_salts.key_id IS 'format and id of the master key that encrypted it, as in apps';
+
 CREATE TABLE fx_rates (
   currency text NOT NULL,
   day date NOT NULL,
@@ -62,6 +93,45 @@ CREATE TABLE fx_rates (
 COMMENT ON TABLE fx_rates IS 'reference rates as the ECB publishes them; a later load replaces a rate';
 COMMENT ON COLUMN fx_rates.day IS 'UTC date of the rate; it holds until the next day that has one';
 COMMENT ON COLUMN fx_rates.units_per_eur IS 'units of the currency for one EUR, exactly as loaded';
+
+CREATE TABLE link_secrets (
+  app_id text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  CONSTRAINT link_secrets_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT link_secrets_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT link_secrets_pkey PRIMARY KEY (app_id),
+  CONSTRAINT link_secrets_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON TABLE link_secrets IS 'signs the click ids of an app; made by the first service that needs it, never replaced while it can be read';
+COMMENT ON COLUMN link_secrets.key_id IS 'format and id of the master key that encrypted it, as in apps';
+
+CREATE TABLE links (
+  link_id text NOT NULL,
+  app_id text NOT NULL,
+  partner text NOT NULL,
+  campaign text,
+  ad_group text,
+  creative text,
+  fallback_url text,
+  deep_link text,
+  countries text[],
+  lookback_hours integer,
+  honeypot boolean NOT NULL,
+  enabled boolean NOT NULL DEFAULT true,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT links_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT links_countries_check CHECK ((cardinality(countries) > 0)),
+  CONSTRAINT links_link_id_check CHECK ((link_id ~ '^[A-Za-z0-9_-]{12}$'::text)),
+  CONSTRAINT links_lookback_hours_check CHECK (((lookback_hours >= 1) AND (lookback_hours <= 720))),
+  CONSTRAINT links_partner_check CHECK (((partner ~ '^[a-z0-9_-]{1,64}$'::text) AND (partner <> 'organic'::text))),
+  CONSTRAINT links_pkey PRIMARY KEY (link_id)
+);
+COMMENT ON COLUMN links.link_id IS 'random: who knows one link can not guess another';
+COMMENT ON COLUMN links.countries IS 'ISO 3166-1 alpha-2; null: all';
+COMMENT ON COLUMN links.lookback_hours IS 'click window of this link; null: that of the app';
 
 CREATE TABLE master_key_check (
   only_row boolean NOT NULL DEFAULT true,
@@ -124,8 +194,19 @@ COMMENT ON COLUMN server_keys.allowed_events IS 'empty: all events';
 COMMENT ON COLUMN server_keys.scopes IS 'what the key may do';
 
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
+CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
+CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_at);
+CREATE OR REPLACE FUNCTION public.notify_attribution_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('attribution_changed', (SELECT company_id FROM apps WHERE app_id = coalesce(NEW.app_id, OLD.app_id)));
+  RETURN NULL;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.notify_credentials_changed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -151,5 +232,8 @@ END $function$;
 
 CREATE TRIGGER admin_audit_log_is_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.admin_audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON public.apps FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER attribution_settings_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.attribution_settings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER attribution_settings_changed AFTER INSERT ON public.attribution_settings FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
 CREATE TRIGGER companies_changed AFTER INSERT OR DELETE OR UPDATE ON public.companies FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER links_changed AFTER INSERT OR DELETE OR UPDATE ON public.links FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
 CREATE TRIGGER server_keys_changed AFTER INSERT OR DELETE OR UPDATE ON public.server_keys FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();

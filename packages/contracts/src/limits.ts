@@ -162,4 +162,17 @@ export const limits = {
   kept_clicks_bytes_max: 400_000,
   /** How long an install waits for a click that we signed. */
   pending_ms_max: day_ms,
+  /** Window between a click and an install, of an app or of one link: 30 days. */
+  click_window_hours_max: 720,
+  /** Window between an install and a reinstall. */
+  reinstall_days_max: 3650,
+  partner_chars_max: 64,
+  /** Campaign, ad group and creative of a tracking link. */
+  campaign_chars_max: 128,
+  /** Fallback URL and deep link of a tracking link. */
+  link_url_chars_max: 2048,
+  /** Tracking links of one app; a list answers all of them. */
+  app_links_max: 10_000,
+  /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
+  attribution_settings_kept_max: 1000,
 } as const

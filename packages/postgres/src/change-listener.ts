@@ -1,22 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Client, type Pool } from 'pg'
+import { Client, escapeIdentifier, type Pool } from 'pg'
 import type { Logger } from 'pino'
 
 const reconnect_pause_ms = 250
 const reconnect_pause_ms_max = 5_000
 
+/** Channels of the triggers in `migrations`: companies, apps and keys; links and settings of attribution. */
+export type ChangeChannel = 'credentials_changed' | 'attribution_changed'
+
 export interface ChangeListenerOptions {
   pool: Pool
   logger: Logger
+  channels: readonly ChangeChannel[]
   /** Called with the company of a change, or undefined when any may have changed. */
   onChange(company_id: string | undefined): void
 }
 
 /**
- * LISTENs for `credentials_changed` on a connection of its own, and reconnects for ever. Notifications that came while it
+ * LISTENs to channels on a connection of its own, and reconnects for ever. Notifications that came while it
  * was away are lost, so each new connection reports that anything may have changed.
  */
-export function listenForChanges({ pool, logger, onChange }: ChangeListenerOptions): { close(): Promise<void> } {
+export function listenForChanges({ pool, logger, channels, onChange }: ChangeListenerOptions): {
+  close(): Promise<void>
+} {
   const stop = new AbortController()
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
 
@@ -30,7 +36,7 @@ export function listenForChanges({ pool, logger, onChange }: ChangeListenerOptio
     client.on('notification', ({ payload }) => onChange(payload === '' ? undefined : payload))
     try {
       await client.connect()
-      await client.query('LISTEN credentials_changed')
+      for (const channel of channels) await client.query(`LISTEN ${escapeIdentifier(channel)}`)
       onListening()
       onChange(undefined)
       await Promise.race([ended, stopped])
@@ -46,9 +52,9 @@ export function listenForChanges({ pool, logger, onChange }: ChangeListenerOptio
         await listenOnce(() => {
           wait_ms = reconnect_pause_ms
         })
-        if (!stop.signal.aborted) logger.warn('the connection for credential changes ended: connecting again')
+        if (!stop.signal.aborted) logger.warn('the connection for changes ended: connecting again')
       } catch (error) {
-        logger.warn({ err: error }, 'no connection for credential changes: trying again')
+        logger.warn({ err: error }, 'no connection for changes: trying again')
       }
       await pause(wait_ms, undefined, { signal: stop.signal }).catch(() => {})
       wait_ms = Math.min(wait_ms * 2, reconnect_pause_ms_max)

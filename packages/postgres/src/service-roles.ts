@@ -4,6 +4,26 @@ export interface Rights {
   also?: readonly ('INSERT' | 'UPDATE' | 'DELETE')[]
 }
 
+/** What a service does that decrypts secrets: it checks its master key and watches the ids of the keys of all secrets. */
+const masterKeyRights = {
+  master_key_check: { select: '*', also: ['INSERT'] },
+  link_secrets: { select: ['app_id', 'key_id'] },
+  company_salts: { select: ['company_id', 'key_id'] },
+} as const satisfies Record<string, Rights>
+
+/** Columns of apps that are no signing secret, and the id of its master key. */
+const openAppColumns = ['app_id', 'company_id', 'platform', 'signing_secret_key_id'] as const
+
+/** What attribution reads of apps; the first service that needs a secret makes it. */
+const attributionRights = {
+  schema_migrations: { select: '*' },
+  apps: { select: openAppColumns }, // not the signing secrets
+  attribution_settings: { select: '*' },
+  ...masterKeyRights,
+  link_secrets: { select: '*', also: ['INSERT'] },
+  company_salts: { select: '*', also: ['INSERT'] },
+} as const satisfies Record<string, Rights>
+
 /**
  * Each service that works on PostgreSQL, and all that it may do there: a table that is not named is closed to it.
  * A new table needs its lines here.
@@ -15,8 +35,20 @@ export const serviceRoles = {
     apps: { select: '*' },
     old_signing_secrets: { select: '*' },
     server_keys: { select: '*' },
-    master_key_check: { select: '*', also: ['INSERT'] },
+    ...masterKeyRights,
   },
+  'link-gateway': {
+    schema_migrations: { select: '*' },
+    companies: { select: ['company_id', 'status'] },
+    apps: { select: [...openAppColumns, 'bundle_id', 'store_id', 'provider_token'] }, // not the signing secrets
+    links: { select: '*' },
+    ...masterKeyRights,
+    link_secrets: { select: '*', also: ['INSERT'] },
+    company_salts: { select: '*', also: ['INSERT'] },
+  },
+  'click-writer': attributionRights,
+  'install-finder': attributionRights,
+  'install-attributor': attributionRights,
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
@@ -32,6 +64,10 @@ export const serviceRoles = {
     server_keys: { select: '*', also: ['INSERT', 'UPDATE'] },
     fx_rates: { select: '*', also: ['INSERT', 'UPDATE'] },
     master_key_check: { select: '*', also: ['INSERT', 'UPDATE'] },
+    links: { select: '*', also: ['INSERT', 'UPDATE'] },
+    attribution_settings: { select: '*', also: ['INSERT'] },
+    link_secrets: { select: '*', also: ['UPDATE', 'DELETE'] },
+    company_salts: { select: '*', also: ['UPDATE', 'DELETE'] },
     admin_audit_log: { select: '*', also: ['INSERT'] },
   },
 } as const satisfies Record<string, Record<string, Rights>>

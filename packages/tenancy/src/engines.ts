@@ -1,5 +1,9 @@
 import type { Engine } from '@tributary/service-kit/engines/engine'
 import type { Pool } from 'pg'
+import type { AttributionApps } from './attribution/attribution-apps.ts'
+import { openAttributionApps } from './attribution/attribution-apps-cache.ts'
+import type { Links } from './attribution/links.ts'
+import { openLinks } from './attribution/links-cache.ts'
 import type { Credentials } from './credentials/credentials.ts'
 import { openCredentials } from './credentials/credentials-cache.ts'
 import type { MasterKeys } from './secrets/master-keys.ts'
@@ -32,5 +36,31 @@ export const credentialsEngine: Engine<Credentials, never, never, { postgres: Po
     const credentials = await openCredentials({ pool, ...secrets, now, logger, registry })
     onClose('credentials', () => credentials.close())
     return credentials
+  },
+}
+
+type Secrets = { postgres: Pool; masterKeys: MasterKeys }
+
+/** Apps for attribution over PostgreSQL. */
+export const attributionAppsEngine: Engine<AttributionApps, never, never, Secrets> = {
+  settings: [],
+  required: [],
+  on: ['postgres', 'masterKeys'],
+  async open(_config, { now, logger, registry, onClose }, { postgres: pool, masterKeys }) {
+    const apps = await openAttributionApps({ pool, masterKeys, now, logger, registry })
+    onClose('attribution apps', () => apps.close())
+    return apps
+  },
+}
+
+/** Tracking links over PostgreSQL. */
+export const linksEngine: Engine<Links, never, never, Secrets> = {
+  settings: [],
+  required: [],
+  on: ['postgres', 'masterKeys'],
+  async open(_config, { now, logger, registry, onClose }, { postgres: pool, masterKeys }) {
+    const links = await openLinks({ pool, masterKeys, now, logger, registry })
+    onClose('links', () => links.close())
+    return links
   },
 }

@@ -19,7 +19,7 @@ import { every } from '@tributary/service-kit/service/every'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
-import { credentialsEngine } from '@tributary/tenancy/engines'
+import { attributionAppsEngine, credentialsEngine, linksEngine } from '@tributary/tenancy/engines'
 import type { Pool } from 'pg'
 import { localMasterKeysEngine } from './local-master-keys.ts'
 
@@ -48,6 +48,8 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     audit: orEmbedded(s3Engine, (_config, service) => openAudit(dir('audit'), service)),
     masterKeys: localMasterKeysEngine(data_dir),
     credentials: credentialsEngine,
+    attributionApps: attributionAppsEngine,
+    links: linksEngine,
   }
 }
 

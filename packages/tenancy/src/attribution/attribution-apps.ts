@@ -1,13 +1,7 @@
+import type { AttributionSettings } from '@tributary/contracts/attribution/settings'
 import type { Platform } from '@tributary/contracts/envelope'
 
-/** How an app matches clicks with installs. A change acts on installs that are received after it. */
-export interface AttributionSettings {
-  click_window_hours: number
-  /** Match by address, system and model. Off on iOS by default. */
-  probabilistic: boolean
-  probabilistic_window_hours: number
-  reinstall_days: number
-}
+export type { AttributionSettings }
 
 /** An app as the attribution of its installs needs it. */
 export interface AttributionApp {

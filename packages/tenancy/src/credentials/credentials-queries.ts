@@ -1,7 +1,8 @@
 import type { KeyScope } from '@tributary/contracts/admin/server-keys'
 import type { Platform } from '@tributary/contracts/envelope'
 import type { Pool, QueryResultRow } from 'pg'
-import type { EncryptedText, MasterKeys, SecretPlace } from '../secrets/master-keys.ts'
+import { type EncryptedJson, encryptedJson, readEncryptedJson } from '../secrets/encrypted-json.ts'
+import type { MasterKeys, SecretPlace } from '../secrets/master-keys.ts'
 import type { AppCredential, CompanyCredential, OldSecret, ServerKeyCredential } from './credentials.ts'
 
 type Status = 'active' | 'suspended'
@@ -19,13 +20,9 @@ interface AppRow {
   old_secrets: OldSecretRow[] | null
 }
 
-/** From JSON: bytes are hex. */
 interface OldSecretRow {
   ends_at_ms: number
-  key_id: string
-  iv: string
-  ciphertext: string
-  tag: string
+  secret: EncryptedJson
 }
 
 interface CompanyRow {
@@ -62,8 +59,7 @@ export function credentialsQueries(pool: Pool, masterKeys?: MasterKeys) {
       `SELECT app_key AS lookup_key, app_id, company_id, platform, signing_secret_key_id, signing_secret_iv,
               signing_secret_ciphertext, signing_secret_tag,
               (SELECT json_agg(json_build_object('ends_at_ms', floor(extract(epoch FROM o.ends_at) * 1000),
-                        'key_id', o.key_id, 'iv', encode(o.iv, 'hex'), 'ciphertext', encode(o.ciphertext, 'hex'),
-                        'tag', encode(o.tag, 'hex')))
+                        'secret', ${encryptedJson('o')}))
                FROM old_signing_secrets o WHERE o.app_id = apps.app_id) AS old_secrets
        FROM apps WHERE app_key = ANY($1::text[])`,
     ),
@@ -104,14 +100,9 @@ export function credentialsQueries(pool: Pool, masterKeys?: MasterKeys) {
 }
 
 /** None when its master key is lost: the app must go on with its new secret. */
-function decryptOld(
-  masterKeys: MasterKeys,
-  { ends_at_ms, key_id, ...bytes }: OldSecretRow,
-  place: SecretPlace,
-): OldSecret[] {
-  const [iv, ciphertext, tag] = [bytes.iv, bytes.ciphertext, bytes.tag].map((hex) => Buffer.from(hex, 'hex'))
+function decryptOld(masterKeys: MasterKeys, { ends_at_ms, secret }: OldSecretRow, place: SecretPlace): OldSecret[] {
   try {
-    const signing_secret = masterKeys.decrypt({ key_id, iv, ciphertext, tag } as EncryptedText, place)
+    const signing_secret = masterKeys.decrypt(readEncryptedJson(secret), place)
     return [{ signing_secret, ends_at_ms }]
   } catch {
     return []

@@ -26,24 +26,6 @@ export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Prom
   return canDecrypt(masterKeys, check, placeOf(check))
 }
 
-/** Apps whose signing secret none of these keys decrypts, by the id of the key that they need. */
-export async function findUnreadableApps(pool: Pool, masterKeys: MasterKeys): Promise<Map<string, string[]>> {
-  // One app of each key is enough: a key that is given decrypts all that was encrypted with it.
-  const { rows } = await pool.query<CheckRow & { company_id: string; app_ids: string[] }>(
-    `SELECT DISTINCT ON (signing_secret_key_id) app_id AS bound_to, company_id, signing_secret_key_id AS key_id,
-       signing_secret_iv AS iv, signing_secret_ciphertext AS ciphertext, signing_secret_tag AS tag,
-       array_agg(app_id) OVER (PARTITION BY signing_secret_key_id) AS app_ids
-     FROM apps ORDER BY signing_secret_key_id, app_id`,
-  )
-  const unreadable = new Map<string, string[]>()
-  for (const { app_ids, company_id, bound_to: app_id, ...secret } of rows) {
-    if (canDecrypt(masterKeys, secret, { purpose: 'signing_secret', company_id, app_id })) continue
-    const id = masterKeyId(secret.key_id)
-    unreadable.set(id, [...(unreadable.get(id) ?? []), ...app_ids].toSorted())
-  }
-  return unreadable
-}
-
 function canDecrypt(masterKeys: MasterKeys, secret: EncryptedText, place: SecretPlace): boolean {
   try {
     masterKeys.decrypt(secret, place)

@@ -17,8 +17,9 @@ export interface EncryptedText {
 
 /** Where a secret belongs, the additional data of AES-256-GCM: what is moved to another place can't be decrypted there. */
 export interface SecretPlace {
-  purpose: 'signing_secret' | 'master_key_check'
+  purpose: 'signing_secret' | 'link_secret' | 'company_salt' | 'master_key_check'
   company_id: string
+  /** Empty for a secret of the company. */
   app_id: string
 }
 
@@ -27,6 +28,8 @@ export interface MasterKeys {
   encrypt(text: string, place: SecretPlace): EncryptedText
   /** Throws when the key is not among the given ones or when anything was changed; the message holds no secret. */
   decrypt(encrypted: EncryptedText, place: SecretPlace): string
+  /** Whether the master key of a text with this `key_id` is given. */
+  has(key_id: string): boolean
   /** Id of the key that encrypts. */
   current_id: string
   /** The `key_id` of texts that need no new encryption. */
@@ -42,6 +45,8 @@ export const masterKeyId = (key_id: string): string => key_id.replace(present, '
 /** The first format was bound to the app alone. */
 const additionalData = (key_id: string, { purpose, company_id, app_id }: SecretPlace): Buffer =>
   Buffer.from(key_id.startsWith(present) ? JSON.stringify([purpose, company_id, app_id]) : app_id)
+
+const ownerOf = ({ app_id, company_id }: SecretPlace): string => app_id || company_id
 
 /** The key of `TRIBUTARY_MASTER_KEY`: 32 bytes in base64. Its id is the first 8 hex of its SHA-256. */
 export function readMasterKey(base64: string): MasterKey {
@@ -61,6 +66,7 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
   return {
     current_id: current.id,
     key_id,
+    has: (needed) => secrets.has(masterKeyId(needed)),
     encrypt(text, place) {
       const iv = randomBytes(12)
       const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(additionalData(key_id, place))
@@ -72,14 +78,14 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
       const secret = secrets.get(id)
       if (secret === undefined) {
         const given = [...secrets.keys()].join(', ')
-        throw new Error(`The secret of ${place.app_id} needs master key ${id}; given: ${given}.`)
+        throw new Error(`The secret of ${ownerOf(place)} needs master key ${id}; given: ${given}.`)
       }
       try {
         const decipher = createDecipheriv(algorithm, secret, iv, { authTagLength: 16 })
         decipher.setAAD(additionalData(key_id, place)).setAuthTag(tag)
         return decipher.update(ciphertext, undefined, 'utf8') + decipher.final('utf8')
       } catch {
-        throw new Error(`The secret of ${place.app_id} can't be decrypted with master key ${id}: it was changed.`)
+        throw new Error(`The secret of ${ownerOf(place)} can't be decrypted with master key ${id}: it was changed.`)
       }
     },
   }

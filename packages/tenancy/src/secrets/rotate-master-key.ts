@@ -4,13 +4,7 @@ import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
 import { renewMasterKeyCheck } from './master-key-check.ts'
 import type { EncryptedText, MasterKeys, SecretPlace } from './master-keys.ts'
-
-/** The tables that hold secrets of an app: their key, and what stands before the names of the encrypted columns. */
-export const secretTables = [
-  { table: 'apps', id: 'app_id', prefix: 'signing_secret_', purpose: 'signing_secret' },
-  { table: 'old_signing_secrets', id: 'id', prefix: '', purpose: 'signing_secret' },
-] as const
-type SecretTable = (typeof secretTables)[number]
+import { type SecretTable, secretTables } from './secret-tables.ts'
 
 /** Each transaction holds its rows for milliseconds. */
 const rows_max = 200
@@ -82,14 +76,18 @@ function encryptAgain(masterKeys: MasterKeys, { purpose }: SecretTable, row: Sec
 const update = (client: PoolClient, sql: string, id: string, { key_id, iv, ciphertext, tag }: EncryptedText) =>
   client.query(sql, [id, key_id, iv, ciphertext, tag])
 
+/** The owner of a secret, as its `SecretPlace` names it. */
+const places = { app: 'a.app_id, a.company_id', company: `'' AS app_id, s.company_id` }
+const joins = { app: 'JOIN apps a ON a.app_id = s.app_id', company: '' }
+
 /** Their names are those of the list above, never of a request. */
-function statements({ table, id, prefix }: SecretTable) {
+function statements({ table, id, prefix, owner }: SecretTable) {
   const name = escapeIdentifier(table)
   const column = (of: string) => escapeIdentifier(prefix + of)
   const columns = ['key_id', 'iv', 'ciphertext', 'tag'].map((of) => `s.${column(of)} AS ${of}`).join(', ')
   const key = `s.${escapeIdentifier(id)}::text`
   return {
-    select: `SELECT ${key} AS id, a.app_id, a.company_id, ${columns} FROM ${name} s JOIN apps a ON a.app_id = s.app_id
+    select: `SELECT ${key} AS id, ${places[owner]}, ${columns} FROM ${name} s ${joins[owner]}
       WHERE ${key} > $1 AND s.${column('key_id')} <> $2 ORDER BY ${key} LIMIT $3 FOR UPDATE OF s`,
     update: `UPDATE ${name} s SET ${column('key_id')} = $2, ${column('iv')} = $3, ${column('ciphertext')} = $4,
       ${column('tag')} = $5 WHERE ${key} = $1`,

@@ -1,17 +1,17 @@
 import { every } from '@tributary/service-kit/service/every'
 import type { Trouble } from '@tributary/service-kit/service/health'
 import type { Service } from '@tributary/service-kit/service/run-service'
-import { findUnreadableApps } from '@tributary/tenancy/secrets/master-key-check'
-import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
-import type { Pool } from 'pg'
+import { type MasterKeys, masterKeyId } from '@tributary/tenancy/secrets/master-keys'
+import { escapeIdentifier, type Pool } from 'pg'
+import { secretTables } from './secret-tables.ts'
 
 const look_pause_ms = 60_000
-/** Apps that a message names. It counts the others. */
-const named_apps_max = 5
+/** Apps or companies that a message names. It counts the others. */
+const named_owners_max = 5
 
 /**
- * Looks each minute for apps whose signing secret needs another master key than the given ones, as after
- * `tributary master-key forget`: `/event` answers 503 for them. The log names them once, `/health` as long as it lasts.
+ * Looks each minute for secrets that need another master key than the given ones, as after `tributary master-key forget`.
+ * The log names their owners once, `/health` as long as it lasts.
  */
 export function watchSecrets(pool: Pool, masterKeys: MasterKeys, service: Service): void {
   const { logger, registry, onClose, troubles } = service
@@ -20,7 +20,7 @@ export function watchSecrets(pool: Pool, masterKeys: MasterKeys, service: Servic
 
   async function look() {
     const before = new Set(found.map(({ message }) => message))
-    found = [...(await findUnreadableApps(pool, masterKeys))].map(toTrouble)
+    found = await findUnreadableSecrets(pool, masterKeys)
     for (const { code, message, mend } of found) if (!before.has(message)) logger.error({ code, mend }, message)
   }
 
@@ -28,12 +28,33 @@ export function watchSecrets(pool: Pool, masterKeys: MasterKeys, service: Servic
   onClose('secrets watch', () => looking.close())
 }
 
-function toTrouble([key_id, app_ids]: [string, string[]]): Trouble {
-  const named = app_ids.slice(0, named_apps_max).join(', ')
-  const more = app_ids.length > named_apps_max ? ` and ${app_ids.length - named_apps_max} more` : ''
+interface KeyRow {
+  key_id: string
+  owners: string[]
+  count: number
+}
+
+/** Secrets whose master key is not given, by table and key. It reads the ids of the keys and no secret. */
+export async function findUnreadableSecrets(pool: Pool, masterKeys: MasterKeys): Promise<Trouble[]> {
+  const found: Trouble[] = []
+  for (const { table, id, prefix, ...rest } of secretTables) {
+    if (!('loss' in rest)) continue
+    const [key, owner] = [escapeIdentifier(`${prefix}key_id`), escapeIdentifier(id)]
+    const { rows } = await pool.query<KeyRow>(
+      `SELECT ${key} AS key_id, (array_agg(${owner} ORDER BY ${owner}))[1:${named_owners_max}] AS owners,
+         count(*)::int AS count
+       FROM ${escapeIdentifier(table)} GROUP BY ${key} ORDER BY ${key}`,
+    )
+    found.push(...rows.filter(({ key_id }) => !masterKeys.has(key_id)).map((row) => toTrouble(row, rest.loss)))
+  }
+  return found
+}
+
+function toTrouble({ key_id, owners, count }: KeyRow, loss: { of: string; effect: string }): Trouble {
+  const more = count > owners.length ? ` and ${count - owners.length} more` : ''
   return {
     code: 'secrets_unreadable',
-    message: `The signing secrets of ${named}${more} need master key ${key_id}, which is not given: /event answers 503 for them.`,
+    message: `The ${loss.of} of ${owners.join(', ')}${more} need master key ${masterKeyId(key_id)}, which is not given: ${loss.effect}.`,
     mend: 'Start with that key from your copy. Without it give each app a new secret: npx tributary app rotate-secret APP_ID',
     refuses: false,
   }

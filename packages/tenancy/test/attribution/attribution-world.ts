@@ -1,0 +1,76 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CreateApp } from '@tributary/contracts/admin/apps'
+import { openPostgres } from '@tributary/postgres/postgres'
+import { openPostgresProxy } from '@tributary/postgres/test/postgres-proxy'
+import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { onTestFinished } from 'vitest'
+import { openAttributionApps } from '../../src/attribution/attribution-apps-cache.ts'
+import { openLinks } from '../../src/attribution/links-cache.ts'
+import { createLink } from '../../src/companies/links.ts'
+import { createApp, createCompany } from '../../src/companies/tenants.ts'
+import { type MasterKeys, openMasterKeys } from '../../src/secrets/master-keys.ts'
+
+export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
+export const request = { actor: 'test', request_id: 'r', now_ms: Date.now() }
+
+/** A database, its tenants, and processes that look up links and apps in it. */
+export async function openWorld() {
+  const db = await openTestPostgres()
+  const { pool } = db
+
+  /** A company with an Android and an iOS app. */
+  async function tenant() {
+    const { company_id } = await createCompany(pool, { name: 'Acme', plan: 'free' }, request)
+    const app = (input: Omit<CreateApp, 'company_id' | 'name'>) =>
+      createApp(pool, masterKeys, { company_id, name: 'Game', ...input }, request)
+    const android = await app({ platform: 'android', bundle_id: 'com.acme.game' })
+    const ios = await app({ platform: 'ios', store_id: '123', provider_token: 'pt1' })
+    return { company_id, android: android.app_id, ios: ios.app_id }
+  }
+
+  const link = (app_id: string) => createLink(pool, { app_id, partner: 'acme', honeypot: false }, request)
+
+  /** A process over a line that the test can cut, with a clock that it turns. */
+  async function startProcess({ keys = masterKeys }: { keys?: MasterKeys } = {}) {
+    const proxy = await openPostgresProxy(db.url)
+    const own = openPostgres({ url: proxy.url, pool_max: 3, statement_timeout_ms: 2_000, connect_timeout_ms: 2_000 })
+    const clock = { now_ms: Date.now() }
+    const registry = new Registry()
+    let logged = ''
+    const write = (line: string) => {
+      logged += line
+    }
+    const logger = pino({ level: 'trace' }, { write })
+    const options = { pool: own, masterKeys: keys, now: () => clock.now_ms, logger, registry }
+    const before = new Set(await listeners(db))
+    const apps = await openAttributionApps(options)
+    const links = await openLinks(options)
+    onTestFinished(async () => {
+      await Promise.all([apps.close(), links.close()])
+      proxy.mend()
+      await own.end()
+      await proxy.close()
+    })
+    await until('it listens', async () => (await listeners(db)).filter((pid) => !before.has(pid)).length >= 2)
+    return { apps, links, proxy, clock, registry, logged: () => logged }
+  }
+
+  return { pool, tenant, link, startProcess, close: () => db.close() }
+}
+
+/** Process ids of the connections that listen. */
+async function listeners(db: TestPostgres): Promise<number[]> {
+  const text = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'
+    AND application_name = 'tributary-listener' AND query LIKE 'LISTEN%attribution_changed%'`
+  return (await db.pool.query<{ pid: number }>(text)).rows.map(({ pid }) => pid)
+}
+
+export async function until(what: string, holds: () => Promise<boolean>, within_ms = 10_000) {
+  const deadline = performance.now() + within_ms
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`not within ${within_ms} ms: ${what}`)
+    await pause(10)
+  }
+}
