@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto'
-import type {
-  AttributionApp,
-  AttributionApps,
-  AttributionSettings,
-} from '@tributary/tenancy/attribution/attribution-apps'
+import { type AttributionSettings, defaultAttributionSettings } from '@tributary/contracts/attribution/settings'
+import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 
 /** An app of a test; what is left out has a default. `settings` may depend on when an install was received. */
 export interface GivenAttributionApp
@@ -39,17 +36,16 @@ export function memoryAttributionApps(given: Iterable<GivenAttributionApp> = [])
 function attributionApp(given: GivenAttributionApp, all: ReadonlyMap<string, AttributionApp>): AttributionApp {
   const { app_id, company_id = 'co_1', platform = 'android', settings = {} } = given
   const { link_secret = secretOf(`link/${app_id}`), salt = secretOf(`salt/${company_id}`) } = given
-  const defaults: AttributionSettings = {
-    ...{ click_window_hours: 168, probabilistic: platform !== 'ios', probabilistic_window_hours: 24 },
-    reinstall_days: 90,
-  }
   return {
     ...{ app_id, company_id, platform, link_secret, salt },
     get company_apps() {
       return [...all.values()].filter((app) => app.company_id === company_id).map((app) => app.app_id)
     },
     settingsAt(received_at_ms) {
-      return { ...defaults, ...(typeof settings === 'function' ? settings(received_at_ms) : settings) }
+      return {
+        ...defaultAttributionSettings(platform),
+        ...(typeof settings === 'function' ? settings(received_at_ms) : settings),
+      }
     },
   }
 }

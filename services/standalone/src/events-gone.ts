@@ -1,3 +1,4 @@
+import { click_archive_folder } from '@tributary/attribution/click-archive'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -22,6 +23,7 @@ export async function areEventsGone({ clickhouse, broker, audit, pool }: GoneDep
   if (offsets.some(({ end }) => end > 0)) return false
   if ((await clickhouse.query('SELECT 1 FROM events_raw_v1 LIMIT 1')).length > 0) return false
   if ((await listAppCompanies(pool)).size === 0) return false
-  for await (const _listed of audit.list('')) return true
+  // Archives of clicks alone show no event.
+  for await (const one of audit.list('')) if (one.kind === 'object' || one.folder !== click_archive_folder) return true
   return false
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { service as adminApi } from '@tributary/admin-api/service'
+import { service as clickWriter } from '@tributary/click-writer/service'
 import { service as eventWriter } from '@tributary/event-writer/service'
 import { service as ingestGateway } from '@tributary/ingest-gateway/service'
 import { service as reportApi } from '@tributary/report-api/service'
@@ -27,7 +28,7 @@ import { keepTablesWhole } from './whole-tables.ts'
 import { writeStart } from './write-start.ts'
 
 /** What runs in the one process: every service there is. */
-export const services = [eventWriter, ingestGateway, reportApi, adminApi]
+export const services = [eventWriter, clickWriter, ingestGateway, reportApi, adminApi]
 
 const settings: SettingName[] = [
   ...services.flatMap((one) => settingsOf(one).settings),

@@ -7,6 +7,8 @@ export type FilteredReason = (typeof filteredReasons)[number]
 
 const id = z.string().regex(idShape)
 const optional = z.string().min(1).nullable()
+/** ClickHouse would store a larger number as another one. */
+const uint16 = z.number().int().min(0).max(65_535).nullable()
 
 /** A UUIDv7: its first 48 bits are the time of the click. */
 export const clickIdShape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -29,14 +31,14 @@ export const Click = z.object({
   sub4: optional,
   sub5: optional,
   deep_link: optional,
-  lookback_hours: z.number().int().nullable().describe('Of the link; the window of the app where null.'),
+  lookback_hours: uint16.describe('Of the link; the window of the app where null.'),
   clicked_at_ms: z.number().int().describe('When the gateway received it, Unix epoch ms.'),
   filtered_reason: z.enum(filteredReasons).nullable().describe('Present: the click attributes nothing.'),
   ip: z.string(),
   country: z.string().length(2).nullable().describe('ISO 3166-1 alpha-2.'),
   user_agent: z.string(),
   os: z.enum(platforms).nullable(),
-  os_major: z.number().int().nullable().describe('Null when the agent does not say.'),
+  os_major: uint16.describe('Null when the agent does not say.'),
   model: optional,
   device_hashes: z
     .array(z.string())

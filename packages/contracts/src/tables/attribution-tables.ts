@@ -36,7 +36,7 @@ export const attributionTables = {
     row: 'something that a click or another install may match an install by',
     writers: ['install-attributor'],
     readers: ['click-writer', 'install-attributor'],
-    personal: ['match_key', 'install_uuid'],
+    personal: ['match_key', 'install_uuid', 'installed_at_ms'],
     derived: {
       from: 'install_facts_v1',
       known_by: 'set',

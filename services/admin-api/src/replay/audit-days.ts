@@ -50,10 +50,13 @@ export const dayFolders = (app_id: string, company_id: string, day: string) =>
     { source: 'bulk', folder: `${app_id}/s2s/bulk/${day}/` },
   ] as const
 
+/** Folders at the root that are no app's: requests of SDKs, and archives of clicks (docs/rules.md#audit-objects). */
+const commonFolders = ['audit', 'clicks']
+
 /** Apps that have folders of their own. */
 export async function serverApps(audit: Lists): Promise<string[]> {
   const names = await Array.fromAsync(folders(audit, ''))
-  return names.filter((name) => name !== 'audit')
+  return names.filter((name) => !commonFolders.includes(name))
 }
 
 /** The names of the folders directly below one. */

@@ -1,11 +1,11 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { FailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { CodedError } from '@tributary/contracts/errors'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import type { Logger } from 'pino'
 import { type Block, cutBlocks } from './cut-blocks.ts'
 import type { KnownKey } from './drop-duplicates.ts'
 import type { EventLine } from './event-line.ts'
-import type { FailedInserts } from './failed-inserts.ts'
 import { insertBlock, type RefusedRecord } from './insert-rows.ts'
 import { completeRows, countedRows, findLanded } from './written-rows.ts'
 

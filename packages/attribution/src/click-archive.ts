@@ -1,0 +1,85 @@
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { KeptClick } from '@tributary/contracts/attribution/decision'
+import { limits } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
+
+/** Folder of all archives in the audit store. */
+export const click_archive_folder = 'clicks/'
+
+/** A batch of clicks. The same batch has the same clicks on every try. */
+export interface ClickBatch {
+  /** `<topic>@<log>`, as in positions. */
+  source: string
+  partition: number
+  /** Offsets, both inclusive. */
+  from: number
+  to: number
+  /** When the log took its first click, Unix epoch ms. */
+  first_ms: number
+}
+
+/**
+ * Makes the clicks of a batch durable as one object (docs/rules.md#audit-objects). It is named by the range of the batch:
+ * one that comes again finds it there.
+ */
+export async function archiveClicks(
+  audit: Pick<AuditStore, 'putOnce'>,
+  batch: ClickBatch,
+  clicks: readonly KeptClick[],
+): Promise<void> {
+  const lines = clicks.map((click) => `${JSON.stringify(click)}\n`).join('')
+  await audit.putOnce(archiveKey(batch), await promisify(gzip)(lines))
+}
+
+/** `clicks/<yyyy>/<mm>/<dd>/<log>/<partition>/<from>-<to>.jsonl.gz`. */
+function archiveKey({ source, partition, from, to, first_ms }: ClickBatch): string {
+  const log = source.slice(source.indexOf('@') + 1)
+  return `${click_archive_folder}${utcDay(first_ms).replaceAll('-', '/')}/${log}/${partition}/${from}-${to}.jsonl.gz`
+}
+
+/** An archive, and its clicks; null where it can't be read. */
+export interface ReadArchive {
+  key: string
+  clicks: KeptClick[] | null
+}
+
+/** The archives of clicks from a UTC day (`YYYY-MM-DD`) on, a day after the other, those of a day in no order. */
+export async function* readClickArchives(audit: Pick<AuditStore, 'list'>, first_day = ''): AsyncGenerator<ReadArchive> {
+  for (const day of await daysOf(audit)) {
+    if (dayOf(day) < first_day) continue
+    for await (const { key, read } of objectsBelow(audit, day)) {
+      const content = await read()
+      yield { key: key ?? '', clicks: content === null ? null : await clicksOf(content).catch(() => null) }
+    }
+  }
+}
+
+/** The clicks of an archive. Rejects where it is none of ours. */
+async function clicksOf(content: Buffer): Promise<KeptClick[]> {
+  const text = await promisify(gunzip)(content, { maxOutputLength: limits.click_archive_bytes_max })
+  const lines = text.toString().split('\n').slice(0, -1)
+  return lines.map((line) => KeptClick.parse(JSON.parse(line)))
+}
+
+const dayOf = (folder: string): string => folder.slice(click_archive_folder.length, -1).replaceAll('/', '-')
+
+/** The folders of days, in order. */
+async function daysOf(audit: Pick<AuditStore, 'list'>): Promise<string[]> {
+  let folders = [click_archive_folder]
+  for (const _part of ['year', 'month', 'day']) {
+    const below = await Promise.all(folders.map((folder) => Array.fromAsync(audit.list(folder))))
+    folders = below.flat().flatMap((one) => (one.kind === 'folder' ? [one.folder] : []))
+  }
+  return folders.toSorted()
+}
+
+async function* objectsBelow(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<Stored> {
+  for await (const one of audit.list(folder)) {
+    if (one.kind === 'folder') yield* objectsBelow(audit, one.folder)
+    else yield one
+  }
+}
+
+type Stored = { key: string | null; read(): Promise<Buffer | null> }

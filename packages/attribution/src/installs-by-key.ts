@@ -1,0 +1,92 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+
+/** Exact bounds; those that are absent bound nothing. */
+export interface KeyBounds {
+  received_from_ms?: number
+  /** Exclusive. */
+  received_to_ms?: number
+  installed_from_ms?: number
+  installed_to_ms?: number
+}
+
+/** Which install facts of these apps have one of these keys: an app may come with the key of another. */
+export interface InstallKeyLookup extends KeyBounds {
+  app_ids: readonly string[]
+  /** Of `matchKey`. */
+  match_keys: readonly string[]
+}
+
+/** An install event that has a key. One event may come more than once. */
+export interface KeyedInstall {
+  app_id: string
+  /** Unsigned 64-bit decimal. */
+  key: string
+  install_uuid: string
+  received_at_ms: number
+  installed_at_ms: number
+  os_major: number | null
+  model: string | null
+}
+
+/** Keys of one statement: far below `statement_bytes_max`. */
+const keys_max = 20_000
+/** Rows that are in memory at a time: a busy address may have more. */
+const page_rows = 10_000
+
+const shapes = { app_id: /^[A-Za-z0-9_-]{1,64}$/, match_key: /^\d{1,20}$/ } as const
+
+/**
+ * Install events by what a click may match them by, in pages. Throws a TypeError for an app or a key of another shape: they
+ * stand in the statement as literals (clickhouse/README.md).
+ */
+export async function* findInstallsByKeys(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  { app_ids, match_keys, ...bounds }: InstallKeyLookup,
+): AsyncGenerator<KeyedInstall[]> {
+  const apps = app_ids.map((app_id) => `'${checked('app_id', app_id)}'`).join(',')
+  for (let at = 0; at < match_keys.length; at += keys_max) {
+    const keys = match_keys.slice(at, at + keys_max).map((key) => checked('match_key', key))
+    const matching = `app_id IN (${apps}) AND install_fact_keys_v1.match_key IN CAST('[${keys}]', 'Array(UInt64)')`
+    yield* pagesOf(clickhouse, matching, bounds)
+  }
+}
+
+async function* pagesOf(clickhouse: Pick<Clickhouse, 'query'>, matching: string, bounds: KeyBounds) {
+  for (let after: KeyedInstall | null = null; ; ) {
+    const conditions = [
+      matching,
+      "kind = 'install'",
+      ...Object.keys(bounds).map((name) => boundSql[name as keyof KeyBounds]),
+    ]
+    if (after !== null) conditions.push(behindSql)
+    const rows: KeyedInstall[] = await clickhouse.query<KeyedInstall>(
+      `SELECT app_id, toString(match_key) AS key, received_at_ms, install_uuid, installed_at_ms, os_major, model
+       FROM install_fact_keys_v1
+       WHERE ${conditions.join(' AND ')}
+       ORDER BY app_id, match_key, received_at_ms, install_uuid LIMIT ${page_rows} WITH TIES`,
+      { ...bounds, ...(after !== null && cursorOf(after)) },
+    )
+    if (rows.length > 0) yield rows.map((row) => ({ ...row, os_major: row.os_major || null, model: row.model || null }))
+    if (rows.length < page_rows) return
+    after = rows.at(-1)!
+  }
+}
+
+const boundSql: Record<keyof KeyBounds, string> = {
+  received_from_ms: 'received_at_ms >= {received_from_ms:Int64}',
+  received_to_ms: 'received_at_ms < {received_to_ms:Int64}',
+  installed_from_ms: 'installed_at_ms >= {installed_from_ms:Int64}',
+  installed_to_ms: 'installed_at_ms < {installed_to_ms:Int64}',
+}
+
+const behindSql = `(app_id, match_key, received_at_ms, install_uuid)
+  > ({after_app:String}, {after_key:UInt64}, {after_ms:Int64}, {after_install:String})`
+
+const cursorOf = ({ app_id, key, received_at_ms, install_uuid }: KeyedInstall) => ({
+  ...{ after_app: app_id, after_key: key, after_ms: received_at_ms, after_install: install_uuid },
+})
+
+function checked(column: keyof typeof shapes, value: string): string {
+  if (!shapes[column].test(value)) throw new TypeError(`${column} of a look-up has another shape`)
+  return value
+}

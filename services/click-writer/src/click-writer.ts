@@ -1,0 +1,114 @@
+import { archiveClicks } from '@tributary/attribution/click-archive'
+import { clickLine } from '@tributary/attribution/clicks'
+import { foundRecord } from '@tributary/attribution/records'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
+import { Click } from '@tributary/contracts/attribution/click'
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import { consumers } from '@tributary/contracts/consumers'
+import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import type { Logger } from 'pino'
+import { Counter, Histogram, type Registry } from 'prom-client'
+import { findWishes } from './late-clicks.ts'
+import { type RecordedClick, writeClicks } from './write-clicks.ts'
+
+/** The steps that a crash may follow, in order; see the numbered comments of `handle`. */
+export type ClickStep = 1 | 2 | 3
+
+export interface ClickWriterDeps {
+  clickhouse: Clickhouse
+  audit: Pick<AuditStore, 'putOnce'>
+  attributionApps: Pick<AttributionApps, 'find'>
+  broker: Pick<Broker, 'publish' | 'partitionCount'>
+  registry?: Registry
+  logger?: Logger
+  /** For tests: called after each numbered step; throwing is the crash. */
+  crash?(step: ClickStep): void | Promise<void>
+}
+
+/**
+ * Writes recorded clicks to `clicks_raw_v1`, archives them, and wishes for installs that they concern. The table is a set,
+ * an archive has the name of its batch, and a wish that comes twice decides the same: a repeated batch is harmless.
+ */
+export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedClick> {
+  const { clickhouse, audit, attributionApps: apps, broker, registry, logger, crash = () => {} } = deps
+  const failed = createFailedInserts()
+  const seconds = registry && stepSeconds(registry)
+  const wished = registry && wishesTotal(registry)
+  async function timed<T>(step: string, work: () => Promise<T>): Promise<T> {
+    const end = seconds?.startTimer({ step })
+    const done = await work()
+    end?.()
+    return done
+  }
+
+  async function publishWishes(clicks: readonly KeptClick[]): Promise<void> {
+    const partitions = await broker.partitionCount(topics.installsFound.name)
+    for await (const wishes of findWishes({ clickhouse, apps }, clicks)) {
+      await broker.publish(wishes.map((wish) => foundRecord(wish, partitions)))
+      for (const { reason } of wishes) wished?.inc({ reason })
+    }
+  }
+
+  return defineConsumer({
+    ...consumers.clickWriter,
+    bounds: {
+      rows_max: limits.click_batch_rows_max,
+      bytes_max: limits.click_batch_bytes_max,
+      measure: ({ line }) => ({ rows: 1, bytes: line.length }),
+    },
+    decode(value, { partition, offset }, source) {
+      const place = { topic: source, partition, offset, index: 0 }
+      const click = Click.parse(JSON.parse(value.toString()))
+      return { click: { ...click, place }, line: clickLine(click, place) }
+    },
+    async handle({ records, source, partition, from, to, token, tries, dead, written }) {
+      const clicks = records.map(({ value }) => value.click)
+      const first_ms = records[0]!.record.timestamp_ms
+
+      // 1. The archive is durable. A crash now: the next owner puts the same clicks under the same name, and finds them.
+      await timed('archive', () => archiveClicks(audit, { source, partition, from, to, first_ms }, clicks))
+      await crash(1)
+
+      // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets.
+      const refused = await timed('insert', () => writeClicks(records, { clickhouse, failed, token, tries }))
+      failed.forget(token)
+      await crash(2)
+
+      // 3. Facts that were stored before are found only now: install-attributor stores facts before it looks for clicks,
+      //    so one of the two sees the other. The wishes are durable before the commit, or `status --wait` would miss them.
+      //    A crash now: they are published again, and decide the same again.
+      await timed('look_up', () => publishWishes(clicks))
+      await crash(3)
+
+      for (const { record, err } of refused) {
+        const { topic, partition, offset } = record
+        logger?.error({ err, topic, partition, offset }, 'click refused by ClickHouse, put into the dead-letter topic')
+        dead(record, 'row_refused')
+      }
+      written(clicks.length - refused.length)
+    },
+  })
+}
+
+const stepSeconds = (registry: Registry) =>
+  new Histogram({
+    name: 'tributary_click_writer_step_seconds',
+    help: 'What a batch of clicks waited for.',
+    labelNames: ['step'],
+    buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+    registers: [registry],
+  })
+
+const wishesTotal = (registry: Registry) =>
+  new Counter({
+    name: 'tributary_click_writer_wishes_total',
+    help: 'Installs that are decided again because of clicks that came late.',
+    labelNames: ['reason'],
+    registers: [registry],
+  })

@@ -1,0 +1,146 @@
+import { findInstallsByKeys, type KeyBounds, type KeyedInstall } from '@tributary/attribution/installs-by-key'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Click } from '@tributary/contracts/attribution/click'
+import type { Wish } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/contracts/networks'
+import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/domain/attribute/candidates'
+import { matchKey } from '@tributary/domain/attribute/match-keys'
+import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+
+export interface LateClickDeps {
+  clickhouse: Pick<Clickhouse, 'query'>
+  apps: Pick<AttributionApps, 'find'>
+}
+
+/** What an install in one of these apps may be found by. */
+interface Clue {
+  click: Click
+  app_ids: readonly string[]
+  match_key: string
+}
+
+interface Search {
+  reason: Wish['reason']
+  bounds: KeyBounds
+  clues: Clue[]
+  matches(install: KeyedInstall, click: Click, app: AttributionApp | null): boolean
+  /** Whether `matches` reads the settings of the app. */
+  by_settings?: boolean
+}
+
+/**
+ * Wishes for the installs whose decision these clicks may change, a page at a time: those for which one is a candidate,
+ * and for hits of a honeypot those whose address it blocks, in all apps of the company (docs/attribution.md#wishes).
+ *
+ * Clicks mostly come before their install, and then nothing is found: a search costs one statement for all clicks. The
+ * clicks must be in their table: an install that is stored later is decided with them.
+ */
+export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[]): AsyncGenerator<Wish[]> {
+  const wished = new Set<string>()
+  for (const search of await searchesFor(deps, clicks)) {
+    for await (const installs of findInstalls(deps, search)) {
+      const fresh = installs.filter((install) => !wished.has(nameOf(install)))
+      for (const install of fresh) wished.add(nameOf(install))
+      const wishes = new Map(fresh.map((install) => [nameOf(install), toWish(install, search.reason)]))
+      if (wishes.size > 0) yield [...wishes.values()]
+    }
+  }
+}
+
+const nameOf = ({ app_id, install_uuid }: KeyedInstall): string => `${app_id}/${install_uuid}`
+
+const toWish = ({ app_id, install_uuid }: KeyedInstall, reason: Wish['reason']): Wish => ({
+  ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
+})
+
+async function searchesFor({ apps }: LateClickDeps, clicks: readonly Click[]): Promise<Search[]> {
+  const hits = clicks.filter(({ filtered_reason }) => filtered_reason === 'honeypot')
+  const others = clicks.filter(({ filtered_reason }) => filtered_reason !== 'honeypot')
+  const blocked = await Promise.all(hits.map(async (click) => blockClue(click, await apps.find(click.app_id))))
+  return [
+    candidateSearch('click', clicks, ({ click_id }) => [click_id]),
+    candidateSearch('device', others, ({ device_hashes }) => device_hashes),
+    candidateSearch('address', others, ({ ip, os_major }) => (os_major === null ? [] : [ip])),
+    {
+      reason: 'honeypot',
+      clues: blocked,
+      bounds: boundsOf(hits, ({ from_ms, to_ms }) => ({
+        received_from_ms: from_ms,
+        received_to_ms: to_ms + limits.honeypot_block_ms,
+      })),
+      matches: isBlockedBy,
+    },
+  ]
+}
+
+const blockClue = (click: Click, app: AttributionApp | null): Clue => ({
+  ...{ click, app_ids: app?.company_apps ?? [click.app_id], match_key: matchKey('block', addressBlock(click.ip)) },
+})
+
+/** A hit blocks an address for a day; one of the same millisecond came before. */
+const isBlockedBy = ({ received_at_ms }: KeyedInstall, { clicked_at_ms }: Click): boolean =>
+  received_at_ms >= clicked_at_ms && received_at_ms < clicked_at_ms + limits.honeypot_block_ms
+
+function candidateSearch(kind: CandidateKind, clicks: readonly Click[], valuesOf: (click: Click) => string[]): Search {
+  const clues = clicks.flatMap((click) =>
+    valuesOf(click).map((value) => ({ click, app_ids: [click.app_id], match_key: matchKey(kind, value) })),
+  )
+  return {
+    reason: 'click',
+    clues,
+    bounds: kind === 'click' ? {} : boundsOf(clicks, (times) => candidateTimes(candidateBounds[kind], times)),
+    matches: (install, click, app) =>
+      isCandidate(kind, install, click, app?.settingsAt(install.received_at_ms) ?? null),
+    by_settings: kind === 'address',
+  }
+}
+
+interface Times {
+  from_ms: number
+  to_ms: number
+}
+
+/** The first and last click decide which part of a key is read; a backend may give times ahead of its clock. */
+const candidateTimes = (
+  { before_ms, after_ms }: { before_ms: number; after_ms: number },
+  { from_ms, to_ms }: Times,
+): KeyBounds => ({
+  received_from_ms: from_ms - after_ms - limits.event_ts_ahead_ms_max,
+  installed_from_ms: from_ms - after_ms,
+  installed_to_ms: to_ms + before_ms + 1,
+})
+
+function boundsOf(clicks: readonly Click[], bounds: (times: Times) => KeyBounds): KeyBounds {
+  const times = clicks.map(({ clicked_at_ms }) => clicked_at_ms)
+  return times.length === 0 ? {} : bounds({ from_ms: Math.min(...times), to_ms: Math.max(...times) })
+}
+
+/** Installs that one of the clicks matches, page by page. */
+async function* findInstalls({ clickhouse, apps }: LateClickDeps, { clues, bounds, matches, by_settings }: Search) {
+  if (clues.length === 0) return
+  const byKey = new Map<string, Click[]>()
+  for (const { click, app_ids, match_key } of clues) {
+    for (const app_id of app_ids) {
+      const key = `${app_id}/${match_key}`
+      const known = byKey.get(key)
+      if (known === undefined) byKey.set(key, [click])
+      else known.push(click)
+    }
+  }
+  const app_ids = [...new Set(clues.flatMap((clue) => clue.app_ids))]
+  const match_keys = [...new Set(clues.map((clue) => clue.match_key))]
+  for await (const page of findInstallsByKeys(clickhouse, { app_ids, match_keys, ...bounds })) {
+    const known = by_settings === true ? await appsOf(apps, page) : new Map<string, AttributionApp | null>()
+    yield page.filter((install) =>
+      byKey
+        .get(`${install.app_id}/${install.key}`)
+        ?.some((click) => matches(install, click, known.get(install.app_id) ?? null)),
+    )
+  }
+}
+
+async function appsOf(apps: Pick<AttributionApps, 'find'>, page: readonly KeyedInstall[]) {
+  const ids = [...new Set(page.map(({ app_id }) => app_id))]
+  return new Map(await Promise.all(ids.map(async (id) => [id, await apps.find(id)] as const)))
+}
