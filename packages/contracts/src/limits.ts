@@ -119,6 +119,8 @@ export const limits = {
   report_window_default_ms: 30 * day_ms,
   /** Values of one filter of a report. */
   report_filter_values_max: 100,
+  /** Newest decisions on an install that its record tells of; older ones are left out. */
+  install_decisions_max: 1000,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
@@ -175,14 +177,6 @@ export const limits = {
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
   attribution_settings_kept_max: 1000,
-  /** How long before an install a click may lie to be a candidate (docs/rules.md#candidates): the longest window of a link. */
-  candidate_lookback_ms_max: 30 * day_ms,
-  /** How long after an install a click of the same device is shown as a candidate, which never wins. */
-  candidate_device_after_ms: day_ms,
-  /** The same for a click that is alike. */
-  candidate_address_after_ms: 3600 * 1000,
-  /** How long the hit of a honeypot blocks an address. */
-  honeypot_block_ms: day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,
