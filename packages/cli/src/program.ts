@@ -2,6 +2,7 @@ import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { Command, CommanderError } from 'commander'
 import { backfillCommand } from './commands/events/backfill.ts'
+import { explainCommand } from './commands/events/explain.ts'
 import { reportCommands } from './commands/events/reports.ts'
 import { sendCommand } from './commands/events/send.ts'
 import { backupCommand } from './commands/operate/backup.ts'
@@ -32,6 +33,7 @@ const groups = [
   sendCommand,
   backfillCommand,
   reportCommands,
+  explainCommand,
   fxCommands,
   auditCommands,
   deadCommands,

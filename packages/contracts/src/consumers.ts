@@ -20,5 +20,6 @@ export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
   installFinder: { name: 'install-finder', topic: topics.eventsAccepted },
   clickWriter: { name: 'click-writer', topic: topics.clicksRecorded },
+  installAttributor: { name: 'install-attributor', topic: topics.installsFound },
   installWriter: { name: 'install-writer', topic: topics.installsAttributed },
 } as const satisfies Record<string, ConsumerGroup>

@@ -168,6 +168,20 @@ export const limits = {
   secret_overlap_hours_default: 24,
   /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
   old_secrets_max: 3,
+  /** How long before an install a click may lie to be a candidate (docs/rules.md#candidates): the longest window of a link. */
+  candidate_lookback_ms_max: 30 * day_ms,
+  /** How long after an install a click of the same device is shown as a candidate, which never wins. */
+  candidate_device_after_ms: day_ms,
+  /** The same for a click that is alike. */
+  candidate_address_after_ms: 3600 * 1000,
+  /** How long the hit of a honeypot blocks an address. */
+  honeypot_block_ms: day_ms,
+  /** Candidates of one install, and clicks of one device or address among which they are looked for. */
+  install_candidates_max: 200,
+  /** JSON of the clicks that a decision keeps; the weakest beyond it are not kept. */
+  kept_clicks_bytes_max: 400_000,
+  /** How long an install waits for a click that we signed. */
+  pending_ms_max: day_ms,
   /** Window between a click and an install, of an app or of one link: 30 days. */
   click_window_hours_max: 720,
   /** Window between an install and a reinstall. */
@@ -180,12 +194,6 @@ export const limits = {
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
   attribution_settings_kept_max: 1000,
-  /** How long before an install a click may lie to be a candidate (docs/rules.md#candidates): the longest window of a link. */
-  candidate_lookback_ms_max: 30 * day_ms,
-  /** How long after an install a click of the same device is shown as a candidate, which never wins. */
-  candidate_device_after_ms: day_ms,
-  /** The same for a click that is alike. */
-  candidate_address_after_ms: 3600 * 1000,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,

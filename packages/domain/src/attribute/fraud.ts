@@ -21,13 +21,17 @@ export interface FraudEvidence {
   neighbours_before: number
 }
 
-/** Flags of an install in the order of `fraudFlags`; flagged installs count, and say so. */
+/**
+ * Flags of an install in the order of `fraudFlags` (docs/rules.md#fraud-flags). What a backend tells is flagged for a forged
+ * signature only. Flagged installs count, and say so.
+ */
 export function flagsOf(install: InstallClues, choice: ClickChoice, evidence: FraudEvidence): FraudFlag[] {
   const { is_sdk, referrer_click_server_s: click_s, install_begin_server_s: begin_s } = evidence
   const found: Record<FraudFlag, boolean> = {
-    click_after_install: is_sdk && click_s !== null && begin_s !== null && click_s > begin_s,
+    // Play gives 0 for a time that it does not know.
+    click_after_install: is_sdk && click_s !== null && begin_s !== null && begin_s > 0 && click_s > begin_s,
     fast_install: is_sdk && choice.click !== null && install.installed_at_ms - choice.click.clicked_at_ms < fast_ms,
-    click_flooding: choice.click !== null && evidence.flooded,
+    click_flooding: is_sdk && choice.click !== null && evidence.flooded,
     datacenter_ip: is_sdk && evidence.datacenter,
     blocked_ip: is_sdk && evidence.blocked,
     forged_click: choice.forged,
