@@ -4,7 +4,7 @@ import type { Decision } from '@tributary/contracts/attribution/decision'
 import { isBehind, saysTheSame } from '@tributary/domain/attribute/decisions'
 
 /** A decision of a batch with its record. */
-export interface ReceivedDecision {
+interface ReceivedDecision {
   record: LogRecord
   decision: Decision
 }

@@ -8,7 +8,7 @@ import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { type Followed, followDecisions, type InstallDecisions } from './follow-decisions.ts'
 
 /** A decision whose rows ClickHouse does not take. */
-export interface RefusedDecision {
+interface RefusedDecision {
   record: LogRecord
   err: unknown
 }

@@ -5,7 +5,7 @@ export interface Section {
   title?: string
   paragraphs: readonly (string | Paragraph)[]
 }
-export interface Paragraph {
+interface Paragraph {
   indent: number
   text: string
 }

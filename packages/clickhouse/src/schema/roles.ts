@@ -53,6 +53,9 @@ GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 
 -- The consumers of attribution. What they fill are sets, and what they look up must be there.
 ${attributionUsers.map(attributionUser).join('\n')}
+-- install-writer begins a new log only when no insert of an older one is at work, on any replica.
+GRANT SELECT ON system.processes TO tributary_install_writer;
+GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_install_writer;
 
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;

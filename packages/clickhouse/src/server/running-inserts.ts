@@ -1,10 +1,12 @@
 type Ask = <Row>(sql: string, params?: Record<string, unknown>) => Promise<Row[]>
 
-/** Every table of ours is replicated or none is, and its path in Keeper begins with the cluster (`migration-files.ts`). */
+/**
+ * Every table of ours is replicated or none is, and its path in Keeper begins with the cluster (`migration-files.ts`). Any
+ * table does: each user sees those that it has rights on.
+ */
 const cluster_sql = `SELECT extract(engine_full, '/clickhouse/tables/([A-Za-z0-9_-]+)/') AS cluster FROM system.tables
-  WHERE database = currentDatabase() AND name = 'events_raw_v1' AND startsWith(engine, 'Replicated')`
-const active_sql = `SELECT active_replicas AS active FROM system.replicas
-  WHERE database = currentDatabase() AND table = 'events_raw_v1'`
+  WHERE database = currentDatabase() AND startsWith(engine, 'Replicated') LIMIT 1`
+const active_sql = `SELECT max(active_replicas) AS active FROM system.replicas WHERE database = currentDatabase()`
 
 /**
  * True while any server of the cluster runs a statement whose id begins with `prefix`: a writer that changed its server may
