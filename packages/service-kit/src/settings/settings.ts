@@ -280,6 +280,7 @@ export const foreignSettings = [
   ...['KAFKA', 'REDIS', 'S3', 'CLICKHOUSE', 'POSTGRES'].map((engine) => `TRIBUTARY_TEST_${engine}_URL`),
   'TRIBUTARY_TEST_S3_ACCESS_KEY',
   'TRIBUTARY_TEST_S3_SECRET_KEY',
+  'TRIBUTARY_TEST_HISTORIES',
 ]
 
 export type SettingName = keyof typeof settings

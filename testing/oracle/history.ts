@@ -1,0 +1,83 @@
+import type { EurRates } from '@tributary/contracts/currencies'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { day_ms } from '@tributary/contracts/limits'
+import type { TestDecision } from './insert-verdicts.ts'
+
+/** An event as a client sent it, alone in its record of the log. */
+export interface SentEvent {
+  app: number
+  install_uuid: string
+  /** Of the log; all events of an install share one. */
+  partition: number
+  source: Envelope['source']
+  received_at_ms: number
+  event_id: string
+  event_name: string
+  event_ts_ms: number
+  revenue: number | null
+  currency: string | null
+  transaction_id: string | null
+}
+
+export interface DecidedInstall extends TestDecision {
+  app: number
+}
+
+/** USD of one unit of a currency from a day on, in hundred-thousandths. */
+export interface Rate {
+  currency: string
+  /** UTC, `YYYY-MM-DD`. */
+  day: string
+  usd_e5: number
+}
+
+/** Everything that reports of some apps depend on. */
+export interface History {
+  /** In the order of the log. */
+  events: readonly SentEvent[]
+  /** In the order of the log. */
+  decisions: readonly DecidedInstall[]
+}
+
+/** The UTC day of a time. */
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+/** The rate of a day or the last one before it; null without any. */
+export const rateOf = (rates: readonly Rate[], currency: string, day: string): Rate | null =>
+  rates
+    .filter((rate) => rate.currency === currency && rate.day <= day)
+    .toSorted((a, b) => (a.day < b.day ? -1 : 1))
+    .at(-1) ?? null
+
+/** A look-up of rates as the service makes it. */
+export const eurRates =
+  (rates: readonly Rate[]) =>
+  ({ currency, day }: { currency: string; day: string }): EurRates | null => {
+    const rate = rateOf(rates, currency, day)
+    return rate === null ? null : { usd: (rate.usd_e5 / 100_000).toFixed(5), units: '1' }
+  }
+
+/** The history as text, one line an event or a decision. */
+export function historyText({ events, decisions }: History, rates: readonly Rate[] = []): string {
+  const time = (ms: number) => new Date(ms).toISOString()
+  return [
+    ...events.map((e) =>
+      [
+        ...[`event ${e.app}/${e.install_uuid}`, time(e.event_ts_ms), e.event_name, `id ${e.event_id}`, e.source],
+        ...(e.revenue === null ? [] : [`${e.revenue} ${e.currency ?? 'USD'} ${e.transaction_id ?? ''}`]),
+        `received ${time(e.received_at_ms)}`,
+      ].join(' '),
+    ),
+    ...decisions.map((d) =>
+      [
+        ...[`verdict ${d.app}/${d.install_uuid}`, time(d.installed_at_ms)],
+        ...(d.pending ? ['pending'] : [d.partner, d.attribution_type]),
+        ...[d.reinstall && 'reinstall', d.flagged && 'flagged'].filter(Boolean),
+      ].join(' '),
+    ),
+    ...rates.map(({ currency, day, usd_e5 }) => `rate ${currency} ${day} ${usd_e5 / 100_000}`),
+  ].join('\n')
+}
+
+/** Midnight of a day, counted from the UTC day of `ms`. */
+export const midnight = (ms: number, days: number): number => (Math.floor(ms / day_ms) + days) * day_ms

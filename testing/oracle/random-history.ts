@@ -1,0 +1,128 @@
+import { methods, organic } from '@tributary/contracts/attribution/verdict'
+import { day_ms } from '@tributary/contracts/limits'
+import fc from 'fast-check'
+import { type DecidedInstall, dayOf, type History, midnight, type Rate, type SentEvent } from './history.ts'
+
+/** Start of all histories, and when they are read. Events may be sent until then. */
+export const first_ms = Date.UTC(2026, 2, 1)
+export const now_ms = first_ms + 40 * day_ms
+/** Partitions of the log of events. */
+export const partitions = 2
+
+/** Times of a day: its edges more often than others. */
+const timeOfDay = fc.oneof(fc.constantFrom(0, 1, day_ms / 2, day_ms - 1), fc.integer({ min: 0, max: day_ms - 1 }))
+const installedAt = fc.tuple(fc.integer({ min: 0, max: 2 }), timeOfDay).map(([day, ms]) => first_ms + day * day_ms + ms)
+
+/** After the install, with edges of the 24-hour windows and midnights more often than other times. */
+const afterInstall = fc.oneof(
+  fc.tuple(fc.constantFrom(1, 0, 2, 7, 8, 30, 31, -1), fc.constantFrom(0, -1, 1)).map(
+    ([n, ms]) =>
+      (installed_at_ms: number) =>
+        installed_at_ms + n * day_ms + ms,
+  ),
+  fc.tuple(fc.constantFrom(1, 0, 2, 3, 7, 8, 9, 30, 31), fc.constantFrom(0, -1, 1)).map(
+    ([n, ms]) =>
+      (installed_at_ms: number) =>
+        midnight(installed_at_ms, n) + ms,
+  ),
+  fc.tuple(fc.integer({ min: -2, max: 33 }), timeOfDay).map(
+    ([n, ms]) =>
+      (installed_at_ms: number) =>
+        midnight(installed_at_ms, n) + ms,
+  ),
+)
+
+/** Ids, transactions and currencies come from pools so small that they meet. */
+const event = fc.record({
+  at: afterInstall,
+  event_name: fc.constantFrom('app_open', 'purchase', 'purchase', 'subscription_refunded', 'app_install', 'gift'),
+  event_id: fc.constantFrom('1', '2', '3', '4', '5', '6', '7', '8'),
+  source: fc.constantFrom('sdk' as const, 's2s' as const, 'bulk' as const),
+  revenue: fc.constantFrom(null, 4.99, 0, 0.000049, -2, 1_234_567.891234),
+  currency: fc.constantFrom(null, 'USD', 'eur', 'GBP', 'XXX'),
+  transaction_id: fc.constantFrom(null, null, 't1', 't2'),
+  received_ago_ms: fc.constantFrom(0, 5, 1000),
+  /** Place among the events of all installs: late ones are sent after others. */
+  place: fc.nat(9),
+  copies: fc.constantFrom(1, 1, 1, 2),
+})
+
+const decision = fc.record({
+  partner: fc.constantFrom(organic, 'acme', 'acme_2', 'zen'),
+  method: fc.constantFrom(...methods),
+  reinstall: fc.constantFrom(false, false, true),
+  flagged: fc.boolean(),
+  pending: fc.constantFrom(false, false, false, true),
+  moved_ms: fc.constantFrom(0, 0, 0, 1, day_ms),
+  place: fc.nat(9),
+})
+
+/** One install: it may have events and no verdict, or the other way round. The same id may be in two apps. */
+const install = fc.record({
+  app: fc.constantFrom(0, 0, 0, 1),
+  install_uuid: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+  installed_at_ms: installedAt,
+  events: fc.array(event, { maxLength: 7, size: 'medium' }),
+  decisions: fc.array(decision, { maxLength: 4, size: 'medium' }),
+})
+type Install = typeof install extends fc.Arbitrary<infer Value> ? Value : never
+
+/** Everything that reports depend on, at random. It shrinks to few installs with few events. */
+export const randomHistory: fc.Arbitrary<History> = fc
+  .uniqueArray(install, {
+    minLength: 1,
+    maxLength: 8,
+    size: 'medium',
+    selector: (one) => `${one.app}/${one.install_uuid}`,
+  })
+  .map((installs) => ({
+    events: byPlace(installs.flatMap(eventsOf)),
+    decisions: byPlace(installs.flatMap(decisionsOf)),
+  }))
+
+const byPlace = <Item>(items: readonly (readonly [place: number, item: Item])[]): Item[] =>
+  items.toSorted(([a], [b]) => a - b).map(([, item]) => item)
+
+const eventsOf = ({ app, install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
+  events.flatMap(({ at, place, copies, received_ago_ms, ...sent }) =>
+    Array.from({ length: copies }, (_, n): [number, SentEvent] => [
+      place + n * 5,
+      {
+        ...{ app, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
+        ...{ event_ts_ms: at(installed_at_ms), received_at_ms: now_ms - received_ago_ms },
+      },
+    ]),
+  )
+
+const decisionsOf = ({ app, install_uuid, installed_at_ms, decisions }: Install): [number, DecidedInstall][] =>
+  decisions.map(({ place, moved_ms, method, partner, pending, reinstall, flagged }) => [
+    place,
+    {
+      ...{ app, install_uuid, installed_at_ms: installed_at_ms + moved_ms, pending },
+      partner: pending ? '' : partner,
+      attribution_type: pending ? '' : partner === organic ? organic : method,
+      ...{ reinstall: reinstall && !pending, flagged: flagged && !pending },
+    },
+  ])
+
+/** Rates of EUR and GBP from some days on; XXX never has one. */
+export const randomRates: fc.Arbitrary<Rate[]> = fc.uniqueArray(
+  fc.record({
+    currency: fc.constantFrom('EUR', 'GBP'),
+    day: fc.constantFrom(-1, 1, 3, 8, 30).map((n) => dayOf(first_ms + n * day_ms)),
+    usd_e5: fc.integer({ min: 80_000, max: 160_000 }),
+  }),
+  { maxLength: 5, selector: ({ currency, day }) => `${currency} ${day}` },
+)
+
+const instant = fc.oneof(
+  fc.constantFrom(first_ms - 3 * day_ms, first_ms, now_ms),
+  installedAt,
+  fc.tuple(installedAt, afterInstall).map(([installed_at_ms, at]) => at(installed_at_ms)),
+)
+
+/** A window that begins and ends near edges of days and of installs; it may be empty. */
+export const randomWindow = fc
+  .tuple(instant, instant)
+  .filter(([a, b]) => a !== b)
+  .map(([a, b]) => ({ since_ms: Math.min(a, b), until_ms: Math.max(a, b) }))
