@@ -174,8 +174,6 @@ export const limits = {
   candidate_device_after_ms: day_ms,
   /** The same for a click that is alike. */
   candidate_address_after_ms: 3600 * 1000,
-  /** How long the hit of a honeypot blocks an address. */
-  honeypot_block_ms: day_ms,
   /** Candidates of one install, and clicks of one device or address among which they are looked for. */
   install_candidates_max: 200,
   /** JSON of the clicks that a decision keeps; the weakest beyond it are not kept. */
