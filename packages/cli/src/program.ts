@@ -9,6 +9,7 @@ import { backupCommand } from './commands/operate/backup.ts'
 import { configCommand } from './commands/operate/config.ts'
 import { deadCommands } from './commands/operate/dead.ts'
 import { doctorCommand } from './commands/operate/doctor.ts'
+import { geoCommands } from './commands/operate/geo.ts'
 import { masterKeyCommands } from './commands/operate/master-key.ts'
 import { migrateCommand } from './commands/operate/migrate.ts'
 import { rebuildCommand } from './commands/operate/rebuild.ts'
@@ -40,6 +41,7 @@ const groups = [
   configCommand,
   topicsCommands,
   migrateCommand,
+  geoCommands,
   masterKeyCommands,
   doctorCommand,
 ]
