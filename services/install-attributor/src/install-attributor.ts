@@ -1,9 +1,9 @@
 import { factColumns, factLine } from '@tributary/attribution/facts'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { consumers } from '@tributary/contracts/consumers'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
+import { consumers } from '@tributary/contracts/consumers'
 import type { Geo } from '@tributary/geo/geo'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
@@ -44,7 +44,11 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
 
   return defineConsumer<Found>({
     ...consumers.installAttributor,
-    bounds: { rows_max: batch_records_max, bytes_max: Number.POSITIVE_INFINITY, measure: () => ({ rows: 1, bytes: 0 }) },
+    bounds: {
+      rows_max: batch_records_max,
+      bytes_max: Number.POSITIVE_INFINITY,
+      measure: () => ({ rows: 1, bytes: 0 }),
+    },
     decode: (value) => Found.parse(JSON.parse(value.toString())),
     async handle(batch) {
       const found = batch.records.map(({ value }) => value)
@@ -69,7 +73,10 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
         byApp.map(([app_id, of]) => places.runExclusive(() => decideApp(deps, app_id, of, decided_at))),
       )
       worked?.()
-      const { decisions, wishes } = { decisions: done.flatMap((one) => one.decisions), wishes: done.flatMap((one) => one.wishes) }
+      const { decisions, wishes } = {
+        decisions: done.flatMap((one) => one.decisions),
+        wishes: done.flatMap((one) => one.wishes),
+      }
       // 4. The wishes are durable. They stand behind this batch in the same partition. They come before the decisions: a
       //    try that finds its own decision written finds nothing changed, and would publish no wish.
       await publishWishes(broker, wishes)

@@ -17,7 +17,15 @@ export function clickId(ms: number, n: number): string {
 export function click(n: number, given: Partial<KeptClick> = {}): KeptClick {
   const { clicked_at_ms = t0 } = given
   return {
-    ...{ v: 1, click_id: clickId(clicked_at_ms, n), company_id, app_id, link_id: 'link-1', partner: 'p', campaign: 'c' },
+    ...{
+      v: 1,
+      click_id: clickId(clicked_at_ms, n),
+      company_id,
+      app_id,
+      link_id: 'link-1',
+      partner: 'p',
+      campaign: 'c',
+    },
     ...{ ad_group: null, creative: null, ext_click_id: null, deep_link: null, lookback_hours: null, clicked_at_ms },
     ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, filtered_reason: null, country: null },
     ...{ ip: '192.0.2.1', user_agent: '', os: 'android', os_major: 15, model: null, device_hashes: [] },
@@ -30,7 +38,15 @@ export function click(n: number, given: Partial<KeptClick> = {}): KeptClick {
 export function install(n: number, given: Partial<InstallFact> = {}): InstallFact {
   const { installed_at_ms = t0 + hour_ms } = given
   return {
-    ...{ kind: 'install', v: 1, company_id, app_id, install_uuid: `i${n}`, installed_at_ms, received_at_ms: installed_at_ms },
+    ...{
+      kind: 'install',
+      v: 1,
+      company_id,
+      app_id,
+      install_uuid: `i${n}`,
+      installed_at_ms,
+      received_at_ms: installed_at_ms,
+    },
     ...{ place: { topic: 'events.accepted.v1@a', partition: 0, offset: n, index: 0 }, event_name: 'app_install' },
     ...{ is_sdk: true, platform: 'android', ip: null, os_major: null, model: null, device_hashes: [], user_id: null },
     ...{ referrer: null, named_click: null, referrer_click_server_s: null, install_begin_server_s: null },

@@ -1,10 +1,9 @@
 import type { Broker } from '@tributary/broker/broker'
-import { consumers } from '@tributary/contracts/consumers'
 import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found, type Wish } from '@tributary/contracts/attribution/found'
-import { addressBlock } from '@tributary/contracts/networks'
-import { attribute, type Attributed, clickWindowsOf, windowsOf } from '@tributary/domain/attribute/attribute'
-import { addressNetwork } from '@tributary/contracts/networks'
+import { consumers } from '@tributary/contracts/consumers'
+import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
+import { type Attributed, attribute, clickWindowsOf, windowsOf } from '@tributary/domain/attribute/attribute'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
 import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attribute/verdict'
@@ -118,7 +117,9 @@ export function world(clock: { ms: number }) {
     },
     verdicts() {
       writeDecisions()
-      return Object.fromEntries([...tables.newest].map(([uuid, { decided_at, decided_at_ms, ...rest }]) => [uuid, rest]))
+      return Object.fromEntries(
+        [...tables.newest].map(([uuid, { decided_at, decided_at_ms, ...rest }]) => [uuid, rest]),
+      )
     },
   }
 }
@@ -127,20 +128,32 @@ const wishFor = ({ install_uuid }: { install_uuid: string }, reason: Wish['reaso
   ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
 })
 
-const installsOf = (facts: readonly Fact[]): Fact[][] => [...Map.groupBy(facts, ({ install_uuid }) => install_uuid).values()]
+const installsOf = (facts: readonly Fact[]): Fact[][] => [
+  ...Map.groupBy(facts, ({ install_uuid }) => install_uuid).values(),
+]
 const settingsAt = (await apps.find(app_id))!.settingsAt
 
 function isTouched(facts: readonly Fact[], click: KeptClick): boolean {
   const install = installOf(facts)
   if (install === null) return false
-  if (click.filtered_reason === 'honeypot') return install.ip !== null && addressBlock(install.ip) === addressBlock(click.ip)
+  if (click.filtered_reason === 'honeypot')
+    return install.ip !== null && addressBlock(install.ip) === addressBlock(click.ip)
   return candidatesOf(install, [click], clickWindowsOf(windowsOf(install, null, settingsAt))).length > 0
 }
 
 function batchOf(found: readonly Found[], from: number, begun: number): Batch<Found> {
   const { topic } = consumers.installAttributor
   return {
-    ...{ topic: topic.name, partition: 0, source: log, from, to: from + found.length - 1, begun, tries: 1, state: undefined },
+    ...{
+      topic: topic.name,
+      partition: 0,
+      source: log,
+      from,
+      to: from + found.length - 1,
+      begun,
+      tries: 1,
+      state: undefined,
+    },
     ...{ token: `t/${from}`, repeated: begun > 1, signal: new AbortController().signal },
     records: found.map((value) => ({ value, record: {} as never })),
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
@@ -148,7 +161,11 @@ function batchOf(found: readonly Found[], from: number, begun: number): Batch<Fo
 }
 
 /** Knows everything at once: installs in their order, each takes the best click that none before it has. */
-export function bruteForce(facts: readonly Fact[], clicks: readonly KeptClick[], now_ms: number): Record<string, Attributed> {
+export function bruteForce(
+  facts: readonly Fact[],
+  clicks: readonly KeptClick[],
+  now_ms: number,
+): Record<string, Attributed> {
   const claims = new Map<string, Claim>()
   const all = installsOf(facts)
   const installs = all.flatMap((of) => installOf(of) ?? []).toSorted(byInstall)
@@ -169,7 +186,9 @@ export function bruteForce(facts: readonly Fact[], clicks: readonly KeptClick[],
         judged &&
         clicks.some(({ filtered_reason, ip: of, clicked_at_ms }) => {
           const age_ms = received_at_ms - clicked_at_ms
-          return filtered_reason === 'honeypot' && addressBlock(of) === addressBlock(ip) && age_ms >= 0 && age_ms < day_ms
+          return (
+            filtered_reason === 'honeypot' && addressBlock(of) === addressBlock(ip) && age_ms >= 0 && age_ms < day_ms
+          )
         }),
       neighbours_before: before.length,
     })

@@ -1,6 +1,6 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
-import { limits } from '@tributary/contracts/limits'
 import { type Method, methods } from '@tributary/contracts/attribution/verdict'
+import { limits } from '@tributary/contracts/limits'
 import { matchKey } from './match-keys.ts'
 import { byTime, type ClickWindows, type InstallClues } from './verdict.ts'
 
@@ -51,7 +51,12 @@ function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
   if (!windows.probabilistic || ip === null || os_major === null) return devices
   const back_ms = Math.min(windows.probabilistic_ms, candidate_lookback_ms_max)
   const address = {
-    ...{ match_key: matchKey('address', ip), at_ms, from_ms: at_ms - back_ms, to_ms: at_ms + candidate_address_after_ms },
+    ...{
+      match_key: matchKey('address', ip),
+      at_ms,
+      from_ms: at_ms - back_ms,
+      to_ms: at_ms + candidate_address_after_ms,
+    },
     has: (click: KeptClick) => click.ip === ip,
   }
   return [...devices, address]

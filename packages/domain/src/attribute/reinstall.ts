@@ -31,7 +31,9 @@ export function isReinstall(
   const isUserOf = ({ user_id, aliases }: OtherInstall) =>
     user_id === install.user_id ||
     aliases.some((alias) => {
-      return alias.user_id === install.user_id && byTime({ at_ms: alias.received_at_ms, place: alias.place }, received) < 0
+      return (
+        alias.user_id === install.user_id && byTime({ at_ms: alias.received_at_ms, place: alias.place }, received) < 0
+      )
     })
   return others.some((other) => {
     const age_ms = install.installed_at_ms - other.installed_at_ms

@@ -15,7 +15,8 @@ export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookup
     inParts(click_ids, (part) => findClicks(clickhouse, { app_id, click_ids: part }))
 
   return {
-    facts: async (app_id, ids) => joined(await inParts(ids, async (part) => [await findFacts(clickhouse, app_id, part)])),
+    facts: async (app_id, ids) =>
+      joined(await inParts(ids, async (part) => [await findFacts(clickhouse, app_id, part)])),
     async newest(app_id, ids) {
       const found = await inParts(ids, async (part) => [...(await findNewest(clickhouse, app_id, part))])
       return new Map(found.map(([uuid, { decision }]) => [uuid, decision]))
@@ -34,8 +35,8 @@ export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookup
     async floods(app_id, days) {
       if (days.length === 0) return []
       const rows = await clickhouse.query<Flood>(
-        `SELECT toString(day) AS day, partner, campaign FROM click_floods_v1 FINAL
-         WHERE app_id = {app_id:String} AND day IN {days:Array(Date)} AND flooded = 1`,
+        `SELECT toString(day) AS day, partner, campaign FROM click_floods_v1 AS f FINAL
+         WHERE app_id = {app_id:String} AND f.day IN {days:Array(Date)} AND flooded = 1`,
         { app_id, days },
       )
       return rows.map((row) => ({ ...row, campaign: row.campaign || null }))
@@ -45,7 +46,8 @@ export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookup
 
 async function inParts<T>(ids: readonly string[], find: (part: readonly string[]) => Promise<T[]>): Promise<T[]> {
   const found: T[] = []
-  for (let at = 0; at < ids.length; at += ids_max) for (const one of await find(ids.slice(at, at + ids_max))) found.push(one)
+  for (let at = 0; at < ids.length; at += ids_max)
+    for (const one of await find(ids.slice(at, at + ids_max))) found.push(one)
   return found
 }
 

@@ -30,7 +30,10 @@ interface Row extends KeyedFact {
 /** Times of the statement are those of all ranges together. */
 function ofKeys(app_id: string, ranges: readonly InstallRange[]): string {
   const bound = (name: keyof InstallRange, least: boolean, without: number) =>
-    ranges.reduce((most, range) => Math[least ? 'min' : 'max'](most, Number(range[name] ?? without)), least ? far_ms : 0)
+    ranges.reduce(
+      (most, range) => Math[least ? 'min' : 'max'](most, Number(range[name] ?? without)),
+      least ? far_ms : 0,
+    )
   const installed = `installed_at_ms >= ${bound('installed_from_ms', true, 0)} AND installed_at_ms < ${bound('installed_to_ms', false, far_ms)}`
   return `SELECT toString(match_key) AS match_key, install_uuid, received_at_ms, installed_at_ms, kind
     FROM install_fact_keys_v1 AS k

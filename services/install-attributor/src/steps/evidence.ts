@@ -2,8 +2,8 @@ import type { WrittenClaim } from '@tributary/attribution/verdicts'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
 import type { Windows } from '@tributary/contracts/attribution/verdict'
-import { addressBlock } from '@tributary/contracts/networks'
 import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/contracts/networks'
 import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
@@ -82,7 +82,8 @@ export async function loadEvidence(lookups: Lookups, geo: Geo, work: AppWork): P
         return clicked_at_ms <= received_at_ms && received_at_ms < clicked_at_ms + limits.honeypot_block_ms
       }),
     isDatacenter: ({ is_sdk, ip }) => is_sdk && ip !== null && geo.lookUp(ip).datacenter,
-    othersOf: (install) => neighbours.sharing(install).flatMap((uuid) => otherOf(neighbours.facts.get(uuid) ?? []) ?? []),
+    othersOf: (install) =>
+      neighbours.sharing(install).flatMap((uuid) => otherOf(neighbours.facts.get(uuid) ?? []) ?? []),
   }
 }
 

@@ -53,7 +53,9 @@ export async function findNeighbours(lookups: Lookups, app_id: string, own: AllF
     before(install) {
       if (!isJudged(install)) return 0
       const uuids = nearest(install)
-      return uuids.length < burst_installs_max ? uuids.length : uuids.filter((id) => isBefore(all.get(id), install)).length
+      return uuids.length < burst_installs_max
+        ? uuids.length
+        : uuids.filter((id) => isBefore(all.get(id), install)).length
     },
     after(install) {
       if (!isJudged(install)) return []
@@ -110,7 +112,5 @@ function isBefore(facts: readonly Fact[] = [], install: InstallFact): boolean {
   const other = installOf(facts)
   if (other === null || !isJudged(other) || networkKey(other.ip!) !== networkKey(install.ip!)) return false
   const received = ({ received_at_ms: at_ms, place }: InstallFact) => ({ at_ms, place })
-  return (
-    other.received_at_ms > install.received_at_ms - hour_ms && byTime(received(other), received(install)) < 0
-  )
+  return other.received_at_ms > install.received_at_ms - hour_ms && byTime(received(other), received(install)) < 0
 }
