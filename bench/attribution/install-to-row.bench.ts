@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startApp, tapLink } from '@tributary/testing/attribution/phone'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
-import { type Bench, numberArgument, percentile } from './bench.ts'
+import { type Bench, numberArgument, percentile } from '../bench.ts'
 
 /** Installs that are watched until their verdict is there; each watcher has one at a time, and a key of its own. */
 const watchers = 8
@@ -36,7 +36,7 @@ export const bench: Bench = {
       const demo = readDemo()
       const link_url = await makeLink(url, data_dir, demo.APP_ID ?? '')
       const place = { url, data_dir, demo, link_url }
-      const load = fork(join(import.meta.dirname, 'end-to-end', 'load.ts'), [], { stdio: 'inherit' })
+      const load = fork(join(import.meta.dirname, '..', 'end-to-end', 'load.ts'), [], { stdio: 'inherit' })
       load.send({ url, demo, seconds, rate })
       const ended = once(load, 'message')
       const end_ms = performance.now() + seconds * 1000
