@@ -159,6 +159,7 @@ async function untilWritten({ broker }: Fleet): Promise<void> {
   for (const deadline = Date.now() + written_ms_max; ; await pause(250)) {
     const status = await systemStatus({ consumers: attributionGroups, broker, health, now: Date.now })
     if (status.consumers.every(({ lag }) => lag === 0)) return
+    if (process.env.SOAK_DEBUG) console.error(JSON.stringify(status.consumers.map(({ lag }) => lag)))
     if (Date.now() > deadline) throw new Error(`not written in time: ${JSON.stringify(status.consumers)}`)
   }
 }

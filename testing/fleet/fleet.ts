@@ -59,6 +59,7 @@ export interface Fleet {
   stop(): Promise<void>
 }
 
+const coordinated_ms_max = 60_000
 const attributionServices = ['install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
 const forWriters = ['kafka', 'clickhouse'] as const
 const forGateways = ['redis', 's3', 'postgres'] as const
@@ -93,6 +94,7 @@ export async function openFleet({
       broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])),
       migrateClickhouse({ clickhouse }),
     ])
+    await untilCoordinated(broker)
     const dir = await mkdtemp(join(tmpdir(), 'tributary-fleet-'))
     const reaper = startReaper(dir)
     closes.push(() => reaper.close())
@@ -188,6 +190,19 @@ async function progressOf(broker: Broker) {
   return {
     records: partitions.reduce((sum, { end }) => sum + end, 0),
     committed: partitions.reduce((sum, { committed, earliest }) => sum + (committed ?? earliest), 0),
+  }
+}
+
+/** A new Kafka makes its topic of offsets for the first group, which takes seconds on a busy machine. */
+async function untilCoordinated(broker: Broker): Promise<void> {
+  const { name, topic } = consumers.eventWriter
+  for (const deadline = Date.now() + coordinated_ms_max; ; await pause(250)) {
+    const failure = await broker.groupOffsets(name, topic.name).then(
+      () => null,
+      (error: Error) => error,
+    )
+    if (failure === null) return
+    if (Date.now() > deadline) throw failure
   }
 }
 

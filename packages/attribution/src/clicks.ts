@@ -4,6 +4,7 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import { utcDay } from '@tributary/domain/utc-day'
+import { literals } from './literals.ts'
 
 /** Texts and numbers of a click that a row holds as they are; '' and 0 stand for null. */
 const texts = [
@@ -65,9 +66,9 @@ export async function findClicks(
   if (click_ids.length === 0) return []
   const rows = await clickhouse.query<Record<string, unknown>>(
     `SELECT ${columns} FROM clicks_raw_v1
-     WHERE app_id = {app_id:String} AND click_id IN {click_ids:Array(String)}
+     WHERE app_id = {app_id:String} AND click_id IN (${literals('click_id', click_ids)})
      ORDER BY click_id, topic, partition, offset LIMIT 1 BY click_id`,
-    { app_id, click_ids },
+    { app_id },
   )
   return rows.map(toClick)
 }
