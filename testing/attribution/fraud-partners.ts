@@ -2,8 +2,16 @@ import type { FraudFlag } from '@tributary/contracts/attribution/verdict'
 import type { Behaviour } from './clean-partners.ts'
 import { hour_ms, minute_ms, referrerOf, type SimApp, type Stage } from './history.ts'
 
-/** Addresses of data centres in the simulation. */
-export const isDatacenter = (ip: string): boolean => ip.startsWith('203.')
+/** First byte of the addresses of data centres in the simulation. */
+const datacenter_byte = 203
+
+export const isDatacenter = (ip: string): boolean => ip.startsWith(`${datacenter_byte}.`)
+
+/** The same as a table of addresses (`TRIBUTARY_GEO_DIR`). */
+export const datacenterTable = () => ({
+  starts: new Uint32Array([0, datacenter_byte * 2 ** 24, (datacenter_byte + 1) * 2 ** 24]),
+  values: new Uint16Array([0, 1, 0]),
+})
 
 /** Clicks of one day for the devices of people who never saw an ad. A few install anyway: those it steals. */
 export function flood(stage: Stage, app: SimApp, day: number, clicks: number): void {

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { WholeRecord } from '@tributary/broker/broker'
 import { consumers } from '@tributary/contracts/consumers'
 import { topics } from '@tributary/contracts/topics'
+import { writeTable } from '@tributary/geo/table-file'
 import { openPostgres } from '@tributary/postgres/postgres'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
@@ -9,6 +13,7 @@ import { createApp, createCompany, createServerKey } from '@tributary/tenancy/co
 import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 import pino from 'pino'
 import { Registry } from 'prom-client'
+import { datacenterTable } from '../attribution/fraud-partners.ts'
 import { day_ms, type SimApp, type SimInstall } from '../attribution/history.ts'
 import { recordsOf } from '../attribution/records.ts'
 import { simulate } from '../attribution/simulate.ts'
@@ -47,7 +52,9 @@ const rest_days = 12
  */
 export async function runAttributionSoak(options: AttributionSoakOptions): Promise<AttributionSoakResult> {
   const { seed, days, acts, kills, log } = options
-  const fleet = await openFleet({ attribution: 1 })
+  const geo_dir = mkdtempSync(join(tmpdir(), 'tributary-soak-geo-'))
+  writeTable(geo_dir, 'datacenters', 4, datacenterTable())
+  const fleet = await openFleet({ attribution: 1, env: { TRIBUTARY_GEO_DIR: geo_dir } })
   try {
     const report_api = await fleet.startService('report-api')
     log('the fleet is ready')
@@ -78,6 +85,7 @@ export async function runAttributionSoak(options: AttributionSoakOptions): Promi
     return { clicks: clicks.length, installs: installs.length, kills, ...verdict }
   } finally {
     await fleet.stop()
+    rmSync(geo_dir, { recursive: true, force: true })
   }
 }
 
@@ -159,7 +167,6 @@ async function untilWritten({ broker }: Fleet): Promise<void> {
   for (const deadline = Date.now() + written_ms_max; ; await pause(250)) {
     const status = await systemStatus({ consumers: attributionGroups, broker, health, now: Date.now })
     if (status.consumers.every(({ lag }) => lag === 0)) return
-    if (process.env.SOAK_DEBUG) console.error(JSON.stringify(status.consumers.map(({ lag }) => lag)))
     if (Date.now() > deadline) throw new Error(`not written in time: ${JSON.stringify(status.consumers)}`)
   }
 }

@@ -22,6 +22,8 @@ export interface FleetOptions {
   writers?: number
   /** Number of processes of each consumer of attribution. Default: 0. */
   attribution?: number
+  /** Settings of all its processes. */
+  env?: Record<string, string>
   /** Number of apps, alternately Android and iOS, of one company without a quota. Default: 1. */
   apps?: number
 }
@@ -70,6 +72,7 @@ export async function openFleet({
   writers = 0,
   attribution = 0,
   apps = 1,
+  env: given = {},
 }: FleetOptions): Promise<Fleet> {
   const closes: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -99,7 +102,7 @@ export async function openFleet({
     const reaper = startReaper(dir)
     closes.push(() => reaper.close())
 
-    const env = settingsOf(engines, master_key)
+    const env = { ...settingsOf(engines, master_key), ...given }
     let started = 0
     const start = async (service: string, into: FleetProcess[], options: StartOptions = {}) => {
       started += 1

@@ -105,7 +105,7 @@ async function soakAttribution(): Promise<number> {
   if (values.json) console.info(JSON.stringify(result))
   else {
     console.table([{ ...figures, differing: differing.length, untrue: untrue.length, unbalanced }])
-    for (const wrong of [...differing, ...untrue, ...wrong_reports].slice(0, 20)) console.info(wrong)
+    for (const wrong of [...wrong_reports, ...differing.slice(0, 10), ...untrue.slice(0, 10)]) console.info(wrong)
   }
   return differing.length + untrue.length + unbalanced + wrong_reports.length === 0 ? 0 : 1
 }

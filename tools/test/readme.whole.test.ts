@@ -65,14 +65,6 @@ it('prints lines at the first start that work when pasted', async () => {
   expect(output).toContain('"rows":')
 })
 
-it('lists as missing only a report that the service does not have', async () => {
-  const demo = standalone.demo()
-  const answer = await fetch(`${standalone.url}/api/v1/reports/cohorts`, {
-    headers: { authorization: `Bearer ${demo.SERVER_KEY}` },
-  })
-  expect(await answer.json()).toMatchObject({ error: 'unknown_report' })
-})
-
 it('without an install, npx tributary explains what to do and contacts no registry', async () => {
   const clone = mkdtempSync(join(tmpdir(), 'tributary-no-modules-'))
   onTestFinished(() => rmSync(clone, { recursive: true }))
