@@ -56,6 +56,31 @@ test('two processes that make a secret at the same time have the same one', asyn
   expect(new Set(found.flat().map((one) => one?.salt.toString('hex'))).size).toBe(1)
 })
 
+test.each([
+  ['commits', 'COMMIT', true],
+  ['is killed', 'ROLLBACK', false],
+])(
+  'a process waits for another that is making the secret, and has that one if the other %s',
+  async (_what, end, same) => {
+    const { company_id, android } = await world.tenant()
+    const link_id = await world.link(android)
+    const place = { purpose: 'link_secret', company_id, app_id: android } as const
+    const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('ab'.repeat(32), place)
+    const { links } = await world.startProcess()
+    const other = await world.pool.connect()
+    await other.query('BEGIN')
+    await other.query('INSERT INTO link_secrets VALUES ($1, $2, $3, $4, $5)', [android, key_id, iv, ciphertext, tag])
+    const found = links.find(link_id)
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO link_secrets%'`
+    await until('it waits', async () => (await world.pool.query(waiting)).rowCount === 1)
+    await other.query(end)
+    other.release()
+    const { link_secret } = (await found)!
+    expect(link_secret.length).toBe(32)
+    expect(link_secret.equals(Buffer.alloc(32, 0xab))).toBe(same)
+  },
+)
+
 test('a new, disabled, enabled or suspended link and a changed app are seen within a second', async () => {
   const { links } = await world.startProcess()
   const { company_id, android } = await world.tenant()
