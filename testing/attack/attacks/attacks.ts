@@ -1,6 +1,7 @@
 import type { Attack } from '../attack.ts'
 import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
+import { clickFlood } from './click-flood.ts'
 import { erasureFlood } from './erasure-flood.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
@@ -22,6 +23,7 @@ export const attacks: readonly Attack[] = [
   rejectedFlood,
   quotaEvasion,
   erasureFlood,
+  clickFlood,
   claimedTransactions,
   adminGuesses,
   manyConnections,
