@@ -17,6 +17,7 @@ import { memoryCredentials, type Tenant } from '@tributary/testing/builders'
 import type { EngineName } from '@tributary/testing/engines/engine'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { watchMemory } from '../process/peak-memory.ts'
 import { startCount } from './count-logged.ts'
 
 /**
@@ -135,22 +136,6 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
   }
 }
 
-/** Under load; that of the start is given back before it, as every service does. */
-function watchMemory() {
-  let peak = 0
-  const look = () => {
-    peak = Math.max(peak, process.memoryUsage.rss())
-  }
-  const timer = setInterval(look, 100)
-  return {
-    peakMegabytes() {
-      clearInterval(timer)
-      look()
-      return Math.round(peak / 1024 / 1024)
-    },
-  }
-}
-
 // Without its parent the bench is over, whatever the state.
 process.once('disconnect', () => process.exit())
 const order = (await told()) as GatewayOrder
@@ -161,10 +146,10 @@ const close = await serve(order, broker, audit)
 shedStartMemory()
 await told() // warm
 const before = process.cpuUsage()
-const memory = watchMemory()
+const peakMegabytes = watchMemory() // under load: that of the start is given back before
 await told() // the load is over
 const { user, system } = process.cpuUsage(before)
-say({ cpu_seconds: (user + system) / 1e6, rss_mb: memory.peakMegabytes() })
+say({ cpu_seconds: (user + system) / 1e6, rss_mb: peakMegabytes() })
 await told() // everything was sent
 say({ logged: await countSince() })
 await told()

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { adminApi } from '../fuzz/tenants.ts'
+import { adminApi, makeLink } from '../fuzz/tenants.ts'
 
 /** A company with one app and the credentials of its clients. */
 export interface AttackTenant {
@@ -10,6 +10,9 @@ export interface AttackTenant {
   server_key: string
   /** A second key, so that reports do not use up the rate of `server_key`. */
   report_key: string
+  /** A tracking link and a honeypot of the company. */
+  link_id: string
+  trap_id: string
 }
 
 /** Makes a company with one app and two keys through the admin API. */
@@ -29,7 +32,9 @@ export async function makeTenant(
   })
   const makeKey = async () => (await admin<{ key: string }>('/keys', { app_id, label: name, allowed_events: [] })).key
   const [server_key, report_key] = await Promise.all([makeKey(), makeKey()])
-  return { app_id, company_key, app_key, signing_secret, server_key, report_key }
+  const link_id = await makeLink(admin, company_id)
+  const trap_id = await makeLink(admin, company_id, true)
+  return { app_id, company_key, app_key, signing_secret, server_key, report_key, link_id, trap_id }
 }
 
 /** The headers of a signed SDK request. */

@@ -22,6 +22,8 @@ export interface FuzzTenants {
   suspended: FuzzApp
   spent: FuzzApp
   revoked_key: string
+  /** A link, one whose company is suspended, and a honeypot. */
+  link_ids: string[]
   /** A company and a key for the admin API to suspend, reinstate and revoke. */
   victim: { company_id: string; key_id: string }
 }
@@ -66,12 +68,24 @@ export async function makeFuzzTenants(url: string, admin_token: string): Promise
     app(suspended, 2),
     app(await company('Spent', 0), 2),
   ])
+  const link_ids = [
+    await makeLink(admin, own.company_id),
+    await makeLink(admin, suspended.company_id),
+    await makeLink(admin, (await company('Trapped')).company_id, true),
+  ]
   await admin(`/companies/${suspended.company_id}/suspend`)
   const { key, key_id } = await makeKey(admin, mutated.app_id, [])
   await admin(`/keys/${key_id}/revoke`)
   const victim = { company_id: (await company('Victim')).company_id, key_id }
-  return { admin_token, mutated, valid, broken, suspended: quiet, spent, revoked_key: key, victim }
+  return { admin_token, mutated, valid, broken, suspended: quiet, spent, revoked_key: key, link_ids, victim }
 }
 
 const makeKey = (admin: Admin, app_id: string, allowed_events: string[]) =>
   admin<{ key: string; key_id: string }>('/keys', { app_id, label: 'fuzz', allowed_events })
+
+/** Makes a link of a new app of the company, and returns its id. */
+export async function makeLink(admin: Admin, company_id: string, honeypot = false): Promise<string> {
+  const app = { company_id, name: 'Linked', platform: 'android', bundle_id: 'com.example.linked' }
+  const { app_id } = await admin<{ app_id: string }>('/apps', app)
+  return (await admin<{ link_id: string }>('/links', { app_id, partner: 'net', honeypot })).link_id
+}

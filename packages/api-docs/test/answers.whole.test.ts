@@ -8,6 +8,7 @@ import { adminShots } from './admin-shots.ts'
 import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
 import { ingestShots, signed } from './ingest-shots.ts'
+import { type DocumentedLinks, linkShots } from './link-shots.ts'
 import { reportShots } from './report-shots.ts'
 import { bearer, type Companies, event, type Shot } from './shot.ts'
 import { adminOf } from './tenants.ts'
@@ -18,6 +19,7 @@ const seen = new Set<string>()
 let standalone: StandaloneProcess
 let admin_token: string
 let companies: Companies
+let links: [DocumentedLinks, DocumentedLinks]
 
 beforeAll(async () => {
   standalone = await startStandaloneProcess({ data_dir })
@@ -32,6 +34,8 @@ beforeAll(async () => {
     analyst: await admin.createTenant({ scopes: ['reports:read'] }),
     sender: await admin.createTenant({ scopes: ['events:write'] }),
   }
+  const { tenant, other } = companies
+  links = [await admin.createLinks(tenant.company_id), await admin.createLinks(other.company_id)]
   await admin.suspend(companies.suspended.company_id)
 })
 afterAll(async () => {
@@ -47,6 +51,7 @@ it('answers every documented code, in the documented shape and with the document
   const shots: Shot[] = [
     ...ingestShots(companies),
     ...reportShots(companies),
+    ...linkShots(...links),
     ...adminShots(admin_token, companies, await keepObject()),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]
@@ -98,7 +103,9 @@ async function spendRate(): Promise<string[]> {
   const keyed = operations.filter(({ tags, responses }) => {
     const refused = responses[429]
     return (
-      !['Admin', 'Privacy'].includes(tags[0]!) && refused !== undefined && codesOf(refused).includes('rate_limited')
+      !['Admin', 'Privacy', 'Links'].includes(tags[0]!) &&
+      refused !== undefined &&
+      codesOf(refused).includes('rate_limited')
     )
   })
   const faults = keyed.map(({ route }) => {

@@ -1,4 +1,6 @@
-/** A company with one Android app and its keys, made by the admin API. */
+import type { DocumentedLinks } from './link-shots.ts'
+
+/** A company with one Android app, its keys and a tracking link, made by the admin API. */
 export interface Tenant {
   company_id: string
   company_key: string
@@ -27,6 +29,14 @@ export function adminOf(url: string, admin_token: string) {
   return {
     suspend: (company_id: string) => post(`/companies/${company_id}/suspend`),
     revoke: (key_id: string) => post(`/keys/${key_id}/revoke`),
+    /** A link and a honeypot link of a new app of the company. */
+    async createLinks(company_id: string): Promise<DocumentedLinks> {
+      const bundle_id = 'com.example.documented'
+      const { app_id } = await post('/apps', { company_id, name: 'Linked', platform: 'android', bundle_id })
+      const { link_id = '' } = await post('/links', { app_id, partner: 'net' })
+      const { link_id: trap_id = '' } = await post('/links', { app_id, partner: 'net', honeypot: true })
+      return { link_id, trap_id }
+    },
     async createTenant({ allowed_events = [], scopes, ...quota }: TenantOptions = {}): Promise<Tenant> {
       const company = await post('/companies', { name: 'Documented', ...quota })
       const { company_id } = company

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { clickRecord } from '@tributary/attribution/records'
 import type { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
@@ -39,10 +38,10 @@ export function createClickLog({ broker, partitions, registry, logger }: LinkGat
         .catch((err: unknown) => lose(click, err))
         .finally(() => under_way.delete(publishing))
       under_way.add(publishing)
-      const patience = new AbortController()
-      const late = pause(limits.click_wait_ms_max, true, { signal: patience.signal }).catch(() => false)
+      const { promise: late, resolve: giveUp } = Promise.withResolvers<boolean>()
+      const patience = setTimeout(giveUp, limits.click_wait_ms_max, true)
       const waited = await Promise.race([publishing, late])
-      patience.abort()
+      clearTimeout(patience)
       if (waited === true) metrics.late.inc()
     },
     async close() {

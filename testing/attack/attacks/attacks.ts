@@ -1,6 +1,7 @@
 import type { Attack } from '../attack.ts'
 import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
+import { clickFlood } from './click-flood.ts'
 import { erasureFlood } from './erasure-flood.ts'
 import { clickFlood, forgedInstalls } from './forged-clicks.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
@@ -23,6 +24,7 @@ export const attacks: readonly Attack[] = [
   rejectedFlood,
   quotaEvasion,
   erasureFlood,
+  clickFlood,
   claimedTransactions,
   clickFlood,
   forgedInstalls,

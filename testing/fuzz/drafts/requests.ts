@@ -6,6 +6,7 @@ import type { FuzzApp, FuzzTenants } from '../tenants.ts'
 import { admin } from './admin-drafts.ts'
 import type { Draft, Header, Make } from './draft.ts'
 import { privacy, sdkBatch, serverBulk, serverEvent, valid } from './ingest-drafts.ts'
+import { link } from './link-drafts.ts'
 import { anywhere, report } from './other-drafts.ts'
 
 export interface FuzzRequest {
@@ -42,11 +43,12 @@ export function makeRequest(seed: number, n: number, tenants: FuzzTenants): Fuzz
 
 /** Shares of a hundred. */
 const makes: [share: number, make: Make][] = [
-  [50, sdkBatch],
+  [46, sdkBatch],
   [6, privacy],
   [14, serverEvent],
   [8, serverBulk],
   [9, (random, _n, tenants) => report(random, tenants)],
+  [4, (random, _n, tenants) => link(random, tenants)],
   [4, (random, _n, tenants) => admin(random, tenants)],
   [9, (random, _n, tenants) => anywhere(random, tenants)],
 ]

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { clickIdShape } from '@tributary/contracts/attribution/click'
 import type { ClickToken } from '@tributary/contracts/attribution/found'
 
@@ -6,7 +6,7 @@ import type { ClickToken } from '@tributary/contracts/attribution/found'
 const signature_chars = 12
 
 /** `<click_id>.<12 hex of HMAC-SHA256>`, keyed with the link secret of the app: what a store or a deep link carries. */
-export const signClickId = (click_id: string, link_secret: Buffer): string =>
+export const signClickId = (click_id: string, link_secret: Buffer | KeyObject): string =>
   `${click_id}.${signatureOf(click_id, link_secret)}`
 
 /** Reads what an app sent as a click id, signed or bare; null when it is none of ours in form. */
@@ -23,5 +23,5 @@ export function readClickToken(text: string, link_secret: Buffer): ClickToken | 
 /** Milliseconds inside a UUIDv7: when the click was recorded. */
 export const clickTime = (click_id: string): number => Number.parseInt(click_id.replaceAll('-', '').slice(0, 12), 16)
 
-const signatureOf = (click_id: string, link_secret: Buffer): string =>
+const signatureOf = (click_id: string, link_secret: Buffer | KeyObject): string =>
   createHmac('sha256', link_secret).update(click_id).digest('hex').slice(0, signature_chars)

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 
 export interface MintedClick {
   /** A UUIDv7 (RFC 9562), greater than every one minted before. */
@@ -16,18 +16,16 @@ export function createClickIds(now: () => number): () => MintedClick {
   let clicked_at_ms = 0
   let counter = 0
   return () => {
-    const random = randomBytes(10)
+    const random = randomUUID() // Node keeps random bits for many of them ready
     const now_ms = now()
     if (now_ms > clicked_at_ms || counter === counter_max) {
       clicked_at_ms = Math.max(now_ms, clicked_at_ms + (counter === counter_max ? 1 : 0))
-      counter = random.readUInt16BE(8) % counter_start_max
+      counter = Number.parseInt(random.slice(0, 3), 16) % counter_start_max
     } else {
       counter += 1
     }
-    random[0] = 0x80 | (random[0]! & 0x3f)
     const time = clicked_at_ms.toString(16).padStart(12, '0')
-    const tail = random.toString('hex', 0, 8)
-    const click_id = `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${tail.slice(0, 4)}-${tail.slice(4)}`
-    return { click_id, clicked_at_ms }
+    const count = counter.toString(16).padStart(3, '0')
+    return { click_id: `${time.slice(0, 8)}-${time.slice(8)}-7${count}${random.slice(18)}`, clicked_at_ms }
   }
 }

@@ -1,0 +1,124 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openEngine } from '@tributary/testing/engines/open-engine'
+import { Pool } from 'undici'
+import { type Aim, type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
+import type { RedirectOrder, RedirectReport } from './redirect/gateway.ts'
+
+/** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
+const connections = 100
+const warm_seconds = 3
+const link_id = 'bench-link-0'
+
+/** Clicks at a fixed rate, whatever the answers do, against the same load on a bare redirect of fastify. */
+export const bench: Bench = {
+  name: 'redirect',
+  title:
+    'redirect: clicks of many networks in an open loop, each on the log before its redirect (--kafka with Redis; --rate 2000 --seconds 10 --cpu-prof FOLDER)',
+  async run(args) {
+    const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-redirect-'))
+    const names = args.includes('--kafka') ? (['kafka', 'redis'] as const) : []
+    const engines = await Promise.all(names.map(async (name) => ({ name, ...(await openEngine(name)) })))
+    try {
+      const urls = Object.fromEntries(engines.map(({ name, url }) => [name, url]))
+      const bare = await measure(args, { data_dir, link_id, bare: true })
+      const gateway = await measure(args, { data_dir, link_id, bare: false, ...urls })
+      return { rows: [bare, gateway], aims: aimsOf(args, bare, gateway) }
+    } finally {
+      await Promise.all(engines.map((engine) => engine.stop()))
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  },
+}
+
+async function measure(args: string[], order: RedirectOrder) {
+  const rate = numberArgument(args, 'rate', 2000)
+  const seconds = numberArgument(args, 'seconds', 10)
+  const server = await startServer(order, profileFlags(args))
+  const warm = await sendClicks(server.port, rate / 2, Math.min(warm_seconds, seconds))
+  server.tell('start')
+  const load = await sendClicks(server.port, rate, seconds)
+  server.tell('stop')
+  const { cpu_seconds = 0, rss_mb = 0 } = await server.said()
+  server.tell('count')
+  const { logged = 0 } = await server.said()
+  await server.stop()
+  return {
+    server: order.bare ? 'bare fastify' : order.kafka === undefined ? 'embedded' : 'kafka',
+    redirects_per_second: Math.round(load.ms.length / load.seconds),
+    p50_ms: Math.round(percentile(load.ms, 0.5) * 10) / 10,
+    p99_ms: Math.round(percentile(load.ms, 0.99) * 10) / 10,
+    cpu_us_per_redirect: Math.round((cpu_seconds * 1e6) / load.ms.length),
+    rss_mb,
+    redirected: warm.ms.length + load.ms.length,
+    logged,
+  }
+}
+
+type Figures = Awaited<ReturnType<typeof measure>>
+
+function aimsOf(args: readonly string[], bare: Figures, gateway: Figures): Aim[] {
+  const atMost = (what: string, most: number, measured: number): Aim => ({
+    ...{ what, aim: `<= ${most}`, measured, met: measured <= most },
+  })
+  const times = Math.round((gateway.cpu_us_per_redirect / bare.cpu_us_per_redirect) * 100) / 100
+  const lost = gateway.redirected - gateway.logged
+  return [
+    atMost('p99, ms', args.includes('--kafka') ? 40 : 10, gateway.p99_ms),
+    atMost('CPU of a redirect, in bare ones', 2, times),
+    atMost('peak RSS, MB', 150, gateway.rss_mb),
+    { what: 'redirected - logged', aim: '0', measured: lost, met: lost === 0 },
+  ]
+}
+
+async function startServer(order: RedirectOrder, execArgv: string[]) {
+  const child = fork(join(import.meta.dirname, 'redirect', 'gateway.ts'), [], {
+    execArgv: [...process.execArgv, ...execArgv],
+  })
+  const ended = once(child, 'exit')
+  const said = async (): Promise<RedirectReport> => {
+    const early = ended.then(() => Promise.reject(new Error('the server ended early')))
+    return ((await Promise.race([once(child, 'message'), early])) as [RedirectReport])[0]
+  }
+  child.send(order)
+  const { port = 0 } = await said()
+  const tell = (word: string) => void child.send(word)
+  const stop = async () => {
+    tell('end')
+    await ended
+  }
+  return { port, said, tell, stop }
+}
+
+const phone =
+  'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36'
+
+/** Each answer is timed from the moment its request was due. Clicks come from 60,000 networks, so none is limited. */
+async function sendClicks(port: number, rate: number, seconds: number): Promise<{ ms: number[]; seconds: number }> {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
+  const ms: number[] = []
+  const answers: Promise<void>[] = []
+  const started = performance.now()
+  const click = async (n: number, due: number) => {
+    const path = `/l/${link_id}?click_id=${n}-5f0c1d9e7a41&sub1=placement&sub2=${n % 50}`
+    const ip = `84.${n % 250}.${Math.floor(n / 250) % 250}.7`
+    const headers = { 'user-agent': phone, 'x-forwarded-for': ip }
+    const answer = await pool.request({ method: 'GET', path, headers })
+    await answer.body.dump()
+    if (answer.statusCode !== 302) throw new Error(`answered ${answer.statusCode}`)
+    ms.push(performance.now() - due)
+  }
+  while (answers.length < rate * seconds) {
+    const due = started + (answers.length * 1000) / rate
+    if (performance.now() < due) await pause(1)
+    else answers.push(click(answers.length, due))
+  }
+  await Promise.all(answers)
+  const took = (performance.now() - started) / 1000
+  await pool.close()
+  return { ms, seconds: took }
+}

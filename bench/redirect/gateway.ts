@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Broker } from '@tributary/broker/broker'
+import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { openGeo } from '@tributary/geo/open-geo'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import { linkGateway } from '@tributary/link-gateway/app'
+import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memory'
+import type { TrackingLink } from '@tributary/tenancy/attribution/links'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { watchMemory } from '../process/peak-memory.ts'
+
+/** The first message to the process. Without engines it is all embedded; `bare` is a redirect by fastify alone. */
+export interface RedirectOrder {
+  data_dir: string
+  link_id: string
+  bare: boolean
+  kafka?: string
+  redis?: string
+}
+
+/** The messages of the process, in this order: its port, the cost of the load, the clicks in its log. */
+export interface RedirectReport {
+  port?: number
+  cpu_seconds?: number
+  rss_mb?: number
+  logged?: number
+}
+
+const topic = { ...topics.clicksRecorded, partitions: 4 }
+const logger = pino({ level: 'error' })
+const registry = new Registry()
+const say = (report: RedirectReport) => process.send?.(report)
+const told = async () => ((await once(process, 'message')) as [unknown])[0]
+
+/** Links as their cache gives them: a look-up in a Map. */
+function openLinks(link_id: string) {
+  const link: TrackingLink = {
+    ...{ link_id, company_id: 'bench', app_id: 'bench', enabled: true, company_status: 'active', partner: 'net' },
+    ...{ campaign: 'summer', ad_group: null, creative: null, fallback_url: null, deep_link: null, countries: null },
+    ...{ lookback_hours: null, honeypot: false, platform: 'android', bundle_id: 'com.example.game', store_id: null },
+    ...{ provider_token: null, link_secret: randomBytes(32), salt: randomBytes(32) },
+  }
+  const links = new Map([[link_id, link]])
+  return { find: async (id: string) => links.get(id) ?? null }
+}
+
+// Each engine is loaded when it is used, as in a service: what is loaded is memory.
+async function openLog({ data_dir, kafka }: RedirectOrder): Promise<Broker> {
+  if (kafka === undefined) {
+    const { openEmbeddedBroker } = await import('@tributary/broker/embedded')
+    return openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now, partitions: topic.partitions })
+  }
+  const { openKafkaBroker } = await import('@tributary/broker/kafka')
+  return openKafkaBroker({
+    ...{ brokers: [kafka], client_id: 'bench', logger, registry },
+    ...{ linger_ms: 5, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 }, // the settings' defaults
+  })
+}
+
+async function openKeyValue({ data_dir, redis }: RedirectOrder): Promise<KeyValue> {
+  if (redis === undefined) {
+    const { openEmbeddedKeyValue } = await import('@tributary/key-value/embedded')
+    return openEmbeddedKeyValue({ dir: join(data_dir, 'key-value'), now: Date.now })
+  }
+  const { openRedisKeyValue } = await import('@tributary/key-value/redis')
+  return openRedisKeyValue({ url: redis, logger })
+}
+
+async function openGateway(order: RedirectOrder) {
+  const broker = await openLog(order)
+  await broker.applyTopics([topic])
+  const keyValue = await openKeyValue(order)
+  const app = createHttpApp({ logger, trusted_proxies: ['127.0.0.1'] })
+  await app.register(
+    linkGateway({
+      ...{ broker, keyValue, registry, logger, partitions: topic.partitions, gateway_id: 'bench', now: Date.now },
+      geo: await openGeo(),
+      links: openLinks(order.link_id),
+    }),
+  )
+  const ends = () => broker.groupOffsets('bench', topic.name)
+  const before = sumOf(await ends())
+  return {
+    app,
+    count: async () => sumOf(await ends()) - before,
+    close: () => Promise.all([broker.close(), keyValue.close()]),
+  }
+}
+
+const sumOf = (offsets: readonly { end: number }[]): number => offsets.reduce((sum, { end }) => sum + end, 0)
+
+function openBare() {
+  const app = Fastify()
+  app.get('/l/:link_id', (_request, reply) => reply.redirect('https://play.google.com/store/apps/details?id=a', 302))
+  return { app: app as unknown as FastifyInstance, count: async () => 0, close: async () => {} }
+}
+
+/** The process under test: it is driven step by step over IPC. */
+async function main(): Promise<void> {
+  // Without its parent the bench is over, whatever the state.
+  process.once('disconnect', () => process.exit())
+  const order = (await told()) as RedirectOrder
+  const { app, count, close } = order.bare ? openBare() : await openGateway(order)
+  await app.listen({ port: 0, host: '127.0.0.1', backlog: limits.connections_waiting_max })
+  say({ port: (app.server.address() as AddressInfo).port })
+  await told() // warm
+  shedStartMemory()
+  const before = process.cpuUsage()
+  const peakMegabytes = watchMemory()
+  await told() // the load is over
+  const { user, system } = process.cpuUsage(before)
+  say({ cpu_seconds: (user + system) / 1e6, rss_mb: peakMegabytes() })
+  await told() // everything was sent
+  say({ logged: await count() })
+  await told()
+  await app.close()
+  await close()
+  process.disconnect()
+}
+
+if (import.meta.main) await main()

@@ -1,0 +1,27 @@
+import { limits } from '@tributary/contracts/limits'
+import type { Shot } from './shot.ts'
+
+/** A link and a honeypot link of one company. */
+export interface DocumentedLinks {
+  link_id: string
+  trap_id: string
+}
+
+const route = 'GET /l/{link_id}'
+const phone = 'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/119.0.0.0 Mobile Safari/537.36'
+
+/** Every code of a tracking link, in an order that brings each about. The links are of two companies. */
+export function linkShots(clicked: DocumentedLinks, trapped: DocumentedLinks): Shot[] {
+  const click = (link_id: string, code: string, query = ''): Shot => ({
+    ...{ route, code, path: `/l/${link_id}${query}`, headers: { 'user-agent': phone } },
+  })
+  return [
+    click('nothing', 'not_found'),
+    ...Array.from({ length: limits.clicks_max }, () => click(clicked.link_id, 'ok', '?click_id=1&sub1=a')),
+    click(clicked.link_id, 'rate_limited'),
+    click(trapped.link_id, 'ok'),
+    click(trapped.trap_id, 'not_found'),
+    click(trapped.link_id, 'address_blocked'),
+    { ...click(trapped.link_id, 'ok'), headers: { 'user-agent': 'curl/8.5.0' } },
+  ]
+}
