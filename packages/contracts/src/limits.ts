@@ -169,6 +169,8 @@ export const limits = {
   candidate_address_after_ms: 3600 * 1000,
   /** How long the hit of a honeypot blocks an address. */
   honeypot_block_ms: day_ms,
+  /** How long ClickHouse keeps clicks. */
+  click_kept_ms: 90 * day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,
