@@ -36,9 +36,8 @@ export const ReplayProgress = z.object({
   clicks_filled: z
     .number()
     .int()
-    .describe(
-      'Archived clicks that were missing and were put into the log again; only of a replay of the audit store.',
-    ),
+    .optional()
+    .describe('Archived clicks that were missing and were put into the log again; absent without any.'),
   unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
   unknown_reasons: z
     .record(z.string(), z.number().int())

@@ -47,8 +47,9 @@ export async function fillClicks({ broker, clickhouse, audit, now }: FillClicksD
     signal.throwIfAborted()
     const missing = await findMissing(clickhouse, [...waiting.values()])
     waiting = new Map()
-    tally.clicks_filled += missing.length
-    if (dry_run || missing.length === 0) return
+    if (missing.length === 0) return
+    tally.clicks_filled = (tally.clicks_filled ?? 0) + missing.length
+    if (dry_run) return
     const partitions = await broker.partitionCount(topics.clicksRecorded.name)
     await broker.publish(missing.map(({ place: _, ...click }) => clickRecord(click, partitions)))
     await untilWritten(broker, signal, consumers.clickWriter)

@@ -15,7 +15,6 @@ export function createTally(): Tally {
     state: 'waiting',
     replayed: 0,
     filled: 0,
-    clicks_filled: 0,
     unknown: 0,
     unknown_reasons: {},
     at: '',

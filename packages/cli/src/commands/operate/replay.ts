@@ -44,7 +44,7 @@ export function replayCommand(program: Command): void {
       const end = await follow(response, options.json !== true)
       const { state, replayed, filled, clicks_filled, unknown, unknown_reasons } = end
       if (state !== 'done') throw brokeOff(end.error ?? 'unavailable')
-      const clicks = clicks_filled > 0 && { clicks_filled }
+      const clicks = clicks_filled !== undefined && { clicks_filled }
       const totals = { replayed, filled, unknown, ...clicks, ...(unknown > 0 && { unknown_reasons }) }
       print(options, totals, describe(end, dryRun))
     })
@@ -76,7 +76,8 @@ async function follow(response: Response, shown: boolean): Promise<ReplayProgres
 
 function describe(end: ReplayProgress, dryRun: boolean): string {
   const { replayed, filled, clicks_filled, unknown, unknown_reasons } = end
-  const clicks = clicks_filled > 0 ? [`${clicks_filled} archived clicks ${dryRun ? 'would be filled' : 'filled'}`] : []
+  const clicks =
+    clicks_filled !== undefined ? [`${clicks_filled} archived clicks ${dryRun ? 'would be filled' : 'filled'}`] : []
   const reasons = Object.entries(unknown_reasons).map(([reason, count]) => `  ${reason}  ${count}`)
   const fills = dryRun ? `${filled} would be filled` : `${filled} filled`
   return [`${replayed} events read, ${fills}, ${unknown} unknown`, ...clicks, ...reasons].join('\n')
