@@ -175,5 +175,5 @@ export const limits = {
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,
   /** An archive of clicks, after gunzip. */
-  click_archive_bytes_max: 16 * 1024 * 1024,
+  click_archive_bytes_max: 32 * 1024 * 1024,
 } as const
