@@ -32,9 +32,9 @@ const LinkList = z.object({ links: z.array(Link) })
 export const LinkStatus = Link.pick({ link_id: true, status: true })
 export type LinkStatus = z.infer<typeof LinkStatus>
 
-const params = pathId('link', 'k3J9x_Qb7Zt1')
+const params = pathId('link', 'k3J9xQb7Zt1a')
 const listQuery = z.object({ app_id: z.string().meta({ description: 'Id of the app.', example: 'app_1' }) })
-const made = { link_id: 'k3J9x_Qb7Zt1', url: 'https://go.example.com/l/k3J9x_Qb7Zt1' } satisfies LinkCreated
+const made = { link_id: 'k3J9xQb7Zt1a', url: 'https://go.example.com/l/k3J9xQb7Zt1a' } satisfies LinkCreated
 const given = { app_id: 'app_1', partner: 'example_ads', campaign: 'summer', countries: ['AT', 'DE'] }
 const link = {
   ...made,
