@@ -6,7 +6,6 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
 import { story, tell } from './arrivals.ts'
-import { company_id } from './story.ts'
 import { apps, type Mirror } from './world.ts'
 
 let clickhouse: TestClickhouse

@@ -35,8 +35,8 @@ export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookup
     async floods(app_id, days) {
       if (days.length === 0) return []
       const rows = await clickhouse.query<Flood>(
-        `SELECT toString(day) AS day, partner, campaign FROM click_floods_v1 FINAL
-         WHERE app_id = {app_id:String} AND day IN {days:Array(Date)} AND flooded = 1`,
+        `SELECT toString(day) AS day, partner, campaign FROM click_floods_v1 AS f FINAL
+         WHERE app_id = {app_id:String} AND f.day IN {days:Array(Date)} AND flooded = 1`,
         { app_id, days },
       )
       return rows.map((row) => ({ ...row, campaign: row.campaign || null }))
