@@ -2,7 +2,7 @@ import type { Decision, KeptClick } from '@tributary/contracts/attribution/decis
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { type AttributeInput, attribute, isChanged, windowsOf } from '@tributary/domain/attribute/attribute'
-import { findFloods } from '@tributary/domain/attribute/flood'
+import { findFloods } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
 import { byPlace } from '@tributary/domain/attribute/verdict'
