@@ -10,6 +10,7 @@ const file = join(import.meta.dirname, '..', 'infra', 'haproxy', 'haproxy.cfg')
 /** The routes behind each list of the load balancer. Operators reach the admin API by its prefix, on their own port. */
 const lists: Record<string, Routes> = {
   to_gateway: { ...routesOfServices['ingest-gateway'], ...healthRoutes },
+  to_links: routesOfServices['link-gateway'],
   to_reports: routesOfServices['report-api'],
 }
 

@@ -14,7 +14,7 @@ const documented = Object.keys((JSON.parse(openapi) as { paths: object }).paths)
   path.replaceAll(/\{\w+\}/g, 'some-id'),
 )
 const isInside = (path: string) => path === '/metrics' || path.startsWith('/admin/')
-const names = ['ingest-gateway', 'report-api', 'admin-api']
+const names = ['ingest-gateway', 'link-gateway', 'report-api', 'admin-api']
 
 /** HAProxy in front of servers that answer each request with their name. */
 async function open() {
@@ -42,7 +42,7 @@ async function open() {
 }
 
 async function untilAll(url: string) {
-  for (const path of ['/ready', '/admin/', '/api/v1/reports/events'])
+  for (const path of ['/ready', '/admin/', '/api/v1/reports/events', '/l/x'])
     if ((await ask(url, path)).status !== 200) throw new Error(`${path} has no server yet`)
 }
 
@@ -59,11 +59,8 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
 
   it('forwards each documented public route to its service, and no other path of the documentation', async () => {
     for (const path of [...documented, '/docs', '/docs/', '/docs/openapi.json', '/docs/viewer.0a1b2c.js']) {
-      const service = path.startsWith('/api/')
-        ? 'report-api'
-        : path.startsWith('/docs')
-          ? 'admin-api'
-          : 'ingest-gateway'
+      const prefixes = { '/api/': 'report-api', '/docs': 'admin-api', '/l/': 'link-gateway' }
+      const service = Object.entries(prefixes).find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'ingest-gateway'
       const answer = await ask(url, `${path}?a=b`)
       if (isInside(path)) expect([path, answer.status, JSON.parse(answer.body).error]).toEqual([path, 404, 'not_found'])
       else expect([path, answer]).toEqual([path, { status: 200, body: service }])
@@ -74,7 +71,18 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
     ...['/metrics', '/%6detrics', '/metrics/', '//metrics', '/./metrics', '/event/../metrics', '/METRICS', '/metrics.'],
     ...['/%65vent', '/event/', '//event', '/event%20', '/event;a=b', '/Event', '/event.', '/event%00', '/s2s/../event'],
     ...['/api/v1/installs/a/b', '/api/v1/installs/', '/api/v1/../../metrics', '/api/v1/reports/x/../../metrics'],
-    ...['/docs/../metrics', '/docs/..%2fmetrics', '/', '*', '/debug', '/.well-known/x', '/xadmin/'],
+    ...[
+      '/l/',
+      '/l/a/b',
+      '/l/../metrics',
+      '/docs/../metrics',
+      '/docs/..%2fmetrics',
+      '/',
+      '*',
+      '/debug',
+      '/.well-known/x',
+      '/xadmin/',
+    ],
     ...['http://127.0.0.1/metrics', 'http://127.0.0.1/event/../metrics'],
   ]
   const admin = [

@@ -5,6 +5,7 @@ import { adminRoutes } from '@tributary/contracts/admin/admin-routes'
 import { healthRoutes } from '@tributary/contracts/health'
 import type { Route, Routes } from '@tributary/contracts/route'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
+import { linkGateway } from '@tributary/link-gateway/app'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createHealth } from '@tributary/service-kit/service/health'
@@ -28,6 +29,7 @@ const deps = {
 
 const plugins: Record<keyof typeof routesOfServices | 'every process', [ReturnType<typeof adminApi>, Routes]> = {
   'ingest-gateway': [ingestGateway(deps as never), routesOfServices['ingest-gateway']],
+  'link-gateway': [linkGateway(deps as never), routesOfServices['link-gateway']],
   'report-api': [reportApi(deps as never), routesOfServices['report-api']],
   'admin-api': [adminApi(deps as never), routesOfServices['admin-api']],
   'every process': [async (app) => createHealth(deps as never).routes(app), healthRoutes],
@@ -67,7 +69,7 @@ it('gives each schema a name of its own', () => {
     ...Object.values(answers),
   ])
   const named = contents.flatMap((content) =>
-    content === undefined || content.schema instanceof z.ZodType ? [] : Object.entries(content.schema),
+    content?.schema === undefined || content.schema instanceof z.ZodType ? [] : Object.entries(content.schema),
   )
   for (const [name, all] of Map.groupBy(named, ([name]) => name)) {
     expect({ name, schemas: new Set(all.map(([, schema]) => schema)).size }).toEqual({ name, schemas: 1 })

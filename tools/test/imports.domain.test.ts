@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
-const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store']
+const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store', 'geo']
 const services = readdirSync(join(root, 'services'))
 const libraries = [
   'contracts',
@@ -12,7 +12,6 @@ const libraries = [
   'service-kit',
   'tenancy',
   'attribution',
-  'geo',
   'door',
   'api-docs',
   ...adapters,
@@ -28,7 +27,6 @@ const allowed: Record<string, string[]> = {
   'service-kit': ['contracts', ...adapters],
   tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
   attribution: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse'],
-  geo: ['contracts'],
   door: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
   cli: libraries,
   ...Object.fromEntries(services.map((service) => [service, libraries])),

@@ -36,7 +36,7 @@ export function toOperationObject(id: string, route: Route, meanings: ErrorMeani
       ...mapAnswers(answers, (answer, status) => ({
         description: answer.description,
         headers: headersOf(route, status),
-        content: answerContent(answer),
+        ...answerContent(answer),
       })),
       ...errorResponses(errorsOf(route), meanings, (status) => headersOf(route, status)),
     },
@@ -57,10 +57,13 @@ const mapAnswers = (answers: Route['answers'], map: (answer: Answer, status: num
 const lines_type = 'application/x-ndjson'
 
 function answerContent({ schema, content_type, example, form }: Answer): JsonSchema {
-  if (form === 'lines') return content({ type: 'string', contentSchema: toSchema(schema) }, lines_type, [])
+  if (schema === undefined) return {}
+  if (form === 'lines') return { content: content({ type: 'string', contentSchema: toSchema(schema) }, lines_type, []) }
   return {
-    ...content(toSchema(schema), content_type, example === undefined ? [] : [['example', example]]),
-    ...(form === undefined ? {} : content({ type: 'string' }, lines_type, [])),
+    content: {
+      ...content(toSchema(schema), content_type, example === undefined ? [] : [['example', example]]),
+      ...(form === undefined ? {} : content({ type: 'string' }, lines_type, [])),
+    },
   }
 }
 
@@ -88,17 +91,17 @@ const toSchema = (schema: Body['schema']): JsonSchema =>
 /** The schemas of these routes that have a name, in the order in which they appear. */
 export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchema> {
   const all = routes.flatMap(({ body, answers }) => [...(body ? [body] : []), ...Object.values(answers)])
-  const named = all.flatMap(({ schema }) => (schema instanceof z.ZodType ? [] : Object.entries(schema)))
+  const named = all.flatMap(({ schema = {} }) => (schema instanceof z.ZodType ? [] : Object.entries(schema)))
   return Object.fromEntries(named.map(([name, schema]) => [name, jsonSchema(schema)]))
 }
 
 /** Headers that an answer of this status may carry; only `X-Request-Id` is always there. */
-function headersOf({ auth, quota }: Route, status: number): JsonSchema {
+function headersOf({ auth, quota, tag }: Route, status: number): JsonSchema {
   const names = ['X-Request-Id']
   const isKeyed = auth === 's2s' || auth === 'reports'
   if (isKeyed && status !== 401) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
   if (quota && (status === 200 || status === 429)) names.push('X-Service-Quota-Used', 'X-Service-Quota-Limit')
-  if (status === 429 || (status === 503 && auth !== 'public')) names.push('Retry-After')
+  if (status === 429 || (status === 503 && tag !== 'Service')) names.push('Retry-After')
   if (status === 401 && auth !== 'sdk') names.push('WWW-Authenticate')
   if (status === 405) names.push('Allow')
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

@@ -13,7 +13,7 @@ export interface DocumentedOperation {
   tags: string[]
   parameters: { name?: string; in?: string; example?: unknown; schema?: object }[]
   requestBody?: { content: Content }
-  responses: Record<string, { description: string; headers?: Record<string, object>; content: Content }>
+  responses: Record<string, { description: string; headers?: Record<string, object>; content?: Content }>
   'x-codeSamples'?: { label: string; source: string }[]
 }
 
@@ -36,7 +36,7 @@ export const operations = Object.entries(document.paths).flatMap(([path, methods
 
 /** The codes of an error response. */
 export const codesOf = (response: DocumentedOperation['responses'][string]): string[] => {
-  const schema = response.content['application/json']?.schema as { properties?: { error?: { enum: string[] } } }
+  const schema = response.content?.['application/json']?.schema as { properties?: { error?: { enum: string[] } } }
   return schema?.properties?.error?.enum ?? []
 }
 

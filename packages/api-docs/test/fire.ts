@@ -17,7 +17,7 @@ export async function fire(base_url: string, shot: Shot, seen: Set<string>): Pro
   const where = `${route} ${code}`
   if (got !== code) return [`${where}: answered ${status} ${text.slice(0, 200)}`]
   if (response === undefined) return [`${where}: ${status} is not documented`]
-  const schema = response.content[type]?.schema
+  const schema = response.content?.[type]?.schema
   if (schema === undefined) return [`${where}: ${type} is not documented`]
   const fault = check(schema, value)
   const documented = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase())

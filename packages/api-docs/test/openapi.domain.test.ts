@@ -7,6 +7,7 @@ import { codesOf, createChecker, document, operations, readDoc } from './documen
 const surfaceOf = (route: string): Surface => {
   if (route.includes('/s2s/')) return 's2s'
   if (route.includes('/api/v1/') && !route.includes('/admin/')) return 'reports'
+  if (route.includes(' /l/')) return 'links'
   return route.includes('/admin/') ? 'admin' : 'sdk'
 }
 const keyed = operations.filter(({ tags }) => tags[0] !== 'Service')
@@ -21,7 +22,7 @@ describe('docs/openapi.json', () => {
       ),
     )
     const everywhere = Object.values(document.components.responses).flatMap(codesOf)
-    const surfaces = ['sdk', 's2s', 'reports', 'admin'] as const
+    const surfaces = ['sdk', 's2s', 'reports', 'admin', 'links'] as const
     const expected = errorCatalogue.flatMap(({ code, status, surfaces: of }) => {
       const spread = of.some((surface) => surface === 'any')
       if (spread && everywhere.includes(code)) return []
@@ -40,7 +41,7 @@ describe('docs/openapi.json', () => {
     const check = createChecker(true)
     const contents = operations.flatMap(({ route, requestBody, responses }) => [
       ...(requestBody ? [[`${route} body`, requestBody.content] as const] : []),
-      ...Object.entries(responses).map(([status, { content }]) => [`${route} ${status}`, content] as const),
+      ...Object.entries(responses).map(([status, { content = {} }]) => [`${route} ${status}`, content] as const),
     ])
     const wrong = contents.flatMap(([where, content]) =>
       Object.values(content).flatMap(({ schema, examples = {} }) =>

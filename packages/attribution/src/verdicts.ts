@@ -1,12 +1,20 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Place } from '@tributary/contracts/attribution/found'
+import { literals } from './literals.ts'
 
 /** A decision as `installs_v1` holds it, with its position on `installs.attributed.v1`. */
 export interface WrittenDecision {
   decision: Decision
   place: Omit<Place, 'index'>
 }
+
+/** The name of an install among those of all apps. */
+export const installName = ({ app_id, install_uuid }: Pick<Decision, 'app_id' | 'install_uuid'>): string =>
+  `${app_id}/${install_uuid}`
+
+/** Installs of a statement. Each may read a granule of long texts, and statements of this size stay below 100 ms. */
+const installs_max = 500
 
 /**
  * The newest written decision of some installs of an app. `below` leaves out what a partition wrote from an offset of a log
@@ -18,22 +26,58 @@ export async function findNewest(
   install_uuids: readonly string[],
   below?: { topic: string; offset: number },
 ): Promise<Map<string, WrittenDecision>> {
-  if (install_uuids.length === 0) return new Map()
-  const earlier =
-    below === undefined ? '' : 'AND (topic < {topic:String} OR (topic = {topic:String} AND offset < {offset:UInt64}))'
-  const rows = await clickhouse.query<{ decision: string } & WrittenDecision['place']>(
-    `SELECT decision, topic, partition, offset FROM installs_v1
-     WHERE app_id = {app_id:String} AND install_uuid IN {install_uuids:Array(String)} AND sign = 1 ${earlier}
-     ORDER BY install_uuid, topic DESC, offset DESC LIMIT 1 BY install_uuid`,
-    { app_id, install_uuids, ...below },
-  )
-  return new Map(
-    rows.map(({ decision: text, ...place }) => {
-      const decision = JSON.parse(text) as Decision
-      return [decision.install_uuid, { decision, place }]
-    }),
-  )
+  const installs = install_uuids.map((install_uuid) => ({ app_id, install_uuid }))
+  const found = await findNewestOf(clickhouse, installs, below)
+  return new Map([...found.values()].map((one) => [one.decision.install_uuid, one]))
 }
+
+/** The same for installs of any apps, by `installName`. */
+export async function findNewestOf(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  installs: readonly Pick<Decision, 'app_id' | 'install_uuid'>[],
+  below?: { topic: string; offset: number },
+): Promise<Map<string, WrittenDecision>> {
+  const wanted = new Map(installs.map((one) => [installName(one), one]))
+  const ordered = [...wanted.keys()].toSorted().map((name) => wanted.get(name)!)
+  const found = new Map<string, WrittenDecision>()
+  // In the order of the table's key each statement reads a range of its own.
+  for (let at = 0; at < ordered.length; at += installs_max) {
+    for (const row of await clickhouse.query<NewestRow>(newestSql(ordered.slice(at, at + installs_max), below))) {
+      const { decision: text, ...place } = row
+      const decision = JSON.parse(text) as Decision
+      // Two sets match more than was asked: an id of one app may be one of another app too.
+      if (wanted.has(installName(decision))) found.set(installName(decision), { decision, place })
+    }
+  }
+  return found
+}
+
+type NewestRow = { decision: string } & WrittenDecision['place']
+
+/**
+ * Decisions of an install were written in the order of `decided_at`. Positions do not tell that order across logs, whose
+ * names come from clocks. Values stand in the statement: in the embedded engine a statement with parameters waits for reports.
+ */
+function newestSql(
+  installs: readonly Pick<Decision, 'app_id' | 'install_uuid'>[],
+  below?: { topic: string; offset: number },
+): string {
+  const apps = literals('app_id', new Set(installs.map(({ app_id }) => app_id)))
+  const uuids = literals('install_uuid', new Set(installs.map(({ install_uuid }) => install_uuid)))
+  const own = below && `AND NOT (topic = ${literals('topic', [below.topic])} AND offset >= ${Number(below.offset)})`
+  return `
+  SELECT decision, topic, partition, offset FROM installs_v1
+  WHERE app_id IN (${apps}) AND install_uuid IN (${uuids}) AND sign = 1 ${own ?? ''}
+  ORDER BY app_id, install_uuid, ${decidedAt.map((one) => `${one} DESC`).join(', ')}
+  LIMIT 1 BY app_id, install_uuid`
+}
+
+/** SQL of `decided_at` of a row with sign 1: sorted by it, the decisions of an install are in their order. */
+export const decidedAt = [
+  `JSONExtractString(decision, 'decided_at', 'log')`,
+  `JSONExtractUInt(decision, 'decided_at', 'offset')`,
+  `JSONExtractUInt(decision, 'decided_at', 'try')`,
+] as const
 
 /** An install that has a click. */
 export interface WrittenClaim {

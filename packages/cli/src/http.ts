@@ -81,6 +81,7 @@ const explained: Record<string, string> = {
   unknown_company: 'No company has this id.',
   unknown_app: 'No app has this id.',
   replay_running: 'Another replay is running.',
+  unknown_install: 'The app of this key has no install with this id.',
   unknown_key: 'No server key has this id.',
   unknown_audit_key: 'No audit object of this app has this key.',
 }

@@ -2,12 +2,14 @@ import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
 import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { Command, CommanderError } from 'commander'
 import { backfillCommand } from './commands/events/backfill.ts'
+import { explainCommand } from './commands/events/explain.ts'
 import { reportCommands } from './commands/events/reports.ts'
 import { sendCommand } from './commands/events/send.ts'
 import { backupCommand } from './commands/operate/backup.ts'
 import { configCommand } from './commands/operate/config.ts'
 import { deadCommands } from './commands/operate/dead.ts'
 import { doctorCommand } from './commands/operate/doctor.ts'
+import { geoCommands } from './commands/operate/geo.ts'
 import { masterKeyCommands } from './commands/operate/master-key.ts'
 import { migrateCommand } from './commands/operate/migrate.ts'
 import { rebuildCommand } from './commands/operate/rebuild.ts'
@@ -31,6 +33,7 @@ const groups = [
   sendCommand,
   backfillCommand,
   reportCommands,
+  explainCommand,
   fxCommands,
   auditCommands,
   deadCommands,
@@ -40,6 +43,7 @@ const groups = [
   configCommand,
   topicsCommands,
   migrateCommand,
+  geoCommands,
   masterKeyCommands,
   doctorCommand,
 ]

@@ -19,4 +19,6 @@ export interface ConsumerGroup {
 export const consumers = {
   eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
   clickWriter: { name: 'click-writer', topic: topics.clicksRecorded },
+  installAttributor: { name: 'install-attributor', topic: topics.installsFound },
+  installWriter: { name: 'install-writer', topic: topics.installsAttributed },
 } as const satisfies Record<string, ConsumerGroup>

@@ -1,7 +1,7 @@
 import { limits } from './limits.ts'
 
 /** Where an error is answered; the same cause may have another code on another surface (docs/rules.md#errors). */
-export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'any'
+export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'links' | 'any'
 
 /** The error catalogue: code, HTTP status, surfaces. A test holds docs/errors.md equal to it. */
 export const errorCatalogue = [
@@ -33,7 +33,7 @@ export const errorCatalogue = [
   { code: 'unknown_or_revoked_key', status: 401, surfaces: ['s2s'] },
   { code: 'event_not_allowed_by_key', status: 403, surfaces: ['s2s'] },
   { code: 'scope_missing', status: 403, surfaces: ['s2s', 'reports'] },
-  { code: 'rate_limited', status: 429, surfaces: ['sdk', 's2s', 'reports', 'admin'] },
+  { code: 'rate_limited', status: 429, surfaces: ['sdk', 's2s', 'reports', 'admin', 'links'] },
   { code: 'unknown_parameter', status: 400, surfaces: ['reports'] },
   { code: 'invalid_since_until', status: 400, surfaces: ['reports'] },
   { code: 'since_ms_must_be_less_than_until_ms', status: 400, surfaces: ['reports'] },
@@ -51,6 +51,7 @@ export const errorCatalogue = [
   { code: 'unknown_link', status: 404, surfaces: ['admin'] },
   { code: 'unknown_audit_key', status: 404, surfaces: ['admin'] },
   { code: 'replay_running', status: 409, surfaces: ['admin'] },
+  { code: 'address_blocked', status: 403, surfaces: ['links'] },
   { code: 'method_not_allowed', status: 405, surfaces: ['any'] },
   { code: 'not_found', status: 404, surfaces: ['any'] },
   { code: 'internal_error', status: 500, surfaces: ['any'] },

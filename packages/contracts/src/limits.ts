@@ -119,6 +119,8 @@ export const limits = {
   report_window_default_ms: 30 * day_ms,
   /** Values of one filter of a report. */
   report_filter_values_max: 100,
+  /** Newest decisions on an install that its record tells of; older ones are left out. */
+  install_decisions_max: 1000,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
@@ -140,6 +142,22 @@ export const limits = {
   report_threads_max: 2,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
+  /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */
+  click_value_chars_max: 512,
+  /** Clicks of a company from one network (IPv4 /24, IPv6 /48) in any `clicks_window_ms`; more are 429. */
+  clicks_max: 300,
+  clicks_window_ms: 60_000,
+  /** How long a hit of a honeypot blocks an address for the links of the company. */
+  honeypot_block_ms: day_ms,
+  /** How long a redirect waits for its click to be on the log. */
+  click_wait_ms_max: 250,
+  /** Clicks of one process that are on their way to the log; more are lost at once, so that a log that is away fills no memory. */
+  clicks_under_way_max: 20_000,
+  /** Unknown links of one address (IPv6: /64) in a minute that are answered 404; more are 429, known links included. */
+  unknown_links_of_address_max: 300,
+  unknown_links_window_ms: 60_000,
+  /** Addresses whose unknown links one process counts. */
+  unknown_links_addresses_max: 10_000,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
   /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
@@ -148,6 +166,18 @@ export const limits = {
   secret_overlap_hours_default: 24,
   /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
   old_secrets_max: 3,
+  /** How long before an install a click may lie to be a candidate (docs/rules.md#candidates): the longest window of a link. */
+  candidate_lookback_ms_max: 30 * day_ms,
+  /** How long after an install a click of the same device is shown as a candidate, which never wins. */
+  candidate_device_after_ms: day_ms,
+  /** The same for a click that is alike. */
+  candidate_address_after_ms: 3600 * 1000,
+  /** Candidates of one install, and clicks of one device or address among which they are looked for. */
+  install_candidates_max: 200,
+  /** JSON of the clicks that a decision keeps; the weakest beyond it are not kept. */
+  kept_clicks_bytes_max: 400_000,
+  /** How long an install waits for a click that we signed. */
+  pending_ms_max: day_ms,
   /** Window between a click and an install, of an app or of one link: 30 days. */
   click_window_hours_max: 720,
   /** Window between an install and a reinstall. */
@@ -161,14 +191,6 @@ export const limits = {
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
   attribution_settings_kept_max: 1000,
-  /** How long before an install a click may lie to be a candidate (docs/rules.md#candidates): the longest window of a link. */
-  candidate_lookback_ms_max: 30 * day_ms,
-  /** How long after an install a click of the same device is shown as a candidate, which never wins. */
-  candidate_device_after_ms: day_ms,
-  /** The same for a click that is alike. */
-  candidate_address_after_ms: 3600 * 1000,
-  /** How long the hit of a honeypot blocks an address. */
-  honeypot_block_ms: day_ms,
   /** How long ClickHouse keeps clicks. */
   click_kept_ms: 90 * day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */

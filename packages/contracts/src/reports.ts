@@ -138,14 +138,3 @@ function reportRoute(name: ReportName): Route {
 
 /** The operation of each report: `eventsReport` of `events`. */
 export const reportRoutes: Routes = Object.fromEntries(reportNames.map((name) => [`${name}Report`, reportRoute(name)]))
-
-/** What is known of an install: `since_ms` is the time of its first event with the user id, Unix epoch ms. */
-export const InstallRecord = z.object({
-  app_id: z.string(),
-  install_uuid: z.string(),
-  installed_at_ms: z.number().int().nullable().describe('Unix epoch ms; null while there is no install event.'),
-  identities: z
-    .array(z.object({ user_id: z.string(), since_ms: z.number().int() }))
-    .describe('User ids of the install, ordered by `since_ms`, the time of the first event with the user id.'),
-})
-export type InstallRecord = z.infer<typeof InstallRecord>

@@ -1,7 +1,7 @@
 import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
-import { createShares } from '@tributary/service-kit/http/shares'
+import { createShares, type Shares } from '@tributary/service-kit/http/shares'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
@@ -35,21 +35,44 @@ declare module 'fastify' {
   }
 }
 
+/** What all gateways of a process have in hand. */
+interface InHand {
+  requests: Shares
+  memory: BodyMemory
+  metrics: ReturnType<typeof inFlightMetrics>
+}
+
+/** By the registry, which a process has one of. */
+const inHandOf = new WeakMap<Registry, InHand>()
+
+/** Gateways of one process share what the first of them opened: a second one must not double the limits. */
+function openInHand({ requests_max, body_bytes_max }: InFlightLimits, registry: Registry): InHand {
+  const known = inHandOf.get(registry)
+  if (known !== undefined) return known
+  const metrics = inFlightMetrics(registry)
+  const memory = createBodyMemory(body_bytes_max, (bytes) => metrics.bytes.inc(bytes))
+  const opened = { requests: createShares(requests_max), memory, metrics }
+  inHandOf.set(registry, opened)
+  return opened
+}
+
+export interface BoundOptions {
+  in_flight: InFlightLimits
+  registry: Registry
+  now: () => number
+  /** Names a share that all requests of this gateway have together; they get half of what there is at most. */
+  share?: string | undefined
+}
+
 /**
  * Bounds what the routes added after it have in hand, for all clients together and for each app and client address
- * (`Shares`). More is refused with 503 `unavailable` at once, where possible before the body is read. A request counts
+ * (`Shares`), for all gateways of a process together. More is refused with 503 `unavailable` at once, where possible before the body is read. A request counts
  * once its body has arrived, so that slow bodies can't use up the places. Its bytes count as they arrive, not as they are
  * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
  */
-export function boundInFlight(
-  app: FastifyInstance,
-  { requests_max, body_bytes_max }: InFlightLimits,
-  registry: Registry,
-  now: () => number,
-): void {
-  const metrics = inFlightMetrics(registry)
-  const requests = createShares(requests_max)
-  const memory = createBodyMemory(body_bytes_max, (bytes) => metrics.bytes.inc(bytes))
+export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, share }: BoundOptions): void {
+  const { requests, memory, metrics } = openInHand(in_flight, registry)
+  const shared = share === undefined ? [] : [`gateway ${share}`]
   const refuse = createRefusal(metrics.refused)
   const release = (held: Held) => {
     if (!held.handling && held.closed) memory.release(held)
@@ -64,7 +87,7 @@ export function boundInFlight(
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
     const address = `address ${addressBlock(request.client_ip)}`
-    const holders = [address]
+    const holders = [address, ...shared]
     const full = !requests.fits(holders, 1) ? 'requests' : !memory.hasRoom(holders) ? 'bytes' : null
     if (full !== null) {
       closeIfEndless(request, reply)
@@ -83,7 +106,7 @@ export function boundInFlight(
     if (route.method === 'OPTIONS') return
     boundHandler(route, async (request, handle) => {
       const held = request.held!
-      const holders = holdersOf(held, request)
+      const holders = [...holdersOf(held, request), ...shared]
       if (!requests.take(holders, 1)) throw refuse('requests')
       metrics.requests.inc()
       held.handling = true

@@ -11,6 +11,8 @@ export interface DoorDeps extends Observers {
   in_flight?: InFlightLimits
   /** Closed while the disk is full; open when absent. */
   disk?: Pick<Gate, 'open'>
+  /** As in `BoundOptions`. */
+  share?: string
 }
 
 const inFlightDefault: InFlightLimits = {
@@ -31,5 +33,6 @@ export function openDoor(app: FastifyInstance, deps: DoorDeps): void {
   })
   observeRequests(app, deps)
   if (deps.disk) refuseWhenFull(app, deps.disk)
-  boundInFlight(app, deps.in_flight ?? inFlightDefault, deps.registry, deps.now)
+  const { in_flight = inFlightDefault, registry, now, share } = deps
+  boundInFlight(app, { in_flight, registry, now, share })
 }

@@ -15,7 +15,17 @@ import { wireBody } from '../src/read-wire.ts'
 import { requireServerKey } from '../src/server-key.ts'
 
 /** A new gateway: one route over the door and stores in memory. `beforeAudit` holds its requests in flight. */
-async function openGateway({ requests_max = 8, registry = new Registry(), beforeAudit = async () => {} } = {}) {
+async function openGateway({
+  requests_max = 8,
+  registry = new Registry(),
+  beforeAudit = async () => {},
+  ...door
+}: {
+  requests_max?: number
+  registry?: Registry
+  beforeAudit?: () => Promise<void>
+  share?: string
+} = {}) {
   const { now } = Date
   const logger = pino({ level: 'silent' })
   const tenant = buildTenant('android')
@@ -38,12 +48,16 @@ async function openGateway({ requests_max = 8, registry = new Registry(), before
 
   const app = createHttpApp({ logger })
   await app.register(async (gateway) => {
-    openDoor(gateway, { registry, logger, now, gateway_id: 'notes', in_flight: { requests_max, body_bytes_max: 1024 } })
+    const in_flight = { requests_max, body_bytes_max: 1024 }
+    openDoor(gateway, { registry, logger, now, gateway_id: 'notes', in_flight, ...door })
     notesRoute(gateway)
   })
   onTestFinished(() => app.close())
-  async function post(payload = 'note', authorization = `Bearer ${tenant.server_key}`) {
-    const answer = await app.inject({ method: 'POST', url: '/notes', payload, headers: { authorization } })
+  async function post(payload = 'note', authorization = `Bearer ${tenant.server_key}`, remoteAddress = '127.0.0.1') {
+    const answer = await app.inject({
+      ...{ method: 'POST', url: '/notes', payload, headers: { authorization } },
+      remoteAddress,
+    })
     const { error } = answer.json()
     return [answer.statusCode, error ?? 'ok', answer.headers['retry-after'] ?? null]
   }
@@ -102,4 +116,22 @@ test('two gateways of one process count their requests in the same metrics', asy
   ])
   const inFlight = await registry.getSingleMetric('tributary_ingest_requests_in_flight')?.get()
   expect(inFlight?.values.map(({ value }) => value)).toEqual([0])
+})
+
+test('two gateways of one process share their limits, and one with a share leaves room for the other', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const registry = new Registry()
+  const beforeAudit = () => held
+  const links = await openGateway({ requests_max: 6, registry, beforeAudit, share: 'links' })
+  const events = await openGateway({ requests_max: 6, registry })
+  const flood = Array.from({ length: 6 }, (_, at) => links.post('x', undefined, `192.0.2.${at}`))
+  const refused = await Promise.race(flood)
+  expect(refused).toEqual([503, 'unavailable', '1'])
+  await expect
+    .poll(async () => (await registry.getSingleMetric('tributary_ingest_requests_in_flight')?.get())?.values[0]?.value)
+    .toBe(3)
+  expect(await events.post('x', undefined, '198.51.100.1')).toEqual([200, 'ok', null])
+  release()
+  const answers = await Promise.all(flood)
+  expect(answers.filter(([status]) => status === 200)).toHaveLength(3)
 })

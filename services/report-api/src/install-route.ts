@@ -1,18 +1,45 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
-import { InstallRecord } from '@tributary/contracts/reports'
+import { InstallRecord } from '@tributary/contracts/install-record'
 import type { Routes } from '@tributary/contracts/route'
 import { type InstallClock, installTime } from '@tributary/domain/install-time'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Authorize } from './authorize.ts'
+import { findDecisions } from './find-decisions.ts'
 import type { RunInTurn } from './run-in-turn.ts'
 
 const installed_at_ms = Date.UTC(2026, 5, 1)
+const [won, lost] = ['01970000-0000-7000-8000-0000000000a1', '01970000-0000-7000-8000-0000000000b2']
 const example: InstallRecord = {
   app_id: 'app_1',
   install_uuid: '0b8f5c1e-2f64-4c7b-a1de-93f1f5f0a9c3',
   installed_at_ms,
+  verdict: {
+    partner: 'adnet',
+    attribution_type: 'install_referrer',
+    campaign: 'spring',
+    link_id: 'lnk_1',
+    click_id: won,
+    ext_click_id: 'p-77',
+    ...{ sub1: 'banner', sub2: null, sub3: null, sub4: null, sub5: null },
+    reinstall: false,
+    fraud_flags: ['fast_install'],
+  },
+  rule_version: 1,
+  windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },
+  candidates: [
+    {
+      ...{ click_id: won, partner: 'adnet', method: 'install_referrer', clicked_at_ms: installed_at_ms - 8_000 },
+      ...{ outcome: 'won', reason: null },
+    },
+    {
+      ...{ click_id: lost, partner: 'bignet', method: 'device_id', clicked_at_ms: installed_at_ms - 3_600_000 },
+      ...{ outcome: 'lost', reason: 'weaker_method' },
+    },
+  ],
+  pending: false,
+  history: [],
   identities: [{ user_id: 'user-17', since_ms: installed_at_ms + 60_000 }],
 }
 
@@ -22,8 +49,9 @@ export const installRoutes = {
     path: '/api/v1/installs/:install_uuid',
     auth: 'reports',
     tag: 'Reports',
-    summary: 'Facts about an install',
-    description: 'When it was installed, and which users it was.',
+    summary: 'Where an install came from, and why',
+    description:
+      'When it was installed, which click it is attributed to, why each other click lost, how that changed, and which users it was. The app is that of the key.',
     params: z.object({
       install_uuid: z.string().meta({ description: 'The id in its events.', example: example.install_uuid }),
     }),
@@ -56,25 +84,30 @@ async function findInstall(
   clickhouse: Pick<Clickhouse, 'query'>,
   install: Pick<InstallRecord, 'app_id' | 'install_uuid'>,
 ): Promise<InstallRecord | null> {
-  const [known] = await clickhouse.query(knownSql, install)
+  const decided = await findDecisions(clickhouse, install)
+  const [known] = decided === null ? await clickhouse.query(knownSql, install) : [decided]
   if (known === undefined) return null
-  const [first] = await clickhouse.query<InstallClock>(firstInstallSql, install)
   const identities = await clickhouse.query<InstallRecord['identities'][number]>(identitiesSql, install)
-  return { ...install, installed_at_ms: first === undefined ? null : installTime(first), identities }
+  if (decided !== null) return { ...install, ...decided, identities }
+  const [first] = await clickhouse.query<InstallClock>(firstInstallSql, install)
+  return { ...install, installed_at_ms: first === undefined ? null : installTime(first), ...undecided, identities }
 }
+
+/** What an install has before it is decided. */
+const undecided = { verdict: null, rule_version: null, windows: null, candidates: [], pending: false, history: [] }
 
 const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:String}'
 
 const knownSql = `SELECT day FROM activity_per_day_v1 WHERE ${ofInstall} LIMIT 1`
 
-// docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. The table
-// events_raw_v1 is ordered by day, so the condition on the days of the install keeps the number of read rows small.
+// docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. The position on the
+// log tells which came first; clocks of gateways differ. The table events_raw_v1 is ordered by day, so the condition on the days of the install keeps the number of read rows small.
 const firstInstallSql = `
 SELECT source, ts_ms, received_at_ms, sent_at_ms
 FROM events_raw_v1
 WHERE ${ofInstall} AND day IN (SELECT day FROM activity_per_day_v1 WHERE ${ofInstall})
   AND event_name IN ('app_install', 'app_first_open') AND JSONExtractRaw(props, 'identity_migration') != 'true'
-ORDER BY event_name = 'app_install' DESC, received_at_ms, offset, ts_ms
+ORDER BY event_name = 'app_install' DESC, topic, partition, offset, ts_ms
 LIMIT 1`
 
 const identitiesSql = `

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { InstallRecord } from '@tributary/contracts/reports'
+import { type InstallRow, installColumns, installLine } from '@tributary/attribution/install-rows'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import type { Candidate, Verdict } from '@tributary/contracts/attribution/verdict'
+import { InstallRecord } from '@tributary/contracts/install-record'
 import type { EventRow } from '@tributary/contracts/rows'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { buildTenant, memoryCredentials } from '@tributary/testing/builders'
@@ -50,6 +53,8 @@ const recordOf = async (install_uuid: string) => {
   return InstallRecord.strict().parse(body)
 }
 
+const undecided = { verdict: null, rule_version: null, windows: null, candidates: [], pending: false, history: [] }
+
 test('an install tells its users since their first event, whether an SDK or a backend sent it, however late', async () => {
   const install_uuid = randomUUID()
   const of = { install_uuid }
@@ -68,6 +73,7 @@ test('an install tells its users since their first event, whether an SDK or a ba
     app_id,
     install_uuid,
     installed_at_ms: null,
+    ...undecided,
     identities: [
       { user_id: 'ben', since_ms: noon + hour_ms },
       { user_id: 'ana', since_ms: noon + 2 * hour_ms },
@@ -90,6 +96,99 @@ test('installed is when the first app_install to arrive took place, until then t
   const received_at_ms = noon + 50 * hour_ms
   const install = { event_name: 'app_install', received_at_ms, sent_at_ms: received_at_ms + hour_ms, offset: 3 }
   expect(await at({ ts_ms: received_at_ms, ...install })).toBe(received_at_ms - hour_ms)
+})
+
+test('of two first opens the one that came first on the log is the install, whatever the clocks of gateways said', async () => {
+  const install_uuid = randomUUID()
+  const open = { install_uuid, event_name: 'app_first_open', topic: 'events.accepted.v1@b' }
+  await write([
+    { ...open, ts_ms: noon + 1, received_at_ms: noon + 9000, offset: 7 },
+    { ...open, ts_ms: noon + 2, received_at_ms: noon + 100, offset: 8 },
+  ])
+  expect((await recordOf(install_uuid)).installed_at_ms).toBe(noon + 1)
+  // A log that was begun earlier holds earlier records.
+  const older = { topic: 'events.accepted.v1@a', received_at_ms: noon + 10_000, offset: 900 }
+  await write([{ ...open, ts_ms: noon + 3, ...older }])
+  expect((await recordOf(install_uuid)).installed_at_ms).toBe(noon + 3)
+})
+
+const windows = { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 }
+const candidate = (more: Partial<Candidate>): Candidate => ({
+  ...{ click_id: 'c-1', partner: 'adnet', method: 'install_referrer', clicked_at_ms: noon - 60_000 },
+  ...{ outcome: 'won', reason: null },
+  ...more,
+})
+const verdictOf = (partner: string, more: Partial<Verdict> = {}): Verdict => ({
+  ...{ partner, attribution_type: 'install_referrer', campaign: 'spring', link_id: 'lnk_1', click_id: 'c-1' },
+  ...{ ext_click_id: null, sub1: null, sub2: null, sub3: null, sub4: null, sub5: null },
+  ...{ reinstall: false, fraud_flags: [] },
+  ...more,
+})
+const place = { topic: 'events.accepted.v1@a', partition: 0, offset: 7, index: 0 }
+
+/** What install-writer writes of an install whose verdicts followed each other; null: it waited for a click. */
+async function decide(install_uuid: string, verdicts: readonly (Verdict | null)[], more: Partial<Decision> = {}) {
+  const log = { topic: 'installs.attributed.v1@a', partition: 0 }
+  const decisions = verdicts.map(
+    (verdict, n): Decision => ({
+      ...{ v: 1, company_id: 'co_1', app_id, install_uuid, installed_at_ms: noon, received_at_ms: noon, place },
+      ...{ pending: verdict === null, verdict, clicked_at_ms: null, rule_version: 1, windows },
+      ...{ candidates: [candidate({})], clicks: [], ...more },
+      ...{ decided_at_ms: noon + n, decided_at: { log: 'installs.found.v1@a', offset: n, try: 1 } },
+    }),
+  )
+  const rows = decisions.flatMap((decision, offset): InstallRow[] => {
+    const before = decisions[offset - 1]
+    const cancel = before === undefined ? [] : [{ decision: before, sign: -1 as const, place: { ...log, offset } }]
+    return [...cancel, { decision, sign: 1, place: { ...log, offset } }]
+  })
+  const lines = rows.map(installLine).join('\n')
+  await clickhouse.insert({ table: 'installs_v1', columns: installColumns, lines, token: randomUUID() })
+}
+
+test('a decided install tells its verdict, the clicks that lost and why, the windows and the rules', async () => {
+  const install_uuid = randomUUID()
+  await write([{ install_uuid, event_name: 'app_install', ts_ms: noon + 5 }])
+  const verdict = verdictOf('adnet', { ext_click_id: 'x', sub1: 'banner', fraud_flags: ['fast_install'] })
+  const lost = candidate({ click_id: 'c-2', partner: null, outcome: 'lost', reason: 'unknown_click' })
+  await decide(install_uuid, [verdict], { candidates: [candidate({}), lost] })
+  expect(await recordOf(install_uuid)).toEqual({
+    ...{ app_id, install_uuid, installed_at_ms: noon, verdict, rule_version: 1, windows },
+    ...{ candidates: [candidate({}), lost], pending: false, history: [], identities: [] },
+  })
+})
+
+test('the history tells earlier verdicts with their time, without equal neighbours and times of waiting', async () => {
+  const [a, b] = [verdictOf('adnet'), verdictOf('bignet', { fraud_flags: ['click_flooding'] })] as const
+  const cases: [written: (Verdict | null)[], current: Verdict | null, history: InstallRecord['history']][] = [
+    [[null, a], a, []],
+    [[a, a, a], a, []],
+    [[a, null, a], a, []],
+    [[a, b], b, [{ ...a, decided_at_ms: noon }]],
+    [
+      [null, a, a, b, null, b, a],
+      a,
+      [
+        { ...a, decided_at_ms: noon + 1 },
+        { ...b, decided_at_ms: noon + 3 },
+      ],
+    ],
+    [[a, null], null, [{ ...a, decided_at_ms: noon }]],
+    [[null], null, []],
+  ]
+  for (const [written, current, history] of cases) {
+    const install_uuid = randomUUID()
+    await decide(install_uuid, written)
+    const record = await recordOf(install_uuid)
+    expect(record).toMatchObject({ verdict: current, history, pending: current === null, rule_version: 1, windows })
+  }
+})
+
+test('an install whose event no table has is known by its verdict', async () => {
+  const install_uuid = randomUUID()
+  await decide(install_uuid, [verdictOf('organic')])
+  expect((await recordOf(install_uuid)).installed_at_ms).toBe(noon)
+  expect((await ask(install_uuid, { key: tenants[1].server_key })).status).toBe(404)
 })
 
 test('an install of another app, one that nobody has seen and one that no install can be called are unknown', async () => {

@@ -2,14 +2,16 @@ import { declaredRoutes as ofAdmin } from '@tributary/admin-api/app'
 import { healthRoutes } from '@tributary/contracts/health'
 import type { Routes } from '@tributary/contracts/route'
 import { declaredRoutes as ofIngest } from '@tributary/ingest-gateway/app'
+import { declaredRoutes as ofLinks } from '@tributary/link-gateway/app'
 import { declaredRoutes as ofReports } from '@tributary/report-api/app'
 
 /** What each service declares, besides the routes that every process has. */
 export const routesOfServices = {
   'ingest-gateway': ofIngest,
+  'link-gateway': ofLinks,
   'report-api': ofReports,
   'admin-api': ofAdmin,
 } satisfies Record<string, Routes>
 
 /** Every route of the fleet, in the order of docs/openapi.json. */
-export const declaredRoutes = { ...ofIngest, ...ofReports, ...ofAdmin, ...healthRoutes } satisfies Routes
+export const declaredRoutes = { ...ofIngest, ...ofLinks, ...ofReports, ...ofAdmin, ...healthRoutes } satisfies Routes

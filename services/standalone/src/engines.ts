@@ -10,6 +10,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import type { Engine } from '@tributary/service-kit/engines/engine'
+import { geoEngine } from '@tributary/service-kit/engines/geo'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { openPostgresServer, postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { redisEngine } from '@tributary/service-kit/engines/redis'
@@ -48,8 +49,9 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     audit: orEmbedded(s3Engine, (_config, service) => openAudit(dir('audit'), service)),
     masterKeys: localMasterKeysEngine(data_dir),
     credentials: credentialsEngine,
-    attributionApps: attributionAppsEngine,
     links: linksEngine,
+    geo: geoEngine(join(data_dir, 'geo')),
+    attributionApps: attributionAppsEngine,
   }
 }
 

@@ -5,6 +5,9 @@ import { service as adminApi } from '@tributary/admin-api/service'
 import { service as clickWriter } from '@tributary/click-writer/service'
 import { service as eventWriter } from '@tributary/event-writer/service'
 import { service as ingestGateway } from '@tributary/ingest-gateway/service'
+import { service as installAttributor } from '@tributary/install-attributor/service'
+import { service as installWriter } from '@tributary/install-writer/service'
+import { service as linkGateway } from '@tributary/link-gateway/service'
 import { service as reportApi } from '@tributary/report-api/service'
 import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
 import { type Opened, openEngines } from '@tributary/service-kit/engines/engine'
@@ -28,7 +31,10 @@ import { keepTablesWhole } from './whole-tables.ts'
 import { writeStart } from './write-start.ts'
 
 /** What runs in the one process: every service there is. */
-export const services = [eventWriter, clickWriter, ingestGateway, reportApi, adminApi]
+export const services = [
+  ...[eventWriter, clickWriter, installAttributor, installWriter],
+  ...[ingestGateway, linkGateway, reportApi, adminApi],
+]
 
 const settings: SettingName[] = [
   ...services.flatMap((one) => settingsOf(one).settings),

@@ -14,7 +14,7 @@ export interface Route {
   path: `/${string}`
   /** The path that the service registers instead, where one handler answers several operations. */
   served_at?: `/${string}`
-  tag: 'Events' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
+  tag: 'Events' | 'Links' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
   summary: string
   /** The summary when absent. */
   description?: string
@@ -48,7 +48,8 @@ interface RouteBody {
 }
 
 interface RouteAnswer {
-  schema: NamedSchema | z.ZodType
+  /** Absent: the answer has no body. */
+  schema?: NamedSchema | z.ZodType
   description: string
   /** `application/json` when absent. */
   content_type?: string
@@ -88,9 +89,11 @@ export function errorsOf({ method, auth, params, query, body, errors = [] }: Rou
   return [...new Set(all)]
 }
 
-/** The schema alone, with or without its name. */
-export const schemaOf = (schema: NamedSchema | z.ZodType): z.ZodType =>
-  schema instanceof z.ZodType ? schema : Object.values(schema)[0]!
+/** The schema alone, with or without its name; that of nothing where there is none. */
+export function schemaOf(schema: NamedSchema | z.ZodType | undefined): z.ZodType {
+  if (schema === undefined) return z.undefined()
+  return schema instanceof z.ZodType ? schema : Object.values(schema)[0]!
+}
 
 /** The path as a caller sends it: encoded parameters, and the query. */
 export function pathOf(route: Route, params: object = {}, query: object = {}): string {

@@ -1,6 +1,6 @@
 import type { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
-import { isAlike } from './decide.ts'
+import { isAlike } from './match-click.ts'
 
 const hour_ms = 3600 * 1000
 

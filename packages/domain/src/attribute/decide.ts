@@ -2,7 +2,8 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { ClickToken } from '@tributary/contracts/attribution/found'
 import { type Candidate, type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
 import { clickTime } from './click-token.ts'
-import { byTime, type Claim, type ClickChoice, type ClickWindows, type InstallClues } from './verdict.ts'
+import { byStrength, methodOf } from './match-click.ts'
+import { byInstall, type Claim, type ClickChoice, type ClickWindows, type InstallClues } from './verdict.ts'
 
 const hour_ms = 3600 * 1000
 
@@ -25,7 +26,8 @@ interface Match {
 
 /**
  * Which click an install came from. The strongest method wins, within it the latest click that was not after the
- * install; a click that an earlier install holds is lost, one that a later install holds is free.
+ * install; a click that an earlier install holds is lost, one that a later install holds is free. An install that names a
+ * signed click which never came is organic in the end (docs/adr/0247).
  */
 export function decide({ install, clicks, claims, windows, may_wait }: DecideInput): ClickChoice {
   const forged = isForged(install.referrer) || isForged(install.named_click)
@@ -36,8 +38,9 @@ export function decide({ install, clicks, claims, windows, may_wait }: DecideInp
   const missing = unknownClicks(install, clicks)
   const winner = forged ? null : findWinner(matches)
   const rank = winner === null ? methods.length : methods.indexOf(winner.method)
-  const pending = !forged && may_wait && missing.some(({ method, signed }) => signed && methods.indexOf(method) < rank)
-  const won = pending ? null : winner
+  const lacksSigned = !forged && missing.some(({ method, signed }) => signed && methods.indexOf(method) < rank)
+  const pending = lacksSigned && may_wait
+  const won = lacksSigned ? null : winner
   const candidates = matches.map((match) => toCandidate(match, won, forged, matches))
   return {
     click: won?.click ?? null,
@@ -56,26 +59,6 @@ function matchClick(install: InstallClues, click: KeptClick, windows: ClickWindo
   if (method === null) return []
   return [{ click, method, reason: reasonAgainst(install, click, method, windows) }]
 }
-
-function methodOf(install: InstallClues, click: KeptClick, windows: ClickWindows): Method | null {
-  const { referrer, named_click } = install
-  if (referrer?.click_id === click.click_id && referrer.signature !== 'absent') return 'install_referrer'
-  if (named_click?.click_id === click.click_id) return 'click_id'
-  if (click.device_hashes.some((device) => install.device_hashes.includes(device))) return 'device_id'
-  if (windows.probabilistic && isAlike(install, click)) return 'probabilistic'
-  // Anybody can name a click in a referrer: without our signature it is shown, and decides nothing.
-  return referrer?.click_id === click.click_id ? 'install_referrer' : null
-}
-
-type Likeness = Pick<InstallClues, 'ip' | 'os_major' | 'model'>
-
-/** Same address and major version, and the same model where both tell it. An unknown version is like none. */
-export const isAlike = (install: Likeness, click: Likeness): boolean =>
-  install.ip !== null &&
-  install.ip === click.ip &&
-  install.os_major !== null &&
-  install.os_major === click.os_major &&
-  (install.model === null || click.model === null || install.model === click.model)
 
 /** Why a click can't be the one, whatever other clicks and installs there are. */
 function reasonAgainst(
@@ -100,14 +83,7 @@ function windowOf({ lookback_hours }: KeptClick, method: Method, windows: ClickW
 }
 
 const lostTo = (install: InstallClues, claim: Claim | undefined): LostReason | null =>
-  claim !== undefined && byTime(inTime(claim), inTime(install)) < 0 ? 'click_already_used' : null
-
-const inTime = ({ installed_at_ms, place }: Claim) => ({ at_ms: installed_at_ms, place })
-
-/** Strongest method first, then the latest click. */
-const byStrength = (a: Match, b: Match): number =>
-  methods.indexOf(a.method) - methods.indexOf(b.method) ||
-  byTime({ at_ms: b.click.clicked_at_ms, place: b.click.place }, { at_ms: a.click.clicked_at_ms, place: a.click.place })
+  claim !== undefined && byInstall(claim, install) < 0 ? 'click_already_used' : null
 
 /** The first match that nothing speaks against; alike clicks of more than one partner tell nothing. */
 function findWinner(matches: readonly Match[]): Match | null {
@@ -133,12 +109,15 @@ function lostReason(match: Match, won: Match | null, forged: boolean, matches: r
   return !forged && isAmbiguous(match, matches) ? 'ambiguous' : 'weaker_method'
 }
 
-/** KeptClick ids that the install names and that no click has. */
+/** Ids that the install names and that no click has, each by the method that a click would have. */
 function unknownClicks(install: InstallClues, clicks: readonly KeptClick[]) {
   const known = new Set(clicks.map(({ click_id }) => click_id))
+  const { referrer, named_click } = install
+  const byReferrer = referrer?.signature === 'absent' && referrer.click_id === named_click?.click_id ? null : referrer
+  const byName = byReferrer?.click_id === named_click?.click_id ? null : named_click
   const named = [
-    { token: install.referrer, method: 'install_referrer' as const },
-    { token: install.named_click, method: 'click_id' as const },
+    { token: byReferrer, method: 'install_referrer' as const },
+    { token: byName, method: 'click_id' as const },
   ]
   return named.flatMap(({ token, method }) => {
     if (token === null || known.has(token.click_id)) return []

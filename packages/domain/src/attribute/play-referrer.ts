@@ -1,7 +1,8 @@
 /** What a link puts into the referrer of the Play store. */
 export interface PlayReferrer {
   partner: string
-  campaign: string
+  /** Left out where null. */
+  campaign: string | null
   /** See `signClickId`. */
   token: string
 }
@@ -11,7 +12,8 @@ export function playStoreUrl(bundle_id: string, referrer?: PlayReferrer): string
   const page = `https://play.google.com/store/apps/details?id=${encodeURIComponent(bundle_id)}`
   if (referrer === undefined) return page
   const fields = { utm_source: referrer.partner, utm_campaign: referrer.campaign, tb_click: referrer.token }
-  const text = Object.entries(fields).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  const given = Object.entries(fields).filter(([, value]) => value !== null)
+  const text = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`)
   return `${page}&referrer=${encodeURIComponent(text.join('&'))}`
 }
 

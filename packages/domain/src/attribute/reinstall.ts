@@ -1,8 +1,8 @@
 import type { Place } from '@tributary/contracts/attribution/found'
-import { byTime, type InstallClues } from './verdict.ts'
+import { byInstall, byTime, type InstallClues } from './verdict.ts'
 
-/** A user id that an install told, with its install event or later with a `_user_alias`. */
-export interface UserOfInstall {
+/** A user id that a `_user_alias` told of an install. */
+export interface AliasOfInstall {
   user_id: string
   received_at_ms: number
   place: Place
@@ -13,12 +13,14 @@ export interface OtherInstall {
   installed_at_ms: number
   place: Place
   device_hashes: readonly string[]
-  users: readonly UserOfInstall[]
+  /** Of its install event. */
+  user_id: string | null
+  aliases: readonly AliasOfInstall[]
 }
 
 /**
- * Whether the same device or user had an install of the app in the window before this one; an earlier reinstall counts too.
- * Only what was told of the earlier install before this one was received says who its user was.
+ * Whether the same device or user had an install of the app in the window before this one (docs/rules.md#reinstall); an
+ * earlier reinstall counts too. An alias of the earlier install counts when it was received before this one.
  */
 export function isReinstall(
   install: InstallClues & { user_id: string | null },
@@ -26,18 +28,17 @@ export function isReinstall(
   window_ms: number,
 ): boolean {
   const received = { at_ms: install.received_at_ms, place: install.place }
-  const ownsUser = ({ users }: OtherInstall) =>
-    users.some(({ user_id, received_at_ms, place }) => {
-      return user_id === install.user_id && byTime({ at_ms: received_at_ms, place }, received) < 0
+  const isUserOf = ({ user_id, aliases }: OtherInstall) =>
+    user_id === install.user_id ||
+    aliases.some((alias) => {
+      return (
+        alias.user_id === install.user_id && byTime({ at_ms: alias.received_at_ms, place: alias.place }, received) < 0
+      )
     })
   return others.some((other) => {
     const age_ms = install.installed_at_ms - other.installed_at_ms
-    if (age_ms >= window_ms || byTime(inTime(other), inTime(install)) >= 0) return false
-    return other.device_hashes.some((device) => install.device_hashes.includes(device)) || ownsUser(other)
+    if (age_ms >= window_ms || byInstall(other, install) >= 0) return false
+    const sameDevice = other.device_hashes.some((device) => install.device_hashes.includes(device))
+    return sameDevice || (install.user_id !== null && isUserOf(other))
   })
 }
-
-const inTime = ({ installed_at_ms, place }: { installed_at_ms: number; place: Place }) => ({
-  at_ms: installed_at_ms,
-  place,
-})

@@ -45,13 +45,22 @@ export interface ClickChoice {
   candidates: Candidate[]
 }
 
+/** Earlier of two installs: install time, then position on the log (docs/rules.md#order-of-methods). */
+export const byInstall = (a: Claim, b: Claim): number =>
+  byTime({ at_ms: a.installed_at_ms, place: a.place }, { at_ms: b.installed_at_ms, place: b.place })
+
 /** Earlier of two installs, or of two clicks: time, then position on the log. Names of logs sort by time. */
 export const byTime = (a: { at_ms: number; place: Place }, b: { at_ms: number; place: Place }): number =>
   a.at_ms - b.at_ms || byPlace(a.place, b.place)
 
-/** Earlier of two positions. */
+/** Earlier of two positions: each partition has logs of its own, so the partition stands before the log. */
 export const byPlace = (a: Place, b: Place): number =>
-  Number(a.topic > b.topic) - Number(a.topic < b.topic) ||
+  byText(topicOf(a), topicOf(b)) ||
   a.partition - b.partition ||
+  byText(a.topic, b.topic) ||
   a.offset - b.offset ||
   a.index - b.index
+
+const byText = (a: string, b: string): number => Number(a > b) - Number(a < b)
+/** `events.accepted.v1@<log>` without the log. */
+const topicOf = ({ topic }: Place): string => topic.slice(0, topic.lastIndexOf('@'))

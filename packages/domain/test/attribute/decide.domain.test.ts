@@ -152,11 +152,21 @@ test.each<[string, Partial<Install>, KeptClick[], number | null, string[]]>([
   expect([decision.click?.place.offset ?? null, reasons(decision)]).toEqual([won, expected])
 })
 
-test('an install waits for a signed click that is not there yet, and gives up later', () => {
+test('an install waits for a signed click that is not there yet, and is organic if it never comes', () => {
   const facts = install({ ...alike, referrer: valid(7) })
   expect(run(facts, [click(1)])).toMatchObject({ pending: true, click: null })
-  expect(run(facts, [click(1)], { may_wait: false })).toMatchObject({ pending: false, method: 'probabilistic' })
+  const late = run(facts, [click(1)], { may_wait: false })
+  expect(late).toMatchObject({ pending: false, click: null, method: null })
+  expect(reasons(late)).toEqual(['unknown_click', 'weaker_method'])
+  expect(run(facts, [click(1), click(7)], { may_wait: false })).toMatchObject({ method: 'install_referrer' })
   expect(run(facts, [], { may_wait: false })).toMatchObject({ pending: false, click: null })
+})
+
+test('a missing click that is named twice is one candidate, by the method that it would have', () => {
+  const absent = { ...valid(7), signature: 'absent' as const }
+  const methodsOf = (given: Partial<Install>) => run(install(given), []).candidates.map(({ method }) => method)
+  expect(methodsOf({ referrer: valid(7), named_click: valid(7) })).toEqual(['install_referrer'])
+  expect(methodsOf({ referrer: absent, named_click: absent })).toEqual(['click_id'])
 })
 
 const place = fc.record({

@@ -117,15 +117,17 @@ const earlier = {
   installed_at_ms: t0 - day_ms,
   place: { topic: 't@1', partition: 0, offset: 1, index: 0 },
   device_hashes: ['e'],
-  users: [],
+  user_id: null,
+  aliases: [],
 }
 const user = { user_id: 'u', received_at_ms: t0 + 9, place }
 
 test.each([
   ['the same device', { device_hashes: ['d'] }, true],
   ['another device', {}, false],
-  ['the same user', { users: [user] }, true],
-  ['a user that was told after the later install', { users: [{ ...user, received_at_ms: t0 + 11 }] }, false],
+  ['the same user', { aliases: [user] }, true],
+  ['the user of an earlier install event that arrives late', { user_id: 'u' }, true],
+  ['a user that was told after the later install', { aliases: [{ ...user, received_at_ms: t0 + 11 }] }, false],
   ['one millisecond inside the window', { device_hashes: ['d'], installed_at_ms: t0 - 90 * day_ms + 1 }, true],
   ['exactly 90 days before', { device_hashes: ['d'], installed_at_ms: t0 - 90 * day_ms }, false],
   ['a later install', { device_hashes: ['d'], installed_at_ms: t0 + 1 }, false],

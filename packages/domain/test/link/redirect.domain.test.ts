@@ -34,6 +34,11 @@ describe('where a click leads', () => {
     expect(url.searchParams.get('referrer')).toBe(`utm_source=net&utm_campaign=summer%20sale&tb_click=${token}`)
   })
 
+  it('has a referrer without a campaign that the link does not have', () => {
+    const { location } = redirectOf({ ...android, campaign: null }, phone, token)
+    expect(new URL(location!).searchParams.get('referrer')).toBe(`utm_source=net&tb_click=${token}`)
+  })
+
   it('is the App Store with a campaign of at most 30 characters once a provider is known', () => {
     const iphone: Visitor = { ...phone, agent: 'ios' }
     expect(redirectOf(ios, iphone, token).location).toBe('https://apps.apple.com/app/id123456789')

@@ -78,8 +78,13 @@ export async function handleBatch<T>(
   // 3. The consumer does its work. A crash in the midst of it or after it: the next owner calls `handle` with the same
   //    records, the same token and state, and `repeated` set: it has to find out what of its effects is there.
   let tries = 0
-  const tally = await retried('handle', () => {
+  const tally = await retried('handle', async () => {
     tries += 1
+    // What an earlier call left on its way may land behind what this one does: its number tells them apart.
+    if (tries > 1) {
+      progress.intent!.begun += 1
+      await declareIntent()
+    }
     return callHandle(context, chunk, progress, take, tries, fence)
   })
   await crash(3)
@@ -156,7 +161,7 @@ async function callHandle<T>(
   fence: () => Promise<void>,
 ): Promise<Tally> {
   const { topic, partition, signal } = chunk
-  const { log, state } = progress
+  const { log, state, intent } = progress
   const good = records.filter((one): one is DecodedRecord<T> => 'value' in one)
   const undecodable = records.filter((one) => !('value' in one))
   const tally: Tally = {
@@ -168,6 +173,7 @@ async function callHandle<T>(
   const batch: Batch<T> = {
     ...{ topic, partition, from, to, signal, tries, state, fence },
     repeated: tries > 1 || reprocessed,
+    begun: intent!.begun,
     source: sourceOf(topic, progress),
     token: `${consumer.name}/${topic}/${partition}/${log}/${from}-${to}`,
     records: good,

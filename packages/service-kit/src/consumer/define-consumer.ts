@@ -24,6 +24,11 @@ export interface Batch<T> {
   records: readonly DecodedRecord<T>[]
   /** An earlier try, of this process or another, may have left some of its effects. */
   repeated: boolean
+  /**
+   * Number of this call of `handle` with this batch, over all processes, from 1; durable before the call. A number may be
+   * skipped, and none comes twice.
+   */
+  begun: number
   /** How often this process has called `handle` with this batch, this time included. */
   tries: number
   /** The value that the batch before this one gave to `keep`; every try of a batch gets the same. */

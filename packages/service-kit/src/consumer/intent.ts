@@ -8,6 +8,8 @@ export interface OffsetRange {
 
 /** A batch that was declared. */
 export interface Intent extends OffsetRange {
+  /** How often the batch was begun, by any process. */
+  begun: number
   /** Newest time of its records, Unix epoch ms. */
   to_ms: number
 }
@@ -22,6 +24,8 @@ interface CommitNote {
   state?: unknown
   /** Declares a batch: whoever reads this finishes exactly the records from the offset up to here. */
   to?: number
+  /** How often what is declared was begun; absent in notes of older versions, which began it once. */
+  begun?: number
   /** Newest time of the records that are declared. */
   to_ms?: number
 }
@@ -40,9 +44,9 @@ function readNote({ metadata }: Committed): CommitNote | null {
 
 /** The batch that was declared and perhaps not finished; null when nothing is open. */
 export function openIntent(committed: Committed | null): Intent | null {
-  const { to, to_ms } = (committed && readNote(committed)) ?? {}
+  const { to, to_ms, begun } = (committed && readNote(committed)) ?? {}
   if (committed === null || !Number.isSafeInteger(to) || to! < committed.offset) return null
-  return { from: committed.offset, to: to!, to_ms: to_ms ?? 0 }
+  return { from: committed.offset, to: to!, to_ms: to_ms ?? 0, begun: begun ?? 1 }
 }
 
 /** The records that are handled as one batch. */
@@ -128,14 +132,16 @@ export async function isOtherLog(
 
 /** Text of the commit that declares the open intent. */
 export const intentNote = ({ log, at_ms, state, intent }: Progress): string =>
-  noteText({ log, at_ms, ...(state !== undefined && { state }), to: intent!.to, to_ms: intent!.to_ms })
+  noteText({ log, at_ms, ...(state !== undefined && { state }), ...declaredPart(intent!) })
+
+const declaredPart = ({ to, to_ms, begun }: Intent) => ({ to, to_ms, begun })
 
 /** Text of the commit that ends a batch; `finish` takes the same over. */
 export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state: unknown }): string =>
   noteText({ log, at_ms: Math.max(at_ms, done.at_ms), ...(done.state !== undefined && { state: done.state }) })
 
 /**
- * Remembers a batch before it is begun: if it is broken off, the records that come again may be cut otherwise, and
+ * Remembers a batch, once more begun, before it is begun: if it is broken off, the records that come again may be cut otherwise, and
  * part of them may have been written under the token of this range.
  */
 export function declare(
@@ -143,7 +149,8 @@ export function declare(
   { from, to }: OffsetRange,
   records: readonly { record: LogRecord }[],
 ): void {
-  progress.intent = { from, to, to_ms: Math.max(progress.at_ms, newestOf(records)) }
+  const begun = (progress.intent?.begun ?? 0) + 1
+  progress.intent = { from, to, to_ms: Math.max(progress.at_ms, newestOf(records)), begun }
 }
 
 /** Newest time of records; 0 without any. */

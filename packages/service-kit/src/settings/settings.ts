@@ -56,6 +56,11 @@ export const settings = {
     kind: text,
     default_text: './.tributary',
   }),
+  TRIBUTARY_GEO_DIR: setting({
+    meaning: 'folder of newer tables of addresses (tributary geo update); standalone: geo in its data folder',
+    kind: optional(text),
+    default_text: null,
+  }),
   TRIBUTARY_DISK_FREE_MIN_BYTES: setting({
     meaning: 'free space of a disk below which a process warns; it also warns below a tenth of the disk',
     kind: whole(0, 2 ** 50),

@@ -59,6 +59,7 @@ async function write(
     records: [{ record, value: writer.decode(Buffer.from(JSON.stringify(envelope)), record, topic) }],
     repeated: false,
     tries: 1,
+    begun: 1,
     state: undefined,
     keep() {},
     async fence() {},

@@ -1,0 +1,63 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import type { Place } from '@tributary/contracts/attribution/found'
+import { utcDay } from '@tributary/domain/utc-day'
+import { literals } from './literals.ts'
+
+/** The columns of an insert into `installs_v1`, in the order of a line. */
+export const installColumns = [
+  ...(['app_id', 'install_uuid', 'day', 'installed_at_ms', 'received_at_ms', 'decided_at_ms', 'pending'] as const),
+  ...(['partner', 'attribution_type', 'campaign', 'link_id', 'click_id', 'clicked_at_ms', 'reinstall'] as const),
+  ...(['fraud_flags', 'rule_version', 'decision', 'event_topic', 'event_partition', 'event_offset'] as const),
+  ...(['event_index', 'sign', 'topic', 'partition', 'offset'] as const),
+] as const
+
+/** A row of `installs_v1`: a decision begins to count (sign 1), or the one before is cancelled (sign -1). */
+export interface InstallRow {
+  decision: Decision
+  sign: 1 | -1
+  /** Of the record on `installs.attributed.v1` that begins or cancels it. */
+  place: Omit<Place, 'index'>
+}
+
+/** A line of an insert into `installs_v1`. A cancelling row has the columns of what it cancels, without the record. */
+export function installLine({ decision, sign, place }: InstallRow): string {
+  const { app_id, install_uuid, installed_at_ms, received_at_ms, decided_at_ms, rule_version, verdict } = decision
+  const event = decision.place
+  const row: Record<(typeof installColumns)[number], unknown> = {
+    ...{ app_id, install_uuid, installed_at_ms, received_at_ms, decided_at_ms, rule_version, sign },
+    ...{ topic: place.topic, partition: place.partition, offset: place.offset },
+    ...{ event_topic: event.topic, event_partition: event.partition },
+    ...{ event_offset: event.offset, event_index: event.index },
+    day: utcDay(installed_at_ms),
+    pending: Number(decision.pending),
+    partner: verdict?.partner ?? '',
+    attribution_type: verdict?.attribution_type ?? '',
+    campaign: verdict?.campaign ?? '',
+    link_id: verdict?.link_id ?? '',
+    click_id: verdict?.click_id ?? '',
+    clicked_at_ms: decision.clicked_at_ms ?? 0,
+    reinstall: Number(verdict?.reinstall ?? false),
+    fraud_flags: verdict?.fraud_flags ?? [],
+    decision: sign === 1 ? JSON.stringify(decision) : '',
+  }
+  return JSON.stringify(installColumns.map((name) => row[name]))
+}
+
+/** A partition of `installs.attributed.v1`, by the identity of its log (`<topic>@<log>`). */
+export interface LogPartition {
+  source: string
+  partition: number
+}
+
+/** SQL condition for the rows that a partition of a log has written. */
+export const ofPartition = ({ source, partition }: LogPartition): string =>
+  `topic = ${literals('topic', [source])} AND partition = ${Number(partition)}`
+
+/** How many different rows a partition of a log has written. */
+export async function countInstallRows(clickhouse: Pick<Clickhouse, 'query'>, at: LogPartition): Promise<number> {
+  const [found] = await clickhouse.query<{ rows: number }>(
+    `SELECT uniqExact(offset, sign) AS rows FROM installs_v1 WHERE ${ofPartition(at)}`,
+  )
+  return found?.rows ?? 0
+}

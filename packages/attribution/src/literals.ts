@@ -1,0 +1,16 @@
+/** No value of these shapes ends a literal of SQL. */
+const shapes = {
+  app_id: /^[A-Za-z0-9_-]{1,64}$/,
+  install_uuid: /^[A-Za-z0-9_-]{1,64}$/,
+  match_key: /^\d{1,20}$/,
+  topic: /^[A-Za-z0-9._@-]{1,300}$/,
+} as const
+
+/** Values as a list of SQL literals. Throws a TypeError for a value of another shape. */
+export function literals(column: keyof typeof shapes, values: Iterable<string>): string {
+  const quoted = [...values].map((value) => {
+    if (!shapes[column].test(value)) throw new TypeError(`${column} has another shape`)
+    return `'${value}'`
+  })
+  return quoted.join(',')
+}

@@ -1,0 +1,153 @@
+import type { Candidate, Verdict, Windows } from '@tributary/contracts/attribution/verdict'
+import type { InstallRecord } from '@tributary/contracts/install-record'
+import { count, layOut, type Section, span, time } from './lines.ts'
+import { flagMeanings, lostReasons, methodNames, methodReasons } from './words.ts'
+
+/** Candidates, earlier verdicts and users that a story names; `--json` has all. */
+const named_max = 20
+
+const hour_ms = 3600 * 1000
+
+/** The record of an install as a story for somebody who buys installs, in lines of at most `columns`. */
+export function tellInstall(record: InstallRecord, columns: number): string {
+  const { app_id, install_uuid, installed_at_ms, verdict, rule_version } = record
+  return layOut(
+    [
+      { paragraphs: [`Install ${install_uuid} of app ${app_id}`] },
+      {
+        paragraphs: [
+          installed_at_ms === null ? 'No install event of it has arrived.' : `Installed at ${time(installed_at_ms)}.`,
+          ...origin(record),
+        ],
+      },
+      { title: 'Flags', paragraphs: flags(verdict) },
+      { title: record.pending ? 'Clicks so far' : 'Clicks that lost', paragraphs: losers(record) },
+      { title: 'Windows', paragraphs: record.windows === null ? [] : windows(record.windows) },
+      { title: 'What changed', paragraphs: changes(record) },
+      { title: 'Users', paragraphs: users(record) },
+      { paragraphs: rule_version === null ? [] : [`Decided by version ${rule_version} of the rules.`] },
+    ],
+    columns,
+  )
+}
+
+/** Where it came from, and why. */
+function origin(record: InstallRecord): Section['paragraphs'] {
+  const { verdict, pending, installed_at_ms, rule_version, candidates } = record
+  if (pending)
+    return [
+      'Not decided yet: the install names a click that Tributary signed, and that click has not arrived. Tributary waits for it until 24 hours after it received the install. Reports leave the install out until then, and count its money as organic.',
+    ]
+  if (rule_version === null || verdict === null)
+    return installed_at_ms === null ? [] : ['Not decided yet: a verdict follows within seconds.']
+  const again = verdict.reinstall ? [reinstall(record)] : []
+  if (verdict.attribution_type === 'organic') {
+    const why =
+      candidates.length === 0 ? 'No click matches it.' : 'Clicks match it, but none of them counts; see below.'
+    return [`It is organic. ${why}`, ...again]
+  }
+  return [`It came from ${nameOf(verdict)}.`, ...again, ...winner(record, verdict, verdict.attribution_type)]
+}
+
+const reinstall = ({ windows }: InstallRecord): string =>
+  `It is a reinstall: the same device or user installed the app less than ${count(windows?.reinstall_days ?? 0, 'day')} before. Reports count it apart from new installs.`
+
+function winner(record: InstallRecord, verdict: Verdict, method: Candidate['method']): Section['paragraphs'] {
+  const won = record.candidates.find(({ outcome }) => outcome === 'won')
+  const details = [
+    `Click ${verdict.click_id} on link ${verdict.link_id}`,
+    verdict.ext_click_id === null ? null : `partner's click id: ${verdict.ext_click_id}`,
+    ...(['sub1', 'sub2', 'sub3', 'sub4', 'sub5'] as const).map((sub) =>
+      verdict[sub] === null ? null : `${sub}: ${verdict[sub]}`,
+    ),
+  ]
+  return [
+    ...(won === undefined ? [] : [`The click came at ${time(won.clicked_at_ms)}, ${distance(won, record)}.`]),
+    methodReasons[method],
+    ...details.filter((one) => one !== null).map((text) => ({ indent: 2, text })),
+  ]
+}
+
+const nameOf = ({ partner, campaign }: Pick<Verdict, 'partner' | 'campaign'>): string =>
+  campaign === null ? partner : `${partner}, campaign ${campaign}`
+
+function distance({ clicked_at_ms }: Candidate, { installed_at_ms }: InstallRecord): string {
+  const before_ms = (installed_at_ms ?? clicked_at_ms) - clicked_at_ms
+  if (before_ms === 0) return 'in the same millisecond as the install'
+  return `${span(before_ms)} ${before_ms > 0 ? 'before' : 'after'} the install`
+}
+
+function flags(verdict: Verdict | null): Section['paragraphs'] {
+  const flagged = verdict?.fraud_flags ?? []
+  if (flagged.length === 0) return []
+  return [
+    ...flagged.map((flag) => `${flag}: ${flagMeanings[flag] ?? 'a flag of a newer version.'}`),
+    'A flagged install is counted. The attribution report shows it in fraud_flagged.',
+  ]
+}
+
+function losers(record: InstallRecord): Section['paragraphs'] {
+  const lost = record.candidates.filter(({ outcome }) => outcome === 'lost')
+  const paragraphs = lost
+    .slice(0, named_max)
+    .flatMap((one) => [
+      `${one.partner ?? 'An unknown click'}, ${distance(one, record)}, matched by ${methodNames[one.method]}`,
+      { indent: 2, text: `${record.pending ? 'So far' : 'It lost'}: ${whyLost(one, record)}` },
+    ])
+  return [...paragraphs, ...more(lost)]
+}
+
+function whyLost(lost: Candidate, record: InstallRecord): string {
+  const { candidates, pending, windows: set } = record
+  const won = candidates.find(({ outcome }) => outcome === 'won')
+  switch (lost.reason) {
+    case 'weaker_method':
+      if (won) return `the click of ${won.partner} matches by ${methodNames[won.method]}, which is stronger.`
+      return pending
+        ? 'the install names another click, which is awaited.'
+        : 'a forged click id makes the install organic.'
+    case 'outside_window': {
+      const hours = lost.method === 'probabilistic' ? set?.probabilistic_hours : set?.click_hours
+      return `it came too long before the install. Its window is ${span((hours ?? 0) * hour_ms)}, unless its link sets another.`
+    }
+    case 'unknown_click':
+      return pending ? 'the click has not arrived yet.' : 'no click with this id arrived within 24 hours.'
+    case null:
+      return 'a newer version decided.'
+    default:
+      return lostReasons[lost.reason] ?? lost.reason
+  }
+}
+
+function windows({ click_hours, probabilistic_hours, reinstall_days }: Windows): string[] {
+  const alike =
+    probabilistic_hours === null
+      ? 'Clicks are not matched by address in this app.'
+      : `A click that matches by address counts for ${span(probabilistic_hours * hour_ms)}.`
+  return [
+    `A click counts for ${span(click_hours * hour_ms)}. ${alike} The same device or user within ${count(reinstall_days, 'day')} is a reinstall.`,
+  ]
+}
+
+/** Earlier verdicts, and the one of now. */
+function changes({ history, verdict, pending }: InstallRecord): Section['paragraphs'] {
+  if (history.length === 0) return []
+  const shown = history.slice(-named_max)
+  const now = verdict === null ? (pending ? 'waits for a click' : 'no verdict') : told(verdict)
+  return [...shown.map((one) => `From ${time(one.decided_at_ms)}: ${told(one)}`), `Now: ${now}`]
+}
+
+const told = (verdict: Verdict): string =>
+  [
+    nameOf(verdict),
+    ...(verdict.reinstall ? ['a reinstall'] : []),
+    ...(verdict.fraud_flags.length > 0 ? [`flagged ${verdict.fraud_flags.join(', ')}`] : []),
+  ].join('; ')
+
+function users({ identities }: InstallRecord): Section['paragraphs'] {
+  const shown = identities.slice(0, named_max).map(({ user_id, since_ms }) => `${user_id} since ${time(since_ms)}`)
+  return [...shown, ...more(identities)]
+}
+
+const more = (all: readonly unknown[]): string[] =>
+  all.length > named_max ? [`... and ${all.length - named_max} more, which --json shows.`] : []

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
+import type { InstallFact } from '@tributary/contracts/attribution/found'
+import { type FraudFlag, organic, type Verdict, type Windows } from '@tributary/contracts/attribution/verdict'
+import { day_ms, limits } from '@tributary/contracts/limits'
+import { decide } from './decide.ts'
+import { flagsOf } from './fraud.ts'
+import { candidatesOf } from './match-click.ts'
+import { isReinstall, type OtherInstall } from './reinstall.ts'
+import { byPlace, type Claim, type ClickChoice, type ClickWindows, rule_version } from './verdict.ts'
+
+const hour_ms = 3600 * 1000
+
+/** All that a decision depends on. */
+export interface AttributeInput {
+  install: InstallFact
+  /** Clicks of the app that were found, perhaps with others that do not match. */
+  clicks: readonly KeptClick[]
+  /** The earliest claim of another install on each click. */
+  claims: ReadonlyMap<string, Claim>
+  /** Installs of the same device or user, perhaps with others. */
+  others: readonly OtherInstall[]
+  windows: Windows
+  /** The source of a click flooded on the day of the click. */
+  isFlooded(click: KeptClick): boolean
+  datacenter: boolean
+  blocked: boolean
+  /** See `FraudEvidence`. */
+  neighbours_before: number
+  /** The newest decision of the install, which keeps what can no longer be seen. */
+  newest: Decision | null
+  now_ms: number
+}
+
+/** A decision without when and where it was made. */
+export type Attributed = Omit<Decision, 'decided_at' | 'decided_at_ms'>
+
+/** Flags that stay with an install though what they were seen by has expired or changed (docs/rules.md#fraud-flags). */
+const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly FraudFlag[]
+
+/**
+ * Decides an install with all its reasons. Same input, same output; `now_ms` counts only while a click that we signed is not
+ * there yet (docs/rules.md#windows).
+ */
+export function attribute(input: AttributeInput): Attributed {
+  const { install, newest, windows } = input
+  const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place } = install
+  const found = withKept(input.clicks, newest)
+  const clickWindows = clickWindowsOf(windows)
+  const candidates = candidatesOf(install, found, clickWindows)
+  const may_wait = input.now_ms < received_at_ms + limits.pending_ms_max
+  const choice = decide({ install, clicks: candidates, claims: input.claims, windows: clickWindows, may_wait })
+  return {
+    ...{ v: 1, company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place, rule_version, windows },
+    pending: choice.pending,
+    verdict: choice.pending ? null : verdictOf(input, choice),
+    clicked_at_ms: choice.click?.clicked_at_ms ?? null,
+    candidates: choice.candidates,
+    clicks: keepClicks(candidates),
+  }
+}
+
+/** The windows of an install: those of its first verdict, else those that are set for the time when it was received. */
+export function windowsOf(
+  install: InstallFact,
+  newest: Decision | null,
+  settingsAt: (received_at_ms: number) => WindowSettings,
+): Windows {
+  if (newest !== null && byPlace(newest.place, install.place) === 0) return newest.windows
+  const settings = settingsAt(install.received_at_ms)
+  return {
+    click_hours: settings.click_window_hours,
+    probabilistic_hours: settings.probabilistic ? settings.probabilistic_window_hours : null,
+    reinstall_days: settings.reinstall_days,
+  }
+}
+
+/** What of the settings of an app sets its windows. */
+export interface WindowSettings {
+  click_window_hours: number
+  probabilistic: boolean
+  probabilistic_window_hours: number
+  reinstall_days: number
+}
+
+/** Windows in the form in which clicks are matched. */
+export const clickWindowsOf = ({ click_hours, probabilistic_hours }: Windows): ClickWindows => ({
+  click_ms: click_hours * hour_ms,
+  probabilistic: probabilistic_hours !== null,
+  probabilistic_ms: (probabilistic_hours ?? 0) * hour_ms,
+})
+
+/** Whether a decision differs from the newest one in anything but when it was made. */
+export function isChanged(decided: Attributed, newest: Decision | null): boolean {
+  if (newest === null) return true
+  const { decided_at, decided_at_ms, ...before } = newest
+  return !isDeepStrictEqual(decided, before)
+}
+
+/** Clicks that were found, and those that have expired since the newest decision. */
+export function withKept(clicks: readonly KeptClick[], newest: Decision | null): readonly KeptClick[] {
+  if (newest === null || newest.clicks.length === 0) return clicks
+  const found = new Set(clicks.map(({ click_id }) => click_id))
+  return [...clicks, ...newest.clicks.filter(({ click_id }) => !found.has(click_id))]
+}
+
+function verdictOf(input: AttributeInput, choice: ClickChoice): Verdict {
+  const { install, others, windows } = input
+  const { click, method } = choice
+  return {
+    partner: click?.partner ?? organic,
+    attribution_type: method ?? organic,
+    campaign: click?.campaign ?? null,
+    link_id: click?.link_id ?? null,
+    click_id: click?.click_id ?? null,
+    ext_click_id: click?.ext_click_id ?? null,
+    sub1: click?.sub1 ?? null,
+    sub2: click?.sub2 ?? null,
+    sub3: click?.sub3 ?? null,
+    sub4: click?.sub4 ?? null,
+    sub5: click?.sub5 ?? null,
+    reinstall: isReinstall(install, others, windows.reinstall_days * day_ms),
+    fraud_flags: fraudFlagsOf(input, choice),
+  }
+}
+
+function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: ClickChoice): FraudFlag[] {
+  const isSame = newest !== null && byPlace(newest.place, install.place) === 0
+  const kept = (isSame && newest.verdict?.fraud_flags) || []
+  const [datacenter, blocked] = lastingFlags.map((flag) => kept.includes(flag))
+  return flagsOf(install, choice, {
+    ...install,
+    flooded: choice.click !== null && seen.isFlooded(choice.click),
+    datacenter: seen.datacenter || datacenter === true,
+    blocked: seen.blocked || blocked === true,
+    neighbours_before: seen.neighbours_before,
+  })
+}
+
+/** The best clicks, as far as they fit into a decision: their texts come from strangers. */
+function keepClicks(candidates: readonly KeptClick[]): KeptClick[] {
+  let left = limits.kept_clicks_bytes_max
+  return candidates.filter((click) => {
+    left -= Buffer.byteLength(JSON.stringify(click))
+    return left >= 0
+  })
+}

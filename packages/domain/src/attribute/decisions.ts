@@ -1,0 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { DecidedAt, Decision } from '@tributary/contracts/attribution/decision'
+
+/**
+ * True unless `next` was decided after `written`: from a newer log, a later record or a later try. A decision that is
+ * behind comes from a process that slept, or is read again; it never replaces what is written.
+ */
+export function isBehind(next: DecidedAt, written: DecidedAt): boolean {
+  if (next.log !== written.log) return next.log < written.log
+  return next.offset < written.offset || (next.offset === written.offset && next.try <= written.try)
+}
+
+/** True when two decisions of an install differ only in when they were made. */
+export const saysTheSame = (a: Decision, b: Decision): boolean => isDeepStrictEqual(contentOf(a), contentOf(b))
+
+const contentOf = ({ decided_at: _at, decided_at_ms: _ms, ...content }: Decision) => content

@@ -1,0 +1,29 @@
+import type { Click } from '@tributary/contracts/attribution/click'
+import { limits } from '@tributary/contracts/limits'
+
+/** What the query of a click tells. */
+export interface ClickQuery extends Pick<Click, 'ext_click_id' | 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5'> {
+  mobile_only: boolean
+  gaid: string | null
+  idfa: string | null
+}
+
+/** Reads the query of a click; the first of equal names counts. Values are made well-formed and cut to `click_value_chars_max`. */
+export function readClickQuery(query: string): ClickQuery {
+  const values = new URLSearchParams(query)
+  const value = (name: string): string | null => cut(values.get(name) ?? '') || null
+  return {
+    ext_click_id: value('click_id'),
+    ...{ sub1: value('sub1'), sub2: value('sub2'), sub3: value('sub3'), sub4: value('sub4'), sub5: value('sub5') },
+    mobile_only: values.get('mobile_only') === '1',
+    gaid: value('gaid'),
+    idfa: value('idfa'),
+  }
+}
+
+/** Cut between characters, never inside one: a character takes up to two UTF-16 units. */
+function cut(text: string): string {
+  const chars_max = limits.click_value_chars_max
+  if (text.length <= chars_max) return text
+  return [...text.slice(0, 2 * chars_max)].slice(0, chars_max).join('')
+}

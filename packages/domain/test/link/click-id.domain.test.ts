@@ -1,0 +1,19 @@
+import { clickIdShape } from '@tributary/contracts/attribution/click'
+import { clickTime } from '@tributary/domain/attribute/click-token'
+import { createClickIds } from '@tributary/domain/link/click-id'
+import { expect, it } from 'vitest'
+
+it('mints ids in order, each with its time, also 10,000 in a millisecond and with a clock that is set back', () => {
+  let now_ms = Date.UTC(2026, 5, 1)
+  const mint = createClickIds(() => now_ms)
+  const minted = Array.from({ length: 10_000 }, mint)
+  now_ms -= 60_000
+  minted.push(mint())
+  const ids = minted.map(({ click_id }) => click_id)
+  expect(ids.toSorted()).toEqual(ids)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const { click_id, clicked_at_ms } of minted) {
+    if (!clickIdShape.test(click_id) || clickTime(click_id) !== clicked_at_ms) expect.fail(click_id)
+  }
+  expect(minted.at(-1)!.clicked_at_ms - Date.UTC(2026, 5, 1)).toBeLessThan(10)
+})

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip, gzipSync } from 'node:zlib'
+import type { Family } from './address.ts'
+import type { RangeTable } from './range-table.ts'
+
+/** What the tables tell: the country of an address, or that its network is a hosting provider's. */
+export const kinds = ['countries', 'datacenters'] as const
+export type TableKind = (typeof kinds)[number]
+
+/** `countries-ipv4.gz` and so on. */
+export const fileOf = (kind: TableKind, family: Family): string => `${kind}-ipv${family}.gz`
+
+/** The tables that come with this version. */
+export const packaged = new URL('../data/', import.meta.url)
+
+/** The first bytes of a file, with the number of its version. */
+const magic = 'TRIBGEO1'
+/** Bytes of a start. The file holds the first bytes of all starts, then all second ones: these compress far better. */
+const bytesOf = (family: Family): number => (family === 4 ? 4 : 8)
+/** Inflated; far more than all networks of the world take. */
+const file_bytes_max = 64 * 1024 * 1024
+
+/** Reads a table. Rejects with ENOENT for a missing file, and with any error for one that is damaged. */
+export async function readTable(folder: string | URL, kind: TableKind, family: Family): Promise<RangeTable> {
+  const file = folder instanceof URL ? new URL(fileOf(kind, family), folder) : join(folder, fileOf(kind, family))
+  const bytes = await promisify(gunzip)(await readFile(file), { maxOutputLength: file_bytes_max })
+  return decode(family, bytes)
+}
+
+/** Puts a table into a folder, in one step: readers find the one before or the new one. */
+export function writeTable(folder: string, kind: TableKind, family: Family, table: RangeTable): void {
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, fileOf(kind, family))
+  const draft = `${file}.${randomUUID()}`
+  writeFileSync(draft, gzipSync(encode(family, table), { level: 9 }), { flush: true })
+  renameSync(draft, file)
+}
+
+function encode(family: Family, { starts, values }: RangeTable): Buffer {
+  const width = bytesOf(family)
+  const count = values.length
+  const bytes = Buffer.alloc(magic.length + count * (width + 2))
+  bytes.write(magic, 'latin1')
+  const planes = bytes.subarray(magic.length)
+  for (let at = 0; at < count; at += 1) {
+    let left = BigInt(starts[at]!)
+    for (let plane = 0; plane < width; plane += 1) {
+      planes[plane * count + at] = Number(left & 255n)
+      left >>= 8n
+    }
+    planes.writeUInt16LE(values[at]!, count * width + at * 2)
+  }
+  return bytes
+}
+
+function decode(family: Family, bytes: Buffer): RangeTable {
+  const width = bytesOf(family)
+  const count = (bytes.length - magic.length) / (width + 2)
+  if (bytes.toString('latin1', 0, magic.length) !== magic || !Number.isInteger(count))
+    throw new Error('no address table')
+  const planes = bytes.subarray(magic.length)
+  const half = (at: number, plane: number): number => {
+    const byte = (more: number) => planes[(plane + more) * count + at]!
+    return (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0
+  }
+  // The halves of a 64-bit number, in the order of the machine's bytes, which are little-endian wherever Node runs.
+  const halves = new Uint32Array((count * width) / 4)
+  for (let at = 0; at < count; at += 1) {
+    for (let part = 0; part < width / 4; part += 1) halves[(at * width) / 4 + part] = half(at, part * 4)
+  }
+  const values = Uint16Array.from({ length: count }, (_, at) => planes.readUInt16LE(count * width + at * 2))
+  return { starts: family === 4 ? halves : new BigUint64Array(halves.buffer), values }
+}

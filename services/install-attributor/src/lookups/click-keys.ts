@@ -1,0 +1,72 @@
+import { literals } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { limits } from '@tributary/contracts/limits'
+import type { ClickRange } from '@tributary/domain/attribute/match-click'
+
+/** A click that has a key. */
+export interface ClickKey {
+  app_id: string
+  match_key: string
+  click_id: string
+  clicked_at_ms: number
+}
+
+/** Keys of one statement. */
+const keys_max = 10_000
+/** Clicks of one key that are fetched for all its ranges together; of a busier key each range is looked up by itself. */
+const key_clicks_max = 1000
+/** Ranges of busy keys in one statement. */
+const busy_ranges_max = 50
+
+type Query = Pick<Clickhouse, 'query'>
+
+/**
+ * Clicks of apps by their keys: of each range the nearest `limits.install_candidates_max`, those up to its time first, each
+ * part from the latest on. Others with the same keys may come with them.
+ */
+export async function findClickKeys(
+  clickhouse: Query,
+  app_ids: readonly string[],
+  ranges: readonly ClickRange[],
+): Promise<ClickKey[]> {
+  const byKey = [...Map.groupBy(ranges, ({ match_key }) => match_key)]
+  const found: ClickKey[] = []
+  for (let at = 0; at < byKey.length; at += keys_max) {
+    const part = new Map(byKey.slice(at, at + keys_max))
+    const rows = await clickhouse.query<ClickKey>(ofKeys(app_ids, [...part.values()].flat()))
+    const busy = [...Map.groupBy(rows, ({ app_id, match_key }) => `${app_id}/${match_key}`).values()]
+      .filter(({ length }) => length > key_clicks_max)
+      .map(([row]) => row!)
+    const isBusy = new Set(busy.map(({ app_id, match_key }) => `${app_id}/${match_key}`))
+    for (const row of rows) if (!isBusy.has(`${row.app_id}/${row.match_key}`)) found.push(row)
+    const wanted = busy.flatMap(({ app_id, match_key }) => part.get(match_key)!.map((range) => ({ app_id, range })))
+    for (let n = 0; n < wanted.length; n += busy_ranges_max) {
+      const statement = wanted.slice(n, n + busy_ranges_max).flatMap(({ app_id, range }) => ofRange(app_id, range))
+      for (const row of await clickhouse.query<ClickKey>(statement.join(' UNION ALL '))) found.push(row)
+    }
+  }
+  return found
+}
+
+const columns = 'app_id, toString(match_key) AS match_key, click_id, clicked_at_ms'
+
+/** The limit is one more than a key may have, so that a busier key is known by its number of rows. */
+function ofKeys(app_ids: readonly string[], ranges: readonly ClickRange[]): string {
+  const from_ms = Math.min(...ranges.map((range) => range.from_ms))
+  const to_ms = Math.max(...ranges.map((range) => range.to_ms))
+  return `SELECT ${columns} FROM click_keys_v1 AS k
+    WHERE app_id IN (${literals('app_id', app_ids)}) AND k.match_key IN (${literals('match_key', keysOf(ranges))})
+      AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
+    LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
+}
+
+function ofRange(app_id: string, range: ClickRange): string[] {
+  const { from_ms, to_ms, at_ms } = range
+  const part = (from: number, to: number) => `SELECT * FROM (SELECT DISTINCT ${columns} FROM click_keys_v1 AS k
+    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key = ${literals('match_key', [range.match_key])} AND clicked_at_ms >= ${from} AND clicked_at_ms < ${to}
+    ORDER BY clicked_at_ms DESC, click_id DESC LIMIT ${limits.install_candidates_max})`
+  return [part(from_ms, at_ms + 1), part(at_ms + 1, to_ms)]
+}
+
+const keysOf = (ranges: readonly { match_key: string }[]): Set<string> =>
+  new Set(ranges.map((range) => range.match_key))

@@ -1,0 +1,54 @@
+import { findClicks } from '@tributary/attribution/clicks'
+import { findFacts } from '@tributary/attribution/facts'
+import { findClaims, findNewest } from '@tributary/attribution/verdicts'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { findClickKeys } from './click-keys.ts'
+import { findKeyedFacts } from './keyed-facts.ts'
+import type { Flood, Lookups } from './lookups.ts'
+
+/** Ids of one statement. */
+const ids_max = 5000
+
+/** `Lookups` in the tables of ClickHouse. Statements are bounded: many ids become several. */
+export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookups {
+  const clicksOf = (app_id: string, click_ids: readonly string[]) =>
+    inParts(click_ids, (part) => findClicks(clickhouse, { app_id, click_ids: part }))
+
+  return {
+    facts: async (app_id, ids) =>
+      joined(await inParts(ids, async (part) => [await findFacts(clickhouse, app_id, part)])),
+    async newest(app_id, ids) {
+      const found = await inParts(ids, async (part) => [...(await findNewest(clickhouse, app_id, part))])
+      return new Map(found.map(([uuid, { decision }]) => [uuid, decision]))
+    },
+    claims: (app_id, ids) => inParts(ids, (part) => findClaims(clickhouse, app_id, part)),
+    async clicks(app_id, ids, ranges) {
+      const found = await findClickKeys(clickhouse, [app_id], ranges)
+      return clicksOf(app_id, [...new Set([...ids, ...found.map(({ click_id }) => click_id)])])
+    },
+    installs: (app_id, ranges) => findKeyedFacts(clickhouse, app_id, ranges),
+    async hits(app_ids, ranges) {
+      const byApp = Map.groupBy(await findClickKeys(clickhouse, app_ids, ranges), ({ app_id }) => app_id)
+      const found = [...byApp].map(([app_id, keys]) => clicksOf(app_id, [...new Set(keys.map((key) => key.click_id))]))
+      return (await Promise.all(found)).flat().filter(({ filtered_reason }) => filtered_reason === 'honeypot')
+    },
+    async floods(app_id, days) {
+      if (days.length === 0) return []
+      const rows = await clickhouse.query<Flood>(
+        `SELECT toString(day) AS day, partner, campaign FROM click_floods_v1 AS f FINAL
+         WHERE app_id = {app_id:String} AND f.day IN {days:Array(Date)} AND flooded = 1`,
+        { app_id, days },
+      )
+      return rows.map((row) => ({ ...row, campaign: row.campaign || null }))
+    },
+  }
+}
+
+async function inParts<T>(ids: readonly string[], find: (part: readonly string[]) => Promise<T[]>): Promise<T[]> {
+  const found: T[] = []
+  for (let at = 0; at < ids.length; at += ids_max)
+    for (const one of await find(ids.slice(at, at + ids_max))) found.push(one)
+  return found
+}
+
+const joined = <K, V>(maps: readonly ReadonlyMap<K, V>[]): Map<K, V> => new Map(maps.flatMap((map) => [...map]))

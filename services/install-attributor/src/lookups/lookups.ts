@@ -1,0 +1,48 @@
+import type { WrittenClaim } from '@tributary/attribution/verdicts'
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
+import type { Fact } from '@tributary/contracts/attribution/found'
+import type { ClickRange } from '@tributary/domain/attribute/match-click'
+
+/** Facts with a key, within exact times; those that are absent bound nothing. `to` is exclusive. */
+export interface InstallRange {
+  /** See `matchKey`. */
+  match_key: string
+  received_from_ms?: number
+  received_to_ms?: number
+  /** An alias has no install time: it is found whatever these say. */
+  installed_from_ms?: number
+  installed_to_ms?: number
+}
+
+/** A fact that has a key. */
+export interface KeyedFact {
+  match_key: string
+  install_uuid: string
+  received_at_ms: number
+}
+
+/** A source of clicks that flooded on a UTC day. */
+export interface Flood {
+  /** `YYYY-MM-DD`. */
+  day: string
+  partner: string
+  campaign: string | null
+}
+
+/** What deciding reads: all that was written before, the facts of the batch included. Each method reads one app. */
+export interface Lookups {
+  facts(app_id: string, install_uuids: readonly string[]): Promise<Map<string, Fact[]>>
+  /** The newest written decisions. */
+  newest(app_id: string, install_uuids: readonly string[]): Promise<Map<string, Decision>>
+  claims(app_id: string, click_ids: readonly string[]): Promise<WrittenClaim[]>
+  /** Clicks by id, and of each range the nearest (`limits.install_candidates_max`); perhaps others. */
+  clicks(app_id: string, click_ids: readonly string[], ranges: readonly ClickRange[]): Promise<KeptClick[]>
+  /** Facts with one of these keys; of a key the newest `key_facts_max`. */
+  installs(app_id: string, ranges: readonly InstallRange[]): Promise<KeyedFact[]>
+  /** Hits of honeypots of these apps, by the block of their address. */
+  hits(app_ids: readonly string[], ranges: readonly ClickRange[]): Promise<Pick<KeptClick, 'ip' | 'clicked_at_ms'>[]>
+  floods(app_id: string, days: readonly string[]): Promise<Flood[]>
+}
+
+/** More than the installs that one address, device or user has in a month, but for a test device or an attack. */
+export const key_facts_max = 20_000

@@ -1,0 +1,41 @@
+import { topics } from '@tributary/contracts/topics'
+import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
+import { geoEngine } from '@tributary/service-kit/engines/geo'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { installAttributor } from './install-attributor.ts'
+import { floodingJob } from './jobs/flooding.ts'
+import { pendingJob } from './jobs/pending.ts'
+import { clickhouseLookups } from './lookups/clickhouse-lookups.ts'
+import { createWriterWait } from './writer-wait.ts'
+
+/** Maximum time after which an install that waited long enough is decided. */
+const pending_pause_ms = 60_000
+/** A change of a day is worked out within two of these. */
+const flooding_pause_ms = 60_000
+
+/** Decides where installs came from. */
+export const service = defineService({
+  name: 'install-attributor',
+  engines: {
+    broker: kafkaEngine({ topics: [topics.installsFound, topics.installsAttributed, topics.clicksRecorded] }),
+    clickhouse: clickhouseEngine({ complete_reads: true }),
+    postgres: postgresEngine,
+    masterKeys: masterKeysEngine,
+    attributionApps: attributionAppsEngine,
+    geo: geoEngine(),
+  },
+  consumers: [
+    (context) => {
+      const wait = createWriterWait()
+      context.troubles.push(wait.troubles)
+      return installAttributor({ ...context, lookups: clickhouseLookups(context.clickhouse), wait })
+    },
+  ],
+  jobs: [
+    { name: 'pending_installs', pause_ms: pending_pause_ms, prepare: pendingJob },
+    { name: 'click_flooding', pause_ms: flooding_pause_ms, prepare: floodingJob },
+  ],
+})

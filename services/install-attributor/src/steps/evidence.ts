@@ -1,0 +1,131 @@
+import type { WrittenClaim } from '@tributary/attribution/verdicts'
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
+import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
+import type { Windows } from '@tributary/contracts/attribution/verdict'
+import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/contracts/networks'
+import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
+import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
+import { candidatesOf, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
+import { matchKey } from '@tributary/domain/attribute/match-keys'
+import type { OtherInstall } from '@tributary/domain/attribute/reinstall'
+import { byInstall, byPlace } from '@tributary/domain/attribute/verdict'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { Geo } from '@tributary/geo/geo'
+import type { AttributionApp } from '@tributary/tenancy/attribution/attribution-apps'
+import type { Lookups } from '../lookups/lookups.ts'
+import { indexClicks } from './index-clicks.ts'
+import { findNeighbours, type Neighbours } from './neighbours.ts'
+
+/** What a batch says about one app. */
+export interface AppWork {
+  app: AttributionApp
+  /** Facts of the batch. */
+  facts: readonly Fact[]
+  /** Installs that are named by wishes. */
+  wished: ReadonlySet<string>
+}
+
+/** An install that is to be decided, and what it alone depends on. */
+export interface OpenInstall {
+  install: InstallFact
+  facts: readonly Fact[]
+  newest: Decision | null
+  windows: Windows
+  /** Its candidates: see `candidatesOf`. */
+  clicks: readonly KeptClick[]
+}
+
+/** All that is known about the installs of a batch, of one app. */
+export interface Evidence extends Neighbours {
+  /** In the order in which they are decided: install time, then position on the log. */
+  open: OpenInstall[]
+  /** Facts of installs of the batch and of others, by install. */
+  facts: ReadonlyMap<string, readonly Fact[]>
+  /** Claims of installs that are not decided here. */
+  claims: readonly WrittenClaim[]
+  isFlooded(click: KeptClick): boolean
+  isBlocked(install: InstallFact): boolean
+  isDatacenter(install: InstallFact): boolean
+  /** Installs by a device, or a user, that they share with this one. */
+  othersOf(install: InstallFact): OtherInstall[]
+}
+
+/** Loads what the installs of a batch depend on. A wish for an install without facts finds nothing to decide. */
+export async function loadEvidence(lookups: Lookups, geo: Geo, work: AppWork): Promise<Evidence> {
+  const { app_id, company_apps } = work.app
+  const named = new Set([...work.facts.map(({ install_uuid }) => install_uuid), ...work.wished])
+  const own = withFacts(await lookups.facts(app_id, [...named]), work.facts)
+  const open = await openInstalls(lookups, work, own)
+  const click_ids = [...new Set(open.flatMap(({ clicks }) => clicks.map(({ click_id }) => click_id)))]
+  const days = [...new Set(open.flatMap(({ clicks }) => clicks.map(({ clicked_at_ms }) => utcDay(clicked_at_ms))))]
+  const judged = open.map(({ install }) => install).filter(({ is_sdk, ip }) => is_sdk && ip !== null)
+  const [claims, hits, floods, neighbours] = await Promise.all([
+    lookups.claims(app_id, click_ids),
+    lookups.hits(company_apps, judged.map(blockRange)),
+    lookups.floods(app_id, days),
+    findNeighbours(lookups, app_id, own),
+  ])
+  const decided = new Set(open.map(({ install }) => install.install_uuid))
+  const flooded = new Set(floods.map(({ day, partner, campaign }) => sourceName(day, partner, campaign)))
+  const hitTimes = Map.groupBy(hits, ({ ip }) => addressBlock(ip))
+  return {
+    ...neighbours,
+    open,
+    claims: claims.filter(({ install_uuid }) => !decided.has(install_uuid)),
+    isFlooded: ({ clicked_at_ms, partner, campaign }) =>
+      flooded.has(sourceName(utcDay(clicked_at_ms), partner, campaign)),
+    isBlocked: ({ is_sdk, ip, received_at_ms }) =>
+      is_sdk &&
+      ip !== null &&
+      (hitTimes.get(addressBlock(ip)) ?? []).some(({ clicked_at_ms }) => {
+        return clicked_at_ms <= received_at_ms && received_at_ms < clicked_at_ms + limits.honeypot_block_ms
+      }),
+    isDatacenter: ({ is_sdk, ip }) => is_sdk && ip !== null && geo.lookUp(ip).datacenter,
+    othersOf: (install) =>
+      neighbours.sharing(install).flatMap((uuid) => otherOf(neighbours.facts.get(uuid) ?? []) ?? []),
+  }
+}
+
+/** Installs with new install events and wished ones, in order, with their candidates. */
+async function openInstalls(
+  lookups: Lookups,
+  { app, facts, wished }: AppWork,
+  own: ReadonlyMap<string, readonly Fact[]>,
+): Promise<OpenInstall[]> {
+  const changed = facts.flatMap(({ kind, install_uuid }) => (kind === 'install' ? install_uuid : []))
+  const found = [...new Set([...changed, ...wished])].flatMap((uuid) => installOf(own.get(uuid) ?? []) ?? [])
+  const newest = await lookups.newest(
+    app.app_id,
+    found.map(({ install_uuid }) => install_uuid),
+  )
+  const open = found.toSorted(byInstall).map((install) => {
+    const before = newest.get(install.install_uuid) ?? null
+    return { install, newest: before, windows: windowsOf(install, before, (ms) => app.settingsAt(ms)) }
+  })
+  const ranges = open.flatMap(({ install, windows }) => clickRanges(install, clickWindowsOf(windows)))
+  const named = new Set(open.flatMap(({ install }) => namedClicks(install)))
+  const clicksFor = indexClicks(await lookups.clicks(app.app_id, [...named], ranges))
+  return open.map((one) => {
+    const found = withKept(clicksFor(one.install), one.newest)
+    const clicks = candidatesOf(one.install, found, clickWindowsOf(one.windows))
+    return { ...one, facts: own.get(one.install.install_uuid)!, clicks }
+  })
+}
+
+/** Facts as they are stored, and those of the batch, which an engine may show a moment later. */
+function withFacts(stored: ReadonlyMap<string, readonly Fact[]>, facts: readonly Fact[]): Map<string, readonly Fact[]> {
+  const all = new Map(stored)
+  for (const [uuid, added] of Map.groupBy(facts, ({ install_uuid }) => install_uuid)) {
+    const known = all.get(uuid) ?? []
+    all.set(uuid, [...known, ...added.filter((fact) => !known.some(({ place }) => byPlace(place, fact.place) === 0))])
+  }
+  return all
+}
+
+const blockRange = ({ ip, received_at_ms: at_ms }: InstallFact) => ({
+  ...{ match_key: matchKey('block', addressBlock(ip!)), at_ms },
+  ...{ from_ms: at_ms - limits.honeypot_block_ms + 1, to_ms: at_ms + 1 },
+})
+
+const sourceName = (day: string, partner: string, campaign: string | null) => `${day}/${partner}/${campaign ?? ''}`

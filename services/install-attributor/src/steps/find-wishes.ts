@@ -1,0 +1,146 @@
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import type { Fact, Wish } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
+import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
+import { installOf } from '@tributary/domain/attribute/install-of'
+import { methodOf } from '@tributary/domain/attribute/match-click'
+import { matchKey } from '@tributary/domain/attribute/match-keys'
+import { byInstall, byPlace, type Claim } from '@tributary/domain/attribute/verdict'
+import type { InstallRange, Lookups } from '../lookups/lookups.ts'
+import type { DecidedInstall } from './decide-in-order.ts'
+import type { AppWork, Evidence } from './evidence.ts'
+
+/** A click whose owner has changed; installs up to `since` are not touched by that. */
+interface ChangedClick {
+  click: KeptClick
+  since: Claim
+}
+
+/**
+ * Installs that are to be decided again because of what was decided, or what was found, about the installs of a batch
+ * (docs/attribution.md#wishes). All of them are later than what changed, or received later.
+ */
+export async function findWishes(
+  lookups: Lookups,
+  { app, facts }: AppWork,
+  evidence: Evidence,
+  decided: readonly DecidedInstall[],
+): Promise<Wish[]> {
+  const { app_id } = app
+  // Decided with the facts of the whole batch, and after the decisions that they depend on.
+  const settled = new Set(decided.map(({ install }) => install.install_uuid))
+  const clicks = await findByClicks(lookups, app_id, decided.flatMap(changedClicks), settled)
+  const neighbours = await findByNeighbours(lookups, app_id, facts, evidence, decided, settled)
+  const wish = (install_uuid: string, reason: Wish['reason']): Wish => ({
+    ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
+  })
+  return [
+    ...clicks.map((uuid) => wish(uuid, 'click')),
+    ...neighbours.filter((uuid) => !clicks.includes(uuid)).map((uuid) => wish(uuid, 'neighbour')),
+  ]
+}
+
+/** Where an install stood before, if it had been decided, and where it stands now: the earlier of both. */
+const sinceOf = ({ install, newest }: DecidedInstall): Claim =>
+  newest !== null && byInstall(newest, install) < 0 ? newest : install
+
+const isMoved = ({ install, newest }: DecidedInstall): boolean =>
+  newest === null || byPlace(newest.place, install.place) !== 0 || newest.installed_at_ms !== install.installed_at_ms
+
+/** Clicks that an install won, lost or set free, or that it holds from another time on. */
+function changedClicks(one: DecidedInstall): ChangedClick[] {
+  const before = one.newest?.verdict?.click_id ?? null
+  const after = one.decided.verdict?.click_id ?? null
+  if (before === after && !isMoved(one)) return []
+  const since = sinceOf(one)
+  const known = [...one.clicks, ...(one.newest?.clicks ?? [])]
+  return [...new Set([before, after])].flatMap((click_id) => {
+    const click = known.find((candidate) => candidate.click_id === click_id)
+    return click === undefined ? [] : [{ click, since }]
+  })
+}
+
+async function findByClicks(
+  lookups: Lookups,
+  app_id: string,
+  changed: readonly ChangedClick[],
+  settled: ReadonlySet<string>,
+): Promise<string[]> {
+  const rows = await lookups.installs(app_id, changed.flatMap(installRanges))
+  const found = new Set(rows.map(({ install_uuid }) => install_uuid).filter((uuid) => !settled.has(uuid)))
+  const facts = await lookups.facts(app_id, [...found])
+  const byKey = Map.groupBy(rows, ({ match_key }) => match_key)
+  const touched = changed.flatMap(({ click, since }) => {
+    const sharing = keysOf(click).flatMap((key) => byKey.get(key) ?? [])
+    const uuids = new Set(sharing.map(({ install_uuid }) => install_uuid))
+    return [...uuids].filter((uuid) => isTouched(facts.get(uuid), click, since))
+  })
+  return [...new Set(touched)]
+}
+
+/** Where matching by address is off, the wish finds nothing changed. */
+const widest = clickWindowsOf({ click_hours: 0, probabilistic_hours: 0, reinstall_days: 0 })
+
+function isTouched(facts: readonly Fact[] | undefined, click: KeptClick, since: Claim): boolean {
+  const install = facts === undefined ? null : installOf(facts)
+  return install !== null && byInstall(since, install) < 0 && methodOf(install, click, widest) !== null
+}
+
+const keysOf = ({ click_id, device_hashes, ip }: KeptClick): string[] => [
+  matchKey('click', click_id),
+  ...device_hashes.map((device) => matchKey('device', device)),
+  matchKey('address', ip),
+]
+
+/** Installs that may have a click as a candidate, from an install on. */
+function installRanges({ click, since }: ChangedClick): InstallRange[] {
+  const { candidate_lookback_ms_max, candidate_device_after_ms } = limits
+  const [named, ...others] = keysOf(click)
+  const installed_from_ms = Math.max(since.installed_at_ms, click.clicked_at_ms - candidate_device_after_ms)
+  const installed_to_ms = click.clicked_at_ms + candidate_lookback_ms_max + 1
+  return [
+    { match_key: named!, installed_from_ms: since.installed_at_ms },
+    ...others.map((match_key) => ({ match_key, installed_from_ms, installed_to_ms })),
+  ]
+}
+
+/** Later installs of the same device or user, and SDK installs of the same network received within the hour after. */
+async function findByNeighbours(
+  lookups: Lookups,
+  app_id: string,
+  facts: readonly Fact[],
+  evidence: Evidence,
+  decided: readonly DecidedInstall[],
+  settled: ReadonlySet<string>,
+): Promise<string[]> {
+  const told = facts.filter(({ kind }) => kind === 'alias').map(({ install_uuid }) => install_uuid)
+  const moved = decided.filter(isMoved)
+  const sources = [
+    ...moved.map((one) => ({ own: one.facts, since: sinceOf(one), added: one.newest === null })),
+    ...[...new Set(told)].flatMap((uuid) => {
+      const own = evidence.facts.get(uuid) ?? []
+      const since = installOf(own)
+      return since === null ? [] : [{ own, since, added: true }]
+    }),
+  ]
+  const newest = await lookups.newest(app_id, [...new Set(sources.flatMap(({ own }) => candidatesFor(own)))])
+  return [...new Set(sources.flatMap(touchedBy))]
+
+  function candidatesFor(own: readonly Fact[]): string[] {
+    const inNetwork = own.flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))
+    return [...evidence.sharing(...own), ...inNetwork].filter((uuid) => !settled.has(uuid))
+  }
+
+  /** What is only added to others takes no flag away from them. */
+  function touchedBy({ own, since, added }: (typeof sources)[number]): string[] {
+    const has = (uuid: string) => newest.get(uuid)?.verdict
+    const sharing = evidence.sharing(...own).filter((uuid) => {
+      const other = installOf(evidence.facts.get(uuid) ?? [])
+      return other !== null && byInstall(since, other) < 0 && !(added && has(uuid)?.reinstall === true)
+    })
+    const inNetwork = own
+      .flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))
+      .filter((uuid) => !(added && has(uuid)?.fraud_flags.includes('install_burst') === true))
+    return [...sharing, ...inNetwork].filter((uuid) => !settled.has(uuid))
+  }
+}

@@ -1,0 +1,116 @@
+import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
+import { addressNetwork } from '@tributary/contracts/networks'
+import { burst_installs_max } from '@tributary/domain/attribute/fraud'
+import { installOf } from '@tributary/domain/attribute/install-of'
+import { matchKey } from '@tributary/domain/attribute/match-keys'
+import { byTime } from '@tributary/domain/attribute/verdict'
+import type { InstallRange, KeyedFact, Lookups } from '../lookups/lookups.ts'
+
+const hour_ms = 3600 * 1000
+/** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
+const opened_max = 4 * burst_installs_max
+
+type AllFacts = ReadonlyMap<string, readonly Fact[]>
+
+/** Other installs that have something in common with those of a batch. */
+export interface Neighbours {
+  /** Of the installs of the batch, and of neighbours. */
+  facts: AllFacts
+  /** Installs with a device or a user of one of these facts, of those who told them included. */
+  sharing(...facts: readonly Fact[]): string[]
+  /** SDK installs of the same network received in the hour up to an install and before it; exact up to what the flag needs. */
+  before(install: InstallFact): number
+  /** Installs received within the hour after an SDK install event of the same network whose hour may be full. */
+  after(install: InstallFact): string[]
+}
+
+/** Loads the neighbours of the installs whose facts these are. */
+export async function findNeighbours(lookups: Lookups, app_id: string, own: AllFacts): Promise<Neighbours> {
+  const facts = [...own.values()].flat()
+  const shared = [...new Set(facts.flatMap(sharedKeys))].map((match_key) => ({ match_key }))
+  const [sharing, networks] = await Promise.all([
+    lookups.installs(app_id, shared),
+    lookups.installs(app_id, facts.flatMap(networkRange)),
+  ])
+  const uuidsOf = Map.groupBy(sharing, ({ match_key }) => match_key)
+  const inNetwork = Map.groupBy(networks, ({ match_key }) => match_key)
+  for (const rows of inNetwork.values()) rows.sort((a, b) => a.received_at_ms - b.received_at_ms)
+  const nearest = ({ install_uuid, ip, received_at_ms }: Pick<InstallFact, 'install_uuid' | 'ip' | 'received_at_ms'>) =>
+    newestOf(hourUpTo(inNetwork.get(networkKey(ip!)) ?? [], received_at_ms), install_uuid)
+  const crowded = [...own.values()].flatMap((of) => {
+    const install = installOf(of)
+    if (install === null || !isJudged(install)) return []
+    const uuids = nearest(install)
+    return uuids.length < burst_installs_max ? [] : uuids
+  })
+  const others = new Set([...sharing.map(({ install_uuid }) => install_uuid), ...crowded].filter((id) => !own.has(id)))
+  const all = new Map([...own, ...(await lookups.facts(app_id, [...others]))])
+  return {
+    facts: all,
+    sharing: (...given) => [
+      ...new Set(given.flatMap(sharedKeys).flatMap((key) => (uuidsOf.get(key) ?? []).map((row) => row.install_uuid))),
+    ],
+    before(install) {
+      if (!isJudged(install)) return 0
+      const uuids = nearest(install)
+      return uuids.length < burst_installs_max
+        ? uuids.length
+        : uuids.filter((id) => isBefore(all.get(id), install)).length
+    },
+    after(install) {
+      if (!isJudged(install)) return []
+      const rows = inNetwork.get(networkKey(install.ip!)) ?? []
+      const from = firstFrom(rows, install.received_at_ms)
+      const later = rows.slice(from, firstFrom(rows, install.received_at_ms + hour_ms))
+      return later.flatMap(({ install_uuid, received_at_ms }) =>
+        hourUpTo(rows, received_at_ms).length > burst_installs_max ? install_uuid : [],
+      )
+    },
+  }
+}
+
+const isJudged = ({ is_sdk, ip }: InstallFact): boolean => is_sdk && ip !== null
+const networkKey = (ip: string): string => matchKey('network', addressNetwork(ip))
+
+function sharedKeys(fact: Fact): string[] {
+  const users = fact.user_id === null ? [] : [matchKey('user', fact.user_id)]
+  return fact.kind === 'alias' ? users : [...fact.device_hashes.map((device) => matchKey('device', device)), ...users]
+}
+
+/** An hour on both sides: `(t - 1 h, t]` of each install that the fact may make fuller. */
+function networkRange(fact: Fact): InstallRange[] {
+  if (fact.kind === 'alias' || !isJudged(fact)) return []
+  const { received_at_ms: at_ms } = fact
+  const range = { received_from_ms: at_ms - hour_ms + 1, received_to_ms: at_ms + hour_ms }
+  return [{ match_key: networkKey(fact.ip!), ...range }]
+}
+
+/** Index of the first row received at this time or later. */
+function firstFrom(rows: readonly KeyedFact[], at_ms: number): number {
+  let [low, high] = [0, rows.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (rows[middle]!.received_at_ms < at_ms) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const hourUpTo = (rows: readonly KeyedFact[], at_ms: number): KeyedFact[] =>
+  rows.slice(firstFrom(rows, at_ms - hour_ms + 1), firstFrom(rows, at_ms + 1))
+
+/** Installs of rows but one, from the newest on, at most `opened_max`. */
+function newestOf(rows: readonly KeyedFact[], but: string): string[] {
+  const found = new Set<string>()
+  for (let n = rows.length - 1; n >= 0 && found.size < opened_max; n -= 1) found.add(rows[n]!.install_uuid)
+  found.delete(but)
+  return [...found]
+}
+
+/** Whether the install of these facts was received from the network of another within its hour, and before it. */
+function isBefore(facts: readonly Fact[] = [], install: InstallFact): boolean {
+  const other = installOf(facts)
+  if (other === null || !isJudged(other) || networkKey(other.ip!) !== networkKey(install.ip!)) return false
+  const received = ({ received_at_ms: at_ms, place }: InstallFact) => ({ at_ms, place })
+  return other.received_at_ms > install.received_at_ms - hour_ms && byTime(received(other), received(install)) < 0
+}

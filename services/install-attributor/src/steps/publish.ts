@@ -1,0 +1,43 @@
+import { decisionRecord, foundRecord } from '@tributary/attribution/records'
+import type { Broker, WholeRecord } from '@tributary/broker/broker'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import type { Wish } from '@tributary/contracts/attribution/found'
+import { topics } from '@tributary/contracts/topics'
+
+/** Bytes of one call of `publish`: a decision may be as large as `limits.kept_clicks_bytes_max`. */
+const publish_bytes_max = 4 * 1024 * 1024
+
+/** Publishes wishes; durable when this resolves. */
+export async function publishWishes(broker: Broker, wishes: readonly Wish[]): Promise<void> {
+  if (wishes.length === 0) return
+  const partitions = await broker.partitionCount(topics.installsFound.name)
+  await publishBounded(
+    broker,
+    wishes.map((wish) => foundRecord(wish, partitions)),
+  )
+}
+
+/** Publishes decisions; durable when this resolves. */
+export async function publishDecisions(broker: Broker, decisions: readonly Decision[]): Promise<void> {
+  if (decisions.length === 0) return
+  const partitions = await broker.partitionCount(topics.installsAttributed.name)
+  await publishBounded(
+    broker,
+    decisions.map((decision) => decisionRecord(decision, partitions)),
+  )
+}
+
+async function publishBounded(broker: Broker, records: readonly WholeRecord[]): Promise<void> {
+  let part: WholeRecord[] = []
+  let bytes = 0
+  for (const record of records) {
+    if (part.length > 0 && bytes + record.value.length > publish_bytes_max) {
+      await broker.publish(part)
+      part = []
+      bytes = 0
+    }
+    part.push(record)
+    bytes += record.value.length
+  }
+  if (part.length > 0) await broker.publish(part)
+}

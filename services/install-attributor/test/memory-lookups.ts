@@ -1,0 +1,59 @@
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
+import type { Fact } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
+import { type ClickRange, nearestTo } from '@tributary/domain/attribute/match-click'
+import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
+import type { Flood, Lookups } from '../src/lookups/lookups.ts'
+
+/** The tables that `Lookups` reads, in memory. */
+export interface MemoryTables {
+  facts: Fact[]
+  clicks: KeptClick[]
+  /** The newest written decision of each install. */
+  newest: Map<string, Decision>
+  floods: Flood[]
+}
+
+/** The twin of `clickhouseLookups`: the same promises over arrays. All rows are of one app. */
+export function memoryLookups(tables: MemoryTables): Lookups {
+  const inRange = ({ match_key, from_ms, to_ms, at_ms }: ClickRange) =>
+    tables.clicks
+      .filter(({ clicked_at_ms }) => clicked_at_ms >= from_ms && clicked_at_ms < to_ms)
+      .filter((click) => clickKeys(click).includes(match_key))
+      .toSorted(nearestTo(at_ms))
+      .slice(0, limits.install_candidates_max)
+  return {
+    async facts(_app_id, uuids) {
+      return Map.groupBy(
+        tables.facts.filter(({ install_uuid }) => uuids.includes(install_uuid)),
+        ({ install_uuid }) => install_uuid,
+      )
+    },
+    newest: async (_app_id, uuids) => new Map([...tables.newest].filter(([uuid]) => uuids.includes(uuid))),
+    claims: async (_app_id, click_ids) =>
+      [...tables.newest.values()].flatMap(({ verdict, install_uuid, installed_at_ms, place }) => {
+        const click_id = verdict?.click_id ?? null
+        return click_id !== null && click_ids.includes(click_id)
+          ? [{ click_id, install_uuid, installed_at_ms, place }]
+          : []
+      }),
+    clicks: async (_app_id, click_ids, ranges) => [
+      ...new Set([...tables.clicks.filter(({ click_id }) => click_ids.includes(click_id)), ...ranges.flatMap(inRange)]),
+    ],
+    installs: async (_app_id, ranges) =>
+      ranges.flatMap(({ match_key, received_from_ms, received_to_ms, installed_from_ms, installed_to_ms }) =>
+        tables.facts.flatMap((fact) => {
+          const { install_uuid, received_at_ms } = fact
+          const isReceived = isWithin(received_at_ms, received_from_ms, received_to_ms)
+          const isInstalled =
+            fact.kind === 'alias' || isWithin(fact.installed_at_ms, installed_from_ms, installed_to_ms)
+          const found = isReceived && isInstalled && factKeys(fact).includes(match_key)
+          return found ? [{ match_key, install_uuid, received_at_ms }] : []
+        }),
+      ),
+    hits: async (_apps, ranges) => ranges.flatMap(inRange),
+    floods: async (_app_id, days) => tables.floods.filter(({ day }) => days.includes(day)),
+  }
+}
+
+const isWithin = (ms: number, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY) => ms >= from && ms < to

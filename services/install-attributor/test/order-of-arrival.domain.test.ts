@@ -1,0 +1,13 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { story, tell } from './arrivals.ts'
+
+test('whatever comes first, twice, cut anyhow, killed or late, every install gets the verdict and the reasons of the whole', async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async (told) => {
+      const { verdicts, expected } = await tell(told)
+      expect(verdicts).toEqual(expected)
+    }),
+    { numRuns: 1500 },
+  )
+})

@@ -1,0 +1,214 @@
+import type { Broker } from '@tributary/broker/broker'
+import type { InsertBlock } from '@tributary/clickhouse/clickhouse'
+import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
+import { type Fact, Found, type Wish } from '@tributary/contracts/attribution/found'
+import { consumers } from '@tributary/contracts/consumers'
+import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
+import { type Attributed, attribute, clickWindowsOf, windowsOf } from '@tributary/domain/attribute/attribute'
+import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
+import { candidatesOf } from '@tributary/domain/attribute/match-click'
+import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attribute/verdict'
+import { installAttributor } from '@tributary/install-attributor/install-attributor'
+import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
+import type { Lookups } from '../src/lookups/lookups.ts'
+import { type MemoryTables, memoryLookups } from './memory-lookups.ts'
+import { app_id, company_id, day_ms, hour_ms } from './story.ts'
+
+/** A hosting network. */
+const hosting = '198.51.100.9'
+const geo = { lookUp: (ip: string) => ({ country: null, datacenter: ip === hosting }) }
+export const apps = memoryAttributionApps([{ app_id, company_id }])
+const log = 'installs.found.v1@a'
+
+/** Keeps the same rows in the tables of an engine. */
+export interface Mirror {
+  lookups: Lookups
+  insert(block: InsertBlock): Promise<void>
+  writeClick(click: KeptClick): Promise<void>
+  writeDecision(decision: Decision, before: Decision | undefined): Promise<void>
+}
+
+export class Killed extends Error {}
+
+/**
+ * The loop of attribution in memory: the attributor as it is, what install-writer does with decisions, and what click-writer
+ * does with clicks. A kill leaves what was done up to it; what a killed try had still to publish may come later.
+ */
+export function world(clock: { ms: number }, mirror?: Mirror) {
+  const tables: MemoryTables = { facts: [], clicks: [], newest: new Map(), floods: [] }
+  const found: Found[] = []
+  const decisions: Decision[] = []
+  /** Decisions of killed tries that have not come yet. */
+  const asleep: Decision[] = []
+  let effects_left = Number.POSITIVE_INFINITY
+  const mayBeKilled = () => {
+    if (effects_left-- <= 0) throw new Killed()
+  }
+
+  /** What install-writer does: a decision that is behind the written one is ignored. */
+  async function writeDecisions() {
+    for (const decision of decisions.splice(0)) {
+      const known = tables.newest.get(decision.install_uuid)?.decided_at
+      const { offset, try: begun } = decision.decided_at
+      const isBehind = known !== undefined && (offset - known.offset || begun - known.try) < 0
+      if (isBehind) continue
+      await mirror?.writeDecision(decision, tables.newest.get(decision.install_uuid))
+      tables.newest.set(decision.install_uuid, decision)
+    }
+  }
+
+  const broker = {
+    async groupOffsets(name: string) {
+      if (name === consumers.installWriter.name) await writeDecisions()
+      return []
+    },
+    partitionCount: async () => 1,
+    async publish(records: { topic: string; value: Buffer }[]) {
+      const all = records.map(({ value }) => JSON.parse(value.toString()))
+      for (const [n, value] of all.entries()) {
+        const isWish = records[n]!.topic === consumers.installAttributor.topic.name
+        try {
+          mayBeKilled()
+        } catch (err) {
+          if (!isWish) asleep.push(...all.slice(n))
+          throw err
+        }
+        if (isWish) found.push(Found.parse(value))
+        else decisions.push(Decision.parse(value))
+      }
+    },
+  } as unknown as Broker
+
+  const attributor = installAttributor({
+    ...{ broker, lookups: mirror?.lookups ?? memoryLookups(tables), attributionApps: apps, geo, now: () => clock.ms },
+    clickhouse: {
+      async insert(block) {
+        mayBeKilled()
+        await mirror?.insert(block)
+        for (const line of String(block.lines).split('\n')) {
+          const fact = JSON.parse(JSON.parse(line)[5]) as Fact
+          if (!tables.facts.some(({ place }) => byPlace(place, fact.place) === 0)) tables.facts.push(fact)
+        }
+        mayBeKilled()
+      },
+    },
+  })
+
+  let next = 0
+  return {
+    ...{ tables, found, asleep },
+    unread: () => found.length - next,
+    /** The next records as one batch, begun again after each kill; `kills`: effects up to each. */
+    async handle(records: number, kills: readonly number[], between: () => Promise<void>) {
+      const taken = found.slice(next, next + records)
+      for (let begun = 1; ; begun += 1) {
+        effects_left = kills[begun - 1] ?? Number.POSITIVE_INFINITY
+        try {
+          await attributor.handle(batchOf(taken, next, begun))
+          break
+        } catch (err) {
+          if (!(err instanceof Killed)) throw err
+          await between()
+        }
+      }
+      effects_left = Number.POSITIVE_INFINITY
+      next += taken.length
+    },
+    /** What click-writer does: the click, then wishes for the installs that it touches. */
+    async writeClick(click: KeptClick) {
+      await mirror?.writeClick(click)
+      tables.clicks.push(click)
+      for (const facts of installsOf(tables.facts)) if (isTouched(facts, click)) found.push(wishFor(facts[0]!, 'click'))
+    },
+    wakeUp: () => decisions.push(...asleep.splice(0)),
+    /** What the job does about installs that have waited long enough. */
+    async wishPending() {
+      await writeDecisions()
+      for (const decision of tables.newest.values()) {
+        if (decision.pending) found.push({ ...wishFor(decision, 'pending') })
+      }
+    },
+    async verdicts() {
+      await writeDecisions()
+      return Object.fromEntries(
+        [...tables.newest].map(([uuid, { decided_at, decided_at_ms, ...rest }]) => [uuid, rest]),
+      )
+    },
+  }
+}
+
+const wishFor = ({ app_id, install_uuid }: { app_id: string; install_uuid: string }, reason: Wish['reason']): Wish => ({
+  ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
+})
+
+const installsOf = (facts: readonly Fact[]): Fact[][] => [
+  ...Map.groupBy(facts, ({ install_uuid }) => install_uuid).values(),
+]
+const settingsAt = (await apps.find(app_id))!.settingsAt
+
+function isTouched(facts: readonly Fact[], click: KeptClick): boolean {
+  const install = installOf(facts)
+  if (install === null) return false
+  if (click.filtered_reason === 'honeypot')
+    return install.ip !== null && addressBlock(install.ip) === addressBlock(click.ip)
+  return candidatesOf(install, [click], clickWindowsOf(windowsOf(install, null, settingsAt))).length > 0
+}
+
+function batchOf(found: readonly Found[], from: number, begun: number): Batch<Found> {
+  const { topic } = consumers.installAttributor
+  return {
+    ...{
+      topic: topic.name,
+      partition: 0,
+      source: log,
+      from,
+      to: from + found.length - 1,
+      begun,
+      tries: 1,
+      state: undefined,
+    },
+    ...{ token: `t/${from}`, repeated: begun > 1, signal: new AbortController().signal },
+    records: found.map((value) => ({ value, record: {} as never })),
+    ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
+  }
+}
+
+/** Knows everything at once: installs in their order, each takes the best click that none before it has. */
+export function bruteForce(
+  facts: readonly Fact[],
+  clicks: readonly KeptClick[],
+  now_ms: number,
+): Record<string, Attributed> {
+  const claims = new Map<string, Claim>()
+  const all = installsOf(facts)
+  const installs = all.flatMap((of) => installOf(of) ?? []).toSorted(byInstall)
+  const verdicts = installs.map((one) => {
+    const { ip, is_sdk, received_at_ms, place } = one
+    const others = all.filter(([fact]) => fact!.install_uuid !== one.install_uuid).flatMap((of) => otherOf(of) ?? [])
+    const judged = is_sdk && ip !== null
+    const before = installs.filter((other) => {
+      if (!judged || !other.is_sdk || other.ip === null || addressNetwork(other.ip) !== addressNetwork(ip)) return false
+      const order = byTime({ at_ms: other.received_at_ms, place: other.place }, { at_ms: received_at_ms, place })
+      return order < 0 && other.received_at_ms > received_at_ms - hour_ms
+    })
+    const decided = attribute({
+      ...{ install: one, clicks, claims, others, newest: null, now_ms, isFlooded: () => false },
+      windows: windowsOf(one, null, settingsAt),
+      datacenter: judged && geo.lookUp(ip).datacenter,
+      blocked:
+        judged &&
+        clicks.some(({ filtered_reason, ip: of, clicked_at_ms }) => {
+          const age_ms = received_at_ms - clicked_at_ms
+          return (
+            filtered_reason === 'honeypot' && addressBlock(of) === addressBlock(ip) && age_ms >= 0 && age_ms < day_ms
+          )
+        }),
+      neighbours_before: before.length,
+    })
+    const click_id = decided.verdict?.click_id ?? null
+    if (click_id !== null) claims.set(click_id, one)
+    return [one.install_uuid, decided] as const
+  })
+  return Object.fromEntries(verdicts)
+}

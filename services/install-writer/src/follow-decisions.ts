@@ -1,0 +1,63 @@
+import type { InstallRow } from '@tributary/attribution/install-rows'
+import type { LogRecord } from '@tributary/broker/broker'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import { isBehind, saysTheSame } from '@tributary/domain/attribute/decisions'
+
+/** A decision of a batch with its record. */
+export interface ReceivedDecision {
+  record: LogRecord
+  decision: Decision
+}
+
+/** The decisions of an install in a batch, in the order of the log. */
+export interface InstallDecisions {
+  /** The newest decision that was written before the batch; null without one. */
+  written: Decision | null
+  received: readonly ReceivedDecision[]
+}
+
+/** Why a decision writes nothing. */
+type Ignored = 'behind' | 'unchanged'
+
+/** A decision that writes rows. */
+export interface Replacement {
+  before: Decision | null
+  decision: Decision
+  rows: InstallRow[]
+}
+
+export interface Followed {
+  replacements: Replacement[]
+  ignored: Ignored[]
+}
+
+/**
+ * The rows of the decisions of an install. They follow from the records of the log alone: every cut into batches and every
+ * try makes the same rows, so a set takes each of them once.
+ */
+export function followDecisions({ written, received }: InstallDecisions, source: string): Followed {
+  const followed: Followed = { replacements: [], ignored: [] }
+  let before = written
+  for (const { record, decision } of received) {
+    const ignored = before === null ? null : reasonToIgnore(before, decision)
+    if (ignored !== null) {
+      followed.ignored.push(ignored)
+      continue
+    }
+    const { partition, offset } = record
+    const place = { topic: source, partition, offset }
+    const cancel = before === null ? [] : [{ decision: before, sign: -1 as const, place }]
+    followed.replacements.push({ before, decision, rows: [...cancel, { decision, sign: 1, place }] })
+    before = decision
+  }
+  return followed
+}
+
+/**
+ * From the second try of the attributor on, a decision is written even when it changes nothing: its position then outranks
+ * what a sleeper of the first try publishes late (docs/attribution.md#install-writer).
+ */
+function reasonToIgnore(written: Decision, decision: Decision): Ignored | null {
+  if (isBehind(decision.decided_at, written.decided_at)) return 'behind'
+  return decision.decided_at.try <= 1 && saysTheSame(decision, written) ? 'unchanged' : null
+}

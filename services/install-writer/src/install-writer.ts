@@ -1,0 +1,109 @@
+import { countInstallRows } from '@tributary/attribution/install-rows'
+import { findNewestOf, installName } from '@tributary/attribution/verdicts'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
+import { Decision } from '@tributary/contracts/attribution/decision'
+import { consumers } from '@tributary/contracts/consumers'
+import { utcDay } from '@tributary/domain/utc-day'
+import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { beginLog } from './begin-log.ts'
+import type { InstallDecisions } from './follow-decisions.ts'
+import { installMetrics } from './metrics.ts'
+import { type WrittenInstalls, writeInstalls } from './write-installs.ts'
+
+/** Bounds of a batch. It is one block, so ClickHouse holds all of it in memory; a decision makes at most two rows. */
+const batch_records_max = 4000
+const batch_bytes_max = 8 * 1024 * 1024
+
+export interface InstallWriterDeps {
+  clickhouse: Clickhouse
+  now(): number
+  registry?: Registry
+  logger?: Logger
+}
+
+/** A decision and the bytes of its record. */
+interface DecodedDecision {
+  decision: Decision
+  bytes: number
+}
+
+/** What is kept with the offset: rows that were written of a partition since its log began. */
+const rowsOf = (kept: unknown): number =>
+  typeof kept === 'object' && kept !== null && 'rows' in kept ? Number(kept.rows) : 0
+
+/**
+ * Writes decisions to `installs_v1`: each decision that replaces another cancels its row and adds one of its own, so that the
+ * signs of an install sum up to 0 or 1 (docs/attribution.md#install-writer). What a batch writes follows from the records
+ * of the log up to it, and from nothing else.
+ */
+export function installWriter({
+  clickhouse,
+  now,
+  registry,
+  logger,
+}: InstallWriterDeps): ConsumerDefinition<DecodedDecision> {
+  const metrics = registry && installMetrics(registry)
+  const failed = createFailedInserts()
+  const begun = new Map<number, string>()
+
+  return defineConsumer({
+    ...consumers.installWriter,
+    bounds: {
+      rows_max: batch_records_max,
+      bytes_max: batch_bytes_max,
+      measure: ({ bytes }) => ({ rows: 1, bytes }),
+    },
+    decode(value) {
+      const decision = Decision.parse(JSON.parse(value.toString()))
+      utcDay(decision.installed_at_ms) // Throws for a time that has no day.
+      return { decision, bytes: value.length }
+    },
+    async handle(batch) {
+      // 1. First batch of a log: inserts of an older log are over, and views have its last rows. A crash now: done again.
+      if (batch.state === undefined && begun.get(batch.partition) !== batch.source) {
+        await beginLog(clickhouse, batch, batch_records_max)
+        begun.set(batch.partition, batch.source)
+      }
+      // 2. What earlier batches wrote is known. Rows of this batch, which an earlier try may have left, do not count.
+      const installs = await groupByInstall(clickhouse, batch)
+      // 3. The rows are in the table and in its views. A crash now, or within: the same rows are inserted again, and a set
+      //    takes each once. Readers see the old decision or the new one, never both and never none.
+      const found = await writeInstalls(installs, { clickhouse, failed, batch })
+      failed.forget(batch.token)
+      // 4. Refused records become dead letters, and the offset is committed with the number of rows, by the kit.
+      report(batch, found, logger)
+      metrics?.observe(found.replacements, now())
+    },
+    /** ClickHouse was put back to an earlier state: the log is read again, and what is written is ignored. */
+    async findMisfit({ source, partition, state }) {
+      const rows = await countInstallRows(clickhouse, { source, partition })
+      return rows < rowsOf(state) ? { reason: 'tables_lack_rows', reread: true } : null
+    },
+  })
+}
+
+async function groupByInstall(clickhouse: Clickhouse, batch: Batch<DecodedDecision>): Promise<InstallDecisions[]> {
+  const received = batch.records.map(({ record, value }) => ({ record, decision: value.decision }))
+  const below = { topic: batch.source, offset: batch.from }
+  const decisions = received.map(({ decision }) => decision)
+  const written = await findNewestOf(clickhouse, decisions, below)
+  const grouped = Map.groupBy(received, ({ decision }) => installName(decision))
+  return [...grouped].map(([name, of]) => ({ written: written.get(name)?.decision ?? null, received: of }))
+}
+
+function report(batch: Batch<DecodedDecision>, { replacements, ignored, refused }: WrittenInstalls, logger?: Logger) {
+  for (const reason of ['behind', 'unchanged'] as const) {
+    batch.dropped(reason, ignored.filter((one) => one === reason).length)
+  }
+  for (const { record, err } of refused) {
+    const { topic, partition, offset } = record
+    logger?.error({ err, topic, partition, offset }, 'row refused by ClickHouse, record put into the dead-letter topic')
+    batch.dead(record, 'row_refused')
+  }
+  const rows = replacements.reduce((sum, one) => sum + one.rows.length, 0)
+  batch.written(rows)
+  batch.keep({ rows: rowsOf(batch.state) + rows })
+}

@@ -1,0 +1,187 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import { deadLetterTopic } from '@tributary/contracts/topics'
+import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { day, decisionOf, verdictOf } from './decisions.ts'
+import { countingOf, derivedTables, newAppId, partitions, recordOf, runToEnd, topic, wrongSums } from './stage.ts'
+
+let clickhouse: TestClickhouse
+beforeAll(async () => {
+  clickhouse = await openTestClickhouse()
+})
+afterAll(() => clickhouse.close())
+
+const newLog = () => memoryBroker(partitions, () => day)
+
+/** Writes decisions to one partition, each list in a life of its own. */
+async function write(batches: Decision[][], using: Partial<Clickhouse> = {}) {
+  const broker = newLog()
+  let registry: Awaited<ReturnType<typeof runToEnd>> | undefined
+  for (const batch of batches) {
+    await broker.publish(batch.map((decision) => recordOf(decision, 0)))
+    registry = await runToEnd(broker, { ...clickhouse, ...using })
+  }
+  return { broker, registry: registry! }
+}
+
+const rowsOf = (app_id: string) =>
+  clickhouse.query<{ sign: number; partner: string; offset: number }>(
+    `SELECT offset, sign, partner FROM installs_v1 FINAL WHERE app_id = '${app_id}' ORDER BY offset, sign`,
+  )
+
+const p = { verdict: verdictOf('p') }
+const q = { verdict: verdictOf('q') }
+
+test('a decision that replaces another cancels its row and adds one, in one batch or in several', async () => {
+  for (const cut of ['one', 'several']) {
+    const app_id = newAppId()
+    const decisions = [
+      decisionOf(app_id, 'i', { offset: 1, ...p }),
+      decisionOf(app_id, 'i', { offset: 2, ...q }),
+      decisionOf(app_id, 'i', { offset: 3 }),
+    ]
+    await write(cut === 'one' ? [decisions] : decisions.map((one) => [one]))
+    expect(await rowsOf(app_id), cut).toEqual([
+      { offset: 0, sign: 1, partner: 'p' },
+      { offset: 1, sign: -1, partner: 'p' },
+      { offset: 1, sign: 1, partner: 'q' },
+      { offset: 2, sign: -1, partner: 'q' },
+      { offset: 2, sign: 1, partner: 'organic' },
+    ])
+  }
+})
+
+test('a decision that is behind is ignored: an earlier record, an earlier try, the same try, an older log', async () => {
+  const app_id = newAppId()
+  const newest = { offset: 5, tried: 2, log: 'installs.found.v1@b' }
+  await write([
+    [decisionOf(app_id, 'i', { ...newest, ...p })],
+    [
+      decisionOf(app_id, 'i', { ...newest, offset: 4, tried: 9, ...q }),
+      decisionOf(app_id, 'i', { ...newest, tried: 1, ...q }),
+      decisionOf(app_id, 'i', { ...newest, ...q }),
+      decisionOf(app_id, 'i', { ...newest, log: 'installs.found.v1@a', offset: 900, ...q }),
+    ],
+  ])
+  expect(await rowsOf(app_id)).toEqual([{ offset: 0, sign: 1, partner: 'p' }])
+})
+
+test('a decision that changes nothing writes nothing at the first try of the attributor, and rows from the second on', async () => {
+  const app_id = newAppId()
+  const first = decisionOf(app_id, 'i', { offset: 1, ...p })
+  await write([
+    [first],
+    [decisionOf(app_id, 'i', { offset: 2, ...p })],
+    [decisionOf(app_id, 'i', { offset: 3, tried: 2, ...p })],
+    // A sleeper of the first try of the same batch: another answer, published late.
+    [decisionOf(app_id, 'i', { offset: 3, ...q })],
+  ])
+  expect(await rowsOf(app_id)).toEqual([
+    { offset: 0, sign: 1, partner: 'p' },
+    { offset: 2, sign: -1, partner: 'p' },
+    { offset: 2, sign: 1, partner: 'p' },
+  ])
+})
+
+test('anything that a decision says makes it another one', async () => {
+  const changes: Partial<Decision>[] = [
+    { ...q },
+    { verdict: null, pending: true },
+    { ...p, verdict: verdictOf('p', { fraud_flags: ['fast_install'] }) },
+    { ...p, installed_at_ms: day + 1 },
+    { ...p, rule_version: 2 },
+    { ...p, windows: { click_hours: 1, probabilistic_hours: null, reinstall_days: 90 } },
+    { ...p, place: { topic: 'events.accepted.v1@a', partition: 0, offset: 8, index: 0 } },
+    {
+      ...p,
+      candidates: [
+        { click_id: 'c', partner: 'p', method: 'device_id', clicked_at_ms: 1, outcome: 'lost', reason: 'filtered' },
+      ],
+    },
+  ]
+  for (const change of changes) {
+    const app_id = newAppId()
+    await write([[decisionOf(app_id, 'i', { offset: 1, ...p }), decisionOf(app_id, 'i', { offset: 2, ...change })]])
+    expect(await rowsOf(app_id), JSON.stringify(change)).toHaveLength(3)
+  }
+})
+
+test('installs of one name in two apps have verdicts of their own', async () => {
+  const [a, b] = [newAppId(), newAppId()] as const
+  await write([
+    [decisionOf(a, 'i', { offset: 9, ...p }), decisionOf(b, 'i', { offset: 1, ...q })],
+    [decisionOf(a, 'i', { offset: 8 }), decisionOf(b, 'i', { offset: 2 })],
+  ])
+  expect(await countingOf(clickhouse, a)).toMatchObject([{ partner: 'p', signs: 1 }])
+  expect(await countingOf(clickhouse, b)).toMatchObject([{ partner: 'organic', signs: 1 }])
+})
+
+test('records that nobody can read or that ClickHouse refuses become dead letters, and hold up nothing', async () => {
+  const app_id = newAppId()
+  const refused = { place: { topic: 'events.accepted.v1@a', partition: -1, offset: 7, index: 0 } }
+  const { broker } = await write([
+    [
+      decisionOf(app_id, 'before', { offset: 1, ...p }),
+      { v: 2 } as unknown as Decision,
+      decisionOf(app_id, 'early', { offset: 1, installed_at_ms: 9e15 }),
+      decisionOf(app_id, 'i', { offset: 2, ...p }),
+      decisionOf(app_id, 'i', { offset: 3, ...q, ...refused }),
+      decisionOf(app_id, 'i', { offset: 4 }),
+      decisionOf(app_id, 'after', { offset: 5, ...q }),
+    ],
+  ])
+  const dead = broker.records(deadLetterTopic(topic).name, 0)
+  expect(dead.map(({ headers }) => `${headers.source_offset} ${headers.reason}`).toSorted()).toEqual([
+    '1 undecodable',
+    '2 undecodable',
+    '4 row_refused',
+  ])
+  expect(await countingOf(clickhouse, app_id)).toMatchObject([
+    { install_uuid: 'after', partner: 'q', signs: 1 },
+    { install_uuid: 'before', partner: 'p', signs: 1 },
+    { install_uuid: 'i', partner: 'organic', signs: 1 },
+  ])
+  const { held, recounted } = await derivedTables(clickhouse, app_id)
+  expect(held).toEqual(recounted)
+})
+
+test('the engine that was put back to an earlier state gets the lost decisions again', async () => {
+  const app_id = newAppId()
+  const { broker } = await write([
+    [decisionOf(app_id, 'i', { offset: 1, ...p })],
+    [decisionOf(app_id, 'i', { offset: 2, ...q }), decisionOf(app_id, 'j', { offset: 2, ...q })],
+  ])
+  for (const table of ['installs_v1', 'installs_by_day_v1', 'install_claims_v1', 'installs_pending_v1']) {
+    await clickhouse.command(`DELETE FROM ${table} WHERE app_id = '${app_id}' AND offset > 0`)
+  }
+  await broker.publish([recordOf(decisionOf(app_id, 'k', { offset: 3 }), 0)])
+  await runToEnd(broker, clickhouse)
+  expect(await countingOf(clickhouse, app_id)).toMatchObject([
+    { install_uuid: 'i', partner: 'q', signs: 1 },
+    { install_uuid: 'j', partner: 'q', signs: 1 },
+    { install_uuid: 'k', partner: 'organic', signs: 1 },
+  ])
+  expect(await wrongSums(clickhouse, app_id)).toEqual([])
+})
+
+test('metrics tell how late the first verdict was, which verdicts changed, and what was ignored', async () => {
+  const app_id = newAppId()
+  const { registry } = await write([
+    [
+      decisionOf(app_id, 'i', { offset: 1, verdict: null }),
+      decisionOf(app_id, 'i', { offset: 2, ...p }),
+      decisionOf(app_id, 'i', { offset: 3, ...p }),
+      decisionOf(app_id, 'i', { offset: 4, ...q }),
+      decisionOf(app_id, 'i', { offset: 2 }),
+    ],
+  ])
+  const text = await registry.metrics()
+  expect(text).toContain('tributary_install_attributed_seconds_sum 3\n')
+  expect(text).toContain('tributary_install_attributed_seconds_count 1\n')
+  expect(text).toContain('tributary_verdicts_changed_total 1\n')
+  expect(text).toContain('tributary_consumer_dropped_total{consumer="install-writer",reason="behind"} 1\n')
+  expect(text).toContain('tributary_consumer_dropped_total{consumer="install-writer",reason="unchanged"} 1\n')
+  expect(text).toContain('tributary_consumer_written_total{consumer="install-writer"} 5\n')
+})

@@ -1,0 +1,20 @@
+import type { Routes } from '@tributary/contracts/route'
+import { openDoor } from '@tributary/door/open-door'
+import type { FastifyPluginAsync } from 'fastify'
+import { createClickLog } from './click-log.ts'
+import type { LinkGatewayDeps } from './deps.ts'
+import { linkRoute, linkRoutes } from './link-route.ts'
+
+/** The routes of this service. */
+export const declaredRoutes = linkRoutes satisfies Routes
+
+/** `GET /l/:link_id` (docs/rules.md#tracking-links) as a fastify plugin. */
+export const linkGateway =
+  (gateway: LinkGatewayDeps): FastifyPluginAsync =>
+  async (app) => {
+    const clicks = createClickLog(gateway)
+    app.addHook('onClose', () => clicks.close())
+    // Anyone may click, so clicks get at most half of what a process may have in hand.
+    openDoor(app, { ...gateway, share: 'links' })
+    linkRoute(app, { ...gateway, clicks })
+  }

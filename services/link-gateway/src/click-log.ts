@@ -1,0 +1,68 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { clickRecord } from '@tributary/attribution/records'
+import type { Click } from '@tributary/contracts/attribution/click'
+import { limits } from '@tributary/contracts/limits'
+import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import { Counter } from 'prom-client'
+import type { LinkGatewayDeps } from './deps.ts'
+
+export interface ClickLog {
+  /**
+   * Puts a click on the log. Resolves once it is there, or after `limits.click_wait_ms_max`: nobody waits longer for a
+   * redirect. The click then goes on by itself; one that the log does not take is counted and logged.
+   */
+  record(click: Click): Promise<void>
+  /** Waits for the clicks under way. The log gives each of them up in time. */
+  close(): Promise<void>
+}
+
+/**
+ * Clicks on their way to `clicks.recorded.v1`. The log joins the clicks of many requests into few sends. A crash loses the
+ * clicks whose redirect was sent after the wait, and no others.
+ */
+export function createClickLog({ broker, partitions, registry, logger }: LinkGatewayDeps): ClickLog {
+  const metrics = clickMetrics(registry)
+  const under_way = new Set<Promise<void>>()
+
+  function lose(click: Click, err: unknown) {
+    metrics.lost.inc()
+    const { company_id, app_id, link_id, click_id } = click
+    logger.error({ err, company_id, app_id, link_id, click_id }, 'click lost')
+  }
+  return {
+    async record(click) {
+      metrics.clicks.inc({ filtered_reason: click.filtered_reason ?? '' })
+      if (under_way.size >= limits.clicks_under_way_max)
+        return lose(click, new Error('too many clicks wait for the log'))
+      const publishing = broker
+        .publish([clickRecord(click, partitions)])
+        .catch((err: unknown) => lose(click, err))
+        .finally(() => under_way.delete(publishing))
+      under_way.add(publishing)
+      const patience = new AbortController()
+      const late = pause(limits.click_wait_ms_max, true, { signal: patience.signal }).catch(() => false)
+      const waited = await Promise.race([publishing, late])
+      patience.abort()
+      if (waited === true) metrics.late.inc()
+    },
+    async close() {
+      await Promise.all(under_way)
+    },
+  }
+}
+
+const clickMetrics = (registry: LinkGatewayDeps['registry']) => ({
+  clicks: sharedMetric(registry, Counter, {
+    name: 'tributary_clicks_total',
+    help: 'Clicks on tracking links by the reason why they attribute nothing; empty for the others.',
+    labelNames: ['filtered_reason'],
+  }),
+  late: sharedMetric(registry, Counter, {
+    name: 'tributary_clicks_late_total',
+    help: 'Redirects that were sent before their click was on the log.',
+  }),
+  lost: sharedMetric(registry, Counter, {
+    name: 'tributary_clicks_lost_total',
+    help: 'Clicks that the log did not take.',
+  }),
+})

@@ -1,0 +1,16 @@
+import type { Broker } from '@tributary/broker/broker'
+import type { DoorDeps } from '@tributary/door/open-door'
+import type { Geo } from '@tributary/geo/geo'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import type { Links } from '@tributary/tenancy/attribution/links'
+
+/** What the gateway works with. */
+export interface LinkGatewayDeps extends DoorDeps {
+  links: Pick<Links, 'find'>
+  geo: Geo
+  broker: Pick<Broker, 'publish'>
+  /** Counts clicks of networks, and knows which addresses are blocked, for all gateways together. */
+  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
+  /** Partition count of `clicks.recorded.v1`. */
+  partitions: number
+}

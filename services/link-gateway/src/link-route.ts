@@ -1,0 +1,94 @@
+import type { FilteredReason } from '@tributary/contracts/attribution/click'
+import { CodedError } from '@tributary/contracts/errors'
+import type { Routes } from '@tributary/contracts/route'
+import { signClickId } from '@tributary/domain/attribute/click-token'
+import { createClickIds } from '@tributary/domain/link/click-id'
+import { edgeFilter, plainStoreUrl, redirectOf } from '@tributary/domain/link/redirect'
+import { noteSender } from '@tributary/door/observe-requests'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { ClickLog } from './click-log.ts'
+import type { LinkGatewayDeps } from './deps.ts'
+import { createFindLink } from './find-link.ts'
+import { createGuards } from './guards.ts'
+import { clickOf, readVisit, visitorOf } from './visit.ts'
+
+const free = (name: string) => z.string().optional().describe(`${name} Up to 512 characters; longer values are cut.`)
+const sub = free('Carried to attribution and postbacks.')
+
+export const linkRoutes = {
+  followLink: {
+    method: 'GET',
+    path: '/l/:link_id',
+    auth: 'public',
+    tag: 'Links',
+    summary: 'Follow a tracking link',
+    description:
+      'Records the click and sends the person to the store. A bot, a link preview, a datacenter or a country that the link does not allow is sent to the plain store page, and its click never attributes. `HEAD` gets the plain store page too, and records nothing. docs/links.md explains links to those who make them.',
+    params: z.object({ link_id: z.string().meta({ example: 'mB3k9QxT2wLz' }) }),
+    query: z.object({
+      click_id: free("The partner's id of the click, stored as `ext_click_id`."),
+      ...{ sub1: sub, sub2: sub, sub3: sub, sub4: sub, sub5: sub },
+      mobile_only: z.literal('1').optional().describe('Desktops are dropped: 204, and no click.'),
+      gaid: z.string().optional().describe("The device's GAID or its SHA-256 in hex; kept as a keyed hash."),
+      idfa: z.string().optional().describe("The device's IDFA or its SHA-256 in hex; kept as a keyed hash."),
+    }),
+    answers: {
+      204: { description: 'A desktop that `mobile_only=1` drops.' },
+      302: { description: 'The store page or the fallback, in `Location`.' },
+    },
+    errors: ['not_found', 'address_blocked', 'rate_limited', 'internal_error', 'unavailable'],
+  },
+} satisfies Routes
+
+export interface LinkRouteDeps extends LinkGatewayDeps {
+  clicks: ClickLog
+}
+
+/** GET and HEAD /l/:link_id. The numbers are those of the steps in docs/rules.md#tracking-links. */
+export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
+  const { geo, clicks, now } = deps
+  const findLink = createFindLink(deps)
+  const guards = createGuards(deps)
+  const mint = createClickIds(now)
+
+  const follow = async (request: FastifyRequest<{ Params: { link_id: string } }>, reply: FastifyReply) => {
+    const visit = readVisit(request, geo)
+    const { ip } = visit
+    const link = await findLink(request.params.link_id, ip)
+    const { company_id } = link
+    noteSender(request, link)
+    const record = (filtered_reason: FilteredReason | null, minted = mint()) =>
+      clicks.record(clickOf(link, visit, minted, filtered_reason))
+
+    if (request.method === 'HEAD') return redirect(reply, plainStoreUrl(link))
+    const visitor = visitorOf(visit)
+    const filtered = edgeFilter(link, visitor) // 1.
+    if (filtered !== null) {
+      if (await guards.takesFiltered(company_id, ip)) await record(filtered)
+      return redirect(reply, plainStoreUrl(link))
+    }
+    await guards.refuseBlocked(company_id, ip) // 2.
+    if (link.honeypot) {
+      await guards.block(company_id, ip)
+      await record('honeypot')
+      throw new CodedError('not_found')
+    }
+    await guards.spendClick(company_id, ip) // 3.
+    const minted = mint()
+    const { location, filtered_reason } = redirectOf(link, visitor, signClickId(minted.click_id, link.link_secret))
+    if (location === null) return reply.status(204).headers(private_headers).send()
+    await record(filtered_reason, minted) // 4.
+    return redirect(reply, location) // 5.
+  }
+  app.route({ method: ['GET', 'HEAD'], url: linkRoutes.followLink.path, handler: follow })
+}
+
+/** Each click has an answer of its own, and the store does not learn where the link stood. */
+const private_headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+
+const redirect = (reply: FastifyReply, location: string) =>
+  reply
+    .status(302)
+    .headers({ ...private_headers, location })
+    .send()

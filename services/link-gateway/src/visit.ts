@@ -1,0 +1,65 @@
+import type { Click, FilteredReason } from '@tributary/contracts/attribution/click'
+import { limits } from '@tributary/contracts/limits'
+import { deviceHashes } from '@tributary/domain/attribute/device-ids'
+import { type Agent, readAgent } from '@tributary/domain/link/agent'
+import type { MintedClick } from '@tributary/domain/link/click-id'
+import { type ClickQuery, readClickQuery } from '@tributary/domain/link/click-query'
+import type { Visitor } from '@tributary/domain/link/redirect'
+import type { AddressFacts } from '@tributary/geo/geo'
+import type { TrackingLink } from '@tributary/tenancy/attribution/links'
+import type { FastifyRequest } from 'fastify'
+import { isbot } from 'isbot'
+import type { LinkGatewayDeps } from './deps.ts'
+
+/** All that a request tells of who clicked. */
+export interface Visit {
+  ip: string
+  user_agent: string
+  is_bot: boolean
+  agent: Agent
+  query: ClickQuery
+  address: AddressFacts
+}
+
+/** Programs that fetch a link to show what is behind it, and that `isbot` lets through. */
+const previews = /\bViber\b|Microsoft Office|\bpreview\b|unfurl/i
+
+/** Reads a request. One without a user agent comes from no browser, so it counts as a bot. */
+export function readVisit(request: FastifyRequest, geo: LinkGatewayDeps['geo']): Visit {
+  const ip = request.client_ip
+  const user_agent = (request.headers['user-agent'] ?? '').slice(0, limits.stored_header_chars_max).toWellFormed()
+  const at = request.url.indexOf('?')
+  return {
+    ...{ ip, user_agent, is_bot: user_agent.trim() === '' || isbot(user_agent) || previews.test(user_agent) },
+    agent: readAgent(user_agent),
+    query: readClickQuery(at === -1 ? '' : request.url.slice(at + 1)),
+    address: geo.lookUp(ip),
+  }
+}
+
+/** The same as the pure rules see it. */
+export const visitorOf = ({ is_bot, agent, query, address }: Visit): Visitor => ({
+  agent: is_bot ? 'bot' : agent.platform,
+  datacenter: address.datacenter,
+  country: address.country,
+  mobile_only: query.mobile_only,
+})
+
+/** The record of a click. */
+export function clickOf(
+  link: TrackingLink,
+  visit: Visit,
+  minted: MintedClick,
+  filtered_reason: FilteredReason | null,
+): Click {
+  const { company_id, app_id, link_id, partner, campaign, ad_group, creative, deep_link, lookback_hours } = link
+  const { mobile_only: _, gaid, idfa, ...values } = visit.query
+  const { platform, os_major, model } = visit.agent
+  return {
+    ...{ v: 1, ...minted, company_id, app_id, link_id, partner, campaign, ad_group, creative },
+    ...{ ...values, deep_link, lookback_hours, filtered_reason },
+    ...{ ip: visit.ip, country: visit.address.country, user_agent: visit.user_agent },
+    ...{ os: platform === 'desktop' ? null : platform, os_major, model },
+    device_hashes: deviceHashes({ gaid, idfa }, link.salt),
+  }
+}
