@@ -90,3 +90,4 @@ CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.events_received_per_day_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.event_keys_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_admin_api;

@@ -26,7 +26,7 @@ const allowed: Record<string, string[]> = {
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['contracts']])),
   'service-kit': ['contracts', ...adapters],
   tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
-  attribution: ['contracts', 'domain', 'broker', 'clickhouse'],
+  attribution: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse'],
   door: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
   cli: libraries,
   ...Object.fromEntries(services.map((service) => [service, libraries])),

@@ -21,7 +21,7 @@ export interface ClickBatch {
 }
 
 /**
- * Makes the clicks of a batch durable as one object (docs/rules.md#audit-objects). It is named by the range of the batch:
+ * Makes the clicks of a batch durable as one object (docs/rules.md#archives-of-clicks). It is named by the range of the batch:
  * one that comes again finds it there.
  */
 export async function archiveClicks(

@@ -22,7 +22,10 @@ export function factLine(fact: Fact): string {
   return JSON.stringify(factColumns.map((name) => row[name]))
 }
 
-/** All facts of some installs of an app, by install and in the order of the log. */
+/**
+ * All facts of some installs of an app, by install and in the order of the log. Ids stand in the statement: in the embedded
+ * engine a statement with parameters waits for reports.
+ */
 export async function findFacts(
   clickhouse: Pick<Clickhouse, 'query'>,
   app_id: string,
@@ -31,8 +34,7 @@ export async function findFacts(
   if (install_uuids.length === 0) return new Map()
   const rows = await clickhouse.query<{ fact: string }>(
     `SELECT fact FROM install_facts_v1 FINAL
-     WHERE app_id = {app_id:String} AND install_uuid IN (${literals('install_uuid', install_uuids)})`,
-    { app_id },
+     WHERE app_id = ${literals('app_id', [app_id])} AND install_uuid IN (${literals('install_uuid', install_uuids)})`,
   )
   const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
   return Map.groupBy(facts, ({ install_uuid }) => install_uuid)

@@ -28,8 +28,9 @@ export interface KeyedInstall {
   model: string | null
 }
 
-/** Keys of one statement: far below `statement_bytes_max`. */
+/** Of one statement: far below `statement_bytes_max`. */
 const keys_max = 20_000
+const apps_max = 20_000
 /** Rows that are in memory at a time: a busy address may have more. */
 const page_rows = 10_000
 
@@ -43,12 +44,18 @@ export async function* findInstallsByKeys(
   clickhouse: Pick<Clickhouse, 'query'>,
   { app_ids, match_keys, ...bounds }: InstallKeyLookup,
 ): AsyncGenerator<KeyedInstall[]> {
-  const apps = app_ids.map((app_id) => `'${checked('app_id', app_id)}'`).join(',')
-  for (let at = 0; at < match_keys.length; at += keys_max) {
-    const keys = match_keys.slice(at, at + keys_max).map((key) => checked('match_key', key))
-    const matching = `app_id IN (${apps}) AND install_fact_keys_v1.match_key IN CAST('[${keys}]', 'Array(UInt64)')`
-    yield* pagesOf(clickhouse, matching, bounds)
+  for (const apps of slices(app_ids, apps_max)) {
+    const quoted = apps.map((app_id) => `'${checked('app_id', app_id)}'`).join(',')
+    for (const keys of slices(match_keys, keys_max)) {
+      const literals = keys.map((key) => checked('match_key', key)).join(',')
+      const among = `install_fact_keys_v1.match_key IN CAST('[${literals}]', 'Array(UInt64)')`
+      yield* pagesOf(clickhouse, `app_id IN (${quoted}) AND ${among}`, bounds)
+    }
   }
+}
+
+function* slices(values: readonly string[], length: number): Generator<string[]> {
+  for (let at = 0; at < values.length; at += length) yield values.slice(at, at + length)
 }
 
 async function* pagesOf(clickhouse: Pick<Clickhouse, 'query'>, matching: string, bounds: KeyBounds) {

@@ -5,6 +5,7 @@ const shapes = {
   app_id: /^[A-Za-z0-9_-]{1,64}$/,
   click_id: clickIdShape,
   install_uuid: /^[A-Za-z0-9_-]{1,64}$/,
+  match_key: /^\d{1,20}$/,
   topic: /^[A-Za-z0-9._@-]{1,300}$/,
 } as const
 
@@ -14,7 +15,7 @@ const shapes = {
  */
 export function literals(column: keyof typeof shapes, values: Iterable<string>): string {
   const quoted = [...values].map((value) => {
-    if (!shapes[column].test(value)) throw new TypeError(`a ${column} has another shape`)
+    if (!shapes[column].test(value)) throw new TypeError(`${column} has another shape`)
     return `'${value}'`
   })
   return quoted.join(',')

@@ -192,9 +192,11 @@ export const limits = {
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
   attribution_settings_kept_max: 1000,
+  /** How long ClickHouse keeps clicks. */
+  click_kept_ms: 90 * day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,
   /** An archive of clicks, after gunzip. */
-  click_archive_bytes_max: 16 * 1024 * 1024,
+  click_archive_bytes_max: 32 * 1024 * 1024,
 } as const

@@ -60,7 +60,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     bounds: {
       rows_max: limits.click_batch_rows_max,
       bytes_max: limits.click_batch_bytes_max,
-      measure: ({ line }) => ({ rows: 1, bytes: line.length }),
+      measure: ({ line }) => ({ rows: 1, bytes: Buffer.byteLength(line) }),
     },
     decode(value, { partition, offset }, source) {
       const place = { topic: source, partition, offset, index: 0 }

@@ -119,23 +119,15 @@ function boundsOf(clicks: readonly Click[], bounds: (times: Times) => KeyBounds)
 /** Installs that one of the clicks matches, page by page. */
 async function* findInstalls({ clickhouse, apps }: LateClickDeps, { clues, bounds, matches, by_settings }: Search) {
   if (clues.length === 0) return
-  const byKey = new Map<string, Click[]>()
-  for (const { click, app_ids, match_key } of clues) {
-    for (const app_id of app_ids) {
-      const key = `${app_id}/${match_key}`
-      const known = byKey.get(key)
-      if (known === undefined) byKey.set(key, [click])
-      else known.push(click)
-    }
-  }
+  const byKey = Map.groupBy(clues, ({ match_key }) => match_key)
   const app_ids = [...new Set(clues.flatMap((clue) => clue.app_ids))]
   const match_keys = [...new Set(clues.map((clue) => clue.match_key))]
   for await (const page of findInstallsByKeys(clickhouse, { app_ids, match_keys, ...bounds })) {
     const known = by_settings === true ? await appsOf(apps, page) : new Map<string, AttributionApp | null>()
     yield page.filter((install) =>
-      byKey
-        .get(`${install.app_id}/${install.key}`)
-        ?.some((click) => matches(install, click, known.get(install.app_id) ?? null)),
+      byKey.get(install.key)?.some(({ app_ids: ofClick, click }) => {
+        return ofClick.includes(install.app_id) && matches(install, click, known.get(install.app_id) ?? null)
+      }),
     )
   }
 }

@@ -145,6 +145,32 @@ test('crashes after any step, failures and other cuts leave each click once in e
   )
 }, 60_000)
 
+test('an insert that failed between the table and its look-up is completed in both', async () => {
+  const app_id = newAppId()
+  const stage = makeStage()
+  const clicks = [clickOf({ app_id, device_hashes: ['d'] }), clickOf({ app_id })]
+  await publishClicks(stage.broker, clicks)
+  const view = `broken_${app_id}_mv`
+  await clickhouse.command(
+    `CREATE MATERIALIZED VIEW ${view} ENGINE = Null AS SELECT throwIf(countIf(app_id = '${app_id}') > 0) FROM clicks_raw_v1`,
+  )
+  let failures = 0
+  const counting: Clickhouse = {
+    ...clickhouse,
+    insert: (block) =>
+      clickhouse.insert(block).catch((error) => {
+        failures += 1
+        throw error
+      }),
+  }
+  const running = await startWriter({ clickhouse: counting, ...stage })
+  await until(() => failures > 1, 'failures')
+  await clickhouse.command(`DROP VIEW ${view} SYNC`)
+  await until(() => isDone(stage.broker), 'the clicks')
+  await running.close()
+  expect(await tablesOf(app_id)).toEqual(tablesWith(clicks))
+})
+
 test('wishes are on the log before their clicks are committed', async () => {
   const app_id = newAppId()
   const stage = makeStage()

@@ -1,104 +1,12 @@
-import type { KeptClick } from '@tributary/contracts/attribution/decision'
-import type { Fact } from '@tributary/contracts/attribution/found'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { alias, click, clickId, day_ms, hour_ms, install, t0 } from './story.ts'
-import { bruteForce, world } from './world.ts'
-
-const some = <T>(arb: fc.Arbitrary<T>, freq = 2) => fc.option(arb, { freq })
-const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '198.51.100.9')
-const clicks = fc
-  .array(
-    fc.record({
-      clicked_at_ms: fc.integer({ min: 0, max: 36 }).map((n) => t0 + n * hour_ms),
-      partner: fc.constantFrom('p', 'q'),
-      ip: address,
-      os_major: some(fc.constantFrom(14, 15)),
-      device_hashes: fc.subarray(['d', 'e']),
-      filtered_reason: fc.constantFrom(null, null, null, null, 'bot', 'honeypot'),
-      lookback_hours: fc.constantFrom(null, null, 3),
-    }),
-    { maxLength: 8 },
-  )
-  .map((all) => all.map((given, n) => click(n, given as Partial<KeptClick>)))
-
-const tokenOf = (known: readonly KeptClick[]) =>
-  some(
-    fc.record({
-      click_id: fc.constantFrom(clickId(t0, 999), ...known.map(({ click_id }) => click_id)),
-      signature: fc.constantFrom('valid' as const, 'valid' as const, 'absent' as const, 'forged' as const),
-    }),
-    1,
-  )
-
-const story = clicks.chain((known) =>
-  fc.record({
-    clicks: fc.constant(known),
-    facts: fc
-      .array(
-        fc.record({
-          uuid: fc.integer({ min: 0, max: 5 }),
-          is_alias: fc.constantFrom(false, false, false, true),
-          event_name: fc.constantFrom('app_install' as const, 'app_first_open' as const),
-          installed_at_ms: fc.integer({ min: 0, max: 45 }).map((n) => t0 + n * hour_ms),
-          delay_ms: fc.constantFrom(0, 0, hour_ms, 5 * hour_ms),
-          partition: fc.integer({ min: 0, max: 1 }),
-          is_sdk: fc.constantFrom(true, true, false),
-          ip: some(address, 3),
-          os_major: some(fc.constantFrom(14, 15), 3),
-          device_hashes: fc.subarray(['d', 'e']),
-          user_id: some(fc.constantFrom('u', 'v')),
-          referrer: tokenOf(known),
-          named_click: tokenOf(known),
-        }),
-        { maxLength: 10 },
-      )
-      .map((all) =>
-        all.map((given, n): Fact => {
-          const { uuid, is_alias, delay_ms, partition, ...rest } = given
-          const received_at_ms = rest.installed_at_ms + delay_ms
-          // An install has one partition.
-          const place = { topic: `events.accepted.v1@${uuid % 2}`, partition: uuid % 2, offset: n, index: 0 }
-          if (is_alias) return { ...alias(n, `i${uuid}`, rest.user_id ?? 'u', received_at_ms), place }
-          return install(n, { ...rest, install_uuid: `i${uuid}`, received_at_ms, place })
-        }),
-      ),
-    picks: fc.infiniteStream(fc.nat(1000)),
-  }),
-)
+import { story, tell } from './arrivals.ts'
 
 test('whatever comes first, twice, cut anyhow, killed or late, every install gets the verdict and the reasons of the whole', async () => {
   await fc.assert(
-    fc.asyncProperty(story, async ({ clicks, facts, picks }) => {
-      const pick = (below: number) => (picks.next().value as number) % below
-      const clock = { ms: t0 + 46 * hour_ms }
-      const loop = world(clock)
-      const toFind = [...facts, ...facts.filter((_, n) => n % 3 === 0)]
-      const toClick = [...clicks]
-      const oneOf = <T>(from: T[]) => from.splice(pick(from.length), 1)[0]!
-      const writeOne = () => {
-        if (toClick.length > 0 && pick(2) === 0) loop.writeClick(oneOf(toClick))
-        if (pick(3) === 0) loop.wakeUp()
-      }
-      let batches = 0
-      const handleOne = async () => {
-        expect((batches += 1)).toBeLessThan(2000)
-        const kills = Array.from({ length: pick(3) }, () => pick(9))
-        await loop.handle(1 + pick(6), kills, writeOne)
-      }
-      while (toFind.length > 0 || toClick.length > 0 || loop.unread() > 0 || loop.asleep.length > 0) {
-        const what = pick(4)
-        if (what === 0 && toFind.length > 0) loop.found.push(oneOf(toFind))
-        else if (what <= 1) writeOne()
-        else if (loop.unread() > 0) await handleOne()
-      }
-      clock.ms += 2 * day_ms
-      loop.wishPending()
-      while (loop.unread() > 0 || loop.asleep.length > 0) {
-        loop.wakeUp()
-        if (loop.unread() > 0) await handleOne()
-      }
-      expect(loop.verdicts()).toEqual(bruteForce(facts, clicks, clock.ms))
+    fc.asyncProperty(story, async (told) => {
+      const { verdicts, expected } = await tell(told)
+      expect(verdicts).toEqual(expected)
     }),
     { numRuns: 1500 },
   )

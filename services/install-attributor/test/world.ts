@@ -1,4 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
+import type { InsertBlock } from '@tributary/clickhouse/clickhouse'
 import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found, type Wish } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
@@ -10,14 +11,23 @@ import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attrib
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
+import type { Lookups } from '../src/lookups/lookups.ts'
 import { type MemoryTables, memoryLookups } from './memory-lookups.ts'
 import { app_id, company_id, day_ms, hour_ms } from './story.ts'
 
 /** A hosting network. */
 const hosting = '198.51.100.9'
 const geo = { lookUp: (ip: string) => ({ country: null, datacenter: ip === hosting }) }
-const apps = memoryAttributionApps([{ app_id, company_id }])
+export const apps = memoryAttributionApps([{ app_id, company_id }])
 const log = 'installs.found.v1@a'
+
+/** Keeps the same rows in the tables of an engine. */
+export interface Mirror {
+  lookups: Lookups
+  insert(block: InsertBlock): Promise<void>
+  writeClick(click: KeptClick): Promise<void>
+  writeDecision(decision: Decision, before: Decision | undefined): Promise<void>
+}
 
 export class Killed extends Error {}
 
@@ -25,7 +35,7 @@ export class Killed extends Error {}
  * The loop of attribution in memory: the attributor as it is, what install-writer does with decisions, and what click-writer
  * does with clicks. A kill leaves what was done up to it; what a killed try had still to publish may come later.
  */
-export function world(clock: { ms: number }) {
+export function world(clock: { ms: number }, mirror?: Mirror) {
   const tables: MemoryTables = { facts: [], clicks: [], newest: new Map(), floods: [] }
   const found: Found[] = []
   const decisions: Decision[] = []
@@ -37,18 +47,20 @@ export function world(clock: { ms: number }) {
   }
 
   /** What install-writer does: a decision that is behind the written one is ignored. */
-  function writeDecisions() {
+  async function writeDecisions() {
     for (const decision of decisions.splice(0)) {
       const known = tables.newest.get(decision.install_uuid)?.decided_at
       const { offset, try: begun } = decision.decided_at
       const isBehind = known !== undefined && (offset - known.offset || begun - known.try) < 0
-      if (!isBehind) tables.newest.set(decision.install_uuid, decision)
+      if (isBehind) continue
+      await mirror?.writeDecision(decision, tables.newest.get(decision.install_uuid))
+      tables.newest.set(decision.install_uuid, decision)
     }
   }
 
   const broker = {
     async groupOffsets(name: string) {
-      if (name === consumers.installWriter.name) writeDecisions()
+      if (name === consumers.installWriter.name) await writeDecisions()
       return []
     },
     partitionCount: async () => 1,
@@ -69,11 +81,12 @@ export function world(clock: { ms: number }) {
   } as unknown as Broker
 
   const attributor = installAttributor({
-    ...{ broker, lookups: memoryLookups(tables), attributionApps: apps, geo, now: () => clock.ms },
+    ...{ broker, lookups: mirror?.lookups ?? memoryLookups(tables), attributionApps: apps, geo, now: () => clock.ms },
     clickhouse: {
-      async insert({ lines }) {
+      async insert(block) {
         mayBeKilled()
-        for (const line of String(lines).split('\n')) {
+        await mirror?.insert(block)
+        for (const line of String(block.lines).split('\n')) {
           const fact = JSON.parse(JSON.parse(line)[5]) as Fact
           if (!tables.facts.some(({ place }) => byPlace(place, fact.place) === 0)) tables.facts.push(fact)
         }
@@ -87,7 +100,7 @@ export function world(clock: { ms: number }) {
     ...{ tables, found, asleep },
     unread: () => found.length - next,
     /** The next records as one batch, begun again after each kill; `kills`: effects up to each. */
-    async handle(records: number, kills: readonly number[], between: () => void) {
+    async handle(records: number, kills: readonly number[], between: () => Promise<void>) {
       const taken = found.slice(next, next + records)
       for (let begun = 1; ; begun += 1) {
         effects_left = kills[begun - 1] ?? Number.POSITIVE_INFINITY
@@ -96,27 +109,28 @@ export function world(clock: { ms: number }) {
           break
         } catch (err) {
           if (!(err instanceof Killed)) throw err
-          between()
+          await between()
         }
       }
       effects_left = Number.POSITIVE_INFINITY
       next += taken.length
     },
     /** What click-writer does: the click, then wishes for the installs that it touches. */
-    writeClick(click: KeptClick) {
+    async writeClick(click: KeptClick) {
+      await mirror?.writeClick(click)
       tables.clicks.push(click)
       for (const facts of installsOf(tables.facts)) if (isTouched(facts, click)) found.push(wishFor(facts[0]!, 'click'))
     },
     wakeUp: () => decisions.push(...asleep.splice(0)),
     /** What the job does about installs that have waited long enough. */
-    wishPending() {
-      writeDecisions()
+    async wishPending() {
+      await writeDecisions()
       for (const decision of tables.newest.values()) {
         if (decision.pending) found.push({ ...wishFor(decision, 'pending') })
       }
     },
-    verdicts() {
-      writeDecisions()
+    async verdicts() {
+      await writeDecisions()
       return Object.fromEntries(
         [...tables.newest].map(([uuid, { decided_at, decided_at_ms, ...rest }]) => [uuid, rest]),
       )
@@ -124,7 +138,7 @@ export function world(clock: { ms: number }) {
   }
 }
 
-const wishFor = ({ install_uuid }: { install_uuid: string }, reason: Wish['reason']): Wish => ({
+const wishFor = ({ app_id, install_uuid }: { app_id: string; install_uuid: string }, reason: Wish['reason']): Wish => ({
   ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
 })
 

@@ -33,6 +33,11 @@ export const ReplayProgress = z.object({
     .describe('`waiting`: the writer has events to write first. The last line is `done`, `stopped` or `failed`.'),
   replayed: z.number().int().describe('Events that were read.'),
   filled: z.number().int().describe('Events that were missing and were put into the log again (`dry_run`: would be).'),
+  clicks_filled: z
+    .number()
+    .int()
+    .optional()
+    .describe('Archived clicks that were missing and were put into the log again; absent without any.'),
   unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
   unknown_reasons: z
     .record(z.string(), z.number().int())

@@ -8,7 +8,7 @@ export const attributionTables = {
   clicks_raw_v1: {
     row: 'a click on a tracking link, or a hit of a honeypot',
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor', 'report-api'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api'],
     personal: [
       ...['click_id', 'clicked_at_ms', 'ext_click_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
       ...['ip', 'user_agent', 'device_hashes', 'match_keys'],

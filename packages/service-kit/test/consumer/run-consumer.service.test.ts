@@ -65,6 +65,40 @@ test('every record counts once, whatever crashes after whichever step and howeve
   )
 })
 
+test('each call of handle with a batch has a higher number, whoever makes it and whatever crashes', async () => {
+  /** By life: how many steps it has, and how many calls of `handle` fail in it. */
+  const life = fc.record({ steps: fc.integer({ min: 0, max: 9 }), failures: fc.integer({ min: 0, max: 3 }) })
+  await fc.assert(
+    fc.asyncProperty(fc.array(life, { maxLength: 5 }), async (lives) => {
+      const broker = memoryBroker(1, now)
+      await broker.publish(['a', 'b'].map(letter))
+      const calls = new Map<string, number[]>()
+      const count = async (failures: number, steps: number) => {
+        let [toFail, left] = [failures, steps]
+        const consumer = reader(({ token, begun }) => {
+          calls.set(token, [...(calls.get(token) ?? []), begun])
+          const durable = JSON.parse(committedAt(broker)!.metadata)
+          expect(durable.begun).toBe(begun)
+          if (toFail-- > 0) throw new Error('dependency away')
+        })
+        const crash = () => {
+          if (left-- <= 0) throw new Crash()
+        }
+        const { running } = start(broker, { consumer, crash })
+        await until(() => left < 0 || allDone(broker)(), 'crash or end')
+        await (await running).close()
+      }
+      for (const { steps, failures } of lives) await count(failures, steps)
+      await count(1, Number.POSITIVE_INFINITY)
+      for (const begun of calls.values()) {
+        expect(begun).toEqual([...new Set(begun)].toSorted((a, b) => a - b))
+        expect(begun[0]).toBeGreaterThanOrEqual(1)
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
 test('what handle said counts once, though it failed before it succeeded', async () => {
   const broker = memoryBroker(1, now)
   const table = sink()

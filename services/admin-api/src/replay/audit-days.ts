@@ -50,7 +50,7 @@ export const dayFolders = (app_id: string, company_id: string, day: string) =>
     { source: 'bulk', folder: `${app_id}/s2s/bulk/${day}/` },
   ] as const
 
-/** Folders at the root that are no app's: requests of SDKs, and archives of clicks (docs/rules.md#audit-objects). */
+/** Folders at the root that are no app's: requests of SDKs, and archives of clicks (docs/rules.md#archives-of-clicks). */
 const commonFolders = ['audit', 'clicks']
 
 /** Apps that have folders of their own. */

@@ -4,6 +4,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StartReplay } from '@tributary/contracts/admin/stored-data'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
+import { fillClicks } from './fill-clicks.ts'
 import { findMissing } from './missing-events.ts'
 import { readAudit } from './read-audit.ts'
 import { readLog } from './read-log.ts'
@@ -15,6 +16,7 @@ export interface ReplayDeps {
   broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
   clickhouse: Clickhouse
   audit: Pick<AuditStore, 'get' | 'list'>
+  now: () => number
 }
 
 /**
@@ -36,6 +38,8 @@ export async function replay(
   if (source === 'log') {
     await readLog({ broker, ...chosen }, async (read) => fill.add(await findMissing(clickhouse, read, tally)))
   } else {
+    // First, so that most installs find their click.
+    await fillClicks(deps, { ...chosen, dry_run, apps })
     const staged = openStaged()
     try {
       await readAudit(

@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker } from '@tributary/broker/broker'
-import { consumers } from '@tributary/contracts/consumers'
+import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 
 const poll_ms = 200
 
-/** Resolves when the event-writer has written all that the log held at the call; rejects when the signal fires. */
-export async function untilWritten(broker: Pick<Broker, 'groupOffsets'>, signal: AbortSignal): Promise<void> {
-  const { name, topic } = consumers.eventWriter
+/** Resolves when a writer has written all that the log held at the call; rejects when the signal fires. */
+export async function untilWritten(
+  broker: Pick<Broker, 'groupOffsets'>,
+  signal: AbortSignal,
+  { name, topic }: ConsumerGroup = consumers.eventWriter,
+): Promise<void> {
   const before = await broker.groupOffsets(name, topic.name)
   const ends = new Map(before.map(({ partition, end }) => [partition, end]))
   for (let now = before; ; now = await broker.groupOffsets(name, topic.name)) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import type { SourceDay } from '@tributary/domain/attribute/flood'
+import type { SourceDay } from '@tributary/domain/attribute/fraud'
 
 /** A source of clicks of an app on a UTC day, `YYYY-MM-DD`. */
 export interface Source extends SourceDay {

@@ -1,7 +1,7 @@
 import { findFacts } from '@tributary/attribution/facts'
 import { findNewest } from '@tributary/attribution/verdicts'
 import type { Wish } from '@tributary/contracts/attribution/found'
-import { findFloods } from '@tributary/domain/attribute/flood'
+import { findFloods } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { publishWishes } from '../steps/publish.ts'
 import { changedDays } from './changed-days.ts'

@@ -1,7 +1,7 @@
+import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
-import { appList, keyList } from './literals.ts'
 
 /** A click that has a key. */
 export interface ClickKey {
@@ -55,7 +55,7 @@ function ofKeys(app_ids: readonly string[], ranges: readonly ClickRange[]): stri
   const from_ms = Math.min(...ranges.map((range) => range.from_ms))
   const to_ms = Math.max(...ranges.map((range) => range.to_ms))
   return `SELECT ${columns} FROM click_keys_v1 AS k
-    WHERE app_id IN (${appList(app_ids)}) AND k.match_key IN (${keyList(ranges)})
+    WHERE app_id IN (${literals('app_id', app_ids)}) AND k.match_key IN (${literals('match_key', keysOf(ranges))})
       AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
     LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
 }
@@ -63,7 +63,10 @@ function ofKeys(app_ids: readonly string[], ranges: readonly ClickRange[]): stri
 function ofRange(app_id: string, range: ClickRange): string[] {
   const { from_ms, to_ms, at_ms } = range
   const part = (from: number, to: number) => `SELECT * FROM (SELECT DISTINCT ${columns} FROM click_keys_v1 AS k
-    WHERE app_id = ${appList([app_id])} AND k.match_key = ${keyList([range])} AND clicked_at_ms >= ${from} AND clicked_at_ms < ${to}
+    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key = ${literals('match_key', [range.match_key])} AND clicked_at_ms >= ${from} AND clicked_at_ms < ${to}
     ORDER BY clicked_at_ms DESC, click_id DESC LIMIT ${limits.install_candidates_max})`
   return [part(from_ms, at_ms + 1), part(at_ms + 1, to_ms)]
 }
+
+const keysOf = (ranges: readonly { match_key: string }[]): Set<string> =>
+  new Set(ranges.map((range) => range.match_key))

@@ -1,5 +1,5 @@
+import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { appList, keyList } from './literals.ts'
 import { type InstallRange, type KeyedFact, key_facts_max } from './lookups.ts'
 
 /** Keys of one statement. */
@@ -37,7 +37,7 @@ function ofKeys(app_id: string, ranges: readonly InstallRange[]): string {
   const installed = `installed_at_ms >= ${bound('installed_from_ms', true, 0)} AND installed_at_ms < ${bound('installed_to_ms', false, far_ms)}`
   return `SELECT toString(match_key) AS match_key, install_uuid, received_at_ms, installed_at_ms, kind
     FROM install_fact_keys_v1 AS k
-    WHERE app_id = ${appList([app_id])} AND k.match_key IN (${keyList(ranges)})
+    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key IN (${literals('match_key', keysOf(ranges))})
       AND received_at_ms >= ${bound('received_from_ms', true, 0)} AND received_at_ms < ${bound('received_to_ms', false, far_ms)}
       AND (kind = 'alias' OR (${installed}))
     GROUP BY k.match_key, install_uuid, received_at_ms, installed_at_ms, kind
@@ -52,3 +52,6 @@ function isWithin({ received_at_ms, installed_at_ms, kind }: Row, range: Install
   if (received_at_ms < received_from_ms || received_at_ms >= received_to_ms) return false
   return kind === 'alias' || (installed_at_ms >= installed_from_ms && installed_at_ms < installed_to_ms)
 }
+
+const keysOf = (ranges: readonly { match_key: string }[]): Set<string> =>
+  new Set(ranges.map((range) => range.match_key))

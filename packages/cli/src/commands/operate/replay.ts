@@ -21,7 +21,8 @@ Reads accepted events again and adds those that the tables lack, exactly once. E
 may be stopped (Ctrl-C), repeated, and run during live traffic. The log holds 7 days, the audit store all requests; see
 "Replay" in docs/operations.md for the choice between them.
 --json: {replayed, filled, unknown}: events read, events added, and events that the source does not hold completely.
-unknown_reasons counts the unknown events by reason; it is absent without any.`
+unknown_reasons counts the unknown events by reason; it is absent without any. clicks_filled counts clicks on tracking links
+that were added from their archives; it is absent without any.`
 
 /** Adds `replay --from-log|--from-audit`. */
 export function replayCommand(program: Command): void {
@@ -41,9 +42,10 @@ export function replayCommand(program: Command): void {
       const body = { source, since_ms: since, app_id: app, dry_run: dryRun } as const
       const response = await openAdmin(storedDataRoutes.startReplay, { body })
       const end = await follow(response, options.json !== true)
-      const { state, replayed, filled, unknown, unknown_reasons } = end
+      const { state, replayed, filled, clicks_filled, unknown, unknown_reasons } = end
       if (state !== 'done') throw brokeOff(end.error ?? 'unavailable')
-      const totals = { replayed, filled, unknown, ...(unknown > 0 && { unknown_reasons }) }
+      const clicks = clicks_filled !== undefined && { clicks_filled }
+      const totals = { replayed, filled, unknown, ...clicks, ...(unknown > 0 && { unknown_reasons }) }
       print(options, totals, describe(end, dryRun))
     })
 }
@@ -72,8 +74,11 @@ async function follow(response: Response, shown: boolean): Promise<ReplayProgres
   return latest
 }
 
-function describe({ replayed, filled, unknown, unknown_reasons }: ReplayProgress, dryRun: boolean): string {
+function describe(end: ReplayProgress, dryRun: boolean): string {
+  const { replayed, filled, clicks_filled, unknown, unknown_reasons } = end
+  const clicks =
+    clicks_filled !== undefined ? [`${clicks_filled} archived clicks ${dryRun ? 'would be filled' : 'filled'}`] : []
   const reasons = Object.entries(unknown_reasons).map(([reason, count]) => `  ${reason}  ${count}`)
   const fills = dryRun ? `${filled} would be filled` : `${filled} filled`
-  return [`${replayed} events read, ${fills}, ${unknown} unknown`, ...reasons].join('\n')
+  return [`${replayed} events read, ${fills}, ${unknown} unknown`, ...clicks, ...reasons].join('\n')
 }

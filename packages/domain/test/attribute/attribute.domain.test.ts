@@ -1,0 +1,185 @@
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
+import type { InstallFact } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
+import { type AttributeInput, attribute, isChanged, windowsOf } from '@tributary/domain/attribute/attribute'
+import { findFloods } from '@tributary/domain/attribute/fraud'
+import { installOf } from '@tributary/domain/attribute/install-of'
+import { candidatesOf } from '@tributary/domain/attribute/match-click'
+import { byPlace } from '@tributary/domain/attribute/verdict'
+import { expect, test } from 'vitest'
+
+const [hour_ms, day_ms] = [3600 * 1000, 24 * 3600 * 1000]
+const t0 = Date.UTC(2026, 5, 1)
+const idAt = (ms: number, n: number) => {
+  const hex = ms.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${n.toString(16).padStart(12, '0')}`
+}
+const place = (offset: number, partition = 0, log = 'a') => ({ topic: `t.v1@${log}`, partition, offset, index: 0 })
+const click = (n: number, given: Partial<KeptClick> = {}): KeptClick => ({
+  ...{
+    v: 1,
+    click_id: idAt(given.clicked_at_ms ?? t0, n),
+    company_id: 'co',
+    app_id: 'app',
+    link_id: 'l',
+    partner: 'p',
+  },
+  ...{
+    campaign: 'c',
+    ad_group: null,
+    creative: null,
+    ext_click_id: 'x',
+    sub1: '1',
+    sub2: null,
+    sub3: null,
+    sub4: null,
+  },
+  ...{ sub5: null, deep_link: null, lookback_hours: null, clicked_at_ms: t0, filtered_reason: null, ip: '192.0.2.1' },
+  ...{ country: null, user_agent: '', os: null, os_major: 15, model: null, device_hashes: ['d'], place: place(n) },
+  ...given,
+})
+const install = (given: Partial<InstallFact> = {}): InstallFact => ({
+  ...{ kind: 'install', v: 1, company_id: 'co', app_id: 'app', install_uuid: 'i', received_at_ms: t0 + hour_ms },
+  ...{ installed_at_ms: t0 + hour_ms, place: place(0), event_name: 'app_install', is_sdk: true, platform: 'android' },
+  ...{ ip: null, os_major: null, model: null, device_hashes: ['d'], user_id: null, referrer: null, named_click: null },
+  ...{ referrer_click_server_s: null, install_begin_server_s: null, ...given },
+})
+const windows = { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 }
+const run = (given: Partial<AttributeInput> = {}) =>
+  attribute({
+    ...{ install: install(), clicks: [click(1)], claims: new Map(), others: [], windows, isFlooded: () => false },
+    ...{ datacenter: false, blocked: false, neighbours_before: 0, newest: null, now_ms: t0 + hour_ms, ...given },
+  })
+const flagsOf = (given: Partial<AttributeInput>) => run(given).verdict?.fraud_flags
+const written = (given: Partial<AttributeInput> = {}): Decision => ({
+  ...run(given),
+  ...{ decided_at_ms: t0, decided_at: { log: 'f@a', offset: 1, try: 1 } },
+})
+const forged = { click_id: idAt(t0, 9), signature: 'forged' as const }
+const soon = t0 + 9999
+
+test('a decision tells the whole verdict', () => {
+  expect(run()).toMatchObject({
+    ...{ pending: false, clicked_at_ms: t0, windows, candidates: [{ outcome: 'won' }], clicks: [{ sub1: '1' }] },
+    verdict: {
+      ...{ partner: 'p', attribution_type: 'device_id', campaign: 'c', link_id: 'l', click_id: idAt(t0, 1) },
+      ...{ ext_click_id: 'x', sub1: '1', sub2: null, reinstall: false, fraud_flags: [] },
+    },
+  })
+  expect(run({ clicks: [] }).verdict).toMatchObject({ partner: 'organic', attribution_type: 'organic', link_id: null })
+})
+
+const begun = { referrer_click_server_s: 8, install_begin_server_s: 7 }
+const everything = { isFlooded: () => true, datacenter: true, blocked: true, neighbours_before: 20 }
+test.each<[string, Partial<AttributeInput>, string[]]>([
+  ['nothing', {}, []],
+  ['a click after the install began', { install: install(begun) }, ['click_after_install']],
+  ['a time that Play does not know', { install: install({ ...begun, install_begin_server_s: 0 }) }, []],
+  ['9999 ms from click to install', { install: install({ installed_at_ms: soon }) }, ['fast_install']],
+  ['10 s from click to install', { install: install({ installed_at_ms: soon + 1 }) }, []],
+  ['a flooding source', { isFlooded: () => true }, ['click_flooding']],
+  ['a flooding source that lost', { isFlooded: () => true, clicks: [] }, []],
+  ['a datacenter', { datacenter: true }, ['datacenter_ip']],
+  ['a blocked address', { blocked: true }, ['blocked_ip']],
+  ['19 installs of the network before it', { neighbours_before: 19 }, []],
+  ['20 installs of the network before it', { neighbours_before: 20 }, ['install_burst']],
+  ['a forged click', { install: install({ named_click: forged }) }, ['forged_click']],
+  [
+    'a backend, whatever it tells',
+    { ...everything, install: install({ ...begun, is_sdk: false, installed_at_ms: soon }) },
+    [],
+  ],
+  ['a backend with a forged click', { install: install({ is_sdk: false, referrer: forged }) }, ['forged_click']],
+])('flags of an install with %s', (_what, given, expected) => expect(flagsOf(given)).toEqual(expected))
+
+test('flags by address and the first windows stay, and expired clicks stay candidates', () => {
+  const newest = written({ datacenter: true, blocked: true, isFlooded: () => true })
+  const again = run({ newest, clicks: [] })
+  expect(again.verdict).toMatchObject({ click_id: idAt(t0, 1), fraud_flags: ['datacenter_ip', 'blocked_ip'] })
+  expect(isChanged(again, newest)).toBe(true)
+  expect(isChanged(run({ newest: written(), clicks: [] }), written())).toBe(false)
+  const settings = () => ({
+    click_window_hours: 1,
+    probabilistic: false,
+    probabilistic_window_hours: 1,
+    reinstall_days: 1,
+  })
+  expect(windowsOf(install(), newest, settings)).toEqual(windows)
+  expect(windowsOf(install({ place: place(5) }), newest, settings)).toMatchObject({ probabilistic_hours: null })
+})
+
+test('an install waits 24 hours from when it was received, to the millisecond', () => {
+  const waiting = install({ referrer: { click_id: idAt(t0, 7), signature: 'valid' } })
+  const at = (now_ms: number) => run({ install: waiting, now_ms: waiting.received_at_ms + now_ms })
+  expect(at(day_ms - 1)).toMatchObject({ pending: true, verdict: null, clicked_at_ms: null })
+  expect(at(day_ms)).toMatchObject({ pending: false, verdict: { partner: 'organic' } })
+})
+
+test('the first app_install counts, before it the first app_first_open, by their place alone', () => {
+  const open = install({ event_name: 'app_first_open', place: place(1), received_at_ms: 1 })
+  const [first, second] = [
+    install({ place: place(5), received_at_ms: 9 }),
+    install({ place: place(6), received_at_ms: 2 }),
+  ]
+  expect(installOf([open])).toBe(open)
+  expect(installOf([second, open, first])).toBe(first)
+  expect(installOf([])).toBeNull()
+})
+
+test('positions of different partitions are ordered by partition, whatever their logs are called', () => {
+  expect(byPlace(place(9, 0, 'z'), place(1, 1, 'a'))).toBeLessThan(0)
+  expect(byPlace(place(9, 1, 'a'), place(1, 1, 'b'))).toBeLessThan(0)
+})
+
+const [lookback_ms, after_ms] = [limits.candidate_lookback_ms_max, limits.candidate_device_after_ms]
+const address = { ip: '192.0.2.1', os_major: 15, device_hashes: [] as string[] }
+test.each<[string, Partial<InstallFact>, number, boolean]>([
+  ['of the device 30 days before', {}, -lookback_ms, true],
+  ['of the device more than 30 days before', {}, -lookback_ms - 1, false],
+  ['of the device just under a day after', {}, after_ms - 1, true],
+  ['of the device a day after', {}, after_ms, false],
+  ['of the address 24 h before', address, -day_ms, true],
+  ['of the address more than 24 h before', address, -day_ms - 1, false],
+  ['of the address just under an hour after', address, hour_ms - 1, true],
+  ['of the address an hour after', address, hour_ms, false],
+  ['that it names, any time', { named_click: { click_id: idAt(t0, 1), signature: 'absent' } }, 90 * day_ms, true],
+])('candidates are clicks %s', (_what, given, after, expected) => {
+  const one = click(1, { click_id: idAt(t0, 1), clicked_at_ms: t0 + after })
+  const settings = { click_ms: 1, probabilistic: true, probabilistic_ms: day_ms }
+  expect(candidatesOf(install({ installed_at_ms: t0, ...given }), [one], settings).length === 1).toBe(expected)
+})
+
+test('of too many candidates the strongest and nearest stay, and large ones are not kept', () => {
+  const wide = 'ü'.repeat(512)
+  const many = Array.from({ length: 500 }, (_, n) =>
+    click(n, { clicked_at_ms: t0 + n, ...{ sub1: wide, sub2: wide, sub3: wide, sub4: wide, sub5: wide } }),
+  )
+  const named = click(9999, { clicked_at_ms: t0 - 90 * day_ms, device_hashes: [] })
+  const { candidates, clicks, verdict } = run({
+    install: install({ installed_at_ms: t0 + 400, named_click: { click_id: named.click_id, signature: 'absent' } }),
+    clicks: [...many, named],
+  })
+  expect(candidates).toHaveLength(limits.install_candidates_max)
+  expect(verdict?.click_id).toBe(many[400]!.click_id)
+  expect(candidates.some(({ click_id }) => click_id === named.click_id)).toBe(true)
+  expect(JSON.stringify(clicks).length).toBeLessThan(limits.kept_clicks_bytes_max)
+  expect(clicks.length).toBeGreaterThan(50)
+})
+
+const source = (partner: string, clicks: number, conversions: number) => ({
+  partner,
+  campaign: null,
+  clicks,
+  conversions,
+})
+test.each([
+  ['exactly a fifth of the others', [source('f', 1000, 20), source('a', 100, 10)], ['f']],
+  ['just above a fifth', [source('f', 1000, 21), source('a', 100, 10)], []],
+  ['fewer than 1000 clicks', [source('f', 999, 0), source('a', 100, 10)], []],
+  ['no other source', [source('f', 1000, 0)], []],
+  ['others with fewer than 100 clicks', [source('f', 1000, 0), source('a', 99, 99)], []],
+  ['the mean of two in the middle', [source('f', 1000, 40), source('a', 100, 10), source('b', 100, 30)], ['f']],
+  ['above the mean of two in the middle', [source('f', 1000, 41), source('a', 100, 10), source('b', 100, 30)], []],
+])('a source floods with %s', (_what, sources, expected) => {
+  expect(findFloods(sources).map(({ partner }) => partner)).toEqual(expected)
+})

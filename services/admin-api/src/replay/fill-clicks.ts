@@ -1,0 +1,82 @@
+import { type ReadArchive, readClickArchives } from '@tributary/attribution/click-archive'
+import { findClicks } from '@tributary/attribution/clicks'
+import { clickRecord } from '@tributary/attribution/records'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import { consumers } from '@tributary/contracts/consumers'
+import { day_ms, limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { Tally } from './tally.ts'
+import { untilWritten } from './until-written.ts'
+
+export interface FillClicksDeps {
+  broker: Pick<Broker, 'publish' | 'groupOffsets' | 'partitionCount'>
+  clickhouse: Pick<Clickhouse, 'query'>
+  audit: Pick<AuditStore, 'list'>
+  now: () => number
+}
+
+interface Chosen {
+  since_ms: number
+  app_id: string | undefined
+  dry_run: boolean
+  /** Apps that there are. */
+  apps: ReadonlyMap<string, unknown>
+  tally: Tally
+  signal: AbortSignal
+}
+
+/** Clicks that are looked up, and then written, at a time. */
+const clicks_together = 1000
+
+/**
+ * Puts clicks of archives that ClickHouse lacks into the log again, where click-writer takes them like any others; those
+ * that it would drop for their age are left out. Resolves when they are written.
+ */
+export async function fillClicks({ broker, clickhouse, audit, now }: FillClicksDeps, chosen: Chosen): Promise<void> {
+  const { app_id, dry_run, apps, tally, signal } = chosen
+  const since_ms = Math.max(chosen.since_ms, now() - limits.click_kept_ms)
+  const isChosen = (click: KeptClick) =>
+    click.clicked_at_ms >= since_ms && apps.has(click.app_id) && (app_id === undefined || app_id === click.app_id)
+  let waiting = new Map<string, KeptClick>()
+
+  async function fill() {
+    signal.throwIfAborted()
+    const missing = await findMissing(clickhouse, [...waiting.values()])
+    waiting = new Map()
+    if (missing.length === 0) return
+    tally.clicks_filled = (tally.clicks_filled ?? 0) + missing.length
+    if (dry_run) return
+    const partitions = await broker.partitionCount(topics.clicksRecorded.name)
+    await broker.publish(missing.map(({ place: _, ...click }) => clickRecord(click, partitions)))
+    await untilWritten(broker, signal, consumers.clickWriter)
+  }
+
+  // A click is in the archive of its day or of a neighbour: a batch may begin before midnight, and a gateway may wait.
+  for await (const archive of readClickArchives(audit, utcDay(since_ms - day_ms))) {
+    for (const click of readable(archive, tally).filter(isChosen)) waiting.set(click.click_id, click)
+    if (waiting.size >= clicks_together) await fill()
+  }
+  await fill()
+}
+
+function readable({ clicks }: ReadArchive, tally: Tally): KeptClick[] {
+  if (clicks === null) tally.doubt('unreadable_object')
+  return clicks ?? []
+}
+
+async function findMissing(clickhouse: Pick<Clickhouse, 'query'>, clicks: readonly KeptClick[]): Promise<KeptClick[]> {
+  const missing: KeptClick[] = []
+  for (const [app_id, ofApp] of Map.groupBy(clicks, (click) => click.app_id)) {
+    for (let at = 0; at < ofApp.length; at += clicks_together) {
+      const asked = ofApp.slice(at, at + clicks_together)
+      const found = await findClicks(clickhouse, { app_id, click_ids: asked.map(({ click_id }) => click_id) })
+      const known = new Set(found.map(({ click_id }) => click_id))
+      missing.push(...asked.filter(({ click_id }) => !known.has(click_id)))
+    }
+  }
+  return missing
+}

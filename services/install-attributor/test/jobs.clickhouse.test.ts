@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { clickColumns, clickLine } from '@tributary/attribution/clicks'
+import { factColumns, factLine } from '@tributary/attribution/facts'
+import { installColumns, installLine } from '@tributary/attribution/install-rows'
+import type { Broker } from '@tributary/broker/broker'
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
+import type { InstallFact, Wish } from '@tributary/contracts/attribution/found'
+import type { FraudFlag } from '@tributary/contracts/attribution/verdict'
+import { attribute } from '@tributary/domain/attribute/attribute'
+import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { floodingJob } from '../src/jobs/flooding.ts'
+import { pendingJob } from '../src/jobs/pending.ts'
+import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
+import { click, day_ms, hour_ms, install, t0, token } from './story.ts'
+
+let clickhouse: TestClickhouse
+beforeAll(async () => {
+  clickhouse = await openTestClickhouse()
+}, 60_000)
+afterAll(() => clickhouse.close())
+
+let app_id = ''
+let wishes: Wish[] = []
+const clock = { ms: t0 }
+const broker = {
+  partitionCount: async () => 1,
+  publish: async (records: { value: Buffer }[]) => {
+    wishes.push(...records.map(({ value }) => JSON.parse(value.toString())).filter((wish) => wish.app_id === app_id))
+  },
+} as unknown as Broker
+const deps = () => ({ clickhouse, broker, now: () => clock.ms })
+const wished = () =>
+  wishes
+    .splice(0)
+    .map(({ install_uuid }) => install_uuid)
+    .toSorted()
+
+beforeEach(() => {
+  app_id = randomUUID()
+  wishes = []
+})
+
+const insert = (table: string, columns: readonly string[], lines: string[]) =>
+  clickhouse.insert({ table, columns, lines: lines.join('\n'), token: randomUUID() })
+
+const newest = new Map<string, Decision>()
+let written = 0
+/** Writes an install and a decision about it, as the attributor and install-writer do. */
+async function decide(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[] = []) {
+  const decided = attribute({
+    ...{ install: { ...fact, app_id }, clicks, claims: new Map(), others: [], newest: null, now_ms: clock.ms },
+    windows: { click_hours: 720, probabilistic_hours: null, reinstall_days: 90 },
+    ...{ isFlooded: () => flags.includes('click_flooding'), datacenter: false, blocked: false, neighbours_before: 0 },
+  })
+  written += 1
+  const decided_at = { log: 'installs.found.v1@a', offset: written, try: 1 }
+  const decision: Decision = { ...decided, decided_at_ms: clock.ms, decided_at }
+  const place = { topic: 'installs.attributed.v1@a', partition: 0, offset: written }
+  const key = `${app_id}/${fact.install_uuid}`
+  const before = newest.get(key)
+  newest.set(key, decision)
+  await insert('install_facts_v1', factColumns, [factLine({ ...fact, app_id })])
+  await insert('installs_v1', installColumns, [
+    ...(before === undefined ? [] : [installLine({ decision: before, sign: -1, place })]),
+    installLine({ decision, sign: 1, place }),
+  ])
+}
+
+describe('installs that wait for a click', () => {
+  it('are wished for when 24 hours have passed since they were received, and no longer when they are decided', async () => {
+    const run = pendingJob(deps())
+    const fact = install(1, { referrer: token(7) })
+    clock.ms = fact.received_at_ms
+    await decide(fact, [])
+    clock.ms = fact.received_at_ms + day_ms - 1
+    await run()
+    expect(wished()).toEqual([])
+    clock.ms += 1
+    await run()
+    expect(wished()).toEqual(['i1'])
+    await run()
+    expect(wished(), 'not decided yet').toEqual(['i1'])
+    await decide(fact, [])
+    await run()
+    expect(wished()).toEqual([])
+  })
+})
+
+/** Clicks of a source, the first of which brings an install each. */
+async function source(partner: string, clicks: number, conversions: number, given: Partial<InstallFact> = {}) {
+  const first = Number.parseInt(partner, 36) * 100_000
+  const all = Array.from({ length: clicks }, (_, n) =>
+    click(first + n, { app_id, partner, device_hashes: [`${partner}${n}`], clicked_at_ms: t0 + n }),
+  )
+  await insert(
+    'clicks_raw_v1',
+    clickColumns,
+    all.map((one) => clickLine(one, one.place)),
+  )
+  const facts = all
+    .slice(0, conversions)
+    .map(({ device_hashes, place }, n) =>
+      install(place.offset, { install_uuid: `${partner}${n}`, device_hashes, installed_at_ms: t0 + hour_ms, ...given }),
+    )
+  for (const [n, fact] of facts.entries()) await decide(fact, [all[n]!])
+  return { facts, all }
+}
+
+describe('flooding of clicks', () => {
+  it('flags the installs of a source far below the others of its day, once, and frees them when that has changed', async () => {
+    const run = floodingJob(deps())
+    const stop = new AbortController().signal
+    await source('a', 100, 5)
+    const flood = await source('f', 1000, 10)
+    await source('s', 1000, 10, { is_sdk: false })
+    clock.ms = t0 + 2 * hour_ms
+    await run(stop)
+    // The others of f: a (5 %) and s (1 %), median 3 %, of which 0.6 % is the fifth: 1 % is above it.
+    expect(wished()).toEqual([])
+    await source('b', 100, 10)
+    await source('c', 100, 10)
+    await run(stop)
+    // Now 1, 5, 10 and 10 %: a fifth of the median is 1.5 %. Installs of a backend are flagged for a forged click only.
+    expect(wished()).toEqual(flood.facts.map(({ install_uuid }) => install_uuid).toSorted())
+    const floods = await clickhouseLookups(clickhouse).floods(app_id, ['2099-06-01', '2099-06-02'])
+    expect(floods.map(({ day, partner }) => [day, partner]).toSorted()).toEqual([
+      ['2099-06-01', 'f'],
+      ['2099-06-01', 's'],
+    ])
+    for (const [n, fact] of flood.facts.entries()) await decide(fact, [flood.all[n]!], ['click_flooding'])
+    await run(stop)
+    expect(wished()).toEqual([])
+    await source('b', 1, 0)
+    for (const [n, one] of flood.all.slice(10, 20).entries()) {
+      const fact = install(9e6 + n, { install_uuid: `late${n}`, device_hashes: one.device_hashes })
+      await decide(fact, [one])
+    }
+    await run(stop)
+    // 2 % of f are above the fifth by now: the ten that have the flag lose it.
+    expect(wished()).toEqual(flood.facts.map(({ install_uuid }) => install_uuid).toSorted())
+  })
+})
