@@ -124,7 +124,7 @@ CREATE TABLE links (
   created_at timestamp with time zone NOT NULL,
   CONSTRAINT links_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
   CONSTRAINT links_countries_check CHECK ((cardinality(countries) > 0)),
-  CONSTRAINT links_link_id_check CHECK ((link_id ~ '^[A-Za-z0-9_-]{12}$'::text)),
+  CONSTRAINT links_link_id_check CHECK ((link_id ~ '^[A-Za-z0-9]{12}$'::text)),
   CONSTRAINT links_lookback_hours_check CHECK (((lookback_hours >= 1) AND (lookback_hours <= 720))),
   CONSTRAINT links_partner_check CHECK (((partner ~ '^[a-z0-9_-]{1,64}$'::text) AND (partner <> 'organic'::text))),
   CONSTRAINT links_pkey PRIMARY KEY (link_id)

@@ -10,7 +10,7 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     const [method, path = ''] = route.split(' ')
     return asAdmin(admin_token, `${method} ${prefix}${path}`, code, prefix + (given.path ?? path), given.body)
   }
-  const { company_id, app_id, key_id } = other
+  const { company_id, app_id, key_id, link_id } = other
   const app = { company_id, name: 'One more', platform: 'ios' }
   const rates = 'Date,USD,\n2026-06-01,1.08,\n'
   return [
@@ -55,6 +55,17 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('GET /keys', 'unknown_app', { path: '/keys?app_id=none' }),
     shot('POST /keys/{id}/revoke', 'ok', { path: `/keys/${key_id}/revoke` }),
     shot('POST /keys/{id}/revoke', 'unknown_key', { path: '/keys/none/revoke' }),
+    shot('POST /links', 'ok', { body: { app_id, partner: 'documented' } }),
+    shot('POST /links', 'bad_json', { body: '[' }),
+    shot('POST /links', 'invalid_field', { body: { app_id, partner: 'organic' } }),
+    shot('POST /links', 'unknown_app', { body: { app_id: 'none', partner: 'documented' } }),
+    shot('GET /links', 'ok', { path: `/links?app_id=${app_id}` }),
+    shot('GET /links', 'invalid_field'),
+    shot('GET /links', 'unknown_app', { path: '/links?app_id=none' }),
+    ...['enable', 'disable'].flatMap((act) => [
+      shot(`POST /links/{id}/${act}`, 'ok', { path: `/links/${link_id}/${act}` }),
+      shot(`POST /links/{id}/${act}`, 'unknown_link', { path: `/links/none/${act}` }),
+    ]),
     shot('POST /companies/{id}/suspend', 'ok', { path: `/companies/${company_id}/suspend` }),
     shot('POST /companies/{id}/suspend', 'unknown_company', { path: '/companies/none/suspend' }),
     shot('POST /companies/{id}/reinstate', 'ok', { path: `/companies/${company_id}/reinstate` }),

@@ -1,4 +1,4 @@
-/** A company with one Android app and its keys, made by the admin API. */
+/** A company with one Android app, its keys and a tracking link, made by the admin API. */
 export interface Tenant {
   company_id: string
   company_key: string
@@ -7,6 +7,7 @@ export interface Tenant {
   signing_secret: string
   key_id: string
   server_key: string
+  link_id: string
 }
 
 export interface TenantOptions {
@@ -29,10 +30,13 @@ export function adminOf(url: string, admin_token: string) {
     async createTenant({ allowed_events = [], scopes, ...quota }: TenantOptions = {}): Promise<Tenant> {
       const company = await post('/companies', { name: 'Documented', ...quota })
       const { company_id } = company
-      const app = await post('/apps', { company_id, name: 'Documented', platform: 'android' })
+      const app = await post('/apps', {
+        ...{ company_id, name: 'Documented', platform: 'android', bundle_id: 'com.example' },
+      })
       const asked = { app_id: app.app_id, label: 'documented', allowed_events, scopes }
       const { key, ...rest } = await post('/keys', asked)
-      return { ...company, ...app, ...rest, server_key: key } as unknown as Tenant
+      const { link_id } = await post('/links', { app_id: app.app_id, partner: 'documented' })
+      return { ...company, ...app, ...rest, server_key: key, link_id } as unknown as Tenant
     },
   }
 }

@@ -34,3 +34,14 @@ export function instant(text: string): number {
 
 /** Collects an option that may be given several times. */
 export const several = (text: string, before: string[] = []): string[] => [...before, text]
+
+/** Reads names separated by commas. */
+export const byComma = (text: string): string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+/** Reads a number whose bounds the service checks. Other text goes there as it is, and is refused like a wrong number. */
+export const checkedNumber = (text: string): number =>
+  /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : (text as unknown as number)

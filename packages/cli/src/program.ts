@@ -19,12 +19,14 @@ import { auditCommands } from './commands/tenants/audit.ts'
 import { companyCommands } from './commands/tenants/company.ts'
 import { fxCommands } from './commands/tenants/fx.ts'
 import { keyCommands } from './commands/tenants/key.ts'
+import { linkCommands } from './commands/tenants/link.ts'
 import { CliError, usageError } from './errors.ts'
 
 const groups = [
   companyCommands,
   appCommands,
   keyCommands,
+  linkCommands,
   statusCommand,
   sendCommand,
   backfillCommand,

@@ -114,3 +114,43 @@ test('apps are listed and changed', async () => {
   expect(changed).toMatchObject({ app_id, company_id, app_key, name: 'Run', store_id: '123', bundle_id: null })
   expect(await answerOf(`app list --company ${company_id}`)).toEqual({ apps: [changed] })
 })
+
+test('links are made where the service answers, listed, disabled and enabled; a refusal ends with 1', async () => {
+  const { app_id } = await tenant()
+  const create = ['link', 'create', '--app', app_id, '--partner']
+  const refused = async (...words: string[]) => {
+    const run = await tributary([...words, '--json'], env)
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    return JSON.parse(run.stderr)
+  }
+  const noPage = await refused(...create, 'acme')
+  expect(noPage).toMatchObject({ error: 'invalid_field', message: expect.stringContaining('store_id') })
+  await answerOf(`app set ${app_id} --store-id 123 --click-window-hours 24 --probabilistic on --reinstall-days 30`)
+  const made = await answerOf(
+    `link create --app ${app_id} --partner Acme --campaign summer --countries de,FR --lookback-hours 48`,
+  )
+  expect(made).toEqual({ link_id: expect.any(String), url: `${standalone.url}/l/${made.link_id}` })
+  for (const words of [
+    ['organic'],
+    ['acme ads'],
+    ['acme', '--lookback-hours', '721'],
+    ['acme', '--lookback-hours', 'day'],
+    ['acme', '--countries', 'UK'],
+    ['acme', '--fallback-url', 'http://example.com'],
+    ['acme', '--deep-link', 'javascript:alert(1)'],
+  ]) {
+    expect(await refused(...create, ...words)).toMatchObject({ error: 'invalid_field' })
+  }
+  expect(await refused('app', 'set', app_id, '--store-id', '')).toMatchObject({ error: 'invalid_field' })
+  expect(await answerOf(`link disable ${made.link_id}`)).toEqual({ link_id: made.link_id, status: 'disabled' })
+  expect((await answerOf(`link list --app ${app_id}`)).links).toMatchObject([
+    {
+      ...{ ...made, partner: 'acme', campaign: 'summer', countries: ['DE', 'FR'], lookback_hours: 48 },
+      status: 'disabled',
+    },
+  ])
+  expect(await answerOf(`link enable ${made.link_id}`)).toEqual({ link_id: made.link_id, status: 'enabled' })
+  expect(await answerOf(`app set ${app_id} --name Renamed`)).toMatchObject({
+    ...{ click_window_hours: 24, probabilistic: true, probabilistic_window_hours: 24, reinstall_days: 30 },
+  })
+})

@@ -48,6 +48,7 @@ export const errorCatalogue = [
   { code: 'unknown_company', status: 404, surfaces: ['admin'] },
   { code: 'unknown_app', status: 404, surfaces: ['admin'] },
   { code: 'unknown_key', status: 404, surfaces: ['admin'] },
+  { code: 'unknown_link', status: 404, surfaces: ['admin'] },
   { code: 'unknown_audit_key', status: 404, surfaces: ['admin'] },
   { code: 'replay_running', status: 409, surfaces: ['admin'] },
   { code: 'method_not_allowed', status: 405, surfaces: ['any'] },

@@ -152,6 +152,11 @@ export const limits = {
   click_window_hours_max: 720,
   /** Window between an install and a reinstall. */
   reinstall_days_max: 3650,
+  partner_chars_max: 64,
+  /** Campaign, ad group and creative of a tracking link. */
+  campaign_chars_max: 128,
+  /** Fallback URL and deep link of a tracking link. */
+  link_url_chars_max: 2048,
   /** Tracking links of one app; a list answers all of them. */
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */

@@ -1,5 +1,5 @@
 CREATE TABLE links (
-  link_id text PRIMARY KEY CHECK (link_id ~ '^[A-Za-z0-9_-]{12}$'),
+  link_id text PRIMARY KEY CHECK (link_id ~ '^[A-Za-z0-9]{12}$'),
   app_id text NOT NULL REFERENCES apps,
   partner text NOT NULL CHECK (partner ~ '^[a-z0-9_-]{1,64}$' AND partner <> 'organic'),
   campaign text,

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { rotateSigningSecret } from '@tributary/tenancy/companies/apps'
+import { openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
+import { openLinks } from '@tributary/tenancy/attribution/links-cache'
+import { changeApp, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
+import { createLink, listLinks, setLinkStatus } from '@tributary/tenancy/companies/links'
 import {
   createApp,
   createCompany,
@@ -12,6 +15,7 @@ import { loadFxRates } from '@tributary/tenancy/fx-rates'
 import { isMasterKeyRight } from '@tributary/tenancy/secrets/master-key-check'
 import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 import { rotateMasterKey } from '@tributary/tenancy/secrets/rotate-master-key'
+import { findUnreadableSecrets } from '@tributary/tenancy/secrets/unreadable-secrets'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
@@ -26,7 +30,9 @@ const passwordOf = Object.fromEntries(services.map((name) => [name, randomBytes(
   PostgresService,
   string
 >
-const masterKeys = openMasterKeys([readMasterKey(randomBytes(32).toString('base64'))])
+const makeKey = () => readMasterKey(randomBytes(32).toString('base64'))
+const masterKey = makeKey()
+const masterKeys = openMasterKeys([masterKey])
 const denied = { code: '42501' } // insufficient_privilege
 
 let db: TestPostgres
@@ -48,11 +54,20 @@ async function tenant(pool: Pool) {
   const company = await createCompany(pool, { name: 'Acme', plan: 'free' }, request)
   const app = await createApp(pool, masterKeys, { company_id: company.company_id, name: 'A', platform: 'ios' }, request)
   const key = await createServerKey(pool, { app_id: app.app_id, label: 'x', allowed_events: [] }, request)
-  return { company, app, key }
+  await changeApp(pool, app.app_id, { store_id: '123', reinstall_days: 30 }, request)
+  const link_id = await createLink(pool, { app_id: app.app_id, partner: 'acme', honeypot: false }, request)
+  return { company, app, key, link_id }
 }
 
+const logger = pino({ level: 'silent' })
 const open = (pool: Pool, keys?: typeof masterKeys) =>
-  openCredentials({ pool, ...(keys && { masterKeys: keys }), now: Date.now, logger: pino({ level: 'silent' }) })
+  openCredentials({ pool, ...(keys && { masterKeys: keys }), now: Date.now, logger })
+
+async function readAttribution(pool: Pool, app_id: string) {
+  const apps = await openAttributionApps({ pool, masterKeys, now: Date.now, logger })
+  onTestFinished(() => apps.close())
+  return apps.find(app_id)
+}
 
 describe('what a service needs it may do', () => {
   test.each(services)('%s sees that no migration is missing', async (service) => {
@@ -62,13 +77,19 @@ describe('what a service needs it may do', () => {
   test('admin-api makes, changes and rotates', async () => {
     const pool = poolOf('admin-api')
     expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
-    const { company, app, key } = await tenant(pool)
+    const { company, app, key, link_id } = await tenant(pool)
+    await readAttribution(db.pool, app.app_id) // makes its secrets
     await rotateSigningSecret(pool, masterKeys, app.app_id, 24, request)
     await rotateSigningSecret(pool, masterKeys, app.app_id, 0, request)
     await setCompanyStatus(pool, company.company_id, 'suspended', request)
     await revokeServerKey(pool, key.key_id, request)
+    await setLinkStatus(pool, link_id, 'disabled', request)
+    expect(await listLinks(pool, app.app_id)).toMatchObject([{ link_id, status: 'disabled' }])
     await loadFxRates(pool, [{ day: '2026-06-01', currency: 'USD', units: '1.08' }], request)
-    expect(await rotateMasterKey(pool, masterKeys, request)).toMatchObject({ unreadable: 0 })
+    const next = makeKey()
+    const there = await rotateMasterKey(pool, openMasterKeys([next, masterKey]), request)
+    const back = await rotateMasterKey(pool, openMasterKeys([masterKey, next]), request)
+    expect([there.unreadable, back.unreadable, back.rotated]).toEqual([0, 0, there.rotated])
   })
 
   test('ingest-gateway finds keys and signing secrets', async () => {
@@ -81,6 +102,38 @@ describe('what a service needs it may do', () => {
     expect(await credentials.findCompany(company.company_key)).toMatchObject({ status: 'active' })
     expect(await credentials.findServerKey(key.key)).toMatchObject({ app_id: app.app_id })
   })
+
+  test('link-gateway finds links, and makes their secrets', async () => {
+    const { app, link_id } = await tenant(db.pool)
+    const pool = poolOf('link-gateway')
+    expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
+    const links = await openLinks({ pool, masterKeys, now: Date.now, logger })
+    onTestFinished(() => links.close())
+    expect(await links.find(link_id)).toMatchObject({ app_id: app.app_id, link_secret: expect.any(Buffer) })
+  })
+
+  test.each(['click-writer', 'install-finder', 'install-attributor'] as const)(
+    '%s finds apps and their settings, and makes their secrets',
+    async (service) => {
+      const { app } = await tenant(db.pool)
+      const pool = poolOf(service)
+      expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
+      const found = await readAttribution(pool, app.app_id)
+      expect(found?.settingsAt(request.now_ms)).toMatchObject({ reinstall_days: 30 })
+    },
+  )
+
+  test.each(services.filter((service) => service !== 'report-api'))(
+    '%s sees which secrets need another master key',
+    async (service) => {
+      const { app } = await tenant(db.pool)
+      const lost = openMasterKeys([makeKey()])
+      await rotateSigningSecret(db.pool, lost, app.app_id, 0, request)
+      const found = await findUnreadableSecrets(poolOf(service), masterKeys)
+      expect(found.map(({ message }) => message).join()).toContain(app.app_id)
+      await rotateSigningSecret(db.pool, masterKeys, app.app_id, 0, request)
+    },
+  )
 
   test('report-api finds server keys and rates, without a master key', async () => {
     const { app, key } = await tenant(db.pool)
@@ -111,6 +164,35 @@ describe('nothing else', () => {
       for (const sql of [`INSERT INTO ${name} DEFAULT VALUES`, `DELETE FROM ${name}`, `TRUNCATE ${name}`])
         await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
     for (const sql of ['UPDATE apps SET platform = platform', "UPDATE companies SET status = 'active'"])
+      await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
+  })
+
+  test.each(['link-gateway', 'click-writer', 'install-finder', 'install-attributor'] as const)(
+    '%s reads no signing secret, no server key and no audit log, and changes no link, app or secret',
+    async (service) => {
+      const pool = poolOf(service)
+      for (const sql of [
+        'SELECT signing_secret_ciphertext FROM apps',
+        'SELECT * FROM old_signing_secrets',
+        'SELECT * FROM server_keys',
+        'SELECT * FROM admin_audit_log',
+        'SELECT company_key FROM companies',
+        'UPDATE links SET enabled = true',
+        'INSERT INTO links DEFAULT VALUES',
+        "UPDATE apps SET bundle_id = ''",
+        'UPDATE link_secrets SET key_id = key_id',
+        'DELETE FROM link_secrets',
+        'UPDATE company_salts SET key_id = key_id',
+        'DELETE FROM company_salts',
+        'INSERT INTO attribution_settings DEFAULT VALUES',
+      ])
+        await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
+    },
+  )
+
+  test('ingest-gateway reads no link secret and no salt', async () => {
+    const pool = poolOf('ingest-gateway')
+    for (const sql of ['SELECT ciphertext FROM link_secrets', 'SELECT ciphertext FROM company_salts'])
       await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
   })
 

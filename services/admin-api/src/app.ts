@@ -12,6 +12,7 @@ import { addAppRoutes } from './routes/app-routes.ts'
 import { addAuditObjectRoute } from './routes/audit-object-route.ts'
 import { addCompanyRoutes } from './routes/company-routes.ts'
 import { addFxRoutes } from './routes/fx-routes.ts'
+import { addLinkRoutes } from './routes/link-routes.ts'
 import { addServerKeyRoutes } from './routes/server-key-routes.ts'
 import { addSystemRoutes } from './routes/system-routes.ts'
 import { addUsageRoute } from './routes/usage-route.ts'
@@ -51,6 +52,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addUsageRoute(app, deps)
       addAppRoutes(app, deps)
       addServerKeyRoutes(app, deps)
+      addLinkRoutes(app, deps)
       addFxRoutes(app, deps)
       addAuditObjectRoute(app, deps)
       addDeadLetterRoutes(app, deps)

@@ -13,6 +13,8 @@ export interface AdminApiDeps {
   pool: Pool
   masterKeys: MasterKeys
   admin_token: string
+  /** Base of tracking links; absent: the address at which a request came. */
+  link_url?: string | undefined
   /** The audit objects of the gateways. */
   audit: Pick<AuditStore, 'get' | 'list'>
   /** The log of accepted events, and the tables that the event-writer fills from it. */

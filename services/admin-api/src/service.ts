@@ -28,6 +28,7 @@ export const service = defineService({
     postgres: postgresEngine,
     masterKeys: masterKeysEngine,
   },
+  settings: ['TRIBUTARY_LINK_URL'],
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
     {
@@ -45,6 +46,7 @@ export const service = defineService({
     const { postgres: pool, config } = context
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers) })
     await app.register(apiDocs())
-    await app.register(adminApi({ ...context, pool, admin_token: config.TRIBUTARY_ADMIN_TOKEN, status }))
+    const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url } = config
+    await app.register(adminApi({ ...context, pool, admin_token, link_url, status }))
   },
 })

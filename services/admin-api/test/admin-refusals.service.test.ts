@@ -65,6 +65,13 @@ describe('refuses', () => {
     ['/apps/app_1', { name: '' }, 'name'],
     ['/apps/app_1', { platform: 'ios' }, 'platform'],
     ['/apps/app_1', { store_id: 'x'.repeat(65) }, 'store_id'],
+    ['/apps/app_1', { click_window_hours: 0 }, 'click_window_hours'],
+    ['/apps/app_1', { click_window_hours: 721 }, 'click_window_hours'],
+    ['/apps/app_1', { click_window_hours: 'long' }, 'click_window_hours'],
+    ['/apps/app_1', { probabilistic: 'on' }, 'probabilistic'],
+    ['/apps/app_1', { probabilistic_window_hours: 1.5 }, 'probabilistic_window_hours'],
+    ['/apps/app_1', { reinstall_days: 0 }, 'reinstall_days'],
+    ['/apps/app_1', { reinstall_days: null }, 'reinstall_days'],
   ])('a bad field of a change by its name: %s %j', async (path, body, field) => {
     expect(await ask('PATCH', path, body)).toMatchObject({ status: 400, body: { error: 'invalid_field', field } })
   })

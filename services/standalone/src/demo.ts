@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createLink } from '@tributary/tenancy/companies/links'
 import { createApp, createCompany, createServerKey, listCompanies } from '@tributary/tenancy/companies/tenants'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
@@ -43,10 +44,13 @@ export async function makeDemoCompany({
   const label = 'demo backend'
   const androidKey = await createServerKey(pool, { app_id: android.app_id, label, allowed_events: [] }, actor)
   const iosKey = await createServerKey(pool, { app_id: ios.app_id, label, allowed_events: [] }, actor)
+  const link = { app_id: android.app_id, partner: 'example_ads', campaign: 'demo', honeypot: false }
+  const link_id = await createLink(pool, link, actor)
   const env = {
     TRIBUTARY_URL: base_url,
     COMPANY_ID: company_id,
     APP_ID: android.app_id,
+    LINK_ID: link_id,
     IOS_APP_ID: ios.app_id,
     COMPANY_KEY: company.company_key,
     APP_KEY: android.app_key,
@@ -100,6 +104,10 @@ function demoLines(env: Record<string, string>, file: string): string[] {
     `  SIGNATURE=$(printf '%s' "$BODY" | openssl dgst -sha256 -hmac '${env.SIGNING_SECRET}' -r | cut -d' ' -f1)`,
     `  curl -sS ${env.TRIBUTARY_URL}/event -H 'Content-Type: application/json' -H 'X-Service-Company-Key: ${env.COMPANY_KEY}' -H 'X-Service-App-Key: ${env.APP_KEY}' -H "X-Service-Signature: $SIGNATURE" --data-binary "$BODY"`,
     `  curl -sS ${env.TRIBUTARY_URL}/api/v1/reports/events -H 'Authorization: Bearer ${env.SERVER_KEY}'`,
+    '',
+    'See where a tracking link leads a phone:',
+    '',
+    `  curl -sSi ${env.TRIBUTARY_URL}/l/${env.LINK_ID} -A 'Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36'`,
     '',
   ]
 }

@@ -23,6 +23,7 @@ const event = (install_uuid: string) => ({
 const idsOfDemo = {
   APP_ID: expect.stringMatching(/^app_/),
   IOS_APP_ID: expect.stringMatching(/^app_/),
+  LINK_ID: expect.stringMatching(/^[A-Za-z0-9]{12}$/),
   COMPANY_ID: expect.stringMatching(/^co_/),
 }
 

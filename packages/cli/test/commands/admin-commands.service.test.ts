@@ -22,6 +22,7 @@ describe('commands of the admin API', () => {
     const appNow = {
       ...{ app_id: 'app_1', company_id: 'co_1', app_key: 'app_live_1', name: 'A', platform: 'ios', bundle_id: null },
       ...{ store_id: '1', provider_token: null, created_at_ms: 5, old_secrets_end_ms: [] },
+      ...{ click_window_hours: 1, probabilistic: false, probabilistic_window_hours: 2, reinstall_days: 3 },
     }
     const requested: unknown[] = []
     const take = (body: unknown) => (request: Received) => {
@@ -55,6 +56,8 @@ describe('commands of the admin API', () => {
       'app create --company co_1 --name A --platform ios --bundle-id b --store-id 1 --provider-token t',
       'app list --company co_1',
       'app set app_1 --name A --bundle-id b --store-id 1 --provider-token t',
+      'app set app_1 --click-window-hours 1 --probabilistic off --probabilistic-window-hours 2 --reinstall-days 3',
+      'app set app_1 --probabilistic on --click-window-hours -5 --reinstall-days long',
       'app rotate-secret app_1',
       'app rotate-secret app_1 --overlap-hours 0',
       'key create --app app_1 --label billing --allow purchase,refund',
@@ -77,6 +80,8 @@ describe('commands of the admin API', () => {
       app,
       { apps: [appNow] },
       appNow,
+      appNow,
+      appNow,
       { ...appNow, signing_secret: 's2' },
       { ...appNow, signing_secret: 's2' },
       key,
@@ -90,6 +95,8 @@ describe('commands of the admin API', () => {
       { plan: 'scale', monthly_quota: 7 },
       { company_id: 'co_1', name: 'A', platform: 'ios', bundle_id: 'b', store_id: '1', provider_token: 't' },
       { name: 'A', bundle_id: 'b', store_id: '1', provider_token: 't' },
+      { click_window_hours: 1, probabilistic: false, probabilistic_window_hours: 2, reinstall_days: 3 },
+      { probabilistic: true, click_window_hours: -5, reinstall_days: 'long' },
       { overlap_hours: 24 },
       { overlap_hours: 0 },
       { app_id: 'app_1', label: 'billing', allowed_events: ['purchase', 'refund'] },

@@ -2,6 +2,7 @@ import type { Routes } from '../routes/route.ts'
 import { appRoutes } from './apps.ts'
 import { companyRoutes } from './companies.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
+import { linkRoutes } from './links.ts'
 import { serverKeyRoutes } from './server-keys.ts'
 import { storedDataRoutes } from './stored-data.ts'
 import { systemRoutes } from './system.ts'
@@ -11,6 +12,7 @@ export const adminRoutes = {
   ...companyRoutes,
   ...appRoutes,
   ...serverKeyRoutes,
+  ...linkRoutes,
   ...storedDataRoutes,
   ...deadLetterRoutes,
   ...systemRoutes,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AttributionSettings, defaultAttributionSettings } from '../attribution/settings.ts'
 import { platforms } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
@@ -13,7 +14,7 @@ const appSettings = {
 const CreateApp = z.strictObject({ company_id: z.string(), name, platform: z.enum(platforms), ...appSettings })
 export type CreateApp = z.infer<typeof CreateApp>
 
-const ChangeApp = z.strictObject({ name: name.optional(), ...appSettings })
+const ChangeApp = z.strictObject({ name: name.optional(), ...appSettings, ...AttributionSettings.partial().shape })
 export type ChangeApp = z.infer<typeof ChangeApp>
 
 /** An app as it is now, without its signing secret. */
@@ -26,6 +27,7 @@ export const App = z.object({
   bundle_id: z.string().nullable(),
   store_id: z.string().nullable(),
   provider_token: z.string().nullable(),
+  ...AttributionSettings.shape,
   created_at_ms: z.number().int(),
   old_secrets_end_ms: z
     .array(z.number().int())
@@ -66,6 +68,7 @@ const app = {
   bundle_id: 'com.example.run',
   store_id: null,
   provider_token: null,
+  ...defaultAttributionSettings('android'),
   created_at_ms,
   old_secrets_end_ms: [],
 } satisfies App
@@ -116,7 +119,8 @@ export const appRoutes = {
     auth: 'admin',
     tag: 'Admin',
     summary: 'Change an app',
-    description: 'Changes what is given and nothing else. The platform of an app never changes.',
+    description:
+      'Changes what is given and nothing else. The platform of an app never changes. Changed settings of attribution act on installs that are received from then on. An app with tracking links keeps the `bundle_id` (Android) or `store_id` (iOS) that they lead to.',
     params,
     body: { schema: { ChangeApp }, examples: { example: { bundle_id: 'com.example.run' } } },
     answers: { 200: { schema: { App }, description: 'The app as it is now.', example: app } },

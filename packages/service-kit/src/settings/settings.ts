@@ -45,6 +45,12 @@ export const settings = {
     kind: address('http', 'https'),
     default_text: 'http://127.0.0.1:8080',
   }),
+  TRIBUTARY_LINK_URL: setting({
+    meaning:
+      'base of the tracking links that are made, such as https://go.example.com; default: the address at which the admin API was reached, which is that of the links in standalone',
+    kind: optional(address('http', 'https')),
+    default_text: null,
+  }),
   TRIBUTARY_DATA_DIR: setting({
     meaning: 'folder of the embedded engines, keys and audit objects',
     kind: text,

@@ -6,6 +6,8 @@ import type { Pool, PoolClient } from 'pg'
 import { removeLostSecrets } from '../secrets/attribution-secrets.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
+import { addSettings, newestSettings, settingsOf } from './attribution-settings.ts'
+import { hasLinks, mustHaveStorePage } from './links.ts'
 import { getCompany, makeSigningSecret, mustHaveIdShape } from './tenants.ts'
 
 type Client = Pick<PoolClient, 'query'>
@@ -16,10 +18,13 @@ export async function listApps(pool: Pool, company_id: string, now_ms: number): 
   return readApps(pool, 'a.company_id = $1', company_id, now_ms)
 }
 
-/** Changes what is given and nothing else; nothing given is nothing logged. */
+/**
+ * Changes what is given and nothing else; nothing given is nothing logged. Throws `invalid_field` for a change that takes
+ * the store page from an app with links.
+ */
 export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request: AdminRequest): Promise<App> {
   mustHaveIdShape(app_id, 'unknown_app')
-  const { name, bundle_id, store_id, provider_token } = change
+  const { name, bundle_id, store_id, provider_token, ...settings } = change
   return inTransaction(pool, async (client) => {
     await client.query(
       `UPDATE apps SET name = coalesce($2, name), bundle_id = coalesce($3, bundle_id),
@@ -27,9 +32,11 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
       [app_id, name, bundle_id, store_id, provider_token],
     )
     const app = await getApp(client, app_id, request.now_ms)
+    if (await hasLinks(client, app_id)) mustHaveStorePage(app)
+    await addSettings(client, app_id, app, settings, request.now_ms)
     const changed = Object.keys(change).length > 0
     if (changed) await recordAdminAction(client, request, { action: 'app.set', subject: app_id, detail: change })
-    return app
+    return getApp(client, app_id, request.now_ms)
   })
 }
 
@@ -114,12 +121,14 @@ async function readApps(
             floor(extract(epoch FROM a.created_at) * 1000)::text AS created_at_ms,
             ARRAY(SELECT floor(extract(epoch FROM o.ends_at) * 1000)::text FROM old_signing_secrets o
                   WHERE o.app_id = a.app_id AND o.ends_at > to_timestamp($2 / 1000.0)
-                  ORDER BY o.ends_at) AS old_secrets_end_ms
+                  ORDER BY o.ends_at) AS old_secrets_end_ms,
+            ${newestSettings} AS settings
      FROM apps a WHERE ${condition} ORDER BY a.created_at, a.app_id`,
     [id, now_ms],
   )
-  return rows.map((row) => ({
+  return rows.map(({ settings, ...row }) => ({
     ...row,
+    ...settingsOf(row.platform, settings),
     created_at_ms: Number(row.created_at_ms),
     old_secrets_end_ms: row.old_secrets_end_ms.map(Number),
   }))

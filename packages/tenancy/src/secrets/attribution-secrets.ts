@@ -36,11 +36,11 @@ export async function readWithSecrets<Row extends SecretsRow>(
   query: () => Promise<Row[]>,
 ): Promise<Row[]> {
   const rows = await query()
-  const withoutLinkSecret = rows.filter(({ link_secret }) => link_secret === null)
-  const withoutSalt = rows.filter(({ salt }) => salt === null)
-  if (withoutLinkSecret.length === 0 && withoutSalt.length === 0) return rows
-  await insertSecrets(pool, masterKeys, 'link_secrets', withoutLinkSecret)
-  await insertSecrets(pool, masterKeys, 'company_salts', withoutSalt)
+  const unsigned = rows.filter(({ link_secret }) => link_secret === null)
+  const unsalted = rows.filter(({ salt }) => salt === null)
+  if (unsigned.length === 0 && unsalted.length === 0) return rows
+  await insertSecrets(pool, masterKeys, 'link_secrets', unsigned)
+  await insertSecrets(pool, masterKeys, 'company_salts', unsalted)
   return query()
 }
 

@@ -34,8 +34,8 @@ interface KeyRow {
   count: number
 }
 
-/** The secrets that none of these keys decrypts, by table and by the key that they need; by its id, no secret is read. */
-async function findUnreadableSecrets(pool: Pool, masterKeys: MasterKeys): Promise<Trouble[]> {
+/** Secrets whose master key is not given, by table and key. It reads the ids of the keys and no secret. */
+export async function findUnreadableSecrets(pool: Pool, masterKeys: MasterKeys): Promise<Trouble[]> {
   const found: Trouble[] = []
   for (const { table, id, prefix, ...rest } of secretTables) {
     if (!('loss' in rest)) continue

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeApp } from '../../src/companies/apps.ts'
 import { createApp } from '../../src/companies/tenants.ts'
 import { masterKeys, openWorld, request, until } from './attribution-world.ts'
 
@@ -34,4 +35,20 @@ test('a new app of the company is among its apps within a second', async () => {
   expect(await known()).toHaveLength(2)
   const { app_id } = await createApp(world.pool, masterKeys, { company_id, name: 'New', platform: 'ios' }, request)
   await until('it is among them', async () => (await known()).includes(app_id), 1_000)
+})
+
+test('an install is matched with the settings of the time when it was received, and a change is seen within a second', async () => {
+  const { android } = await world.tenant()
+  const { apps } = await world.startProcess()
+  const at = (now_ms: number) => ({ ...request, now_ms })
+  const windowAt = async (received_at_ms: number) =>
+    (await apps.find(android))?.settingsAt(received_at_ms).click_window_hours
+  const [first_ms, second_ms] = [Date.UTC(2026, 0, 2, 3, 4, 5, 678), Date.UTC(2026, 0, 3, 3, 4, 5, 679)]
+  expect(await windowAt(second_ms)).toBe(168)
+  await changeApp(world.pool, android, { click_window_hours: 1 }, at(first_ms))
+  await changeApp(world.pool, android, { click_window_hours: 2 }, at(second_ms))
+  await changeApp(world.pool, android, { click_window_hours: 3 }, at(second_ms))
+  await until('the last change is seen', async () => (await windowAt(second_ms)) === 3, 1_000)
+  const times = [0, first_ms - 1, first_ms, second_ms - 1, second_ms, Number.MAX_SAFE_INTEGER]
+  expect(await Promise.all(times.map(windowAt))).toEqual([168, 168, 1, 1, 3, 3])
 })

@@ -7,8 +7,8 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
 import { openAttributionApps } from '../../src/attribution/attribution-apps-cache.ts'
-import { makeLinkId } from '../../src/attribution/link-id.ts'
 import { openLinks } from '../../src/attribution/links-cache.ts'
+import { createLink } from '../../src/companies/links.ts'
 import { createApp, createCompany } from '../../src/companies/tenants.ts'
 import { type MasterKeys, openMasterKeys } from '../../src/secrets/master-keys.ts'
 
@@ -30,12 +30,7 @@ export async function openWorld() {
     return { company_id, android: android.app_id, ios: ios.app_id }
   }
 
-  async function link(app_id: string): Promise<string> {
-    const link_id = makeLinkId()
-    const text = `INSERT INTO links (link_id, app_id, partner, honeypot, created_at) VALUES ($1, $2, 'acme', false, now())`
-    await pool.query(text, [link_id, app_id])
-    return link_id
-  }
+  const link = (app_id: string) => createLink(pool, { app_id, partner: 'acme', honeypot: false }, request)
 
   /** A process over a line that the test can cut, with a clock that it turns. */
   async function startProcess({ keys = masterKeys }: { keys?: MasterKeys } = {}) {
@@ -49,7 +44,7 @@ export async function openWorld() {
     }
     const logger = pino({ level: 'trace' }, { write })
     const options = { pool: own, masterKeys: keys, now: () => clock.now_ms, logger, registry }
-    const listening = await listeners(db)
+    const before = new Set(await listeners(db))
     const apps = await openAttributionApps(options)
     const links = await openLinks(options)
     onTestFinished(async () => {
@@ -58,17 +53,18 @@ export async function openWorld() {
       await own.end()
       await proxy.close()
     })
-    await until('it listens', async () => (await listeners(db)) >= listening + 2)
+    await until('it listens', async () => (await listeners(db)).filter((pid) => !before.has(pid)).length >= 2)
     return { apps, links, proxy, clock, registry, logged: () => logged }
   }
 
   return { pool, tenant, link, startProcess, close: () => db.close() }
 }
 
-async function listeners(db: TestPostgres): Promise<number> {
-  const text = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database()
-    AND application_name = 'tributary-listener' AND query LIKE 'LISTEN%attribution_changed%' AND state = 'idle'`
-  return (await db.pool.query(text)).rows[0].n
+/** Process ids of the connections that listen. */
+async function listeners(db: TestPostgres): Promise<number[]> {
+  const text = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'
+    AND application_name = 'tributary-listener' AND query LIKE 'LISTEN%attribution_changed%'`
+  return (await db.pool.query<{ pid: number }>(text)).rows.map(({ pid }) => pid)
 }
 
 export async function until(what: string, holds: () => Promise<boolean>, within_ms = 10_000) {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeApp, rotateSigningSecret } from '../../src/companies/apps.ts'
+import { setLinkStatus } from '../../src/companies/links.ts'
 import { setCompanyStatus } from '../../src/companies/tenants.ts'
 import { openMasterKeys } from '../../src/secrets/master-keys.ts'
-import { openWorld, request, until } from './attribution-world.ts'
+import { masterKeys, openWorld, request, until } from './attribution-world.ts'
 
 let world: Awaited<ReturnType<typeof openWorld>>
 beforeAll(async () => {
@@ -54,6 +56,31 @@ test('two processes that make a secret at the same time have the same one', asyn
   expect(new Set(found.flat().map((one) => one?.salt.toString('hex'))).size).toBe(1)
 })
 
+test.each([
+  ['commits', 'COMMIT', true],
+  ['is killed', 'ROLLBACK', false],
+])(
+  'a process waits for another that is making the secret, and has that one if the other %s',
+  async (_what, end, same) => {
+    const { company_id, android } = await world.tenant()
+    const link_id = await world.link(android)
+    const place = { purpose: 'link_secret', company_id, app_id: android } as const
+    const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('ab'.repeat(32), place)
+    const { links } = await world.startProcess()
+    const other = await world.pool.connect()
+    await other.query('BEGIN')
+    await other.query('INSERT INTO link_secrets VALUES ($1, $2, $3, $4, $5)', [android, key_id, iv, ciphertext, tag])
+    const found = links.find(link_id)
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO link_secrets%'`
+    await until('it waits', async () => (await world.pool.query(waiting)).rowCount === 1)
+    await other.query(end)
+    other.release()
+    const { link_secret } = (await found)!
+    expect(link_secret.length).toBe(32)
+    expect(link_secret.equals(Buffer.alloc(32, 0xab))).toBe(same)
+  },
+)
+
 test('a new, disabled, enabled or suspended link and a changed app are seen within a second', async () => {
   const { links } = await world.startProcess()
   const { company_id, android } = await world.tenant()
@@ -71,11 +98,11 @@ test('a new, disabled, enabled or suspended link and a changed app are seen with
     )
   }
   await seen({ enabled: true, bundle_id: 'com.acme.game' })
-  await world.pool.query('UPDATE links SET enabled = false WHERE link_id = $1', [link_id])
+  await setLinkStatus(world.pool, link_id, 'disabled', request)
   await seen({ enabled: false })
-  await world.pool.query('UPDATE links SET enabled = true WHERE link_id = $1', [link_id])
+  await setLinkStatus(world.pool, link_id, 'enabled', request)
   await seen({ enabled: true })
-  await world.pool.query("UPDATE apps SET bundle_id = 'com.acme.other' WHERE app_id = $1", [android])
+  await changeApp(world.pool, android, { bundle_id: 'com.acme.other' }, request)
   await seen({ bundle_id: 'com.acme.other' })
   await setCompanyStatus(world.pool, company_id, 'suspended', request)
   await seen({ company_status: 'suspended' })
@@ -118,4 +145,23 @@ test('secrets of a missing master key are answered "unavailable", and the log ho
   await expect(other.links.find(link_id)).rejects.toMatchObject({ code: 'unavailable' })
   expect(other.logged()).toContain('needs master key test')
   for (const secret of [link_secret, salt]) expect(other.logged()).not.toContain(secret.toString('hex'))
+})
+
+test('a new signing secret keeps a link secret that can be read, and replaces one whose master key is lost', async () => {
+  const { android, ios } = await world.tenant()
+  const [link_id, second] = [await world.link(android), await world.link(ios)]
+  const { links } = await world.startProcess()
+  const before = (await links.find(link_id))!
+  const next = openMasterKeys([{ id: 'next', key: Buffer.alloc(32, 2) }])
+  const after = await world.startProcess({ keys: next })
+  await rotateSigningSecret(world.pool, masterKeys, android, 0, request)
+  expect((await (await world.startProcess()).links.find(link_id))?.link_secret).toEqual(before.link_secret)
+
+  await rotateSigningSecret(world.pool, next, android, 0, request)
+  await until('it is found', () => after.links.find(link_id).then(Boolean, () => false), 5_000)
+  const made = (await after.links.find(link_id))!
+  expect([made.link_secret.length, made.salt.length]).toEqual([32, 32])
+  expect([made.link_secret.equals(before.link_secret), made.salt.equals(before.salt)]).toEqual([false, false])
+  // The salt is that of the company: the other app needs no more than its own link secret.
+  expect((await after.links.find(second))?.salt).toEqual(made.salt)
 })

@@ -3,6 +3,7 @@ import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
+import { openAttributionApps } from '../../src/attribution/attribution-apps-cache.ts'
 import { rotateSigningSecret } from '../../src/companies/apps.ts'
 import { createApp, createCompany } from '../../src/companies/tenants.ts'
 import { openCredentials } from '../../src/credentials/credentials-cache.ts'
@@ -111,6 +112,21 @@ test('old secrets in their overlap are rotated with the present ones', async () 
   onTestFinished(() => credentials.close())
   const found = await credentials.findApp(app_key)
   expect(found?.old_secrets.map((old) => old.signing_secret)).toEqual([signing_secret])
+})
+
+test('link secrets and salts stay what they are', async () => {
+  const { pool, before, next, apps, rotate } = await world({ apps: 2 })
+  async function secretsOf(...keys: MasterKey[]) {
+    const options = { pool, masterKeys: keysOf(...keys), now: Date.now, logger: pino({ level: 'silent' }) }
+    const attribution = await openAttributionApps(options)
+    const found = await Promise.all(apps.map(({ app_id }) => attribution.find(app_id)))
+    await attribution.close()
+    return found.map((app) => [app?.link_secret.toString('hex'), app?.salt.toString('hex')])
+  }
+  const made = await secretsOf(before)
+  expect(await rotate()).toMatchObject({ rotated: 5, unreadable: 0 }) // two apps, two link secrets, one salt
+  expect(await secretsOf(next)).toEqual(made)
+  await expect(secretsOf(before)).rejects.toMatchObject({ code: 'unavailable' })
 })
 
 test('a secret of a key that is lost for good is left as it is, and counted', async () => {

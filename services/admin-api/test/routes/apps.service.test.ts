@@ -38,6 +38,7 @@ test('the list of a company holds its own apps with every field that is no secre
     {
       ...{ app_id, company_id, app_key, name: 'Game', platform: 'ios', store_id: '123', bundle_id: null },
       ...{ provider_token: null, created_at_ms: made_at_ms, old_secrets_end_ms: [] },
+      ...{ click_window_hours: 168, probabilistic: false, probabilistic_window_hours: 24, reinstall_days: 90 },
     },
   ])
   expect(JSON.stringify(body)).not.toContain(signing_secret)
@@ -119,4 +120,48 @@ test('a rotation that leaves too many old secrets is refused, and changes nothin
   clock.now_ms += hour_ms
   await rotate(app_id)
   expect((await secretsOf(app_id)).length).toBe(4)
+})
+
+test('settings of attribution change as given, and the history keeps each with its time', async () => {
+  const { app_id } = await newApp()
+  const changes = [{ click_window_hours: 1, probabilistic: true }, { reinstall_days: 30 }, { reinstall_days: 30 }]
+  const first_ms = clock.now_ms
+  for (const change of changes) {
+    expect((await ask('PATCH', `/apps/${app_id}`, change)).body).toMatchObject(change)
+    clock.now_ms += hour_ms
+  }
+  const kept = await query('SELECT * FROM attribution_settings WHERE app_id = $1 ORDER BY id', [app_id])
+  const after = { click_window_hours: 1, probabilistic: true, probabilistic_window_hours: 24 }
+  expect(kept).toMatchObject([
+    { ...after, reinstall_days: 90, valid_from: new Date(first_ms) },
+    { ...after, reinstall_days: 30, valid_from: new Date(first_ms + hour_ms) },
+  ])
+})
+
+test('a clock that is behind does not put new settings before old ones', async () => {
+  const { app_id } = await newApp()
+  const first_ms = clock.now_ms
+  await ask('PATCH', `/apps/${app_id}`, { reinstall_days: 30 })
+  clock.now_ms -= hour_ms
+  await ask('PATCH', `/apps/${app_id}`, { reinstall_days: 31 })
+  clock.now_ms = first_ms
+  const kept = await query('SELECT valid_from FROM attribution_settings WHERE app_id = $1 ORDER BY id', [app_id])
+  expect(kept.map(({ valid_from }) => valid_from.getTime())).toEqual([first_ms, first_ms])
+  expect((await ask('PATCH', `/apps/${app_id}`, {})).body).toMatchObject({ reinstall_days: 31 })
+})
+
+test('settings changed at the same time all hold', async () => {
+  const { app_id } = await newApp()
+  const changes = { click_window_hours: 1, probabilistic: true, probabilistic_window_hours: 2, reinstall_days: 3 }
+  const changed = Object.entries(changes).map(([name, value]) => ask('PATCH', `/apps/${app_id}`, { [name]: value }))
+  await Promise.all(changed)
+  expect((await ask('PATCH', `/apps/${app_id}`, {})).body).toMatchObject(changes)
+})
+
+test('settings of attribution are never changed or removed in the table', async () => {
+  const { app_id } = await newApp()
+  await ask('PATCH', `/apps/${app_id}`, { reinstall_days: 30 })
+  for (const sql of ['UPDATE attribution_settings SET reinstall_days = 1', 'DELETE FROM attribution_settings']) {
+    await expect(query(sql)).rejects.toThrow('is refused')
+  }
 })

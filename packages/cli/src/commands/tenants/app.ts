@@ -3,7 +3,7 @@ import { platforms } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { type Command, Option } from 'commander'
 import { admin } from '../../admin.ts'
-import { wholeNumberUpTo } from '../../arguments.ts'
+import { checkedNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { usageError } from '../../errors.ts'
 import { lines, print, table } from '../../output.ts'
 
@@ -13,6 +13,13 @@ interface Settings {
   storeId?: string
   providerToken?: string
   json?: boolean
+}
+
+interface ChangeOptions extends Settings {
+  clickWindowHours?: number
+  probabilistic?: 'on' | 'off'
+  probabilisticWindowHours?: number
+  reinstallDays?: number
 }
 
 interface CreateOptions extends Settings {
@@ -46,9 +53,14 @@ export function appCommands(program: Command): void {
     .description('change the given settings of an app')
     .argument('<app_id>')
     .option('--name <name>', 'what people call it')
-    .action(async (app_id: string, { json, ...given }: Settings) => {
+    .option('--click-window-hours <hours>', 'how long after a click an install may come from it', checkedNumber)
+    .addOption(new Option('--probabilistic <on|off>', 'match by address and system too').choices(['on', 'off']))
+    .option('--probabilistic-window-hours <hours>', 'the click window of such matches', checkedNumber)
+    .option('--reinstall-days <days>', 'how long a further install of a device is a reinstall', checkedNumber)
+    .action(async (app_id: string, { json, ...given }: ChangeOptions) => {
       if (Object.keys(given).length === 0) throw usageError('Name a setting to change; --help lists them.')
-      const changed = await admin(appRoutes.changeApp, { params: { id: app_id }, body: fieldsOf(given) })
+      const body = { ...fieldsOf(given), ...attributionOf(given) }
+      const changed = await admin(appRoutes.changeApp, { params: { id: app_id }, body })
       print({ json }, changed, lines(shown(changed)))
     })
   app
@@ -81,6 +93,13 @@ const settings = (command: Command): Command =>
 
 const fieldsOf = ({ name, bundleId, storeId, providerToken }: Settings) => ({
   ...{ name, bundle_id: bundleId, store_id: storeId, provider_token: providerToken },
+})
+
+const attributionOf = ({ probabilistic, ...given }: ChangeOptions) => ({
+  click_window_hours: given.clickWindowHours,
+  probabilistic: probabilistic && probabilistic === 'on',
+  probabilistic_window_hours: given.probabilisticWindowHours,
+  reinstall_days: given.reinstallDays,
 })
 
 /** The app with times as text, for people. */

@@ -1,6 +1,7 @@
 import { type KeyScope, keyScopes, serverKeyRoutes } from '@tributary/contracts/admin/server-keys'
 import { type Command, InvalidArgumentError } from 'commander'
 import { admin } from '../../admin.ts'
+import { byComma } from '../../arguments.ts'
 import { lines, print, table } from '../../output.ts'
 import { rotateMasterCommand } from '../operate/rotate-master.ts'
 
@@ -11,12 +12,6 @@ interface CreateOptions {
   scope?: KeyScope[]
   json?: boolean
 }
-
-const byComma = (text: string): string[] =>
-  text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
 
 const isScope = (text: string): text is KeyScope => keyScopes.some((scope) => scope === text)
 
