@@ -5,7 +5,7 @@ import { topics } from '@tributary/contracts/topics'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import pino from 'pino'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { adminApiUnderTest } from './admin-api-under-test.ts'
 
 const audit = memoryAuditStore()
@@ -160,6 +160,30 @@ test('what is whole of a damaged object is taken', async () => {
   expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({
     ...{ state: 'done', replayed: 4, filled: 4 },
     unknown_reasons: { unreadable_object: 3 },
+  })
+})
+
+test('what a replay puts into the log says whether attribution has to read it', async () => {
+  const { app_id, company_id } = await newApp()
+  const named = (event_name: string, install_uuid: string) => ({
+    ...event(`${event_name}-${install_uuid}`),
+    event_name,
+    install_uuid,
+  })
+  const events = [named('e', 'i-1'), named('app_install', 'i-2'), named('_user_alias', 'i-1'), named('e', 'i-3')]
+  const member = gzipSync(`${JSON.stringify({ ...head, body: { events } })}\n`)
+  await audit.putOnce(`audit/2026/06/01/${company_id}/${app_id}/${received_at_ms}-b-1.jsonl.gz`, member)
+  const replaying = replay({ source: 'audit', app_id, dry_run: false })
+  const records = () => [0, 1].flatMap((partition) => log.broker.records(topic, partition))
+  await vi.waitFor(() => expect(records()).toHaveLength(3))
+  for (const partition of [0, 1])
+    log.broker.setCommitted('event-writer', topic, partition, { offset: records().length, metadata: '' })
+  expect(await replaying).toMatchObject({ state: 'done', filled: 4 })
+  const facts = records().map(({ key, headers }) => [key, headers.facts])
+  expect(Object.fromEntries(facts)).toEqual({
+    [`${app_id}/i-1`]: '1',
+    [`${app_id}/i-2`]: '1',
+    [`${app_id}/i-3`]: '0',
   })
 })
 

@@ -13,7 +13,7 @@ interface FactEvent {
   index: number
 }
 
-/** What a record comes to. */
+/** The events of a record that attribution reads, and whether it could be read at all. */
 export interface ReadRecord {
   events: readonly FactEvent[]
   /** JSON text that these came from, at most. */

@@ -7,7 +7,7 @@ export type DeviceIdKind = keyof typeof kinds
 
 const hashed = /^[0-9a-f]{64}$/i
 
-/** SHA-256 of what stands for no id: devices without one share them, so they would match everybody with everybody. */
+/** SHA-256 of texts that stand for no id: devices without one share them, and would match each other. */
 const hashesOfNone = ['', '00000000-0000-0000-0000-000000000000'].map((none) => hash('sha256', none))
 
 /**

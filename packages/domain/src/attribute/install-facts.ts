@@ -15,7 +15,7 @@ import { deviceHashes } from './device-ids.ts'
 import { tokenOfReferrer } from './play-referrer.ts'
 
 type ReceivedEvent = Envelope['events'][number]
-/** What the events of an envelope share. */
+/** The members of an envelope that its events share. */
 export type EnvelopeHead = Omit<Envelope, 'v' | 'events'>
 
 export interface TenantSecrets {
@@ -94,7 +94,7 @@ const modelOf = (value: unknown): string | null =>
 
 const fieldsOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-/** Well-formed, as tables hold it: what was sent with a lone surrogate has to compare equal to what is read back. */
+/** Well-formed, as tables hold it: a text with a lone surrogate has to compare equal to itself when it is read back. */
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.toWellFormed() : null
 

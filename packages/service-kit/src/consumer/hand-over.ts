@@ -36,7 +36,7 @@ export function withHandOver(broker: Broker, consumer: ConsumerGroup, logger: Lo
     ...broker,
     async consume(options) {
       if (options.topic !== topic.name) return broker.consume(options)
-      // What is moved is moved whole.
+      // Records are moved whole.
       const moving = { ...options, needsValue: undefined, onChunk: stopAtMark(broker, consumer, options, logger) }
       return after === null ? broker.consume(moving) : consumeAfter(broker, after, moving, logger)
     },

@@ -77,6 +77,17 @@ test('a record that the new topic does not take becomes a dead letter, and the r
   })
 })
 
+test('what is moved is moved whole, though its consumer needs no value of it', async () => {
+  const unread = { ...before, needsValue: () => false }
+  const { broker, handled, publish, untilRead } = await start(unread)
+  await publish('a')
+  await publishMarks(broker, topic.name, to)
+  await publish('b')
+  await untilRead()
+  expect(handled).toEqual([])
+  expect(broker.records(to, 0).map(({ value }) => value.toString())).toEqual(['b'])
+})
+
 test('a consumer that takes no part meets the mark as a record like any', async () => {
   const { broker, handled, publish, untilRead } = await start({ name: 'other', topic })
   await publishMarks(broker, topic.name, to)

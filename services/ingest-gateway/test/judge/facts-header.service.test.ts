@@ -56,6 +56,8 @@ test.each(Object.keys(ways))('the records of %s say in a header whether attribut
     }
   }
   expect(factsOf(gateway)).toEqual(expected)
+  const apart = await gateway.registry.getSingleMetric('tributary_ingest_bodies_judged_apart_total')!.get()
+  if (way === 'a large SDK batch') expect(apart.values[0]!.value).toBe(2 * sent.length)
 })
 
 test('one fact among the events of an install is enough, and a rejected event is none', async () => {

@@ -66,3 +66,26 @@ test("a record holds the client's own gzip where that is worth it, and its consu
   )
   expect(packed).toBeGreaterThan(20)
 })
+
+test('the header of a record tells of its facts, however their names are written', () => {
+  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  const named = fc.constantFrom('app_install', 'app_first_open', '_user_alias', 'app_instal', 'level_up')
+  const written = fc
+    .tuple(named, fc.array(fc.boolean(), { minLength: 14, maxLength: 14 }))
+    .map(([name, escaped]) => [...name].map((char, n) => (escaped[n] ? escapeOf(char) : char)).join(''))
+  const spelled = fc.oneof(named, written)
+  const one = fc.tuple(spelled, fc.option(spelled)).map(([first, second]) => {
+    const own = JSON.stringify(sdkEvent({ install_uuid: 'i-1', event_ts_ms: now_ms, event_name: undefined }))
+    // Of two names the last one counts.
+    const names = [first, ...(second === null ? [] : [second])].map((name) => `"event_name":"${name}"`)
+    return `${own.slice(0, -1)},${names.join()}}`
+  })
+  fc.assert(
+    fc.property(fc.array(one, { minLength: 1, maxLength: 4 }), fc.boolean(), (texts, packed) => {
+      const body = bodyOf(`[${texts.join()}]`)
+      const { records } = judge(body, packed ? gzipSync(body) : null)
+      expect(records).toHaveLength(1)
+    }),
+    { numRuns: 500 },
+  )
+})

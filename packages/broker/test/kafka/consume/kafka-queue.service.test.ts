@@ -1,12 +1,18 @@
 import type { EachBatchPayload } from 'kafkajs'
 import { describe, expect, it, vi } from 'vitest'
+import type { NeedsValue } from '../../../src/broker.ts'
 import { createPartitionQueue } from '../../../src/kafka/consume/kafka-queue.ts'
 import { createBudget } from '../../../src/kafka/kafka-budget.ts'
 
 const bytes_max = 10
 
 /** A queue whose handler ends when the test says so, before a kafkajs that remembers what it was told. */
-function start({ begin = 0, former = Promise.resolve(), budget = createBudget(1000) } = {}) {
+function start({
+  begin = 0,
+  former = Promise.resolve(),
+  budget = createBudget(1000),
+  needsValue = undefined as NeedsValue | undefined,
+} = {}) {
   const stop = new AbortController()
   const kafkajs = { position: begin, paused: false }
   const backwards: { next: number; found: number }[] = []
@@ -17,6 +23,7 @@ function start({ begin = 0, former = Promise.resolve(), budget = createBudget(10
     budget,
     signal: stop.signal,
     former,
+    needsValue,
     seek(offset) {
       kafkajs.position = offset
     },
@@ -66,6 +73,19 @@ describe('the queue between kafkajs and the handler of a partition', () => {
     chunks[0]!.end()
     await delivered(2)
     expect(chunks.map(({ texts }) => texts)).toEqual([['a'], ['b', 'c', 'd']])
+  })
+
+  it('drops at once what nobody needs, and lets no more of it wait than a chunk may hold', async () => {
+    const { kafkajs, chunks, fetched, delivered } = start({ needsValue: () => false })
+    fetched(0, 'a')
+    await delivered(1)
+    fetched(1, '12345', '67890', '1')
+    expect(kafkajs.paused).toBe(true)
+    chunks[0]!.end()
+    await delivered(2)
+    chunks[1]!.end()
+    await delivered(3)
+    expect(chunks.map(({ texts }) => texts)).toEqual([[''], ['', ''], ['']])
   })
 
   it('gives no more than a chunk may hold, but a record that is larger alone', async () => {
