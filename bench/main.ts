@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Bench } from './bench.ts'
 
 const help = `npm run bench -- NAME [options]
@@ -9,12 +9,17 @@ Runs one benchmark. Prints its figures as a table and writes them as JSON to ben
 are in parentheses, with their defaults.
 `
 
-const names = readdirSync(import.meta.dirname)
-  .filter((file) => file.endsWith('.bench.ts'))
-  .map((file) => file.replace('.bench.ts', ''))
+/** The file of each benchmark, by its name. */
+const files = new Map(
+  readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.bench.ts'))
+    .map((file) => [basename(file, '.bench.ts'), join(import.meta.dirname, file)] as const)
+    .toSorted(([a], [b]) => Number(a > b) - Number(a < b)),
+)
+const names = [...files.keys()]
 
 async function load(name: string): Promise<Bench> {
-  const { bench } = (await import(join(import.meta.dirname, `${name}.bench.ts`))) as { bench: Bench }
+  const { bench } = (await import(files.get(name) ?? '')) as { bench: Bench }
   return bench
 }
 
