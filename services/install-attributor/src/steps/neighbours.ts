@@ -27,16 +27,20 @@ export interface Neighbours {
 /** Loads the neighbours of the installs whose facts these are. */
 export async function findNeighbours(lookups: Lookups, app_id: string, own: AllFacts): Promise<Neighbours> {
   const facts = [...own.values()].flat()
+  const networkKey = createNetworkKeys()
   const shared = [...new Set(facts.flatMap(sharedKeys))].map((match_key) => ({ match_key }))
   const [sharing, networks] = await Promise.all([
     lookups.installs(app_id, shared),
-    lookups.installs(app_id, facts.flatMap(networkRange)),
+    lookups.installs(
+      app_id,
+      facts.flatMap((fact) => networkRange(fact, networkKey)),
+    ),
   ])
   const uuidsOf = Map.groupBy(sharing, ({ match_key }) => match_key)
   const inNetwork = Map.groupBy(networks, ({ match_key }) => match_key)
   for (const rows of inNetwork.values()) rows.sort((a, b) => a.received_at_ms - b.received_at_ms)
   const nearest = ({ install_uuid, ip, received_at_ms }: Pick<InstallFact, 'install_uuid' | 'ip' | 'received_at_ms'>) =>
-    newestOf(hourUpTo(inNetwork.get(networkKey(ip!)) ?? [], received_at_ms), install_uuid)
+    newestBefore(inNetwork.get(networkKey(ip!)) ?? [], received_at_ms, install_uuid)
   const crowded = [...own.values()].flatMap((of) => {
     const install = installOf(of)
     if (install === null || !isJudged(install)) return []
@@ -55,22 +59,33 @@ export async function findNeighbours(lookups: Lookups, app_id: string, own: AllF
       const uuids = nearest(install)
       return uuids.length < burst_installs_max
         ? uuids.length
-        : uuids.filter((id) => isBefore(all.get(id), install)).length
+        : uuids.filter((id) => isBefore(all.get(id), install, networkKey)).length
     },
     after(install) {
       if (!isJudged(install)) return []
       const rows = inNetwork.get(networkKey(install.ip!)) ?? []
       const from = firstFrom(rows, install.received_at_ms)
       const later = rows.slice(from, firstFrom(rows, install.received_at_ms + hour_ms))
-      return later.flatMap(({ install_uuid, received_at_ms }) =>
-        hourUpTo(rows, received_at_ms).length > burst_installs_max ? install_uuid : [],
-      )
+      return later.flatMap(({ install_uuid, received_at_ms }) => {
+        const [first, end] = hourBounds(rows, received_at_ms)
+        return end - first > burst_installs_max ? install_uuid : []
+      })
     },
   }
 }
 
 const isJudged = ({ is_sdk, ip }: InstallFact): boolean => is_sdk && ip !== null
-const networkKey = (ip: string): string => matchKey('network', addressNetwork(ip))
+type NetworkKeys = (ip: string) => string
+
+/** Keys of networks, each worked out once: it costs a hash. */
+function createNetworkKeys(): NetworkKeys {
+  const known = new Map<string, string>()
+  return (ip) => {
+    const key = known.get(ip) ?? matchKey('network', addressNetwork(ip))
+    known.set(ip, key)
+    return key
+  }
+}
 
 function sharedKeys(fact: Fact): string[] {
   const users = fact.user_id === null ? [] : [matchKey('user', fact.user_id)]
@@ -78,7 +93,7 @@ function sharedKeys(fact: Fact): string[] {
 }
 
 /** An hour on both sides: `(t - 1 h, t]` of each install that the fact may make fuller. */
-function networkRange(fact: Fact): InstallRange[] {
+function networkRange(fact: Fact, networkKey: NetworkKeys): InstallRange[] {
   if (fact.kind === 'alias' || !isJudged(fact)) return []
   const { received_at_ms: at_ms } = fact
   const range = { received_from_ms: at_ms - hour_ms + 1, received_to_ms: at_ms + hour_ms }
@@ -96,19 +111,23 @@ function firstFrom(rows: readonly KeyedFact[], at_ms: number): number {
   return low
 }
 
-const hourUpTo = (rows: readonly KeyedFact[], at_ms: number): KeyedFact[] =>
-  rows.slice(firstFrom(rows, at_ms - hour_ms + 1), firstFrom(rows, at_ms + 1))
+/** Where the rows of `(t - 1 h, t]` begin and end. */
+const hourBounds = (rows: readonly KeyedFact[], at_ms: number): [number, number] => [
+  firstFrom(rows, at_ms - hour_ms + 1),
+  firstFrom(rows, at_ms + 1),
+]
 
-/** Installs of rows but one, from the newest on, at most `opened_max`. */
-function newestOf(rows: readonly KeyedFact[], but: string): string[] {
+/** Installs received in the hour up to a time, but one, from the newest on, at most `opened_max`. */
+function newestBefore(rows: readonly KeyedFact[], at_ms: number, but: string): string[] {
   const found = new Set<string>()
-  for (let n = rows.length - 1; n >= 0 && found.size < opened_max; n -= 1) found.add(rows[n]!.install_uuid)
+  const [first, end] = hourBounds(rows, at_ms)
+  for (let n = end - 1; n >= first && found.size <= opened_max; n -= 1) found.add(rows[n]!.install_uuid)
   found.delete(but)
   return [...found]
 }
 
 /** Whether the install of these facts was received from the network of another within its hour, and before it. */
-function isBefore(facts: readonly Fact[] = [], install: InstallFact): boolean {
+function isBefore(facts: readonly Fact[] = [], install: InstallFact, networkKey: NetworkKeys): boolean {
   const other = installOf(facts)
   if (other === null || !isJudged(other) || networkKey(other.ip!) !== networkKey(install.ip!)) return false
   const received = ({ received_at_ms: at_ms, place }: InstallFact) => ({ at_ms, place })
