@@ -36,7 +36,7 @@ const rowsOf = (kept: unknown): number =>
 
 /**
  * Writes decisions to `installs_v1`: each decision that replaces another cancels its row and adds one of its own, so that the
- * signs of an install sum up to 0 or 1 (docs/attribution.md#install-writer). What a batch writes follows from the records
+ * signs of an install sum up to 0 or 1 (docs/adr/0253). What a batch writes follows from the records
  * of the log up to it, and from nothing else.
  */
 export function installWriter({
