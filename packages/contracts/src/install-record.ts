@@ -9,7 +9,6 @@ export const InstallRecord = z.object({
   verdict: Verdict.extend({
     deep_link: z.string().optional().describe('Of the link, where it has one.'),
   })
-    .meta({ id: 'InstallVerdict' })
     .nullable()
     .describe('Where it came from; null while it is not decided or waits for a click.'),
   rule_version: z.number().int().nullable().describe('Version of the rules that decided.'),
@@ -19,11 +18,7 @@ export const InstallRecord = z.object({
     .boolean()
     .describe('True: a click that Tributary signed has not arrived. It is waited for up to 24 hours.'),
   history: z
-    .array(
-      Verdict.extend({ decided_at_ms: z.number().int().describe('When it became the verdict, Unix epoch ms.') }).meta({
-        id: 'EarlierVerdict',
-      }),
-    )
+    .array(Verdict.extend({ decided_at_ms: z.number().int().describe('When it became the verdict, Unix epoch ms.') }))
     .describe('Earlier verdicts, oldest first.'),
   identities: z
     .array(z.object({ user_id: z.string(), since_ms: z.number().int() }))
