@@ -40,8 +40,8 @@ const stateOf = (kept: unknown): WriterState =>
 
 /**
  * Writes decisions to `installs_v1`: each decision that replaces another cancels its row and adds one of its own, so that the
- * signs of an install sum up to 0 or 1 (docs/adr/0253). What a batch writes follows from the records
- * of the log up to it, and from nothing else.
+ * signs of an install sum up to 0 or 1 (docs/adr/0253). What a batch writes follows from the records of the log up to it,
+ * and from nothing else.
  */
 export function installWriter({
   clickhouse,
