@@ -24,5 +24,7 @@ function simplify(made: JsonSchema): void {
   const [one, other, ...more] = (made.anyOf ?? []) as JsonSchema[]
   if (typeof one?.type !== 'string' || other?.type !== 'null' || more.length > 0) return
   delete made.anyOf
-  Object.assign(made, one, { type: [one.type, 'null'] }, made.description ? { description: made.description } : {})
+  const values = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {}
+  const description = made.description ? { description: made.description } : {}
+  Object.assign(made, one, { type: [one.type, 'null'] }, values, description)
 }

@@ -54,10 +54,19 @@ export interface LogPartition {
 export const ofPartition = ({ source, partition }: LogPartition): string =>
   `topic = ${literals('topic', [source])} AND partition = ${Number(partition)}`
 
-/** How many different rows a partition of a log has written. */
-export async function countInstallRows(clickhouse: Pick<Clickhouse, 'query'>, at: LogPartition): Promise<number> {
-  const [found] = await clickhouse.query<{ rows: number }>(
-    `SELECT uniqExact(offset, sign) AS rows FROM installs_v1 WHERE ${ofPartition(at)}`,
+/** A row that a partition of a log wrote. */
+export type RowPlace = Pick<Decision, 'app_id' | 'install_uuid'> & { offset: number }
+
+/** Whether `installs_v1` has a row. It reads one granule, however large the table is. */
+export async function hasInstallRow(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  at: LogPartition,
+  { app_id, install_uuid, offset }: RowPlace,
+): Promise<boolean> {
+  const found = await clickhouse.query(
+    `SELECT 1 FROM installs_v1
+     WHERE app_id = ${literals('app_id', [app_id])} AND install_uuid = ${literals('install_uuid', [install_uuid])}
+       AND ${ofPartition(at)} AND offset = ${Number(offset)} LIMIT 1`,
   )
-  return found?.rows ?? 0
+  return found.length > 0
 }

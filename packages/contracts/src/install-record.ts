@@ -6,7 +6,11 @@ export const InstallRecord = z.object({
   app_id: z.string(),
   install_uuid: z.string(),
   installed_at_ms: z.number().int().nullable().describe('Unix epoch ms; null while there is no install event.'),
-  verdict: Verdict.nullable().describe('Where it came from; null while it is not decided or waits for a click.'),
+  verdict: Verdict.extend({
+    deep_link: z.string().optional().describe('Of the link, where it has one.'),
+  })
+    .nullable()
+    .describe('Where it came from; null while it is not decided or waits for a click.'),
   rule_version: z.number().int().nullable().describe('Version of the rules that decided.'),
   windows: Windows.nullable().describe('The windows that decided.'),
   candidates: z.array(Candidate).describe('Clicks that might have brought it, best first, each with why it lost.'),
@@ -14,11 +18,7 @@ export const InstallRecord = z.object({
     .boolean()
     .describe('True: a click that Tributary signed has not arrived. It is waited for up to 24 hours.'),
   history: z
-    .array(
-      Verdict.extend({ decided_at_ms: z.number().int().describe('When it became the verdict, Unix epoch ms.') }).meta({
-        id: 'EarlierVerdict',
-      }),
-    )
+    .array(Verdict.extend({ decided_at_ms: z.number().int().describe('When it became the verdict, Unix epoch ms.') }))
     .describe('Earlier verdicts, oldest first.'),
   identities: z
     .array(z.object({ user_id: z.string(), since_ms: z.number().int() }))

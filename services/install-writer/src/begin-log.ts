@@ -54,13 +54,13 @@ async function tailOf(
   return `${ofPartition(at)} AND offset >= ${Number(found!.from)}`
 }
 
-/** Puts the rows into a table again. It is a set: what it has is not counted twice. */
+/** Puts the rows into a table again. It is a set: what it has counts once, also without the engine's own deduplication. */
 async function refill(clickhouse: Clickhouse, table: DerivedName, tail: string, { token, tries }: NewLog) {
   const { where = '1', groups, values = {} } = derivedOf(table)
   const columns = [...Object.keys(groups), ...Object.keys(values)]
   const expressions = [...Object.values(groups), ...Object.values(values).map(([, recounted]) => recounted)]
   const name = `${token}/older/${table}`
-  const settings = Object.entries({ ...insertSettings, insert_deduplicate: 0 })
+  const settings = Object.entries({ ...insertSettings, deduplicate_insert_select: 'disable' })
     .map(([setting, value]) => `${setting} = ${typeof value === 'string' ? `'${value}'` : value}`)
     .join(', ')
   await clickhouse.command(

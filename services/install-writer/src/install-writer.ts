@@ -1,4 +1,4 @@
-import { countInstallRows } from '@tributary/attribution/install-rows'
+import { hasInstallRow, type InstallRow, type RowPlace } from '@tributary/attribution/install-rows'
 import { findNewestOf, installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
@@ -30,14 +30,18 @@ interface DecodedDecision {
   bytes: number
 }
 
-/** What is kept with the offset: rows that were written of a partition since its log began. */
-const rowsOf = (kept: unknown): number =>
-  typeof kept === 'object' && kept !== null && 'rows' in kept ? Number(kept.rows) : 0
+/** What is kept with the offset: the last row that the partition wrote since its log began; null before the first. */
+interface WriterState {
+  last: RowPlace | null
+}
+
+const stateOf = (kept: unknown): WriterState =>
+  typeof kept === 'object' && kept !== null && 'last' in kept ? (kept as WriterState) : { last: null }
 
 /**
  * Writes decisions to `installs_v1`: each decision that replaces another cancels its row and adds one of its own, so that the
- * signs of an install sum up to 0 or 1 (docs/attribution.md#install-writer). What a batch writes follows from the records
- * of the log up to it, and from nothing else.
+ * signs of an install sum up to 0 or 1 (docs/adr/0253). What a batch writes follows from the records of the log up to it,
+ * and from nothing else.
  */
 export function installWriter({
   clickhouse,
@@ -73,14 +77,15 @@ export function installWriter({
       //    takes each once. Readers see the old decision or the new one, never both and never none.
       const found = await writeInstalls(installs, { clickhouse, failed, batch })
       failed.forget(batch.token)
-      // 4. Refused records become dead letters, and the offset is committed with the number of rows, by the kit.
+      // 4. Refused records become dead letters, and the offset is committed with the last row, by the kit.
       report(batch, found, logger)
       metrics?.observe(found.replacements, now())
     },
     /** ClickHouse was put back to an earlier state: the log is read again, and what is written is ignored. */
     async findMisfit({ source, partition, state }) {
-      const rows = await countInstallRows(clickhouse, { source, partition })
-      return rows < rowsOf(state) ? { reason: 'tables_lack_rows', reread: true } : null
+      const { last } = stateOf(state)
+      if (last === null || (await hasInstallRow(clickhouse, { source, partition }, last))) return null
+      return { reason: 'tables_lack_rows', reread: true }
     },
   })
 }
@@ -103,7 +108,14 @@ function report(batch: Batch<DecodedDecision>, { replacements, ignored, refused 
     logger?.error({ err, topic, partition, offset }, 'row refused by ClickHouse, record put into the dead-letter topic')
     batch.dead(record, 'row_refused')
   }
-  const rows = replacements.reduce((sum, one) => sum + one.rows.length, 0)
-  batch.written(rows)
-  batch.keep({ rows: rowsOf(batch.state) + rows })
+  const rows = replacements.flatMap((one) => one.rows)
+  batch.written(rows.length)
+  batch.keep({ last: lastOf(rows) ?? stateOf(batch.state).last } satisfies WriterState)
+}
+
+/** The row of the last record; null without rows. */
+function lastOf(rows: readonly InstallRow[]): RowPlace | null {
+  if (rows.length === 0) return null
+  const { decision, place } = rows.reduce((last, one) => (one.place.offset > last.place.offset ? one : last))
+  return { app_id: decision.app_id, install_uuid: decision.install_uuid, offset: place.offset }
 }

@@ -63,7 +63,7 @@ const contents = [
 
 /**
  * Decisions in the order of the log. The last try of a batch publishes in its turn; an earlier try slept, and publishes
- * later or never (docs/attribution.md#install-attributor). Records may stand on the log twice.
+ * later or never. Records may stand on the log twice.
  */
 function streamOf(app_id: string, { batches, repeats }: Plan): Decision[] {
   const stream: { at: number; decision: Decision }[] = []
@@ -172,7 +172,7 @@ test('any history of tries, sleepers, kills, cuts and logs ends at the newest de
       const { held, recounted } = await derivedTables(clickhouse, app_id)
       expect(held).toEqual(recounted)
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   )
 })
 

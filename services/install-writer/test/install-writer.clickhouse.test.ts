@@ -5,7 +5,19 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { day, decisionOf, verdictOf } from './decisions.ts'
-import { countingOf, derivedTables, newAppId, partitions, recordOf, runToEnd, topic, wrongSums } from './stage.ts'
+import {
+  countingOf,
+  derivedTables,
+  group,
+  newAppId,
+  partitions,
+  recordOf,
+  runToEnd,
+  start,
+  topic,
+  until,
+  wrongSums,
+} from './stage.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
@@ -164,6 +176,38 @@ test('the engine that was put back to an earlier state gets the lost decisions a
     { install_uuid: 'k', partner: 'organic', signs: 1 },
   ])
   expect(await wrongSums(clickhouse, app_id)).toEqual([])
+})
+
+test('a new log waits for an insert that an older one has at work, and then cancels once', async () => {
+  const app_id = newAppId()
+  const { broker } = await write([[decisionOf(app_id, 'i', { offset: 1, ...p })]])
+  await broker.publish([recordOf(decisionOf(app_id, 'i', { offset: 2, ...q }), 0)])
+  // A process sends its insert and dies; the insert goes on in the engine.
+  let sent: Parameters<Clickhouse['insert']>[0] | null = null
+  const dying = await start(broker, {
+    ...clickhouse,
+    async insert(block) {
+      sent ??= block
+      throw new Error('no answer')
+    },
+  })
+  await until(() => sent !== null, 'the insert')
+  await dying.close()
+  broker.setCommitted(group, topic.name, 0, null)
+  const asked: string[] = []
+  await runToEnd(broker, {
+    ...clickhouse,
+    async isInserting(prefix) {
+      asked.push(prefix)
+      if (asked.length > 1) return false
+      await clickhouse.insert(sent!)
+      return true
+    },
+  })
+  expect(asked[0]).toBe(`install-writer/${topic.name}/0/`)
+  expect(sent!.token.startsWith(asked[0]!)).toBe(true)
+  expect(await wrongSums(clickhouse, app_id)).toEqual([])
+  expect(await countingOf(clickhouse, app_id)).toMatchObject([{ partner: 'q', signs: 1 }])
 })
 
 test('metrics tell how late the first verdict was, which verdicts changed, and what was ignored', async () => {

@@ -26,8 +26,16 @@ export async function findDecisions(
   const rows = await clickhouse.query<DecisionRow>(decisionsSql, install)
   const [first] = rows
   if (first === undefined) return null
-  const { verdict, rule_version, windows, candidates, pending, installed_at_ms } = JSON.parse(first.newest) as Decision
+  const decision = JSON.parse(first.newest) as Decision
+  const { rule_version, windows, candidates, pending, installed_at_ms } = decision
+  const verdict = withDeepLink(decision)
   return { installed_at_ms, verdict, rule_version, windows, candidates, pending, history: historyOf(rows) }
+}
+
+function withDeepLink({ verdict, clicks }: Decision): InstallRecord['verdict'] {
+  if (verdict === null) return null
+  const deep_link = clicks.find(({ click_id }) => click_id === verdict.click_id)?.deep_link ?? null
+  return deep_link === null ? verdict : { ...verdict, deep_link }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type InstallRow, installColumns, installLine } from '@tributary/attribution/install-rows'
-import type { Decision } from '@tributary/contracts/attribution/decision'
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Candidate, Verdict } from '@tributary/contracts/attribution/verdict'
 import { InstallRecord } from '@tributary/contracts/install-record'
 import type { EventRow } from '@tributary/contracts/rows'
@@ -156,6 +156,32 @@ test('a decided install tells its verdict, the clicks that lost and why, the win
     ...{ app_id, install_uuid, installed_at_ms: noon, verdict, rule_version: 1, windows },
     ...{ candidates: [candidate({}), lost], pending: false, history: [], identities: [] },
   })
+})
+
+test('the deep link of the winning click is told, where its link has one', async () => {
+  const click: KeptClick = {
+    ...{ v: 1, click_id: 'c-1', company_id: 'co_1', app_id, link_id: 'lnk_1', partner: 'adnet', campaign: 'spring' },
+    ...{ ad_group: null, creative: null, ext_click_id: null, sub1: null, sub2: null, sub3: null, sub4: null },
+    ...{ sub5: null, deep_link: 'mygame://gift', lookback_hours: null, clicked_at_ms: noon, filtered_reason: null },
+    ...{
+      ip: '192.0.2.1',
+      country: null,
+      user_agent: '',
+      os: null,
+      os_major: null,
+      model: null,
+      device_hashes: [],
+      place,
+    },
+  }
+  for (const [won, deep_link] of [
+    ['c-1', 'mygame://gift'],
+    ['c-2', undefined],
+  ] as const) {
+    const install_uuid = randomUUID()
+    await decide(install_uuid, [verdictOf('adnet', { click_id: won })], { clicks: [click] })
+    expect((await recordOf(install_uuid)).verdict?.deep_link).toBe(deep_link)
+  }
 })
 
 test('the history tells earlier verdicts with their time, without equal neighbours and times of waiting', async () => {

@@ -52,7 +52,11 @@ function origin(record: InstallRecord): Section['paragraphs'] {
 const reinstall = ({ windows }: InstallRecord): string =>
   `It is a reinstall: the same device or user installed the app less than ${count(windows?.reinstall_days ?? 0, 'day')} before. Reports count it apart from new installs.`
 
-function winner(record: InstallRecord, verdict: Verdict, method: Candidate['method']): Section['paragraphs'] {
+function winner(
+  record: InstallRecord,
+  verdict: NonNullable<InstallRecord['verdict']>,
+  method: Candidate['method'],
+): Section['paragraphs'] {
   const won = record.candidates.find(({ outcome }) => outcome === 'won')
   const details = [
     `Click ${verdict.click_id} on link ${verdict.link_id}`,
@@ -60,6 +64,7 @@ function winner(record: InstallRecord, verdict: Verdict, method: Candidate['meth
     ...(['sub1', 'sub2', 'sub3', 'sub4', 'sub5'] as const).map((sub) =>
       verdict[sub] === null ? null : `${sub}: ${verdict[sub]}`,
     ),
+    verdict.deep_link === undefined ? null : `deep link: ${verdict.deep_link}`,
   ]
   return [
     ...(won === undefined ? [] : [`The click came at ${time(won.clicked_at_ms)}, ${distance(won, record)}.`]),

@@ -31,7 +31,7 @@ const undecided = { verdict: null, rule_version: null, windows: null }
 
 const stories: Record<string, InstallRecord> = {
   'a partner wins over others': record({
-    verdict: { ...adnet, ext_click_id: 'p-77', sub1: 'banner' },
+    verdict: { ...adnet, ext_click_id: 'p-77', sub1: 'banner', deep_link: 'mygame://gift/17' },
     candidates: [
       clickOf(1, 20 * minute_ms, { outcome: 'won' }),
       clickOf(2, 3 * hour_ms, { reason: 'older_click' }),

@@ -5,8 +5,15 @@ import type { Misfit } from './define-consumer.ts'
 import { doneNote, isOtherLog, type Progress, startLog, startProgress } from './intent.ts'
 import type { PutBack } from './settle.ts'
 
-/** Sorts by the time at which it was made: of two logs the older one is behind. */
-const mintLog = (): string => `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
+/**
+ * Sorts by the time at which it was made: of two logs the older one is behind. The one before (`after`) is behind also when
+ * a clock had named it too late.
+ */
+function mintLog(after = ''): string {
+  const named_ms = Number.parseInt(after.split('-', 1)[0]!, 36)
+  const made_ms = Number.isSafeInteger(named_ms) ? Math.max(Date.now(), named_ms + 1) : Date.now()
+  return `${made_ms.toString(36)}-${randomBytes(6).toString('hex')}`
+}
 
 export interface TakenOverPartition {
   progress: Progress
@@ -52,7 +59,7 @@ export function beginLog<T>(
   next: number,
 ): void {
   const { log, next: expected } = progress
-  startLog(progress, mintLog(), next)
+  startLog(progress, mintLog(log), next)
   metrics.misfits.inc({ consumer: consumer.name, reason })
   misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
   // Moved offsets are somebody's wish, or what another process put back at its start and said then.

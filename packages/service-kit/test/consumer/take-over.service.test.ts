@@ -4,6 +4,7 @@ import {
   allDone,
   Crash,
   committedAt,
+  group,
   letter,
   metric,
   misfitsOf,
@@ -84,6 +85,19 @@ test('records that were gathered for an intent are handled though the log droppe
   const second = await readToEnd(gathering, { consumer: reader(table.write) })
   expect(table.letters()).toEqual(['a', 'b', 'd', 'e'])
   expect(await misfitsOf(second)).toEqual({ records_lost: 1 })
+})
+
+test('a new identity of a log sorts behind the one before, also when the clock that named that one was ahead', async () => {
+  const tomorrow = `${(Date.now() + 24 * 3600 * 1000).toString(36)}-ffffffffffff`
+  for (const log of [tomorrow, 'by-hand', '']) {
+    const broker = memoryBroker(1, now)
+    await broker.publish(['a'].map(letter))
+    broker.setCommitted(group, topic.name, 0, { offset: 9, metadata: JSON.stringify({ log, at_ms: 0 }) })
+    await readToEnd(broker, { consumer: reader(() => {}) })
+    const { log: next } = JSON.parse(committedAt(broker)!.metadata)
+    expect(next > log, `${next} after ${log}`).toBe(true)
+    expect(next).toMatch(/^[0-9a-z]{8}-[0-9a-f]{12}$/)
+  }
 })
 
 test('a commit that is lost has the batch handled again under the same token', async () => {
