@@ -160,6 +160,6 @@ test('whatever happened, and however it was written: every report equals loops o
       expect(pages).toEqual(rows)
     }),
     // A failure is told while there is time for it: shrinking would go on for long.
-    { numRuns: histories, interruptAfterTimeLimit: Math.max(60_000, histories * 2000) },
+    { numRuns: histories, interruptAfterTimeLimit: Math.max(50_000, histories * 2000) },
   )
 })
