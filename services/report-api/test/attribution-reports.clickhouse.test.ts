@@ -204,6 +204,8 @@ test('the cohorts report equals a table worked out by hand', async () => {
       // Two events of 3 March around the end of D1: the day has the end of one window and the begin of the next.
       ...fired('h', 2 * day_ms + 5),
       ...fired('h', 2 * day_ms - 5),
+      // The same around its begin, on 2 March.
+      ...fired('p', day_ms - 5, day_ms + 5),
       // 2 March, midnight: each window is a UTC day.
       event('i', march(3, -1)),
       event('j', march(3)),
@@ -213,7 +215,7 @@ test('the cohorts report equals a table worked out by hand', async () => {
     randomUUID(),
   )
   await insertDecisions(app_id, [
-    ...[...'abcdefgh'].map((name) => decide(name, at, { partner: 'acme' })),
+    ...[...'abcdefghp'].map((name) => decide(name, at, { partner: 'acme' })),
     decide('a', at), // another verdict is the same install
     decide('again', at, { reinstall: true }),
     decide('waits', at, pending),
@@ -227,7 +229,7 @@ test('the cohorts report equals a table worked out by hand', async () => {
   )
   //  day        installs d1 d7 d30 d1_rate d7_rate d30_rate
   const rows = [
-    ['2026-03-01', 8, 4, 1, 2, 0.5, 0.125, 0.25],
+    ['2026-03-01', 9, 5, 1, 2, 0.5556, 0.1111, 0.2222],
     ['2026-03-02', 4, 2, 0, 0, 0.5, 0, 0],
     ['2026-03-05', 1, 0, 0, 0, 0, 0, 0],
   ]
