@@ -119,14 +119,22 @@ export const randomRates: fc.Arbitrary<Rate[]> = fc.uniqueArray(
   { maxLength: 5, selector: ({ currency, day }) => `${currency} ${day}` },
 )
 
-const instant = fc.oneof(
-  fc.constantFrom(first_ms - 3 * day_ms, first_ms, now_ms),
-  installedAt,
-  fc.tuple(installedAt, afterInstall).map(([installed_at_ms, at]) => at(installed_at_ms)),
-)
+const edge = fc.record({
+  pick: fc.nat(99),
+  ms: fc.constantFrom(0, 0, 1, -1),
+  midnight: fc.constantFrom(false, false, true),
+})
 
-/** A window that begins and ends near edges of days and of installs; it may be empty. */
-export const randomWindow = fc
-  .tuple(instant, instant)
-  .filter(([a, b]) => a !== b)
-  .map(([a, b]) => ({ since_ms: Math.min(a, b), until_ms: Math.max(a, b) }))
+/** Finds a window in a history: it begins and ends at, or beside, what happened or its midnights. It may hold nothing. */
+export const randomWindow = fc.tuple(edge, edge).map((edges) => ({ events, decisions }: History) => {
+  const times = [
+    ...decisions.map(({ installed_at_ms }) => installed_at_ms),
+    ...events.map(({ event_ts_ms }) => event_ts_ms),
+    ...[first_ms, now_ms],
+  ]
+  const [a = 0, b = 0] = edges.map((one) => {
+    const time = times[one.pick % times.length]!
+    return (one.midnight ? midnight(time, 0) : time) + one.ms
+  })
+  return { since_ms: Math.min(a, b), until_ms: Math.max(a, b) + (a === b ? 1 : 0) }
+})

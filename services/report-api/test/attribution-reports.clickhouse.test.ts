@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
+import type { EventRow } from '@tributary/contracts/rows'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -77,15 +77,6 @@ test('the attribution report equals a table worked out by hand', async () => {
   expect(await ask({ partner: ["'; --"] })).toEqual([])
 })
 
-/** Takes the money of rows back, as the sweep of transactions does. */
-async function cancel(rows: readonly EventRow[]) {
-  const lines = rows
-    .map((row): RevenueRow => ({ ...row, amount_micros: Number(row.revenue_micros) }))
-    .map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
-  const block = { table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: lines.join('\n') }
-  await reports.clickhouse.insert({ ...block, token: randomUUID() })
-}
-
 test('the revenue report equals a table worked out by hand', async () => {
   const app_id = randomUUID()
   const paid = (
@@ -125,8 +116,8 @@ test('the revenue report equals a table worked out by hand', async () => {
     ],
     randomUUID(),
   )
-  await cancel([beaten])
-  await cancel([beaten]) // a second sweep
+  await reports.cancel([beaten])
+  await reports.cancel([beaten]) // a second sweep
   await insertDecisions(app_id, [
     decide('a', march(1), { partner: 'zen' }),
     decide('a', march(1), { partner: 'acme' }), // the newest verdict holds for all money, also before it
