@@ -44,7 +44,8 @@ const event = fc.record({
   received_ago_ms: fc.constantFrom(0, 5, 1000),
   /** Place among the events of all installs: late ones are sent after others. */
   place: fc.nat(9),
-  copies: fc.constantFrom(1, 1, 1, 2),
+  /** 0: it is sent again. Otherwise another event follows so many ms after it: often in the next window, on the same day. */
+  again_ms: fc.constantFrom(null, null, 0, 2, -2),
 })
 
 const decision = fc.record({
@@ -84,15 +85,18 @@ const byPlace = <Item>(items: readonly (readonly [place: number, item: Item])[])
   items.toSorted(([a], [b]) => a - b).map(([, item]) => item)
 
 const eventsOf = ({ app, install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
-  events.flatMap(({ at, place, copies, received_ago_ms, ...sent }) =>
-    Array.from({ length: copies }, (_, n): [number, SentEvent] => [
-      place + n * 5,
-      {
-        ...{ app, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
-        ...{ event_ts_ms: at(installed_at_ms), received_at_ms: now_ms - received_ago_ms },
-      },
-    ]),
-  )
+  events.flatMap(({ at, place, again_ms, received_ago_ms, ...sent }) => {
+    const event: SentEvent = {
+      ...{ app, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
+      ...{ event_ts_ms: at(installed_at_ms), received_at_ms: now_ms - received_ago_ms },
+    }
+    if (again_ms === null) return [[place, event]]
+    const other = { event_id: `${event.event_id}x`, event_ts_ms: event.event_ts_ms + again_ms }
+    return [
+      [place, event],
+      [place + 5, { ...event, ...(again_ms !== 0 && other) }],
+    ]
+  })
 
 const decisionsOf = ({ app, install_uuid, installed_at_ms, decisions }: Install): [number, DecidedInstall][] =>
   decisions.map(({ place, moved_ms, method, partner, pending, reinstall, flagged }) => [
@@ -115,14 +119,22 @@ export const randomRates: fc.Arbitrary<Rate[]> = fc.uniqueArray(
   { maxLength: 5, selector: ({ currency, day }) => `${currency} ${day}` },
 )
 
-const instant = fc.oneof(
-  fc.constantFrom(first_ms - 3 * day_ms, first_ms, now_ms),
-  installedAt,
-  fc.tuple(installedAt, afterInstall).map(([installed_at_ms, at]) => at(installed_at_ms)),
-)
+const edge = fc.record({
+  pick: fc.nat(99),
+  ms: fc.constantFrom(0, 0, 1, -1),
+  midnight: fc.constantFrom(false, false, true),
+})
 
-/** A window that begins and ends near edges of days and of installs; it may be empty. */
-export const randomWindow = fc
-  .tuple(instant, instant)
-  .filter(([a, b]) => a !== b)
-  .map(([a, b]) => ({ since_ms: Math.min(a, b), until_ms: Math.max(a, b) }))
+/** Finds a window in a history: it begins and ends at, or beside, what happened or its midnights. It may hold nothing. */
+export const randomWindow = fc.tuple(edge, edge).map((edges) => ({ events, decisions }: History) => {
+  const times = [
+    ...decisions.map(({ installed_at_ms }) => installed_at_ms),
+    ...events.map(({ event_ts_ms }) => event_ts_ms),
+    ...[first_ms, now_ms],
+  ]
+  const [a = 0, b = 0] = edges.map((one) => {
+    const time = times[one.pick % times.length]!
+    return (one.midnight ? midnight(time, 0) : time) + one.ms
+  })
+  return { since_ms: Math.min(a, b), until_ms: Math.max(a, b) + (a === b ? 1 : 0) }
+})

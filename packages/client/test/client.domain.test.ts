@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventFields, EventResult, ServerEventReply } from '@tributary/contracts/event'
 import { limits as contract } from '@tributary/contracts/limits'
-import type { EventsReport, ReportFilters, ReportMeta } from '@tributary/contracts/reports'
+import type { ReportFilters, ReportMeta, ReportName, ReportRow } from '@tributary/contracts/reports'
 import { describe, expect, expectTypeOf, it, test } from 'vitest'
 import type { ServerEventReply as ClientReply, EventResult as ClientResult, ServerEvent } from '../src/events.ts'
 import { errorOf, retryAfterMs } from '../src/http.ts'
@@ -29,7 +29,7 @@ describe('the copies of contracts in the client', () => {
     expectTypeOf<ReportFilters>().toExtend<ReportParams>()
     expectTypeOf<keyof ReportFilters>().toExtend<keyof ReportParams>()
     expectTypeOf<ReportMeta>().toEqualTypeOf<ClientMeta>()
-    expectTypeOf<EventsReport['rows'][number]>().toEqualTypeOf<ReportRows['events']>()
+    expectTypeOf<{ [Name in ReportName]: ReportRow<Name> }>().toEqualTypeOf<ReportRows>()
   })
 })
 

@@ -11,15 +11,19 @@ interface Money {
 /** The rates of a currency on a day; null without any. */
 export type RateOf = (lookup: FxLookup) => EurRates | null
 
-/** The rates of all amounts of the rows, read at one time. USD needs none. */
-export async function findRates(fxRates: FxRates, rows: readonly Money[]): Promise<RateOf> {
-  const lookups = new Map<string, FxLookup>()
-  for (const { day, money } of rows) {
-    for (const [currency] of money) if (currency !== 'USD') lookups.set(`${day}/${currency}`, { day, currency })
+/** The rates of some days and currencies, read at one time. USD needs none. */
+export async function findRates(fxRates: FxRates, lookups: readonly FxLookup[]): Promise<RateOf> {
+  const foreign = new Map<string, FxLookup>()
+  for (const { day, currency } of lookups) {
+    if (currency !== 'USD') foreign.set(`${day}/${currency}`, { day, currency })
   }
-  const rateOf = lookups.size > 0 ? await fxRates.find([...lookups.values()]) : () => null
+  const rateOf = foreign.size > 0 ? await fxRates.find([...foreign.values()]) : () => null
   return (lookup) => (lookup.currency === 'USD' ? usdRates : rateOf(lookup))
 }
+
+/** The days and currencies of the amounts of some rows. */
+export const lookupsOf = (rows: readonly Money[]): FxLookup[] =>
+  rows.flatMap(({ day, money }) => money.map(([currency]) => ({ day, currency })))
 
 /**
  * USD of a row, or the part of each of `sharers`, at the rate of its day or the last rate before it (docs/rules.md#usd).
@@ -33,29 +37,12 @@ export function convertMoney(rateOf: RateOf, { day, money }: Money, sharers = 1)
   return sumUsd(amounts, sharers)
 }
 
-/** A currency, and the first day with money of it. */
-export interface SpentCurrency {
-  currency: string
-  day: string
-}
-
-/** The currencies of rows that are ordered by day, ordered by code. */
-export function currenciesOf(rows: readonly Money[]): SpentCurrency[] {
-  const firstDay = new Map<string, string>()
-  for (const { day, money } of rows) {
-    for (const [currency] of money) if (!firstDay.has(currency)) firstDay.set(currency, day)
-  }
-  return [...firstDay]
-    .map(([currency, day]) => ({ currency, day }))
-    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
-}
-
 /**
  * The currencies without a rate, in the given order. The first day of each currency is enough: a day without a rate of
  * its own uses the last one before it, so if the first day has a rate, every later day has one too.
  */
-export async function missingRates(fxRates: FxRates, spent: readonly SpentCurrency[]): Promise<string[]> {
-  const foreign = spent.filter(({ currency }) => currency !== 'USD')
+export async function missingRates(fxRates: FxRates, first_days: readonly FxLookup[]): Promise<string[]> {
+  const foreign = first_days.filter(({ currency }) => currency !== 'USD')
   if (foreign.length === 0) return []
   const rateOf = await fxRates.find(foreign)
   return foreign.filter((lookup) => rateOf(lookup) === null).map(({ currency }) => currency)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { EurRates } from '@tributary/contracts/currencies'
 import { limits } from '@tributary/contracts/limits'
-import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
+import type { EventRow } from '@tributary/contracts/rows'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -136,7 +136,7 @@ test('a filter keeps the rows of its event names and changes nothing of them', a
     ),
   )
   await reports.clickhouse.insertEvents(rows, randomUUID())
-  await cancel([rows[0]!])
+  await reports.cancel([rows[0]!])
   const window = { since_ms: march(1), until_ms: march(3, 10) } // whole days, and a part of one
   const all = await rowsOf(app_id, window)
   expect(all).toHaveLength(names.length * 3)
@@ -191,8 +191,8 @@ test('money that does not count brings nothing, whether it was marked or taken b
   const taken = [1, 2].map((day) => testEventRow({ ...money, ts_ms: march(day, 5), partition: day }))
   const kept = testEventRow({ ...money, ts_ms: march(2, 7), revenue_micros: '1000000' })
   await reports.clickhouse.insertEvents([marked, ...taken, kept], randomUUID())
-  await cancel(taken)
-  await cancel(taken) // a second sweep
+  await reports.cancel(taken)
+  await reports.cancel(taken) // a second sweep
   await reports.clickhouse.command('OPTIMIZE TABLE revenue_cancelled_v1 FINAL')
   expect(await rowsOf(app_id, { since_ms: march(1), until_ms: march(3) })).toEqual([
     ['2026-03-01', 'purchase', 1, 1, 0],
@@ -202,16 +202,6 @@ test('money that does not count brings nothing, whether it was marked or taken b
     ['2026-03-02', 'purchase', 2, 2, 0],
   ])
 })
-
-/** Takes back the money of rows, as the sweep does. */
-async function cancel(rows: readonly EventRow[]) {
-  if (rows.length === 0) return
-  const lines = rows
-    .map((row): RevenueRow => ({ ...row, amount_micros: Number(row.revenue_micros) }))
-    .map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
-  const block = { table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: lines.join('\n') }
-  await reports.clickhouse.insert({ ...block, token: randomUUID() })
-}
 
 test('names that look like SQL or JSON are only names', async () => {
   const app_id = randomUUID()
@@ -286,7 +276,7 @@ test('any window over any events equals brute force, page by page', async () => 
           if (part.length > 0) await reports.clickhouse.insertEvents(part, randomUUID())
         }
         const taken = rows.filter(({ revenue_micros }, n) => revenue_micros !== null && events[n]!.money === 'taken')
-        await cancel(taken)
+        await reports.cancel(taken)
         const uncounted = new Set(rows.filter((row) => row.revenue_counts === 0 || taken.includes(row)))
         for (const { since, until } of windows) {
           const window = { since_ms: march(1) + since, until_ms: march(1) + until }

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { EurRates } from '@tributary/contracts/currencies'
 import type { ReportMeta, ReportName, ReportRow } from '@tributary/contracts/reports'
+import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -46,6 +48,15 @@ export async function openReports(given: { rateOf: RateOf; now: () => number }) 
       const answer = await request(name, app_id, query)
       expect(answer.statusCode, answer.body).toBe(200)
       return answer.json<{ rows: ReportRow<Name>[]; meta: ReportMeta }>()
+    },
+    /** Takes the money of rows back, as the sweep of transactions does. */
+    async cancel(rows: readonly EventRow[]) {
+      if (rows.length === 0) return
+      const lines = rows
+        .map((row): RevenueRow => ({ ...row, amount_micros: Number(row.revenue_micros) }))
+        .map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
+      const block = { table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: lines.join('\n') }
+      await clickhouse.insert({ ...block, token: randomUUID() })
     },
     async close() {
       await app.close()

@@ -1,3 +1,4 @@
+import { reports } from '@tributary/contracts/reports'
 import { describe, expect, it } from 'vitest'
 import { fileWith, tributary } from '../run-tributary.ts'
 import { service } from './fake-admin-api.ts'
@@ -50,6 +51,24 @@ describe('tributary reports events', () => {
       expect(run.stderr).toMatch(/^Warning: .* EUR, GBP: .*fx load/)
       expect(run.stderr.includes('--offset 5')).toBe(more.length === 0)
     }
+  })
+
+  it.each([
+    ['attribution', ['--partner', 'acme', '--partner', 'zen', '--attribution-type', 'device_id']],
+    ['revenue', ['--partner', 'acme']],
+    ['cohorts', []],
+  ] as const)('prints the report %s with all columns, and passes its filters on', async (name, filters) => {
+    const { example, row } = reports[name]
+    const meta = { since_ms: 1, until_ms: 2, limit: 100, offset: 0, elapsed_ms: 3 }
+    const query = filters.map((word) => word.replace(/^--/, '').replace('-', '_'))
+    const pairs = query.flatMap((word, n) => (n % 2 === 0 ? [`${word}=${query[n + 1]}`] : []))
+    const env = await service({
+      [`GET /api/v1/reports/${name}?${pairs.join('&')}`]: () => ({ status: 200, body: { rows: [example], meta } }),
+    })
+    const run = await tributary(['reports', name, '--key', 'srv_1', ...filters], env)
+    const columns = Object.keys(row.shape)
+    const cells = columns.map((column) => Object(example)[column])
+    expect(run.stdout).toBe(`${columns.join('\t')}\n${cells.join('\t')}\n`)
   })
 
   it('names the parameter that the service does not know', async () => {

@@ -39,11 +39,11 @@ GROUP BY date
 ORDER BY date
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
 
-/** Counts 24-hour windows from the install on, the first one as 0; smaller for what was before the install. */
+/** The number of the 24 hours after an install that a time is in, from 0 on; negative before the install. */
 const windowOf = (ts_ms: string) => `floor((${ts_ms} - installed_ms) / ${day_ms})`
 
-// Two 24-hour windows of an install meet on a UTC day at most. The first event of the day is in the first of these that has an
-// event, and the last event in the last. `activity_per_day_v1` may hold several rows of a day; each tells the truth.
+// A UTC day meets two of these windows of an install at most. The first event of the day is in the earlier one of those with an
+// event, and the last event is in the later one. A day may have several rows in `activity_per_day_v1`; each tells the truth.
 const countsSql = `
 WITH cohort AS (${cohortSql('AND day IN {days:Array(Date)}')}
 )

@@ -1,4 +1,4 @@
-import { convertMoney, currenciesOf, findRates, missingRates, type SpentCurrency } from '../money.ts'
+import { convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import { partlyCoveredDays, type Report, type ReportSources, wholeDays, wholeWindow, windowDays } from '../report.ts'
 
 /**
@@ -16,9 +16,9 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
   const amounts = amountsSql(named)
   const page = await clickhouse.query<CountRow>(countsSql(amounts), { ...params, limit, offset })
   const uniques = await queryUniques(clickhouse, params, named, page)
-  const rateOf = await findRates(fxRates, page)
+  const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
-  const spent = isWhole ? currenciesOf(page) : await clickhouse.query<SpentCurrency>(currenciesSql(amounts), params)
+  const spent = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(currenciesSql(amounts), params)
   const missing_rates = await missingRates(fxRates, spent)
   const rows = page.map(({ day, event_name, events, money }) => ({
     day,
@@ -67,6 +67,23 @@ FROM (${amounts}
 GROUP BY date, event_name
 ORDER BY date, event_name
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
+
+interface Currency {
+  currency: string
+  /** The first day with money of it. */
+  day: string
+}
+
+/** The result of `currenciesSql` without a query, from a page that holds all rows; they are ordered by day. */
+function currenciesOf(rows: readonly CountRow[]): Currency[] {
+  const firstDay = new Map<string, string>()
+  for (const { day, money } of rows) {
+    for (const [currency] of money) if (!firstDay.has(currency)) firstDay.set(currency, day)
+  }
+  return [...firstDay]
+    .map(([currency, day]) => ({ currency, day }))
+    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
+}
 
 /** The currencies with money on any page. */
 const currenciesSql = (amounts: string) => `
