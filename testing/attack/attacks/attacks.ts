@@ -3,7 +3,7 @@ import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
 import { clickFlood } from './click-flood.ts'
 import { erasureFlood } from './erasure-flood.ts'
-import { clickFlood, forgedInstalls } from './forged-clicks.ts'
+import { forgedInstalls } from './forged-installs.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
@@ -26,7 +26,6 @@ export const attacks: readonly Attack[] = [
   erasureFlood,
   clickFlood,
   claimedTransactions,
-  clickFlood,
   forgedInstalls,
   adminGuesses,
   manyConnections,

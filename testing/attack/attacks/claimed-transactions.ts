@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import type { Attack, Target } from '../attack.ts'
+import { eventRows } from '../reports.ts'
 import { rest, send, sendSigned } from '../send.ts'
-import { eventRows } from './reports.ts'
 
 const price = 99.99
 /** The backend's event takes the money over within a minute (docs/rules.md#money-once). */

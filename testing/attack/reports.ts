@@ -1,6 +1,6 @@
 import { day_ms } from '@tributary/contracts/limits'
 import { report_path } from '@tributary/contracts/reports'
-import type { AttackTenant } from '../tenants.ts'
+import type { AttackTenant } from './tenants.ts'
 
 /** The rows of the events report from 30 days ago until tomorrow. */
 export async function eventRows(url: string, { report_key }: Pick<AttackTenant, 'report_key'>): Promise<EventRow[]> {
