@@ -32,7 +32,7 @@ export async function makeTenant(
   })
   const makeKey = async () => (await admin<{ key: string }>('/keys', { app_id, label: name, allowed_events: [] })).key
   const [server_key, report_key] = await Promise.all([makeKey(), makeKey()])
-  const link_id = await makeLink(admin, company_id)
+  const { link_id } = await admin<{ link_id: string }>('/links', { app_id, partner: 'net' })
   const trap_id = await makeLink(admin, company_id, true)
   return { app_id, company_key, app_key, signing_secret, server_key, report_key, link_id, trap_id }
 }

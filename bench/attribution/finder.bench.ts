@@ -8,10 +8,10 @@ import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import pino from 'pino'
 import { Registry } from 'prom-client'
-import { type Aim, type Bench, type BenchRow, numberArgument } from './bench.ts'
-import { startCpuWatch } from './writer/cpu-watch.ts'
-import { openEmbeddedLog, openKafkaLog } from './writer/engines.ts'
-import { type EventLoad, envelopeOf, newAppId } from './writer/events.ts'
+import { type Aim, type Bench, type BenchRow, numberArgument } from '../bench.ts'
+import { startCpuWatch } from '../writer/cpu-watch.ts'
+import { openEmbeddedLog, openKafkaLog } from '../writer/engines.ts'
+import { type EventLoad, envelopeOf, newAppId } from '../writer/events.ts'
 
 const events_per_record = 50
 /** Records that warm the code up. */
