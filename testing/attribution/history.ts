@@ -28,7 +28,7 @@ export interface Person {
 }
 
 /** What the simulator knows of an install, because it made it. */
-export interface Truth {
+interface Truth {
   partner: string
   attribution_type: Method | typeof organic
   reinstall: boolean
@@ -50,7 +50,7 @@ export interface SimInstall {
   truth: Truth
 }
 
-export interface SimClick {
+interface SimClick {
   click: Click
   /** Lost on its way: the log never has it. */
   lost: boolean
@@ -62,7 +62,7 @@ export interface History {
   installs: SimInstall[]
 }
 
-export interface ClickOptions {
+interface ClickOptions {
   campaign?: string
   filtered_reason?: FilteredReason
   /** The link told the id of the device. */
@@ -71,7 +71,7 @@ export interface ClickOptions {
   ip?: string
 }
 
-export interface InstallOptions {
+interface InstallOptions {
   truth?: Partial<Truth>
   props?: Record<string, unknown>
   source?: 'sdk' | 's2s'
@@ -151,7 +151,7 @@ export const referrerOf = (app: SimApp, { click_id, partner, campaign }: Click):
     tb_click: signClickId(click_id, app.link_secret),
   }).toString()
 
-export const uuid = (random: Random): string =>
+const uuid = (random: Random): string =>
   [random.hex(8), random.hex(4), `4${random.hex(3)}`, `a${random.hex(3)}`, random.hex(12)].join('-')
 
 function uuidV7(random: Random, at_ms: number): string {
