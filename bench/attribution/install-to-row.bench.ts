@@ -81,7 +81,8 @@ async function makeLink(url: string, data_dir: string, app_id: string): Promise<
 async function newInstall({ url, demo, link_url }: Place): Promise<string> {
   const install_uuid = randomUUID()
   const bytes = Buffer.from(install_uuid.replaceAll('-', ''), 'hex')
-  const ip = `${11 + (bytes[0]! % 80)}.${bytes[1]}.${bytes[2]}.${bytes[3]}`
+  // A private address is in no data centre, whose clicks are filtered.
+  const ip = `10.${bytes[0]}.${bytes[1]}.${bytes[2]}`
   const { referrer } = await tapLink(link_url, ip)
   const keys = {
     ...{ company_key: demo.COMPANY_KEY ?? '', app_key: demo.APP_KEY ?? '' },
