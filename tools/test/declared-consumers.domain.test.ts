@@ -16,7 +16,7 @@ test('status shows the consumers that services declare, and no others', async ()
     names.map(async (name) => {
       const { service } = await import(join(folder, name, 'src', 'service.ts'))
       const { consumers: builders = [] } = service as { consumers?: Builders }
-      const context = { clickhouse: {}, registry: new Registry(), logger: pino({ level: 'silent' }) }
+      const context = { clickhouse: {}, registry: new Registry(), logger: pino({ level: 'silent' }), troubles: [] }
       return builders.flatMap((build) => build(context) ?? [])
     }),
   )
