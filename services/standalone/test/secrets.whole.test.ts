@@ -101,7 +101,7 @@ it('the master key is rotated while events come in: the old key may go afterward
   const rotate = ['packages/cli/src/main.ts', 'key', 'rotate-master', '--json']
   const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, TRIBUTARY_URL: both.url }
   const { stdout } = await promisify(execFile)(process.execPath, rotate, { cwd: root, env })
-  expect(JSON.parse(stdout)).toEqual({ key_id: expect.any(String), rotated: 2, unreadable: 0 })
+  expect(JSON.parse(stdout)).toEqual({ key_id: expect.any(String), rotated: expect.any(Number), unreadable: 0 })
   expect(await sendSigned(both)).toBe(200)
   await both.stop('SIGTERM')
 
