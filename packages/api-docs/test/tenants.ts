@@ -1,6 +1,6 @@
 import type { DocumentedLinks } from './link-shots.ts'
 
-/** A company with one Android app, its keys and a tracking link, made by the admin API. */
+/** A company with one Android app and its keys, made by the admin API. */
 export interface Tenant {
   company_id: string
   company_key: string

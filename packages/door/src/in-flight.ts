@@ -40,6 +40,8 @@ interface InHand {
   requests: Shares
   memory: BodyMemory
   metrics: ReturnType<typeof inFlightMetrics>
+  /** How many gateways share it. */
+  gateways: number
 }
 
 /** By the registry, which a process has one of. */
@@ -51,7 +53,7 @@ function openInHand({ requests_max, body_bytes_max }: InFlightLimits, registry: 
   if (known !== undefined) return known
   const metrics = inFlightMetrics(registry)
   const memory = createBodyMemory(body_bytes_max, (bytes) => metrics.bytes.inc(bytes))
-  const opened = { requests: createShares(requests_max), memory, metrics }
+  const opened = { requests: createShares(requests_max), memory, metrics, gateways: 0 }
   inHandOf.set(registry, opened)
   return opened
 }
@@ -60,7 +62,10 @@ export interface BoundOptions {
   in_flight: InFlightLimits
   registry: Registry
   now: () => number
-  /** Names a share that all requests of this gateway have together; they get half of what there is at most. */
+  /**
+   * Names a share that all requests of this gateway have together: half of what there is at most, where the process has
+   * another gateway.
+   */
   share?: string | undefined
 }
 
@@ -71,8 +76,12 @@ export interface BoundOptions {
  * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
  */
 export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, share }: BoundOptions): void {
-  const { requests, memory, metrics } = openInHand(in_flight, registry)
-  const shared = share === undefined ? [] : [`gateway ${share}`]
+  const in_hand = openInHand(in_flight, registry)
+  const { requests, memory, metrics } = in_hand
+  in_hand.gateways += 1
+  const alone: readonly string[] = []
+  const shared: readonly string[] = share === undefined ? alone : [`gateway ${share}`]
+  const gatewayShare = () => (in_hand.gateways > 1 ? shared : alone)
   const refuse = createRefusal(metrics.refused)
   const release = (held: Held) => {
     if (!held.handling && held.closed) memory.release(held)
@@ -87,7 +96,7 @@ export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, 
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
     const address = `address ${addressBlock(request.client_ip)}`
-    const holders = [address, ...shared]
+    const holders = [address, ...gatewayShare()]
     const full = !requests.fits(holders, 1) ? 'requests' : !memory.hasRoom(holders) ? 'bytes' : null
     if (full !== null) {
       closeIfEndless(request, reply)
@@ -106,7 +115,7 @@ export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, 
     if (route.method === 'OPTIONS') return
     boundHandler(route, async (request, handle) => {
       const held = request.held!
-      const holders = [...holdersOf(held, request), ...shared]
+      const holders = [...holdersOf(held, request), ...gatewayShare()]
       if (!requests.take(holders, 1)) throw refuse('requests')
       metrics.requests.inc()
       held.handling = true

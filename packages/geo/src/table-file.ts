@@ -63,15 +63,16 @@ function decode(family: Family, bytes: Buffer): RangeTable {
   if (bytes.toString('latin1', 0, magic.length) !== magic || !Number.isInteger(count))
     throw new Error('no address table')
   const planes = bytes.subarray(magic.length)
-  const half = (at: number, plane: number): number => {
-    const byte = (more: number) => planes[(plane + more) * count + at]!
-    return (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0
-  }
   // The halves of a 64-bit number, in the order of the machine's bytes, which are little-endian wherever Node runs.
   const halves = new Uint32Array((count * width) / 4)
-  for (let at = 0; at < count; at += 1) {
-    for (let part = 0; part < width / 4; part += 1) halves[(at * width) / 4 + part] = half(at, part * 4)
+  const halves_each = width / 4
+  for (let plane = 0; plane < width; plane += 1) {
+    const half = plane >>> 2
+    const shift = (plane & 3) * 8
+    const column = plane * count
+    for (let at = 0; at < count; at += 1) halves[at * halves_each + half]! |= planes[column + at]! << shift
   }
-  const values = Uint16Array.from({ length: count }, (_, at) => planes.readUInt16LE(count * width + at * 2))
+  const values = new Uint16Array(count)
+  for (let at = 0; at < count; at += 1) values[at] = planes.readUInt16LE(count * width + at * 2)
   return { starts: family === 4 ? halves : new BigUint64Array(halves.buffer), values }
 }

@@ -6,6 +6,7 @@ import { hostingAsns, relayAsns } from '../src/build/read-ranges.ts'
 import { updateGeo } from '../src/build/update.ts'
 import { openGeo } from '../src/open-geo.ts'
 import { toTable, valueAt } from '../src/range-table.ts'
+import { mmdbFile } from './mmdb.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -81,6 +82,42 @@ describe('a newer database', () => {
     expect(geo.lookUp('2a01:4f8::1').country).toBe('DE')
   })
 
+  const bitsOf9 = '00001001'
+  const bitsOf2a01 = '0010101000000001'
+  it.each([
+    [
+      'of IPv4, records of 24 bits',
+      mmdbFile(
+        [
+          [bitsOf9, 'FR'],
+          ['0000101', 'ES'],
+        ],
+        4,
+        24,
+      ),
+      ['FR', 'ES', 'DE'],
+    ],
+    ['of IPv4, records of 28 bits', mmdbFile([[bitsOf9, 'FR']], 4, 28), ['FR', null, 'DE']],
+    [
+      'of both, records of 32 bits',
+      mmdbFile(
+        [
+          ['0'.repeat(96) + bitsOf9, 'FR'],
+          [bitsOf2a01, 'IT'],
+        ],
+        6,
+        32,
+      ),
+      ['FR', null, 'IT'],
+    ],
+  ])('may be MMDB: %s', async (_what, bytes, countries) => {
+    const file = join(dir, 'countries.mmdb')
+    writeFileSync(file, bytes)
+    await updateGeo(file, dir, true)
+    const geo = await openGeo(dir)
+    expect(['9.9.9.9', '11.0.0.1', '2a01:4f8::1'].map((ip) => geo.lookUp(ip).country)).toEqual(countries)
+  })
+
   it('of networks makes datacenters of the hosting ones', async () => {
     const file = write(
       'asn.csv',
@@ -99,6 +136,12 @@ describe('a newer database', () => {
     ['a file that was cut', '1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.'],
     ['countries and networks in one file', '1.0.0.0,1.0.0.255,AU\n1.0.1.0,1.0.1.255,24940,x\n'],
     ['an MMDB that was cut', 'x\xab\xcd\xefMaxMind.com'],
+    [
+      'an MMDB without its beginning',
+      mmdbFile([['00001001', 'FR']], 4, 24)
+        .subarray(40)
+        .toString('latin1'),
+    ],
     ['far fewer addresses than are known', '1.0.0.0,1.0.0.255,AU\n'],
   ])('is refused, and nothing is changed: %s', async (_what, text) => {
     const file = join(dir, 'bad')

@@ -14,7 +14,7 @@ export const linkGateway =
   async (app) => {
     const clicks = createClickLog(gateway)
     app.addHook('onClose', () => clicks.close())
-    // Anyone may click, so clicks get at most half of what a process may have in hand.
+    // Anyone may click, so beside events clicks get at most half of what a process may have in hand.
     openDoor(app, { ...gateway, share: 'links' })
     linkRoute(app, { ...gateway, clicks })
   }

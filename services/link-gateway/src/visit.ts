@@ -22,7 +22,7 @@ export interface Visit {
 }
 
 /** Programs that fetch a link to show what is behind it, and that `isbot` lets through. */
-const previews = /\bViber\b|Microsoft Office|\bpreview\b|unfurl/i
+const previews = /^Viber\/|Microsoft Office|\bpreview\b|unfurl/i
 
 /** Reads a request. One without a user agent comes from no browser, so it counts as a bot. */
 export function readVisit(request: FastifyRequest, geo: LinkGatewayDeps['geo']): Visit {

@@ -276,6 +276,14 @@ describe('when something is away', () => {
     expect(gateway.logLines.join()).toContain('click lost')
   })
 
+  it('the log is slow: clicks have all places of a process without other gateways', async () => {
+    const link = buildLink()
+    const gateway = await openGateway({ links: [link] })
+    gateway.log.publish = () => new Promise(() => {})
+    const clicks = Array.from({ length: 200 }, (_, n) => gateway.click(link, { ip: `192.0.${n}.1` }))
+    expect(new Set((await Promise.all(clicks)).map(({ status }) => status))).toEqual(new Set([302]))
+  })
+
   it('the log is slow: the person is redirected after 250 ms, and the click goes on by itself', async () => {
     const link = buildLink()
     const gateway = await openGateway({ links: [link] })

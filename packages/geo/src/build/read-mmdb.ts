@@ -16,7 +16,14 @@ interface Found {
 
 /** The ranges of an MMDB file: all leaves of its tree. Throws `BadGeoFile`. */
 export function* readMmdb(bytes: Buffer): Generator<SourceRange> {
-  const tree = openTree(bytes)
+  try {
+    yield* readLeaves(openTree(bytes))
+  } catch (cause) {
+    throw new BadGeoFile('It is no whole MMDB file.', { cause })
+  }
+}
+
+function* readLeaves(tree: Tree): Generator<SourceRange> {
   const found = new Map<number, SourceRange['found'] | null>()
   for (const { family, first, bits, pointer } of leaves(tree)) {
     const bounds = boundsOf(family, first, bits)
@@ -35,17 +42,13 @@ interface Tree {
 }
 
 function openTree(bytes: Buffer): Tree {
-  try {
-    const reader = new Reader<never>(bytes)
-    const { nodeCount: node_count, recordSize, ipVersion } = reader.metadata
-    return {
-      node_count,
-      is_ipv6: ipVersion === 6,
-      recordOf: (node, side) => readRecord(bytes, recordSize, node, side),
-      find: (address) => foundOf(reader.get(address) as Found | null),
-    }
-  } catch (cause) {
-    throw new BadGeoFile('It is no whole MMDB file.', { cause })
+  const reader = new Reader<never>(bytes)
+  const { nodeCount: node_count, recordSize, ipVersion } = reader.metadata
+  return {
+    node_count,
+    is_ipv6: ipVersion === 6,
+    recordOf: (node, side) => readRecord(bytes, recordSize, node, side),
+    find: (address) => foundOf(reader.get(address) as Found | null),
   }
 }
 
