@@ -26,7 +26,7 @@ export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookup
       const found = await findClickKeys(clickhouse, [app_id], ranges)
       return clicksOf(app_id, [...new Set([...ids, ...found.map(({ click_id }) => click_id)])])
     },
-    installs: (app_id, ranges) => findKeyedFacts(clickhouse, app_id, ranges),
+    installs: (app_id, ranges, of_key_max) => findKeyedFacts(clickhouse, app_id, ranges, of_key_max),
     async hits(app_ids, ranges) {
       const byApp = Map.groupBy(await findClickKeys(clickhouse, app_ids, ranges), ({ app_id }) => app_id)
       const found = [...byApp].map(([app_id, keys]) => clicksOf(app_id, [...new Set(keys.map((key) => key.click_id))]))

@@ -10,12 +10,13 @@ export async function findKeyedFacts(
   clickhouse: Pick<Clickhouse, 'query'>,
   app_id: string,
   ranges: readonly InstallRange[],
+  of_key_max = key_facts_max,
 ): Promise<KeyedFact[]> {
   const byKey = [...Map.groupBy(ranges, ({ match_key }) => match_key)]
   const found: KeyedFact[] = []
   for (let at = 0; at < byKey.length; at += keys_max) {
     const part = new Map(byKey.slice(at, at + keys_max))
-    for (const row of await clickhouse.query<Row>(ofKeys(app_id, [...part.values()].flat()))) {
+    for (const row of await clickhouse.query<Row>(ofKeys(app_id, [...part.values()].flat(), of_key_max))) {
       if (part.get(row.match_key)!.some((range) => isWithin(row, range))) found.push(row)
     }
   }
@@ -28,7 +29,7 @@ interface Row extends KeyedFact {
 }
 
 /** Times of the statement are those of all ranges together. */
-function ofKeys(app_id: string, ranges: readonly InstallRange[]): string {
+function ofKeys(app_id: string, ranges: readonly InstallRange[], of_key_max: number): string {
   const bound = (name: keyof InstallRange, least: boolean, without: number) =>
     ranges.reduce(
       (most, range) => Math[least ? 'min' : 'max'](most, Number(range[name] ?? without)),
@@ -41,7 +42,7 @@ function ofKeys(app_id: string, ranges: readonly InstallRange[]): string {
       AND received_at_ms >= ${bound('received_from_ms', true, 0)} AND received_at_ms < ${bound('received_to_ms', false, far_ms)}
       AND (kind = 'alias' OR (${installed}))
     GROUP BY k.match_key, install_uuid, received_at_ms, installed_at_ms, kind
-    ORDER BY received_at_ms DESC LIMIT ${key_facts_max} BY k.match_key`
+    ORDER BY received_at_ms DESC LIMIT ${of_key_max} BY k.match_key`
 }
 
 /** Beyond every time that an event may have. */

@@ -37,12 +37,12 @@ export interface Lookups {
   claims(app_id: string, click_ids: readonly string[]): Promise<WrittenClaim[]>
   /** Clicks by id, and of each range the nearest (`limits.install_candidates_max`); perhaps others. */
   clicks(app_id: string, click_ids: readonly string[], ranges: readonly ClickRange[]): Promise<KeptClick[]>
-  /** Facts with one of these keys; of a key the newest `key_facts_max`. */
-  installs(app_id: string, ranges: readonly InstallRange[]): Promise<KeyedFact[]>
+  /** Facts with one of these keys; of a key the newest `of_key_max`, `key_facts_max` by default. */
+  installs(app_id: string, ranges: readonly InstallRange[], of_key_max?: number): Promise<KeyedFact[]>
   /** Hits of honeypots of these apps, by the block of their address. */
   hits(app_ids: readonly string[], ranges: readonly ClickRange[]): Promise<Pick<KeptClick, 'ip' | 'clicked_at_ms'>[]>
   floods(app_id: string, days: readonly string[]): Promise<Flood[]>
 }
 
-/** More than the installs that one address, device or user has in a month, but for a test device or an attack. */
+/** More than the installs that one address has in a month, or one network in two hours, but for an attack. */
 export const key_facts_max = 20_000

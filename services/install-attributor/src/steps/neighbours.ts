@@ -10,6 +10,9 @@ const hour_ms = 3600 * 1000
 /** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
 const opened_max = 4 * burst_installs_max
 
+/** Facts of one device or user whose installs are opened: more than anybody has, but for a test device or an attack. */
+const shared_max = 1000
+
 type AllFacts = ReadonlyMap<string, readonly Fact[]>
 
 /** Other installs that have something in common with those of a batch. */
@@ -30,7 +33,7 @@ export async function findNeighbours(lookups: Lookups, app_id: string, own: AllF
   const networkKey = createNetworkKeys()
   const shared = [...new Set(facts.flatMap(sharedKeys))].map((match_key) => ({ match_key }))
   const [sharing, networks] = await Promise.all([
-    lookups.installs(app_id, shared),
+    lookups.installs(app_id, shared, shared_max),
     lookups.installs(
       app_id,
       facts.flatMap((fact) => networkRange(fact, networkKey)),
