@@ -57,24 +57,29 @@ export const eurRates =
     return rate === null ? null : { usd: (rate.usd_e5 / 100_000).toFixed(5), units: '1' }
   }
 
-/** The history as text, one line an event or a decision. */
-export function historyText({ events, decisions }: History, rates: readonly Rate[] = []): string {
+/** The history of an app as text, one line an event, a decision or a rate. */
+export function historyText({ events, decisions }: History, app: number, rates: readonly Rate[]): string {
+  const ofApp = (one: { app: number }) => one.app === app
   const time = (ms: number) => new Date(ms).toISOString()
   return [
-    ...events.map((e) =>
-      [
-        ...[`event ${e.app}/${e.install_uuid}`, time(e.event_ts_ms), e.event_name, `id ${e.event_id}`, e.source],
-        ...(e.revenue === null ? [] : [`${e.revenue} ${e.currency ?? 'USD'} ${e.transaction_id ?? ''}`]),
-        `received ${time(e.received_at_ms)}`,
-      ].join(' '),
-    ),
-    ...decisions.map((d) =>
-      [
-        ...[`verdict ${d.app}/${d.install_uuid}`, time(d.installed_at_ms)],
-        ...(d.pending ? ['pending'] : [d.partner, d.attribution_type]),
-        ...[d.reinstall && 'reinstall', d.flagged && 'flagged'].filter(Boolean),
-      ].join(' '),
-    ),
+    ...events
+      .filter(ofApp)
+      .map((e) =>
+        [
+          ...[`event of ${e.install_uuid}`, time(e.event_ts_ms), e.event_name, `id ${e.event_id}`, e.source],
+          ...(e.revenue === null ? [] : [`${e.revenue} ${e.currency ?? 'USD'} ${e.transaction_id ?? ''}`]),
+          `received ${time(e.received_at_ms)}`,
+        ].join(' '),
+      ),
+    ...decisions
+      .filter(ofApp)
+      .map((d) =>
+        [
+          ...[`verdict of ${d.install_uuid}`, time(d.installed_at_ms)],
+          ...(d.pending ? ['pending'] : [d.partner, d.attribution_type]),
+          ...[d.reinstall && 'reinstall', d.flagged && 'flagged'].filter(Boolean),
+        ].join(' '),
+      ),
     ...rates.map(({ currency, day, usd_e5 }) => `rate ${currency} ${day} ${usd_e5 / 100_000}`),
   ].join('\n')
 }

@@ -138,7 +138,7 @@ test('whatever happened, and however it was written: every report equals loops o
         const { rows, missing_rates } = expectedReports(history, at, rates)[name](asked)
         const { rows: found, meta } = await ask(name, app_ids[at]!, { ...asked, limit: 1000 })
         const story = `${name} of app ${at}, ${new Date(asked.since_ms).toISOString()} to ${new Date(asked.until_ms).toISOString()}`
-        const text = `${story}\n${historyText(history, rates)}`
+        const text = `${story}\n${historyText(history, at, rates)}`
         expect({ rows: found, missing_rates: meta.missing_rates ?? [] }, text).toEqual({ rows, missing_rates })
         return rows
       }
