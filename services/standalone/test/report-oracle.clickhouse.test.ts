@@ -32,6 +32,8 @@ const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 50)
 const topic = topics.eventsAccepted
 const logger = pino({ level: 'silent' })
 const now = () => now_ms
+/** Histories, failures and their shrinking share this time. */
+const run_ms_max = histories * 1000
 
 let clickhouse: TestClickhouse
 let app: ReturnType<typeof createHttpApp>
@@ -117,50 +119,54 @@ async function ask(name: ReportName, app_id: string, query: Record<string, strin
   return answer.json<{ rows: Record<string, unknown>[]; meta: ReportMeta }>()
 }
 
-test('whatever happened, and however it was written: every report equals loops over events and verdicts', async () => {
-  const all = { since_ms: first_ms - 5 * day_ms, until_ms: now_ms }
-  const plan = fc.record({
-    history: randomHistory,
-    mess: randomMess,
-    rates: randomRates,
-    corrected: randomRates,
-    window: randomWindow,
-    page: fc.record({ name: fc.constantFrom(...reportNames), pages: fc.integer({ min: 1, max: 4 }) }),
-  })
-  await fc.assert(
-    fc.asyncProperty(plan, async ({ history, mess, page, ...tables }) => {
-      const window = tables.window(history)
-      const app_ids = [0, 1].map(() => `app_${randomBytes(10).toString('hex')}`)
-      await writeEvents(history.events, app_ids, mess.chunk)
-      await writeVerdicts(history, app_ids, mess)
+test(
+  'whatever happened, and however it was written: every report equals loops over events and verdicts',
+  async () => {
+    const all = { since_ms: first_ms - 5 * day_ms, until_ms: now_ms }
+    const plan = fc.record({
+      history: randomHistory,
+      mess: randomMess,
+      rates: randomRates,
+      corrected: randomRates,
+      window: randomWindow,
+      page: fc.record({ name: fc.constantFrom(...reportNames), pages: fc.integer({ min: 1, max: 4 }) }),
+    })
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ history, mess, page, ...tables }) => {
+        const window = tables.window(history)
+        const app_ids = [0, 1].map(() => `app_${randomBytes(10).toString('hex')}`)
+        await writeEvents(history.events, app_ids, mess.chunk)
+        await writeVerdicts(history, app_ids, mess)
 
-      const check = async (at: number, name: ReportName, asked: typeof window) => {
-        const { rows, missing_rates } = expectedReports(history, at, rates)[name](asked)
-        const { rows: found, meta } = await ask(name, app_ids[at]!, { ...asked, limit: 1000 })
-        const story = `${name} of app ${at}, ${new Date(asked.since_ms).toISOString()} to ${new Date(asked.until_ms).toISOString()}`
-        const text = `${story}\n${historyText(history, at, rates)}`
-        expect({ rows: found, missing_rates: meta.missing_rates ?? [] }, text).toEqual({ rows, missing_rates })
-        return rows
-      }
+        const check = async (at: number, name: ReportName, asked: typeof window) => {
+          const { rows, missing_rates } = expectedReports(history, at, rates)[name](asked)
+          const { rows: found, meta } = await ask(name, app_ids[at]!, { ...asked, limit: 1000 })
+          const story = `${name} of app ${at}, ${new Date(asked.since_ms).toISOString()} to ${new Date(asked.until_ms).toISOString()}`
+          const text = `${story}\n${historyText(history, at, rates)}`
+          expect({ rows: found, missing_rates: meta.missing_rates ?? [] }, text).toEqual({ rows, missing_rates })
+          return rows
+        }
 
-      rates = tables.rates
-      for (const name of reportNames) await check(0, name, all)
-      rates = tables.corrected
-      for (const name of reportNames) await check(0, name, window)
-      await check(1, page.name, window)
+        rates = tables.rates
+        for (const name of reportNames) await check(0, name, all)
+        rates = tables.corrected
+        for (const name of reportNames) await check(0, name, window)
+        await check(1, page.name, window)
 
-      const rows = await check(0, page.name, all)
-      const { missing_rates } = expectedReports(history, 0, rates)[page.name](all)
-      const limit = Math.max(1, Math.ceil(rows.length / page.pages))
-      const pages: unknown[] = []
-      for (let offset = 0; offset <= rows.length; offset += limit) {
-        const { rows: some, meta } = await ask(page.name, app_ids[0]!, { ...all, limit, offset })
-        pages.push(...some)
-        expect(meta.missing_rates ?? []).toEqual(missing_rates)
-      }
-      expect(pages).toEqual(rows)
-    }),
-    // A failure is told while there is time for it: shrinking would go on for long.
-    { numRuns: histories, interruptAfterTimeLimit: histories * 1000 },
-  )
-})
+        const rows = await check(0, page.name, all)
+        const { missing_rates } = expectedReports(history, 0, rates)[page.name](all)
+        const limit = Math.max(1, Math.ceil(rows.length / page.pages))
+        const pages: unknown[] = []
+        for (let offset = 0; offset <= rows.length; offset += limit) {
+          const { rows: some, meta } = await ask(page.name, app_ids[0]!, { ...all, limit, offset })
+          pages.push(...some)
+          expect(meta.missing_rates ?? []).toEqual(missing_rates)
+        }
+        expect(pages).toEqual(rows)
+      }),
+      // A failure is told while there is time for it: shrinking would go on for long.
+      { numRuns: histories, interruptAfterTimeLimit: run_ms_max },
+    )
+  },
+  run_ms_max + 60_000,
+)
