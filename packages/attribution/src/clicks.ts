@@ -66,9 +66,8 @@ export async function findClicks(
   if (click_ids.length === 0) return []
   const rows = await clickhouse.query<Record<string, unknown>>(
     `SELECT ${columns} FROM clicks_raw_v1
-     WHERE app_id = {app_id:String} AND click_id IN (${literals('click_id', click_ids)})
+     WHERE app_id = ${literals('app_id', [app_id])} AND click_id IN (${literals('click_id', click_ids)})
      ORDER BY click_id, topic, partition, offset LIMIT 1 BY click_id`,
-    { app_id },
   )
   return rows.map(toClick)
 }

@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { literals } from './literals.ts'
 
 /** Exact bounds; those that are absent bound nothing. */
 export interface KeyBounds {
@@ -34,8 +35,6 @@ const apps_max = 20_000
 /** Rows that are in memory at a time: a busy address may have more. */
 const page_rows = 10_000
 
-const shapes = { app_id: /^[A-Za-z0-9_-]{1,64}$/, match_key: /^\d{1,20}$/ } as const
-
 /**
  * Install events by what a click may match them by, in pages. Throws a TypeError for an app or a key of another shape: they
  * stand in the statement as literals (clickhouse/README.md).
@@ -45,11 +44,10 @@ export async function* findInstallsByKeys(
   { app_ids, match_keys, ...bounds }: InstallKeyLookup,
 ): AsyncGenerator<KeyedInstall[]> {
   for (const apps of slices(app_ids, apps_max)) {
-    const quoted = apps.map((app_id) => `'${checked('app_id', app_id)}'`).join(',')
     for (const keys of slices(match_keys, keys_max)) {
-      const literals = keys.map((key) => checked('match_key', key)).join(',')
-      const among = `install_fact_keys_v1.match_key IN CAST('[${literals}]', 'Array(UInt64)')`
-      yield* pagesOf(clickhouse, `app_id IN (${quoted}) AND ${among}`, bounds)
+      const array = `[${literals('match_key', keys).replaceAll("'", '')}]`
+      const among = `install_fact_keys_v1.match_key IN CAST('${array}', 'Array(UInt64)')`
+      yield* pagesOf(clickhouse, `app_id IN (${literals('app_id', apps)}) AND ${among}`, bounds)
     }
   }
 }
@@ -63,15 +61,14 @@ async function* pagesOf(clickhouse: Pick<Clickhouse, 'query'>, matching: string,
     const conditions = [
       matching,
       "kind = 'install'",
-      ...Object.keys(bounds).map((name) => boundSql[name as keyof KeyBounds]),
+      ...Object.entries(bounds).map(([name, ms]) => `${boundSql[name as keyof KeyBounds]} ${Number(ms)}`),
     ]
-    if (after !== null) conditions.push(behindSql)
+    if (after !== null) conditions.push(behindSql(after))
     const rows: KeyedInstall[] = await clickhouse.query<KeyedInstall>(
       `SELECT app_id, toString(match_key) AS key, received_at_ms, install_uuid, installed_at_ms, os_major, model
        FROM install_fact_keys_v1
        WHERE ${conditions.join(' AND ')}
        ORDER BY app_id, match_key, received_at_ms, install_uuid LIMIT ${page_rows} WITH TIES`,
-      { ...bounds, ...(after !== null && cursorOf(after)) },
     )
     if (rows.length > 0) yield rows.map((row) => ({ ...row, os_major: row.os_major || null, model: row.model || null }))
     if (rows.length < page_rows) return
@@ -80,20 +77,12 @@ async function* pagesOf(clickhouse: Pick<Clickhouse, 'query'>, matching: string,
 }
 
 const boundSql: Record<keyof KeyBounds, string> = {
-  received_from_ms: 'received_at_ms >= {received_from_ms:Int64}',
-  received_to_ms: 'received_at_ms < {received_to_ms:Int64}',
-  installed_from_ms: 'installed_at_ms >= {installed_from_ms:Int64}',
-  installed_to_ms: 'installed_at_ms < {installed_to_ms:Int64}',
+  received_from_ms: 'received_at_ms >=',
+  received_to_ms: 'received_at_ms <',
+  installed_from_ms: 'installed_at_ms >=',
+  installed_to_ms: 'installed_at_ms <',
 }
 
-const behindSql = `(app_id, match_key, received_at_ms, install_uuid)
-  > ({after_app:String}, {after_key:UInt64}, {after_ms:Int64}, {after_install:String})`
-
-const cursorOf = ({ app_id, key, received_at_ms, install_uuid }: KeyedInstall) => ({
-  ...{ after_app: app_id, after_key: key, after_ms: received_at_ms, after_install: install_uuid },
-})
-
-function checked(column: keyof typeof shapes, value: string): string {
-  if (!shapes[column].test(value)) throw new TypeError(`${column} of a look-up has another shape`)
-  return value
-}
+const behindSql = ({ app_id, key, received_at_ms, install_uuid }: KeyedInstall): string =>
+  `(app_id, match_key, received_at_ms, install_uuid) > (${literals('app_id', [app_id])},
+    toUInt64(${literals('match_key', [key])}), ${Number(received_at_ms)}, ${literals('install_uuid', [install_uuid])})`

@@ -98,10 +98,9 @@ export async function findClaims(
     `SELECT click_id, install_uuid, installed_at_ms, event_topic AS topic, event_partition AS partition, event_offset AS offset,
        event_index AS index
      FROM install_claims_v1 FINAL
-     WHERE app_id = {app_id:String} AND click_id IN (${literals('click_id', click_ids)})
+     WHERE app_id = ${literals('app_id', [app_id])} AND click_id IN (${literals('click_id', click_ids)})
      GROUP BY click_id, install_uuid, installed_at_ms, event_topic, event_partition, event_offset, event_index
      HAVING sum(sign) > 0`,
-    { app_id },
   )
   return rows.map(({ topic, partition, offset, index, ...claim }) => ({
     ...claim,

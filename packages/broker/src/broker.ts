@@ -144,8 +144,9 @@ export interface Broker {
   /**
    * Reads what is committed in all partitions first, and only then their ends: whatever a consumer publishes before it
    * commits lies below the ends that come with that commit.
+   * Dating what is unread costs Kafka many requests: with `dated: false`, `oldest_unread_ms` is null.
    */
-  groupOffsets(group: string, topic: string): Promise<PartitionOffsets[]>
+  groupOffsets(group: string, topic: string, options?: { dated?: boolean }): Promise<PartitionOffsets[]>
   /** Commits offsets of a group without metadata; durable when resolved. Rejects while the group has members. */
   moveGroup(group: string, topic: string, offsets: readonly { partition: number; offset: number }[]): Promise<void>
   /** Offset of the first record that the log took later than `timestamp_ms`; the end of the partition without one. */

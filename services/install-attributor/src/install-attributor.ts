@@ -12,7 +12,7 @@ import type { Registry } from 'prom-client'
 import type { Lookups } from './lookups/lookups.ts'
 import { attributorMetrics } from './metrics.ts'
 import { decideInOrder } from './steps/decide-in-order.ts'
-import { loadEvidence } from './steps/evidence.ts'
+import { loadEvidence, loadFacts } from './steps/evidence.ts'
 import { findWishes } from './steps/find-wishes.ts'
 import { publishDecisions, publishWishes } from './steps/publish.ts'
 import { waitUntilRead } from './steps/read-before.ts'
@@ -20,6 +20,8 @@ import type { WriterWait } from './writer-wait.ts'
 
 /** Records of a batch. Each costs look-ups of its own, and the verdicts of a batch are seen when all are decided. */
 const batch_records_max = 1000
+/** What comes while a batch is decided makes the next one; this is for the first install of a burst. */
+const linger_ms = 200
 /** Apps of a batch that are decided at the same time; each waits for some ten statements. */
 const apps_at_once = 4
 /** Clicks that are late are found by their writer, which then publishes wishes. */
@@ -44,6 +46,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
 
   return defineConsumer<Found>({
     ...consumers.installAttributor,
+    fetch: { wait_ms_max: linger_ms },
     bounds: {
       rows_max: batch_records_max,
       bytes_max: Number.POSITIVE_INFINITY,
@@ -53,26 +56,17 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     async handle(batch) {
       const found = batch.records.map(({ value }) => value)
       const facts = found.filter((one) => one.kind !== 'wish')
-      const { signal } = batch
       // 1. The facts are stored: whoever inserts a click from now on finds these installs. A crash after it: they are
-      //    inserted again, and tables of facts are sets.
-      if (facts.length > 0) await insertFacts(clickhouse, batch, facts)
-      // 2. What was published before this try is in the tables: the clicks, or else their writer makes wishes; and the
-      //    verdicts of earlier batches, without which two batches in a row give one click away twice.
-      const waited = metrics?.seconds.startTimer({ step: 'wait' })
-      await Promise.all([
-        waitUntilRead(consumers.clickWriter, { broker, signal, wait_ms_max: clicks_wait_ms_max }),
-        waitForVerdicts(broker, signal, `${batch.topic}/${batch.partition}`, wait),
-      ])
-      waited?.()
+      //    inserted again, and tables of facts are sets. Facts hang on no other consumer: they are loaded at once.
+      // 2. Meanwhile what was published before this try comes into the tables: the clicks, or else their writer makes
+      //    wishes; and the verdicts of earlier batches, without which two batches in a row give one click away twice.
+      const byApp = [...Map.groupBy(found, ({ app_id }) => app_id)]
+      const works = await whileWaiting(batch, () => storeAndLoad(batch, facts, byApp))
       // 3. The installs are decided, in memory only.
       const decided_at: DecidedAt = { log: batch.source, offset: batch.to, try: batch.begun }
-      const byApp = [...Map.groupBy(found, ({ app_id }) => app_id)]
-      const worked = metrics?.seconds.startTimer({ step: 'decide' })
-      const done = await Promise.all(
-        byApp.map(([app_id, of]) => places.runExclusive(() => decideApp(deps, app_id, of, decided_at))),
+      const done = await timed('decide', () =>
+        Promise.all(works.map((work) => places.runExclusive(() => decideApp(deps, work, decided_at)))),
       )
-      worked?.()
       const { decisions, wishes } = {
         decisions: done.flatMap((one) => one.decisions),
         wishes: done.flatMap((one) => one.wishes),
@@ -88,6 +82,42 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     },
   })
 
+  async function timed<T>(step: string, work: () => Promise<T>): Promise<T> {
+    const end = metrics?.seconds.startTimer({ step })
+    const done = await work()
+    end?.()
+    return done
+  }
+
+  /** Works while it waits for the other consumers. The wait ends with this call; when it fails, the work has ended. */
+  async function whileWaiting<T>({ signal: stop, topic, partition }: Batch<Found>, work: () => Promise<T>): Promise<T> {
+    const over = new AbortController()
+    const signal = AbortSignal.any([stop, over.signal])
+    const waiting = timed('wait', () =>
+      Promise.all([
+        waitUntilRead(consumers.clickWriter, { broker, signal, wait_ms_max: clicks_wait_ms_max }),
+        waitForVerdicts(broker, signal, `${topic}/${partition}`, wait),
+      ]),
+    )
+    // It is heard below, once the work has ended.
+    waiting.catch(() => {})
+    try {
+      const done = await work()
+      await waiting
+      return done
+    } finally {
+      over.abort()
+    }
+  }
+
+  /** Facts of the batch are in the tables before others are looked for. */
+  async function storeAndLoad(batch: Batch<Found>, facts: readonly Fact[], byApp: readonly [string, Found[]][]) {
+    if (facts.length > 0) await timed('store', () => insertFacts(clickhouse, batch, facts))
+    return timed('load', () =>
+      Promise.all(byApp.map(([app_id, of]) => places.runExclusive(() => loadApp(deps, app_id, of)))),
+    )
+  }
+
   async function waitForVerdicts(broker: Broker, signal: AbortSignal, place: string, wait: WriterWait | undefined) {
     try {
       await waitUntilRead(consumers.installWriter, { broker, signal, onWait: (ms) => wait?.waiting(place, ms) })
@@ -96,27 +126,34 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     }
   }
 
-  async function decideApp(
-    { lookups, geo, now }: InstallAttributorDeps,
-    app_id: string,
-    found: readonly Found[],
-    decided_at: DecidedAt,
-  ) {
+  /** What a batch says about an app, with the facts that belong to it; without an app the number of its records. */
+  async function loadApp({ lookups }: InstallAttributorDeps, app_id: string, found: readonly Found[]) {
     const app = await attributionApps.find(app_id)
-    if (app === null) {
-      return { decisions: [], wishes: [], dropped: [{ reason: 'unknown_app', count: found.length }] }
-    }
+    if (app === null) return { unknown: found.length }
     const facts = found.filter((one): one is Fact => one.kind !== 'wish')
     const wished = new Set(found.flatMap((one) => (one.kind === 'wish' ? one.install_uuid : [])))
     const work = { app, facts, wished }
-    const evidence = await loadEvidence(lookups, geo, work)
+    return { work, known: await loadFacts(lookups, work) }
+  }
+
+  async function decideApp(
+    { lookups, geo, now }: InstallAttributorDeps,
+    loaded: Awaited<ReturnType<typeof loadApp>>,
+    decided_at: DecidedAt,
+  ) {
+    if (loaded.unknown !== undefined) {
+      return { decisions: [], wishes: [], dropped: [{ reason: 'unknown_app', count: loaded.unknown }] }
+    }
+    const { work, known } = loaded
+    const { wished } = work
+    const evidence = await loadEvidence(lookups, geo, work, known)
     const decided_at_ms = now()
     const decided = decideInOrder(evidence, decided_at_ms)
     const wishes = await findWishes(lookups, work, evidence, decided)
     // From the second try on also what changes nothing: a decision of a try that sleeps may still land.
     const told = decided.filter(({ changed }) => changed || decided_at.try > 1)
-    const known = new Set(decided.map(({ install }) => install.install_uuid))
-    const unknown = [...wished].filter((uuid) => !known.has(uuid)).length
+    const has = new Set(decided.map(({ install }) => install.install_uuid))
+    const unknown = [...wished].filter((uuid) => !has.has(uuid)).length
     return {
       decisions: told.map((one) => ({ ...one.decided, decided_at_ms, decided_at })),
       wishes,

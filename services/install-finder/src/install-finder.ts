@@ -16,6 +16,8 @@ export interface InstallFinderDeps {
 /** Facts of a batch: what they come to is published at once, some 600 bytes each. */
 const batch_facts_max = 2000
 const batch_bytes_max = 8 * 1024 * 1024
+/** It inserts nothing: small batches cost two commits of the log. */
+const linger_ms = 100
 /** How long hashing may block the event loop at a time. */
 const slice_ms = 10
 
@@ -28,6 +30,7 @@ export function installFinder({ broker, apps }: InstallFinderDeps): ConsumerDefi
   return defineConsumer({
     ...consumers.installFinder,
     needsValue: mayHoldFacts,
+    fetch: { wait_ms_max: linger_ms },
     bounds: {
       ...{ rows_max: batch_facts_max, bytes_max: batch_bytes_max },
       measure: ({ events, bytes }) => ({ rows: events.length, bytes }),

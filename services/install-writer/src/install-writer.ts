@@ -17,6 +17,9 @@ import { type WrittenInstalls, writeInstalls } from './write-installs.ts'
 const batch_records_max = 4000
 const batch_bytes_max = 8 * 1024 * 1024
 
+/** The attributor publishes the decisions of a batch at once: waiting for more finds none, and the attributor waits too. */
+const fetch_bytes_min = 1
+
 export interface InstallWriterDeps {
   clickhouse: Clickhouse
   now(): number
@@ -55,6 +58,7 @@ export function installWriter({
 
   return defineConsumer({
     ...consumers.installWriter,
+    fetch: { bytes_min: fetch_bytes_min },
     bounds: {
       rows_max: batch_records_max,
       bytes_max: batch_bytes_max,

@@ -198,11 +198,12 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     async partitionCount(topic) {
       return getTopic(topic).logs.length
     },
-    async groupOffsets(group, topic) {
+    async groupOffsets(group, topic, { dated = true } = {}) {
       return getTopic(topic).logs.map((log): PartitionOffsets => {
         const { offset: committed = null, metadata = null } = offsets.get(group, topic, log.partition) ?? {}
         const place = { committed, earliest: log.earliest(), end: log.end().offset }
-        return { partition: log.partition, metadata, ...place, oldest_unread_ms: log.timestampAt(firstUnread(place)) }
+        const oldest_unread_ms = dated ? log.timestampAt(firstUnread(place)) : null
+        return { partition: log.partition, metadata, ...place, oldest_unread_ms }
       })
     },
     async moveGroup(group, topic, moved) {

@@ -126,9 +126,9 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
       return applyTopics(admin, topics, replication, dryRun)
     },
     partitionCount,
-    async groupOffsets(group, topic) {
+    async groupOffsets(group, topic, { dated = true } = {}) {
       refuseClosed()
-      return fetchGroupOffsets(admin, group, topic, Date.now())
+      return fetchGroupOffsets(admin, group, topic, dated ? Date.now() : null)
     },
     async moveGroup(group, topic, moved) {
       refuseClosed()

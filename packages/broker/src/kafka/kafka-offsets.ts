@@ -56,13 +56,14 @@ const isPassing = (error: unknown): boolean =>
 
 /**
  * Where a group stands in each partition. `oldest_unread_ms` is found by asking for offsets by time, since kafkajs
- * can't read without joining a group: never later than the true time, and earlier by at most 1/16 of the age.
+ * can't read without joining a group: never later than the true time, and earlier by at most 1/16 of the age. Without
+ * `now_ms` nothing is dated.
  */
 export async function fetchGroupOffsets(
   admin: Admin,
   group: string,
   topic: string,
-  now_ms: number,
+  now_ms: number | null,
 ): Promise<PartitionOffsets[]> {
   // In this order: an end that was fetched earlier could lie below what was committed since.
   const committed = await fetchCommitted(admin, group, topic)
@@ -76,7 +77,7 @@ export async function fetchGroupOffsets(
     }))
     .sort((a, b) => a.partition - b.partition)
   const behind = offsets.filter((place) => lagOf(place) > 0)
-  await dateOldest(behind, (ms) => offsetsAt(admin, topic, ms), now_ms)
+  if (now_ms !== null) await dateOldest(behind, (ms) => offsetsAt(admin, topic, ms), now_ms)
   return offsets
 }
 

@@ -74,6 +74,15 @@ export interface Misfit {
   reread: boolean
 }
 
+/** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
+export interface FetchSizes {
+  bytes_min: number
+  bytes_max: number
+  wait_ms_max: number
+  /** Maximum of bytes, as fetched, that a process holds of all partitions. */
+  bytes_total_max?: number
+}
+
 /** A consumer is a value: the kit owns intent, offsets, retries, dead letters, lag, metrics and stop. */
 export interface ConsumerDefinition<T> extends ConsumerGroup {
   /**
@@ -81,6 +90,8 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
    * part of what `handle` gets.
    */
   needsValue?: NeedsValue
+  /** What differs from the kit's sizes, which are made for large inserts. */
+  fetch?: Partial<FetchSizes>
   bounds?: BatchBounds<T>
   /**
    * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest

@@ -5,22 +5,13 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
 import { type BatchContext, type CrashStep, type Decoded, decodeBatch, handleBatch, sourceOf } from './batch.ts'
-import type { ConsumerDefinition } from './define-consumer.ts'
+import type { ConsumerDefinition, FetchSizes } from './define-consumer.ts'
 import { withHandOver } from './hand-over.ts'
 import { declare, lacksDeclared, type Progress, type Take, takeFresh, wasReplaced } from './intent.ts'
 import { consumerMetrics } from './metrics.ts'
 import { type RetryPauses, StoppedError } from './retry.ts'
 import { settleOffsets } from './settle.ts'
 import { beginLog, leaveIntent, takeOverPartition } from './take-over.ts'
-
-/** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
-export interface FetchSizes {
-  bytes_min: number
-  bytes_max: number
-  wait_ms_max: number
-  /** Maximum of bytes, as fetched, that a process holds of all partitions. */
-  bytes_total_max?: number
-}
 
 /**
  * Batches large enough for ClickHouse, small enough to hold one of each partition in memory, fresh within a second.
@@ -190,7 +181,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   const putBack = await settleOffsets(context, options.reread ?? false)
   const timer = setInterval(stillAlive, heartbeat_ms)
   timer.unref()
-  const sizes = { ...fetchDefault, ...options.fetch }
+  const sizes = { ...fetchDefault, ...consumer.fetch, ...options.fetch }
   const { name: group, topic, needsValue } = consumer
   const consumption = await broker.consume({ group, topic: topic.name, ...sizes, needsValue, onChunk })
   return {

@@ -1,5 +1,6 @@
 import { findClicks } from '@tributary/attribution/clicks'
 import { findFacts } from '@tributary/attribution/facts'
+import { literals } from '@tributary/attribution/literals'
 import { findClaims, findNewest } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findClickKeys } from './click-keys.ts'
@@ -36,8 +37,7 @@ export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookup
       if (days.length === 0) return []
       const rows = await clickhouse.query<Flood>(
         `SELECT toString(day) AS day, partner, campaign FROM click_floods_v1 AS f FINAL
-         WHERE app_id = {app_id:String} AND f.day IN {days:Array(Date)} AND flooded = 1`,
-        { app_id, days },
+         WHERE app_id = ${literals('app_id', [app_id])} AND f.day IN (${literals('day', days)}) AND flooded = 1`,
       )
       return rows.map((row) => ({ ...row, campaign: row.campaign || null }))
     },

@@ -51,20 +51,35 @@ export interface Evidence extends Neighbours {
   othersOf(install: InstallFact): OtherInstall[]
 }
 
+/** The facts of the installs of a batch, and their neighbours. Both come from facts alone, which the app's own batches store. */
+export interface KnownFacts {
+  own: ReadonlyMap<string, readonly Fact[]>
+  neighbours: Neighbours
+}
+
+/** Loads what clicks and verdicts have no part in; the facts of the batch must be stored. */
+export async function loadFacts(lookups: Lookups, { app, facts, wished }: AppWork): Promise<KnownFacts> {
+  const named = new Set([...facts.map(({ install_uuid }) => install_uuid), ...wished])
+  const own = withFacts(await lookups.facts(app.app_id, [...named]), facts)
+  return { own, neighbours: await findNeighbours(lookups, app.app_id, own) }
+}
+
 /** Loads what the installs of a batch depend on. A wish for an install without facts finds nothing to decide. */
-export async function loadEvidence(lookups: Lookups, geo: Geo, work: AppWork): Promise<Evidence> {
+export async function loadEvidence(
+  lookups: Lookups,
+  geo: Geo,
+  work: AppWork,
+  { own, neighbours }: KnownFacts,
+): Promise<Evidence> {
   const { app_id, company_apps } = work.app
-  const named = new Set([...work.facts.map(({ install_uuid }) => install_uuid), ...work.wished])
-  const own = withFacts(await lookups.facts(app_id, [...named]), work.facts)
   const open = await openInstalls(lookups, work, own)
   const click_ids = [...new Set(open.flatMap(({ clicks }) => clicks.map(({ click_id }) => click_id)))]
   const days = [...new Set(open.flatMap(({ clicks }) => clicks.map(({ clicked_at_ms }) => utcDay(clicked_at_ms))))]
   const judged = open.map(({ install }) => install).filter(({ is_sdk, ip }) => is_sdk && ip !== null)
-  const [claims, hits, floods, neighbours] = await Promise.all([
+  const [claims, hits, floods] = await Promise.all([
     lookups.claims(app_id, click_ids),
     lookups.hits(company_apps, judged.map(blockRange)),
     lookups.floods(app_id, days),
-    findNeighbours(lookups, app_id, own),
   ])
   const decided = new Set(open.map(({ install }) => install.install_uuid))
   const flooded = new Set(floods.map(({ day, partner, campaign }) => sourceName(day, partner, campaign)))

@@ -29,8 +29,10 @@ export async function findWishes(
   const { app_id } = app
   // Decided with the facts of the whole batch, and after the decisions that they depend on.
   const settled = new Set(decided.map(({ install }) => install.install_uuid))
-  const clicks = await findByClicks(lookups, app_id, decided.flatMap(changedClicks), settled)
-  const neighbours = await findByNeighbours(lookups, app_id, facts, evidence, decided, settled)
+  const [clicks, neighbours] = await Promise.all([
+    findByClicks(lookups, app_id, decided.flatMap(changedClicks), settled),
+    findByNeighbours(lookups, app_id, facts, evidence, decided, settled),
+  ])
   const wish = (install_uuid: string, reason: Wish['reason']): Wish => ({
     ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
   })

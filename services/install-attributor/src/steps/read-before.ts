@@ -28,7 +28,7 @@ export async function waitUntilRead(
   const ends = new Map<number, number>()
   for (;;) {
     signal.throwIfAborted()
-    const offsets = await broker.groupOffsets(name, topic.name)
+    const offsets = await broker.groupOffsets(name, topic.name, { dated: false })
     for (const { partition, end } of offsets) if (!ends.has(partition)) ends.set(partition, end)
     const isRead = offsets.every(({ partition, committed, earliest }) => {
       return Math.max(committed ?? 0, earliest) >= ends.get(partition)!
