@@ -38,6 +38,9 @@ const guarded =
   'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
   'max_bytes_before_external_sort = 200000000, readonly = 2'
 
+/** Bytes of an insert that does not wait in the line of the large ones. */
+const short_insert_bytes_max = 256 * 1024
+
 /**
  * ClickHouse in this process (chdb), database `tributary`. A session runs one statement at a time, so there are five:
  * one for parameterised questions, which chdb runs one by one anyway; two for inserts and DDL; and two for look-ups of
@@ -72,7 +75,7 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
         const values = typeof lines === 'string' ? Buffer.from(lines) : lines
         const settings = { ...insertSettings, insert_deduplication_token: token }
         await connection.chdb.rawInsert({ table, columns, settings, format: 'JSONCompactEachRow', values })
-      }),
+      }, lines.length <= short_insert_bytes_max),
     // An insert of this process ends before its promise does, and no other process has this engine.
     isInserting: async () => false,
     command: (sql) =>
