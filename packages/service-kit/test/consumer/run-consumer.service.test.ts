@@ -1,3 +1,4 @@
+import type { ConsumeOptions } from '@tributary/broker/broker'
 import { deadLetterTopic } from '@tributary/contracts/topics'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import fc from 'fast-check'
@@ -216,4 +217,23 @@ test('each line of a consumer that stumbles names its consumer, topic and partit
   const [first, ...rest] = lines.filter((line) => line.includes('will be tried again'))
   expect([JSON.parse(first!), rest]).toMatchObject([{ consumer: group, topic: topic.name, partition: 0 }, []])
   expect(lines.filter((line) => JSON.stringify(JSON.parse(line)) !== line)).toEqual([])
+})
+
+test('a consumer fetches by its own sizes, and by those of the kit otherwise', async () => {
+  const asked: Partial<ConsumeOptions>[] = []
+  for (const fetch of [{}, { bytes_min: 1 }, { wait_ms_max: 200 }]) {
+    const broker = memoryBroker(1, now)
+    const { consume } = broker
+    broker.consume = (options) => {
+      asked.push(options)
+      return consume(options)
+    }
+    const { running } = start(broker, { consumer: { ...reader(() => {}), fetch } })
+    await (await running).close()
+  }
+  expect(asked).toMatchObject([
+    { bytes_min: 1024 * 1024, wait_ms_max: 500 },
+    { bytes_min: 1, wait_ms_max: 500 },
+    { bytes_min: 1024 * 1024, wait_ms_max: 200 },
+  ])
 })
