@@ -96,6 +96,7 @@ describe('the embedded log', () => {
       [2, 5000],
     ])
     expect((await broker.groupOffsets('g', topic))[0]).toMatchObject({ oldest_unread_ms: start_ms, end: 3 })
+    expect((await broker.groupOffsets('g', topic, { dated: false }))[0]).toMatchObject({ oldest_unread_ms: null })
   })
 
   it('refuses to open with another number of partitions, and says how to mend it', async () => {
