@@ -56,7 +56,7 @@ export function attribute(input: AttributeInput): Attributed {
     verdict: choice.pending ? null : verdictOf(input, choice),
     clicked_at_ms: choice.click?.clicked_at_ms ?? null,
     candidates: choice.candidates,
-    clicks: keepClicks(candidates),
+    clicks: keepClicks(candidates, choice.click),
   }
 }
 
@@ -137,11 +137,16 @@ function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: Clic
   })
 }
 
-/** The best clicks, as far as they fit into a decision: their texts come from strangers. */
-function keepClicks(candidates: readonly KeptClick[]): KeptClick[] {
-  let left = limits.kept_clicks_bytes_max
+/**
+ * The click that won, and the best of the others as far as they fit into a decision: their texts come from strangers. A
+ * decision without the click that won could not be repeated once the click has expired.
+ */
+function keepClicks(candidates: readonly KeptClick[], won: KeptClick | null): KeptClick[] {
+  const bytesOf = (click: KeptClick) => Buffer.byteLength(JSON.stringify(click))
+  let left = limits.kept_clicks_bytes_max - (won === null ? 0 : bytesOf(won))
   return candidates.filter((click) => {
-    left -= Buffer.byteLength(JSON.stringify(click))
+    if (click === won) return true
+    left -= bytesOf(click)
     return left >= 0
   })
 }

@@ -71,6 +71,17 @@ test('a decision tells the whole verdict', () => {
 
 const begun = { referrer_click_server_s: 8, install_begin_server_s: 7 }
 const everything = { isFlooded: () => true, datacenter: true, blocked: true, neighbours_before: 20 }
+test('a decision keeps the click that won, whatever longer texts filtered clicks have', () => {
+  const text = '\u0001'.repeat(limits.click_value_chars_max)
+  const texts = { ext_click_id: text, sub1: text, sub2: text, sub3: text, sub4: text, sub5: text }
+  const filtered = Array.from({ length: 30 }, (_, n) => {
+    return click(n + 2, { ...texts, clicked_at_ms: t0 + n + 1, filtered_reason: 'bot' })
+  })
+  const { verdict, clicks } = run({ clicks: [click(1), ...filtered] })
+  expect(clicks.length).toBeLessThan(31)
+  expect(clicks.map(({ click_id }) => click_id)).toContain(verdict?.click_id)
+})
+
 test.each<[string, Partial<AttributeInput>, string[]]>([
   ['nothing', {}, []],
   ['a click after the install began', { install: install(begun) }, ['click_after_install']],
