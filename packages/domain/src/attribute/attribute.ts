@@ -2,14 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { type FraudFlag, organic, type Verdict, type Windows } from '@tributary/contracts/attribution/verdict'
-import { day_ms, limits } from '@tributary/contracts/limits'
+import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { decide } from './decide.ts'
 import { flagsOf } from './fraud.ts'
 import { candidatesOf } from './match-click.ts'
 import { isReinstall, type OtherInstall } from './reinstall.ts'
 import { byPlace, type Claim, type ClickChoice, type ClickWindows, rule_version } from './verdict.ts'
-
-const hour_ms = 3600 * 1000
 
 /** All that a decision depends on. */
 export interface AttributeInput {

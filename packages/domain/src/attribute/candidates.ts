@@ -1,8 +1,6 @@
 import type { Click } from '@tributary/contracts/attribution/click'
-import { limits } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import { isAlike } from './match-click.ts'
-
-const hour_ms = 3600 * 1000
 
 /** How a click and an install found each other (`match-keys.ts`). */
 export type CandidateKind = 'click' | 'device' | 'address'
