@@ -1,7 +1,8 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
-import { type AttributeInput, attribute, isChanged, windowsOf } from '@tributary/domain/attribute/attribute'
+import { type AttributeInput, attribute, windowsOf } from '@tributary/domain/attribute/attribute'
+import { saysTheSame } from '@tributary/domain/attribute/decisions'
 import { findFloods } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
@@ -107,8 +108,8 @@ test('flags by address and the first windows stay, and expired clicks stay candi
   const newest = written({ datacenter: true, blocked: true, isFlooded: () => true })
   const again = run({ newest, clicks: [] })
   expect(again.verdict).toMatchObject({ click_id: idAt(t0, 1), fraud_flags: ['datacenter_ip', 'blocked_ip'] })
-  expect(isChanged(again, newest)).toBe(true)
-  expect(isChanged(run({ newest: written(), clicks: [] }), written())).toBe(false)
+  expect(saysTheSame(again, newest)).toBe(false)
+  expect(saysTheSame(run({ newest: written(), clicks: [] }), written())).toBe(true)
   const settings = () => ({
     click_window_hours: 1,
     probabilistic: false,
