@@ -48,6 +48,10 @@ export interface SourceDay {
   conversions: number
 }
 
+/** The name of a source of clicks on a UTC day (`YYYY-MM-DD`), among those of an app. */
+export const sourceName = (of: { day: string; partner: string; campaign: string | null }): string =>
+  `${of.day}/${of.partner}/${of.campaign ?? ''}`
+
 /** Clicks of a day below which a source never floods. */
 const flood_clicks_min = 1000
 /** Clicks of a day below which a source says nothing about the others. */
