@@ -5,7 +5,7 @@ import type { Windows } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
-import { sourceName } from '@tributary/domain/attribute/fraud'
+import { isBlockedAt, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
@@ -79,9 +79,7 @@ export async function loadEvidence(lookups: Lookups, geo: Geo, work: AppWork): P
     isBlocked: ({ is_sdk, ip, received_at_ms }) =>
       is_sdk &&
       ip !== null &&
-      (hitTimes.get(addressBlock(ip)) ?? []).some(({ clicked_at_ms }) => {
-        return clicked_at_ms <= received_at_ms && received_at_ms < clicked_at_ms + limits.honeypot_block_ms
-      }),
+      (hitTimes.get(addressBlock(ip)) ?? []).some(({ clicked_at_ms }) => isBlockedAt(received_at_ms, clicked_at_ms)),
     isDatacenter: ({ is_sdk, ip }) => is_sdk && ip !== null && geo.lookUp(ip).datacenter,
     othersOf: (install) =>
       neighbours.sharing(install).flatMap((uuid) => otherOf(neighbours.facts.get(uuid) ?? []) ?? []),
