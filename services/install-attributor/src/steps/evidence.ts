@@ -106,8 +106,9 @@ async function openInstalls(
   const named = new Set(open.flatMap(({ install }) => namedClicks(install)))
   const clicksFor = indexClicks(await lookups.clicks(app.app_id, [...named], ranges))
   return open.map((one) => {
-    const found = withKept(clicksFor(one.install), one.newest)
-    const clicks = candidatesOf(one.install, found, clickWindowsOf(one.windows))
+    const clickWindows = clickWindowsOf(one.windows)
+    const found = withKept(clicksFor(one.install, clickWindows), one.newest)
+    const clicks = candidatesOf(one.install, found, clickWindows)
     return { ...one, facts: own.get(one.install.install_uuid)!, clicks }
   })
 }
