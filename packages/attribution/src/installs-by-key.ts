@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { literals } from './literals.ts'
+import { checked, literals } from './literals.ts'
 
 /** Exact bounds; those that are absent bound nothing. */
 export interface KeyBounds {
@@ -45,8 +45,8 @@ export async function* findInstallsByKeys(
 ): AsyncGenerator<KeyedInstall[]> {
   for (const apps of slices(app_ids, apps_max)) {
     for (const keys of slices(match_keys, keys_max)) {
-      const array = `[${literals('match_key', keys).replaceAll("'", '')}]`
-      const among = `install_fact_keys_v1.match_key IN CAST('${array}', 'Array(UInt64)')`
+      const numbers = keys.map((key) => checked('match_key', key)).join(',')
+      const among = `install_fact_keys_v1.match_key IN CAST('[${numbers}]', 'Array(UInt64)')`
       yield* pagesOf(clickhouse, `app_id IN (${literals('app_id', apps)}) AND ${among}`, bounds)
     }
   }
@@ -85,4 +85,4 @@ const boundSql: Record<keyof KeyBounds, string> = {
 
 const behindSql = ({ app_id, key, received_at_ms, install_uuid }: KeyedInstall): string =>
   `(app_id, match_key, received_at_ms, install_uuid) > (${literals('app_id', [app_id])},
-    toUInt64(${literals('match_key', [key])}), ${Number(received_at_ms)}, ${literals('install_uuid', [install_uuid])})`
+    toUInt64(${checked('match_key', key)}), ${Number(received_at_ms)}, ${literals('install_uuid', [install_uuid])})`

@@ -212,7 +212,7 @@ test('a log whose counters tell no year, as of an older version, is completed to
   expect(held).toEqual(recomputed)
 })
 
-test('each view has the name of its table', async () => {
+test('each table that events fill has a view', async () => {
   const views = await readViewSources(clickhouse)
-  expect([...views.keys()].toSorted()).toEqual(derived.toSorted())
+  expect(derived.filter((table) => !views.has(table))).toEqual([])
 })

@@ -24,7 +24,7 @@ afterAll(async () => {
 test('letters on the embedded log come back exactly once, and those that do not go when their 30 days are over', async () => {
   let later_ms = 0
   const log = await openEmbeddedBroker({ dir, now: () => Date.now() + later_ms, partitions: 3 })
-  await log.applyTopics([topics.eventsAccepted, deadLetterTopic(topics.eventsAccepted)])
+  await log.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)]))
   await tellDeadLetterStory(log, clickhouse, postgres.pool)
 
   const dead = deadLetterTopic(topics.eventsAccepted)

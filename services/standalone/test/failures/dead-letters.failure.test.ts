@@ -14,7 +14,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
       ...{ brokers: [kafka.url], client_id: 'test', logger: pino({ level: 'silent' }) },
       ...{ linger_ms: 2, send_bytes_max: 1_000_000, buffer_bytes_max: 64 * 1024 * 1024 },
     })
-    await broker.applyTopics([topics.eventsAccepted, deadLetterTopic(topics.eventsAccepted)])
+    await broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)]))
     await tellDeadLetterStory(broker, clickhouse, postgres.pool)
     await broker.close()
     await Promise.all([clickhouse.close(), postgres.close()])
