@@ -88,7 +88,7 @@ const overlapMeaning = 'how long the old secret stays valid; 0 ends all old secr
 const settings = (command: Command): Command =>
   command
     .option('--bundle-id <id>', 'bundle id or package name')
-    .option('--store-id <id>', 'number of the app in the App Store')
+    .option('--store-id <id>', 'iOS: the digits after id in the App Store address')
     .option('--provider-token <token>', 'App Store provider token, for tracking links')
 
 const fieldsOf = ({ name, bundleId, storeId, providerToken }: Settings) => ({
