@@ -1,15 +1,13 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { type FraudFlag, organic, type Verdict, type Windows } from '@tributary/contracts/attribution/verdict'
-import { day_ms, limits } from '@tributary/contracts/limits'
+import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { decide } from './decide.ts'
+import type { Attributed } from './decisions.ts'
 import { flagsOf } from './fraud.ts'
 import { candidatesOf } from './match-click.ts'
 import { isReinstall, type OtherInstall } from './reinstall.ts'
 import { byPlace, type Claim, type ClickChoice, type ClickWindows, rule_version } from './verdict.ts'
-
-const hour_ms = 3600 * 1000
 
 /** All that a decision depends on. */
 export interface AttributeInput {
@@ -32,9 +30,6 @@ export interface AttributeInput {
   now_ms: number
 }
 
-/** A decision without when and where it was made. */
-export type Attributed = Omit<Decision, 'decided_at' | 'decided_at_ms'>
-
 /** Flags that stay with an install though what they were seen by has expired or changed (docs/rules.md#fraud-flags). */
 const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly FraudFlag[]
 
@@ -56,7 +51,7 @@ export function attribute(input: AttributeInput): Attributed {
     verdict: choice.pending ? null : verdictOf(input, choice),
     clicked_at_ms: choice.click?.clicked_at_ms ?? null,
     candidates: choice.candidates,
-    clicks: keepClicks(candidates),
+    clicks: keepClicks(candidates, choice.click),
   }
 }
 
@@ -89,13 +84,6 @@ export const clickWindowsOf = ({ click_hours, probabilistic_hours }: Windows): C
   probabilistic: probabilistic_hours !== null,
   probabilistic_ms: (probabilistic_hours ?? 0) * hour_ms,
 })
-
-/** Whether a decision differs from the newest one in anything but when it was made. */
-export function isChanged(decided: Attributed, newest: Decision | null): boolean {
-  if (newest === null) return true
-  const { decided_at, decided_at_ms, ...before } = newest
-  return !isDeepStrictEqual(decided, before)
-}
 
 /** Clicks that were found, and those that have expired since the newest decision. */
 export function withKept(clicks: readonly KeptClick[], newest: Decision | null): readonly KeptClick[] {
@@ -137,11 +125,16 @@ function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: Clic
   })
 }
 
-/** The best clicks, as far as they fit into a decision: their texts come from strangers. */
-function keepClicks(candidates: readonly KeptClick[]): KeptClick[] {
-  let left = limits.kept_clicks_bytes_max
+/**
+ * The click that won, and the best of the others as far as they fit into a decision: their texts come from strangers. A
+ * decision without the click that won could not be repeated once the click has expired.
+ */
+function keepClicks(candidates: readonly KeptClick[], won: KeptClick | null): KeptClick[] {
+  const bytesOf = (click: KeptClick) => Buffer.byteLength(JSON.stringify(click))
+  let left = limits.kept_clicks_bytes_max - (won === null ? 0 : bytesOf(won))
   return candidates.filter((click) => {
-    left -= Buffer.byteLength(JSON.stringify(click))
+    if (click === won) return true
+    left -= bytesOf(click)
     return left >= 0
   })
 }

@@ -1,8 +1,6 @@
 import type { Click } from '@tributary/contracts/attribution/click'
-import { limits } from '@tributary/contracts/limits'
-import { isAlike } from './match-click.ts'
-
-const hour_ms = 3600 * 1000
+import { hour_ms } from '@tributary/contracts/limits'
+import { candidateBounds, isAlike } from './match-click.ts'
 
 /** How a click and an install found each other (`match-keys.ts`). */
 export type CandidateKind = 'click' | 'device' | 'address'
@@ -21,12 +19,6 @@ export interface LikenessSettings {
 }
 
 type MatchedClick = Pick<Click, 'clicked_at_ms' | 'ip' | 'os_major' | 'model'>
-
-/** How far from the install time a click may lie, ms: from `before` on, `after` not included. */
-export const candidateBounds = {
-  device: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_device_after_ms },
-  address: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_address_after_ms },
-} as const
 
 /**
  * Whether a click is a candidate of an install with which it shares a key of this kind: the record of the install shows it

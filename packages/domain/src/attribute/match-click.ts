@@ -25,6 +25,12 @@ export const isAlike = (install: Likeness, click: Likeness): boolean =>
   install.os_major === click.os_major &&
   (install.model === null || click.model === null || install.model === click.model)
 
+/** How far from the install time a click may lie, ms: from `before` on, `after` not included. */
+export const candidateBounds = {
+  device: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_device_after_ms },
+  address: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_address_after_ms },
+} as const
+
 /** Times in which clicks with a key are candidates of an install, Unix epoch ms: `[from_ms, to_ms)`. */
 export interface ClickRange {
   /** See `matchKey`. */
@@ -42,20 +48,20 @@ interface Trait extends ClickRange {
 /** Where clicks may match an install by its devices or its address (docs/rules.md#candidates). */
 function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
   const { installed_at_ms: at_ms, ip, os_major } = install
-  const { candidate_lookback_ms_max, candidate_device_after_ms, candidate_address_after_ms } = limits
+  const { device: ofDevice, address: ofAddress } = candidateBounds
   const devices = install.device_hashes.map((device) => ({
     ...{ match_key: matchKey('device', device), at_ms },
-    ...{ from_ms: at_ms - candidate_lookback_ms_max, to_ms: at_ms + candidate_device_after_ms },
+    ...{ from_ms: at_ms - ofDevice.before_ms, to_ms: at_ms + ofDevice.after_ms },
     has: ({ device_hashes }: KeptClick) => device_hashes.includes(device),
   }))
   if (!windows.probabilistic || ip === null || os_major === null) return devices
-  const back_ms = Math.min(windows.probabilistic_ms, candidate_lookback_ms_max)
+  const back_ms = Math.min(windows.probabilistic_ms, ofAddress.before_ms)
   const address = {
     ...{
       match_key: matchKey('address', ip),
       at_ms,
       from_ms: at_ms - back_ms,
-      to_ms: at_ms + candidate_address_after_ms,
+      to_ms: at_ms + ofAddress.after_ms,
     },
     has: (click: KeptClick) => click.ip === ip,
   }

@@ -33,7 +33,7 @@ export async function findClickKeys(
   const found: ClickKey[] = []
   for (let at = 0; at < byKey.length; at += keys_max) {
     const part = new Map(byKey.slice(at, at + keys_max))
-    const rows = await clickhouse.query<ClickKey>(ofKeys(app_ids, [...part.values()].flat()))
+    const rows = await clickhouse.query<ClickKey>(ofKeys(app_ids, part))
     const busy = [...Map.groupBy(rows, ({ app_id, match_key }) => `${app_id}/${match_key}`).values()]
       .filter(({ length }) => length > key_clicks_max)
       .map(([row]) => row!)
@@ -51,11 +51,12 @@ export async function findClickKeys(
 const columns = 'app_id, toString(match_key) AS match_key, click_id, clicked_at_ms'
 
 /** The limit is one more than a key may have, so that a busier key is known by its number of rows. */
-function ofKeys(app_ids: readonly string[], ranges: readonly ClickRange[]): string {
+function ofKeys(app_ids: readonly string[], byKey: ReadonlyMap<string, readonly ClickRange[]>): string {
+  const ranges = [...byKey.values()].flat()
   const from_ms = Math.min(...ranges.map((range) => range.from_ms))
   const to_ms = Math.max(...ranges.map((range) => range.to_ms))
   return `SELECT ${columns} FROM click_keys_v1 AS k
-    WHERE app_id IN (${literals('app_id', app_ids)}) AND k.match_key IN (${literals('match_key', keysOf(ranges))})
+    WHERE app_id IN (${literals('app_id', app_ids)}) AND k.match_key IN (${literals('match_key', byKey.keys())})
       AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
     LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
 }
@@ -67,6 +68,3 @@ function ofRange(app_id: string, range: ClickRange): string[] {
     ORDER BY clicked_at_ms DESC, click_id DESC LIMIT ${limits.install_candidates_max})`
   return [part(from_ms, at_ms + 1), part(at_ms + 1, to_ms)]
 }
-
-const keysOf = (ranges: readonly { match_key: string }[]): Set<string> =>
-  new Set(ranges.map((range) => range.match_key))
