@@ -109,6 +109,7 @@ const headers = {
   'Retry-After': header('Seconds to wait before the request is sent again.'),
   'WWW-Authenticate': header('`Bearer`.', 'string'),
   Allow: header('Methods of the path.', 'string'),
+  Location: header('Where to go.', 'string', true),
 }
 
 const headerRefs = (...names: (keyof typeof headers)[]): JsonSchema =>

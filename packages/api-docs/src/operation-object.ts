@@ -104,5 +104,6 @@ function headersOf({ auth, quota, tag }: Route, status: number): JsonSchema {
   if (status === 429 || (status === 503 && tag !== 'Service')) names.push('Retry-After')
   if (status === 401 && auth !== 'sdk') names.push('WWW-Authenticate')
   if (status === 405) names.push('Allow')
+  if (status === 302) names.push('Location')
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }

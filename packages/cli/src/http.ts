@@ -61,9 +61,8 @@ export function throwCliError(error: unknown): never {
 function toCliError({ code, status, field, message }: TributaryError): CliError {
   if (code === 'bad_options') return usageError(message)
   if (status === 0) return new CliError(code, `${message} Is the service running?`)
-  const at = field === undefined ? '' : ` (${field})`
   const words = message === code ? (explained[code] ?? `The service answered ${status}`) : message
-  return new CliError(code, `${words}${at}`)
+  return new CliError(code, words, 1, field)
 }
 
 /** Why an admin path may answer 404 although it exists. */
@@ -81,6 +80,8 @@ const explained: Record<string, string> = {
   unknown_company: 'No company has this id.',
   unknown_app: 'No app has this id.',
   replay_running: 'Another replay is running.',
+  unknown_link: 'No tracking link has this id.',
+  since_ms_must_be_less_than_until_ms: 'The window is empty: --since has to be before --until.',
   unknown_install: 'The app of this key has no install with this id.',
   unknown_key: 'No server key has this id.',
   unknown_audit_key: 'No audit object of this app has this key.',

@@ -13,6 +13,13 @@ export function table(head: readonly string[], rows: Rows, forPerson = process.s
   return [head, ...rows.map((row) => row.map(cell))].map((row) => row.join('\t')).join('\n')
 }
 
+/** The same for records of many fields: a person is spared the columns that no row fills. */
+export function list(head: readonly string[], rows: Rows, forPerson = process.stdout.isTTY === true): string {
+  const isFilled = head.map((_, n) => rows.some((row) => row[n] != null && row[n] !== ''))
+  const kept = (row: readonly unknown[]) => (forPerson && rows.length > 0 ? row.filter((_, n) => isFilled[n]) : row)
+  return table(kept(head).map(String), rows.map(kept), forPerson)
+}
+
 /** Headings, a rule, rows. Columns of numbers are right-aligned. */
 function columns(head: readonly string[], rows: Rows): string {
   const cells = [head, ...rows.map((row) => row.map(cell))]

@@ -55,12 +55,16 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     .version('0.1.0')
   for (const add of groups) add(program)
   for (const command of everyCommand(program)) prepare(command)
+  let running = program
+  program.hook('preAction', (_program, command) => {
+    running = command
+  })
   try {
     await program.parseAsync(args, { from: 'user' })
     return Number(process.exitCode ?? 0)
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0
-    return report(toCliError(error), args.includes('--json'))
+    return report(toCliError(error), running, args.includes('--json'))
   }
 }
 
@@ -90,8 +94,20 @@ function usageMessage({ code, message }: CommanderError): string {
   return message.replace(/^error: /, '')
 }
 
-function report(error: CliError, json: boolean): number {
-  const text = json ? JSON.stringify({ error: error.code, message: error.message }) : `${error.code}: ${error.message}`
+function report(error: CliError, running: Command, json: boolean): number {
+  const { code } = error
+  const message = `${error.message}${placeOf(error, running)}`
+  const text = json ? JSON.stringify({ error: code, message }) : `${code}: ${message}`
   process.stderr.write(`${text}\n`)
   return error.exit_code
+}
+
+/** The option that holds the refused field, else the name of the field. */
+function placeOf({ field }: CliError, { options }: Command): string {
+  if (field === undefined) return ''
+  const option = options.find((one) => {
+    const name = one.name().replaceAll('-', '_')
+    return [name, `${name}_id`, `${name}_ms`].includes(field) // --app holds app_id, --since holds since_ms
+  })
+  return ` (${option?.long ?? field})`
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { table } from '../src/output.ts'
+import { list, table } from '../src/output.ts'
 
 const head = ['name', 'events', 'note']
 const rows = [
@@ -17,6 +17,17 @@ test('a table on a terminal has one rule under its headings, and numbers that en
     'x?[31m       -  long',
   ])
   expect(table(head, [], true).split('\n')).toEqual(['name  events  note', '------------------'])
+})
+
+test('a list for a person leaves out columns that no row fills; a program gets every column', () => {
+  const wide = [
+    ['a', null, 1, undefined, ''],
+    ['b', null, null, undefined, ''],
+  ]
+  const heads = ['id', 'campaign', 'hours', 'note', 'end']
+  expect(list(heads, wide, true).split('\n')).toEqual(['id  hours', '---------', 'a       1', 'b       -'])
+  expect(list(heads, wide, false).split('\n')[1]).toBe('a\t-\t1\t-\t')
+  expect(list(heads, [], true).split('\n')[0]).toBe('id  campaign  hours  note  end')
 })
 
 test('elsewhere it is tab-separated lines', () => {

@@ -39,7 +39,15 @@ function check(value: unknown, schema: z.ZodType): unknown {
 function ruleOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'too_big') return `It must be at most ${issue.maximum}${unitOf(issue.origin)}.`
   if (issue.code === 'too_small') return `It must be at least ${issue.minimum}${unitOf(issue.origin)}.`
+  if (issue.code === 'invalid_type') return typeRules[issue.expected] ?? issue.message
   return issue.message
+}
+
+const typeRules: Partial<Record<string, string>> = {
+  boolean: 'It must be true or false.',
+  int: 'It must be a whole number.',
+  number: 'It must be a number.',
+  string: 'It must be a text.',
 }
 
 const unitOf = (origin: string): string => ({ string: ' characters long', array: ' items long' })[origin] ?? ''

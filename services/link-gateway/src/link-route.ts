@@ -15,7 +15,7 @@ import { createGuards } from './guards.ts'
 import { clickOf, readVisit, visitorOf } from './visit.ts'
 
 const free = (name: string) => z.string().optional().describe(`${name} Up to 512 characters; longer values are cut.`)
-const sub = free('Carried to attribution and postbacks.')
+const sub = free('Kept with the click; the record of the install that it brings shows it.')
 
 export const linkRoutes = {
   followLink: {

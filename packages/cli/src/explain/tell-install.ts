@@ -24,7 +24,9 @@ export function tellInstall(record: InstallRecord, columns: number): string {
       { title: 'Windows', paragraphs: record.windows === null ? [] : windows(record.windows) },
       { title: 'What changed', paragraphs: changes(record) },
       { title: 'Users', paragraphs: users(record) },
-      { paragraphs: rule_version === null ? [] : [`Decided by version ${rule_version} of the rules.`] },
+      {
+        paragraphs: rule_version === null || record.pending ? [] : [`Decided by version ${rule_version} of the rules.`],
+      },
     ],
     columns,
   )
@@ -102,7 +104,7 @@ function losers(record: InstallRecord): Section['paragraphs'] {
 }
 
 function whyLost(lost: Candidate, record: InstallRecord): string {
-  const { candidates, pending, windows: set } = record
+  const { candidates, pending } = record
   const won = candidates.find(({ outcome }) => outcome === 'won')
   switch (lost.reason) {
     case 'weaker_method':
@@ -110,10 +112,6 @@ function whyLost(lost: Candidate, record: InstallRecord): string {
       return pending
         ? 'the install names another click, which is awaited.'
         : 'a forged click id makes the install organic.'
-    case 'outside_window': {
-      const hours = lost.method === 'probabilistic' ? set?.probabilistic_hours : set?.click_hours
-      return `it came too long before the install. Its window is ${span((hours ?? 0) * hour_ms)}, unless its link sets another.`
-    }
     case 'unknown_click':
       return pending ? 'the click has not arrived yet.' : 'no click with this id arrived within 24 hours.'
     case null:

@@ -18,13 +18,13 @@ export const methodReasons: Record<Method, string> = {
 }
 
 /** Why a click lost, where the reason needs no other facts. */
-export const lostReasons: Record<Exclude<LostReason, 'weaker_method' | 'outside_window' | 'unknown_click'>, string> = {
+export const lostReasons: Record<Exclude<LostReason, 'weaker_method' | 'unknown_click'>, string> = {
   older_click: 'a later click won. The latest click before the install counts.',
+  outside_window: 'it came too long before the install for its window. A link may set a window of its own.',
   after_install: 'it came after the install.',
   click_already_used: 'an earlier install has this click. A click brings one install.',
   ambiguous: 'clicks of several partners match equally well, so none of them can be believed.',
-  filtered:
-    'it was filtered out when it came: a bot, a trap, a data center, another country or another kind of device.',
+  filtered: 'it was filtered out when it came. Such a click never brings an install.',
   bad_signature: 'the app named it with a wrong signature, so the click id is forged.',
   unsigned: 'the referrer named it without a signature. Anybody can write such a referrer.',
 }

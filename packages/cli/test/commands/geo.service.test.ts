@@ -9,6 +9,7 @@ it('geo update puts a newer database where the services read it', async () => {
     tributary(['geo', 'update', file, '--json', ...more], { TRIBUTARY_DATA_DIR: data_dir })
   const refused = await update()
   expect([refused.code, JSON.parse(refused.stderr).error]).toEqual([1, 'bad_geo_file'])
+  expect(JSON.parse(refused.stderr).message).toContain('--even-if-smaller')
   const { code, stdout } = await update('--even-if-smaller')
   const { folder, tables } = JSON.parse(stdout)
   expect([code, tables]).toEqual([0, [{ kind: 'datacenters', family: 4, ranges: 1 }]])

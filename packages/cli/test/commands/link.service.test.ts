@@ -37,6 +37,34 @@ it('makes a link of all that is given, and leaves each check to the service', as
   ])
 })
 
+it.each([
+  ['http://127.0.0.1:8080', true],
+  ['http://localhost:8080', true],
+  ['http://[::1]:8080', true],
+  ['https://go.example.com', false],
+])('warns a person whose link no phone can open: %s', async (base, warned) => {
+  const answer = { ...made, url: `${base}/l/${made.link_id}` }
+  const env = await service({ 'POST /admin/api/v1/links': () => ({ status: 200, body: answer }) })
+  const create = ['link', 'create', '--app', 'app_1', '--partner', 'acme']
+  const { code, stderr } = await tributary(create, env)
+  expect([code, stderr.includes('TRIBUTARY_LINK_URL')]).toEqual([0, warned])
+  const json = await tributary([...create, '--json'], env)
+  expect([JSON.parse(json.stdout), json.stderr]).toEqual([answer, ''])
+})
+
+it('names the option of a refused value, and says in words that there is no such link', async () => {
+  const refusal = { error: 'invalid_field', field: 'lookback_hours', message: 'It must be a number.' }
+  const env = await service({
+    'POST /admin/api/v1/links': () => ({ status: 400, body: refusal }),
+    'POST /admin/api/v1/links/nope/disable': () => ({ status: 404, body: { error: 'unknown_link' } }),
+  })
+  const create = ['link', 'create', '--app', 'app_1', '--partner', 'acme', '--lookback-hours', 'day']
+  const refused = await tributary(create, env)
+  expect([refused.code, refused.stderr]).toEqual([1, 'invalid_field: It must be a number. (--lookback-hours)\n'])
+  const missing = await tributary(['link', 'disable', 'nope'], env)
+  expect([missing.code, missing.stderr]).toEqual([1, 'unknown_link: No tracking link has this id.\n'])
+})
+
 it('ends with 1 for what the service refuses, and with 2 for what is missing', async () => {
   const refusal = { error: 'invalid_field', field: 'partner', message: 'The partner name organic is reserved.' }
   const env = await service({ 'POST /admin/api/v1/links': () => ({ status: 400, body: refusal }) })
@@ -53,8 +81,20 @@ it('lists links with every field, as a table for people', async () => {
   })
   const list = ['link', 'list', '--app', 'app_1']
   expect(JSON.parse((await tributary([...list, '--json'], env)).stdout)).toEqual({ links: [link] })
-  const shown = ['k3J9xQb7Zt1a', 'acme', 'summer', '-', '-', 'AT,DE', '24', 'no', 'enabled', '2026-01-02T00:00:00.000Z']
-  expect((await tributary(list, env)).stdout).toContain([...shown, '-', 'acme://x', made.url].join('\t'))
+  const shown = [
+    'k3J9xQb7Zt1a',
+    made.url,
+    'acme',
+    'summer',
+    '-',
+    '-',
+    'AT,DE',
+    '24',
+    'no',
+    'enabled',
+    '2026-01-02T00:00:00.000Z',
+  ]
+  expect((await tributary(list, env)).stdout).toContain([...shown, '-', 'acme://x'].join('\t'))
 })
 
 it('enables and disables a link', async () => {

@@ -34,6 +34,19 @@ describe('tributary reports events', () => {
     expect(text.stderr).toBe('')
   })
 
+  it('says in words that a window is reversed', async () => {
+    const env = await service({
+      'GET /api/v1/reports/events?since_ms=2&until_ms=1': () => ({
+        status: 400,
+        body: { error: 'since_ms_must_be_less_than_until_ms' },
+      }),
+    })
+    const window = ['--since', '1970-01-01T00:00:00.002Z', '--until', '1970-01-01T00:00:00.001Z']
+    const { code, stderr } = await tributary(['reports', 'events', '--key', 'srv_1', ...window], env)
+    const words = 'The window is empty: --since has to be before --until.'
+    expect([code, stderr]).toEqual([1, `since_ms_must_be_less_than_until_ms: ${words}\n`])
+  })
+
   it('filters by event name, and warns on stderr of money without a rate and of more rows', async () => {
     const row = { day: '2013-01-01', event_name: 'a b', events: 3, unique_installs: 2, revenue_usd: 0 }
     const meta = { since_ms: 1, until_ms: 2, limit: 1, offset: 4, elapsed_ms: 3, missing_rates: ['EUR', 'GBP'] }
@@ -79,6 +92,6 @@ describe('tributary reports events', () => {
     })
     const run = await tributary(['reports', 'events', '--key', 'k', '--event-name', 'x', '--json'], env)
     expect(run).toMatchObject({ code: 1, stdout: '' })
-    expect(JSON.parse(run.stderr)).toEqual({ error: 'unknown_parameter', message: `${message} (event_name)` })
+    expect(JSON.parse(run.stderr)).toEqual({ error: 'unknown_parameter', message: `${message} (--event-name)` })
   })
 })

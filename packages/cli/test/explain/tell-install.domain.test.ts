@@ -89,6 +89,19 @@ test.for(Object.entries(stories))('tells the story of %s', ([, told]) => {
   for (const line of story.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
 
+test('a waiting install is not called decided', () => {
+  const story = tellInstall(stories['an install that waits for its click']!, 80)
+  expect(story).toContain('Not decided yet')
+  expect(story).not.toContain('Decided by')
+})
+
+test('no window is claimed that may be another: a link may have its own', () => {
+  const lost = clickOf(4, 9 * 24 * hour_ms, { reason: 'outside_window' })
+  const story = tellInstall(record({ candidates: [lost] }), 400)
+  expect(story).toContain('It lost: it came too long before the install for its window')
+  expect(story).not.toContain('Its window is')
+})
+
 test('long words, control characters and long lists keep the story readable', () => {
   const story = tellInstall(
     record({

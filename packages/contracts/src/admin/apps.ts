@@ -5,10 +5,19 @@ import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
 
+/** An empty text takes the setting away. */
+const bundle_id = text(256).regex(
+  /^([A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)?$/,
+  'It must be a bundle identifier or a package name, such as com.example.run.',
+)
+const provider_token = text(64).regex(/^[!-~]*$/, 'It must be visible ASCII characters without spaces.')
+
 const appSettings = {
-  bundle_id: text(256).optional().describe('Bundle identifier or package name.'),
-  store_id: text(64).optional().describe('Id in the store.'),
-  provider_token: text(64).optional().describe('Provider token of App Store Connect.'),
+  bundle_id: bundle_id.optional().describe('Bundle identifier or package name.'),
+  store_id: text(64)
+    .optional()
+    .describe('Id in the store. On iOS the digits after `id` in the App Store address, at most 20.'),
+  provider_token: provider_token.optional().describe('Provider token of App Store Connect.'),
 }
 
 const CreateApp = z.strictObject({ company_id: z.string(), name, platform: z.enum(platforms), ...appSettings })

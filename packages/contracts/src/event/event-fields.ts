@@ -74,12 +74,14 @@ export const eventFields = {
   props: {
     kind: 'object',
     column: 'own',
-    description: 'Free-form properties: at most 16 KiB as JSON, 8 levels deep.',
+    description:
+      'Free-form properties: at most 16 KiB as JSON, 8 levels deep. Of install events, attribution reads `install_referrer` (the text of the Play Store), `referrer_click_server_s`, `install_begin_server_s` and `click_id`.',
   },
   device: {
     kind: 'object',
     column: 'own',
-    description: 'Facts about the device, as SDKs send them: `os`, `os_version`, `model`, ids. Same bounds as `props`.',
+    description:
+      'Facts about the device, as SDKs send them. Same bounds as `props`. Of install events, attribution reads `os_version`, `model` and the ids `gaid`, `app_set_id`, `idfa` and `idfv`; of those that a backend sends also `ip`.',
   },
   platform: {
     kind: 'text',

@@ -37,6 +37,6 @@ async function requireCoverage(folder: string, kind: TableKind, family: Family, 
   if (part >= kept_part_min) return
   const percent = Math.round(part * 100)
   throw new BadGeoFile(
-    `Of the IPv${family} addresses that the ${kind} in use know, it knows ${percent} %: is it whole?`,
+    `Of the IPv${family} addresses that the ${kind} in use know, it knows ${percent} %: is it whole? --even-if-smaller takes it as it is.`,
   )
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { normalAddress } from '@tributary/contracts/networks'
 import Fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import { answerErrors, errorBody } from './answer-errors.ts'
-import { clientAddress } from './client-address.ts'
+import { clientAddress, networkList } from './client-address.ts'
 import { closeInTime } from './close-in-time.ts'
+import { countedLog } from './counted-log.ts'
 import { connectionRefusals } from './refuse-connection.ts'
 import { shareConnections } from './share-connections.ts'
 
@@ -50,6 +52,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   closeInTime(app, bounds.drain_ms_max)
   addClientAddress(app, trusted_proxies)
+  warnOfUnknownProxies(app, trusted_proxies, logger)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', (request, reply, done) => {
@@ -111,5 +114,16 @@ function addClientAddress(app: FastifyInstance, trusted_proxies: readonly string
     getter() {
       return addressOf(this.socket.remoteAddress, this.headers['x-forwarded-for'])
     },
+  })
+}
+
+/** Without the setting all clients of a proxy count as one address, which nobody would notice otherwise. */
+function warnOfUnknownProxies(app: FastifyInstance, trusted_proxies: readonly string[], logger: Logger): void {
+  const isTrusted = networkList(trusted_proxies)
+  const count = countedLog(app, logger, 'X-Forwarded-For of unknown proxies ignored: see the setting')
+  app.addHook('onRequest', ({ headers, socket }, _reply, done) => {
+    const proxy = headers['x-forwarded-for'] === undefined ? null : normalAddress(socket.remoteAddress ?? '')
+    if (proxy !== null && !isTrusted(proxy)) count({ proxy, setting: 'TRIBUTARY_TRUSTED_PROXIES' })
+    done()
   })
 }

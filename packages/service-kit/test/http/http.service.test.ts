@@ -22,7 +22,7 @@ let app: FastifyInstance
 let begun = 0
 afterEach(() => app.close())
 
-async function listen(options: Omit<Parameters<typeof createHttpApp>[0], 'logger'> = {}) {
+async function listen(options: Partial<Parameters<typeof createHttpApp>[0]> = {}) {
   app = createHttpApp({ logger, ...options })
   begun = 0
   app.addHook('onRequest', async () => {
@@ -227,6 +227,19 @@ test('behind a trusted proxy a request has the address that the proxy names', as
   await listen({ trusted_proxies: ['127.0.0.0/8'] })
   const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.5, 127.0.0.9' }
   expect((await app.inject({ url: '/who', headers })).json().client_ip).toBe('203.0.113.5')
+})
+
+test('one line tells that a proxy is not trusted, and how many requests came through it', async () => {
+  const lines: string[] = []
+  const heard = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+  await listen({ logger: heard, trusted_proxies: ['10.0.0.7'] })
+  const headers = { 'x-forwarded-for': '203.0.113.5' }
+  for (const remoteAddress of ['127.0.0.1', '::ffff:127.0.0.1', '10.0.0.7'])
+    await app.inject({ url: '/who', headers, remoteAddress })
+  await app.inject('/who')
+  await app.close()
+  const last = { proxy: '127.0.0.1', setting: 'TRIBUTARY_TRUSTED_PROXIES' }
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ count: 2, last }])
 })
 
 test('every 503 has a Retry-After, 5 seconds unless its error names another time', async () => {

@@ -8,6 +8,7 @@ import type { MasterKeys } from '../secrets/master-keys.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import { addSettings, newestSettings, settingsOf } from './attribution-settings.ts'
 import { hasLinks, mustHaveStorePage } from './links.ts'
+import { mustFitStore } from './store-id.ts'
 import { getCompany, makeSigningSecret, mustHaveIdShape } from './tenants.ts'
 
 type Client = Pick<PoolClient, 'query'>
@@ -20,7 +21,7 @@ export async function listApps(pool: Pool, company_id: string, now_ms: number): 
 
 /**
  * Changes what is given and nothing else; nothing given is nothing logged. Throws `invalid_field` for a change that takes
- * the store page from an app with links.
+ * the store page from an app with links, and for an id that its store cannot have.
  */
 export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request: AdminRequest): Promise<App> {
   mustHaveIdShape(app_id, 'unknown_app')
@@ -32,6 +33,7 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
       [app_id, name, bundle_id, store_id, provider_token],
     )
     const app = await getApp(client, app_id, request.now_ms)
+    mustFitStore(app.platform, store_id)
     if (await hasLinks(client, app_id)) mustHaveStorePage(app)
     await addSettings(client, app_id, app, settings, request.now_ms)
     const changed = Object.keys(change).length > 0

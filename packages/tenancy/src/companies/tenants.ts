@@ -21,6 +21,7 @@ import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool } from 'pg'
 import type { MasterKeys } from '../secrets/master-keys.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
+import { mustFitStore } from './store-id.ts'
 
 /** A signing secret: 256 random bits. */
 export const makeSigningSecret = (): string => randomBytes(32).toString('hex')
@@ -138,7 +139,10 @@ export function setCompanyStatus(
   })
 }
 
-/** Makes an app. Its signing secret leaves in this answer only; the table holds it encrypted. */
+/**
+ * Makes an app. Its signing secret leaves in this answer only; the table holds it encrypted. Throws `invalid_field` for an
+ * id that its store cannot have.
+ */
 export function createApp(
   pool: Pool,
   masterKeys: MasterKeys,
@@ -146,6 +150,7 @@ export function createApp(
   request: AdminRequest,
 ): Promise<AppCreated> {
   const { company_id, name, platform, bundle_id = null, store_id = null, provider_token = null } = input
+  mustFitStore(platform, store_id)
   mustHaveIdShape(company_id, 'unknown_company')
   const app_id = id('app')
   const app_key = `app_live_${randomBytes(16).toString('hex')}`

@@ -54,6 +54,24 @@ test('a change of an app changes what is given and nothing else', async () => {
   expect(logged[1]).toEqual({ action: 'app.set', detail: { name: 'Run', bundle_id: 'com.example.run' } })
 })
 
+test('the id of an iOS app in the App Store is digits, and a change to another one does nothing', async () => {
+  const { app_id, company_id } = await newApp()
+  const refused = await ask('PATCH', `/apps/${app_id}`, { store_id: 'id77', name: 'Run' })
+  const message = expect.stringContaining('the digits after `id`')
+  expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_field', field: 'store_id', message } })
+  const [app] = (await ask('GET', `/apps?company_id=${company_id}`)).body.apps
+  expect(app).toMatchObject({ name: 'Game', store_id: '123' })
+  expect((await ask('PATCH', `/apps/${app_id}`, { store_id: '' })).body).toMatchObject({ store_id: '' })
+})
+
+test('the store id of an Android app is any text', async () => {
+  const { company_id } = await newCompany()
+  const given = { company_id, name: 'Game', platform: 'android', store_id: 'galaxy-7' }
+  const { status, body } = await ask('POST', '/apps', given)
+  expect(status).toBe(200)
+  expect((await ask('PATCH', `/apps/${body.app_id}`, { store_id: 'id 8' })).body).toMatchObject({ store_id: 'id 8' })
+})
+
 test('changes of different fields at once all hold', async () => {
   const { app_id, company_id } = await newApp()
   const changes = { name: 'Run', bundle_id: 'com.example.run', store_id: '77', provider_token: '9' }

@@ -140,7 +140,7 @@ describe('refuses', () => {
     for (const [platform, wrong, field] of [
       ['ios', { bundle_id: 'com.acme' }, 'store_id'],
       ['android', { store_id: '123' }, 'bundle_id'],
-      ['android', { bundle_id: ' ' }, 'bundle_id'],
+      ['android', { bundle_id: '' }, 'bundle_id'],
     ] as const) {
       const { app_id } = (await ask('POST', '/apps', { company_id, name: 'Game', platform, ...wrong })).body
       const refused = await ask('POST', '/links', { app_id, partner: 'acme' })

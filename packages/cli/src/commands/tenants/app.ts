@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import { admin } from '../../admin.ts'
 import { checkedNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { usageError } from '../../errors.ts'
-import { lines, print, table } from '../../output.ts'
+import { lines, list, print } from '../../output.ts'
 
 interface Settings {
   name?: string
@@ -47,7 +47,7 @@ export function appCommands(program: Command): void {
     .requiredOption('--company <company_id>', 'the company')
     .action(async ({ company, json }: { company: string; json?: boolean }) => {
       const answer = await admin(appRoutes.listApps, { query: { company_id: company } })
-      print({ json }, answer, table(heads, answer.apps.map(shown).map(Object.values)))
+      print({ json }, answer, list(heads, answer.apps.map(shown).map(Object.values)))
     })
   settings(app.command('set'))
     .description('change the given settings of an app')
@@ -88,7 +88,7 @@ const overlapMeaning = 'how long the old secret stays valid; 0 ends all old secr
 const settings = (command: Command): Command =>
   command
     .option('--bundle-id <id>', 'bundle id or package name')
-    .option('--store-id <id>', 'number of the app in the App Store')
+    .option('--store-id <id>', 'iOS: the digits after id in the App Store address')
     .option('--provider-token <token>', 'App Store provider token, for tracking links')
 
 const fieldsOf = ({ name, bundleId, storeId, providerToken }: Settings) => ({
@@ -106,7 +106,7 @@ const attributionOf = ({ probabilistic, ...given }: ChangeOptions) => ({
 const shown = ({ created_at_ms, old_secrets_end_ms, ...app }: App) => ({
   ...app,
   created: time(created_at_ms),
-  old_secrets_end: old_secrets_end_ms.map(time).join(',') || '-',
+  old_secrets_end: old_secrets_end_ms.map(time).join(',') || null,
 })
 
 /** The column names of `shown`, which an empty list needs too. */

@@ -2,7 +2,7 @@ import { type Link, linkRoutes } from '@tributary/contracts/admin/links'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
 import { byComma, checkedNumber } from '../../arguments.ts'
-import { lines, print, table } from '../../output.ts'
+import { lines, list, print } from '../../output.ts'
 
 interface CreateOptions {
   app: string
@@ -37,6 +37,7 @@ export function linkCommands(program: Command): void {
     .action(async ({ json, ...given }: CreateOptions) => {
       const created = await admin(linkRoutes.createLink, { body: bodyOf(given) })
       print({ json }, created, lines(created))
+      if (!json && isLoopback(created.url)) process.stderr.write(`${loopbackWarning}\n`)
     })
   link
     .command('list')
@@ -44,7 +45,7 @@ export function linkCommands(program: Command): void {
     .requiredOption('--app <app_id>', 'the app')
     .action(async ({ app, json }: { app: string; json?: boolean }) => {
       const answer = await admin(linkRoutes.listLinks, { query: { app_id: app } })
-      print({ json }, answer, table(heads, answer.links.map(cellsOf)))
+      print({ json }, answer, list(heads, answer.links.map(cellsOf)))
     })
   for (const [name, effect] of [
     ['enable', 'let a tracking link work again'],
@@ -61,14 +62,32 @@ export function linkCommands(program: Command): void {
   }
 }
 
+/** Whether only this machine can open an address. */
+const isLoopback = (url: string): boolean =>
+  /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(URL.parse(url)?.hostname ?? '')
+
+const loopbackWarning =
+  'Warning: only this machine can open this address. Set TRIBUTARY_LINK_URL of the service to the address that phones use.'
+
 const bodyOf = ({ app, adGroup, fallbackUrl, deepLink, lookbackHours, ...rest }: Omit<CreateOptions, 'json'>) => ({
   ...{ app_id: app, ad_group: adGroup, fallback_url: fallbackUrl, deep_link: deepLink, lookback_hours: lookbackHours },
   ...rest,
 })
 
 const heads = [
-  ...['link_id', 'partner', 'campaign', 'ad_group', 'creative', 'countries', 'lookback_hours', 'honeypot', 'status'],
-  ...['created', 'fallback_url', 'deep_link', 'url'],
+  ...[
+    'link_id',
+    'url',
+    'partner',
+    'campaign',
+    'ad_group',
+    'creative',
+    'countries',
+    'lookback_hours',
+    'honeypot',
+    'status',
+  ],
+  ...['created', 'fallback_url', 'deep_link'],
 ]
 
 const cellsOf = (link: Link) => {
