@@ -31,7 +31,7 @@ export async function openAttributionApps({
     { name: 'attribution_apps', channels: ['credentials_changed', 'attribution_changed'] },
     options,
   )
-  const find = lookups.keep(
+  const { find } = lookups.keep(
     async (app_ids) => {
       const rows = await readWithSecrets(options.pool, masterKeys, () => readApps(options.pool, app_ids))
       return new Map(rows.map((row) => [row.app_id, row]))
