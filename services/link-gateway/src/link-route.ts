@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { FilteredReason } from '@tributary/contracts/attribution/click'
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { signClickId } from '@tributary/domain/attribute/click-token'
 import { createClickIds } from '@tributary/domain/link/click-id'
@@ -14,7 +15,8 @@ import { createFindLink } from './find-link.ts'
 import { createGuards } from './guards.ts'
 import { clickOf, readVisit, visitorOf } from './visit.ts'
 
-const free = (name: string) => z.string().optional().describe(`${name} Up to 512 characters; longer values are cut.`)
+const free = (name: string) =>
+  z.string().optional().describe(`${name} Up to ${limits.click_value_chars_max} characters; longer values are cut.`)
 const sub = free('Carried to attribution and postbacks.')
 
 export const linkRoutes = {
