@@ -14,7 +14,7 @@ export interface KeptLookupsOptions {
 
 /** What the look-ups of one kind are called in the log and in the metrics, and the changes that concern them. */
 interface Kind {
-  name: 'credentials' | 'links' | 'attribution_apps'
+  name: 'credentials' | 'links' | 'attribution_apps' | 'apps_with_secrets'
   channels: readonly ChangeChannel[]
 }
 

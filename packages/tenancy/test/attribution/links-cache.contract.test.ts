@@ -45,7 +45,7 @@ test('two processes that make a secret at the same time have the same one', asyn
   const { android, ios } = await world.tenant()
   const ids = [await world.link(android), await world.link(ios)]
   const found = await Promise.all(
-    processes.map(({ links, apps }, n) =>
+    processes.map(({ links, appsWithSecrets: apps }, n) =>
       Promise.all([
         ...(n % 2 === 0 ? ids : ids.toReversed()).map((id) => links.find(id)),
         apps.find(android),
