@@ -48,7 +48,10 @@ function openLinks(link_id: string) {
     ...{ provider_token: null, link_secret: randomBytes(32), salt: randomBytes(32) },
   }
   const links = new Map([[link_id, link]])
-  return { find: async (id: string) => links.get(id) ?? null }
+  return {
+    find: async (id: string) => links.get(id) ?? null,
+    recall: (id: string) => (links.has(id) ? ('known' as const) : ('unasked' as const)),
+  }
 }
 
 // Each engine is loaded when it is used, as in a service: what is loaded is memory.

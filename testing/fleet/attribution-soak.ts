@@ -8,7 +8,7 @@ import { topics } from '@tributary/contracts/topics'
 import { writeTable } from '@tributary/geo/table-file'
 import { openPostgres } from '@tributary/postgres/postgres'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
-import { openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
+import { openAppsWithSecrets } from '@tributary/tenancy/attribution/attribution-apps-cache'
 import { createApp, createCompany, createServerKey } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 import pino from 'pino'
@@ -101,7 +101,7 @@ async function makeCompanies(fleet: Fleet): Promise<SoakCompany[]> {
   const engine = { url: fleet.engine('postgres').url, statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 }
   const pool = openPostgres({ ...engine, pool_max: 3 })
   const observed = { now: Date.now, logger: pino({ level: 'silent' }), registry: new Registry() }
-  const found = await openAttributionApps({ pool, masterKeys, ...observed })
+  const found = await openAppsWithSecrets({ pool, masterKeys, ...observed })
   const request = { actor: 'soak', request_id: 'soak', now_ms: Date.now() }
   const makeApp = async (company_id: string, platform: 'android' | 'ios') => {
     const { app_id } = await createApp(pool, masterKeys, { company_id, name: platform, platform }, request)

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { type AttributionSettings, defaultAttributionSettings } from '@tributary/contracts/attribution/settings'
-import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import type { AppWithSecrets, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 
 /** An app of a test; what is left out has a default. `settings` may depend on when an install was received. */
 export interface GivenAttributionApp
-  extends Partial<Pick<AttributionApp, 'company_id' | 'platform' | 'link_secret' | 'salt'>> {
+  extends Partial<Pick<AppWithSecrets, 'company_id' | 'platform' | 'link_secret' | 'salt'>> {
   app_id: string
   settings?: Partial<AttributionSettings> | ((received_at_ms: number) => Partial<AttributionSettings>)
 }
 
-export interface MemoryAttributionApps extends AttributionApps {
+export interface MemoryAttributionApps extends AttributionApps<AppWithSecrets> {
   add(app: GivenAttributionApp): void
   /** When set, every call rejects with it. */
   fault: Error | null
@@ -17,7 +17,7 @@ export interface MemoryAttributionApps extends AttributionApps {
 
 /** Apps of attribution in memory. The apps of a company are those that were added with its id. */
 export function memoryAttributionApps(given: Iterable<GivenAttributionApp> = []): MemoryAttributionApps {
-  const apps = new Map<string, AttributionApp>()
+  const apps = new Map<string, AppWithSecrets>()
   const store: MemoryAttributionApps = {
     fault: null,
     add(app) {
@@ -33,7 +33,7 @@ export function memoryAttributionApps(given: Iterable<GivenAttributionApp> = [])
   return store
 }
 
-function attributionApp(given: GivenAttributionApp, all: ReadonlyMap<string, AttributionApp>): AttributionApp {
+function attributionApp(given: GivenAttributionApp, all: ReadonlyMap<string, AppWithSecrets>): AppWithSecrets {
   const { app_id, company_id = 'co_1', platform = 'android', settings = {} } = given
   const { link_secret = secretOf(`link/${app_id}`), salt = secretOf(`salt/${company_id}`) } = given
   return {

@@ -2,7 +2,7 @@ import type { WholeRecord } from '@tributary/broker/broker'
 import { appPartition, installPartition } from '@tributary/broker/partition'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { Decision } from '@tributary/contracts/attribution/decision'
-import type { Found } from '@tributary/contracts/attribution/found'
+import type { Found, Wish } from '@tributary/contracts/attribution/found'
 import { topics } from '@tributary/contracts/topics'
 
 /** A record of `clicks.recorded.v1`. `partitions`: of the topic, as for the others. */
@@ -20,6 +20,13 @@ export const foundRecord = (found: Found, partitions: number): WholeRecord => ({
   key: found.app_id,
   value: jsonOf(found),
 })
+
+/** A record of `installs.found.v1` that asks to decide an install again. */
+export const wishRecord = (
+  { app_id, install_uuid }: Pick<Wish, 'app_id' | 'install_uuid'>,
+  reason: Wish['reason'],
+  partitions: number,
+): WholeRecord => foundRecord({ kind: 'wish', v: 1, app_id, install_uuid, reason }, partitions)
 
 /** A record of `installs.attributed.v1`. */
 export const decisionRecord = (decision: Decision, partitions: number): WholeRecord => ({

@@ -50,9 +50,12 @@ export function lines(fields: Record<string, unknown>): string {
     .join('\n')
 }
 
-/** Formats a value. Replaces control characters, which a terminal would obey. */
+/** Replaces control characters, which a terminal would obey, and characters that hide or turn around the text near them. */
+export const printable = (text: string): string => text.replace(/\p{Cc}|\p{Cf}/gu, '?')
+
+/** Formats a value of a table. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   const text = Array.isArray(value) ? value.join(',') : String(value)
-  return text.replace(/\p{Cc}/gu, '?')
+  return printable(text)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { list, table } from '../src/output.ts'
+import { lines, list, table } from '../src/output.ts'
 
 const head = ['name', 'events', 'note']
 const rows = [
@@ -32,4 +32,14 @@ test('a list for a person leaves out columns that no row fills; a program gets e
 
 test('elsewhere it is tab-separated lines', () => {
   expect(table(head, rows.slice(0, 1), false)).toBe('name\tevents\tnote\nGröße\t7\ta')
+})
+
+test.each([
+  ['an escape sequence', '\u001b[2J', '?[2J'],
+  ['text turned around', 'a\u202etxt.exe', 'a?txt.exe'],
+  ['a character without width', 'ad\u200bmin', 'ad?min'],
+])('no text that a tenant chose acts on the terminal: %s', (_what, text, shown) => {
+  expect(table(['name'], [[text]], false)).toBe(`name\n${shown}`)
+  expect(table(['name'], [[text]], true)).toContain(`\n${shown}`)
+  expect(lines({ name: text })).toBe(`name  ${shown}`)
 })

@@ -156,7 +156,7 @@ export const limits = {
   click_wait_ms_max: 250,
   /** Clicks of one process that are on their way to the log; more are lost at once, so that a log that is away fills no memory. */
   clicks_under_way_max: 20_000,
-  /** Unknown links of one address (IPv6: /64) in a minute that are answered 404; more are 429, known links included. */
+  /** Queries that unknown links of one address (IPv6: /64) cost in a minute; links that are not in memory are 404 then. */
   unknown_links_of_address_max: 300,
   unknown_links_window_ms: 60_000,
   /** Addresses whose unknown links one process counts. */

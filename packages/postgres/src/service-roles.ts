@@ -14,14 +14,11 @@ const masterKeyRights = {
 /** Columns of apps that are no signing secret, and the id of its master key. */
 const openAppColumns = ['app_id', 'company_id', 'platform', 'signing_secret_key_id'] as const
 
-/** What attribution reads of apps; the first service that needs a secret makes it. */
+/** What attribution reads of apps, without any secret. */
 const attributionRights = {
   schema_migrations: { select: '*' },
-  apps: { select: openAppColumns }, // not the signing secrets
+  apps: { select: ['app_id', 'company_id', 'platform'] },
   attribution_settings: { select: '*' },
-  ...masterKeyRights,
-  link_secrets: { select: '*', also: ['INSERT'] },
-  company_salts: { select: '*', also: ['INSERT'] },
 } as const satisfies Record<string, Rights>
 
 /**
@@ -47,7 +44,13 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT'] },
   },
   'click-writer': attributionRights,
-  'install-finder': attributionRights,
+  'install-finder': {
+    ...attributionRights,
+    apps: { select: openAppColumns }, // not the signing secrets
+    ...masterKeyRights,
+    link_secrets: { select: '*', also: ['INSERT'] }, // the first service that needs a secret makes it
+    company_salts: { select: '*', also: ['INSERT'] },
+  },
   'install-attributor': attributionRights,
   'report-api': {
     schema_migrations: { select: '*' },

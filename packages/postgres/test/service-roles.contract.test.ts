@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
+import { openAppsWithSecrets, openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
 import { openLinks } from '@tributary/tenancy/attribution/links-cache'
 import { changeApp, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
 import { createLink, listLinks, setLinkStatus } from '@tributary/tenancy/companies/links'
@@ -33,6 +33,8 @@ const passwordOf = Object.fromEntries(services.map((name) => [name, randomBytes(
 const makeKey = () => readMasterKey(randomBytes(32).toString('base64'))
 const masterKey = makeKey()
 const masterKeys = openMasterKeys([masterKey])
+/** They attribute, and decrypt nothing. */
+const withoutSecrets = ['click-writer', 'install-attributor'] as const
 const denied = { code: '42501' } // insufficient_privilege
 
 let db: TestPostgres
@@ -64,7 +66,7 @@ const open = (pool: Pool, keys?: typeof masterKeys) =>
   openCredentials({ pool, ...(keys && { masterKeys: keys }), now: Date.now, logger })
 
 async function readAttribution(pool: Pool, app_id: string) {
-  const apps = await openAttributionApps({ pool, masterKeys, now: Date.now, logger })
+  const apps = await openAppsWithSecrets({ pool, masterKeys, now: Date.now, logger })
   onTestFinished(() => apps.close())
   return apps.find(app_id)
 }
@@ -112,18 +114,25 @@ describe('what a service needs it may do', () => {
     expect(await links.find(link_id)).toMatchObject({ app_id: app.app_id, link_secret: expect.any(Buffer) })
   })
 
-  test.each(['click-writer', 'install-finder', 'install-attributor'] as const)(
-    '%s finds apps and their settings, and makes their secrets',
-    async (service) => {
-      const { app } = await tenant(db.pool)
-      const pool = poolOf(service)
-      expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
-      const found = await readAttribution(pool, app.app_id)
-      expect(found?.settingsAt(request.now_ms)).toMatchObject({ reinstall_days: 30 })
-    },
-  )
+  test('install-finder finds apps and their settings, and makes their secrets', async () => {
+    const { app } = await tenant(db.pool)
+    const pool = poolOf('install-finder')
+    expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
+    const found = await readAttribution(pool, app.app_id)
+    expect(found?.settingsAt(request.now_ms)).toMatchObject({ reinstall_days: 30 })
+  })
 
-  test.each(services.filter((service) => service !== 'report-api'))(
+  test.each(withoutSecrets)('%s finds apps and their settings, and no secret', async (service) => {
+    const { app } = await tenant(db.pool)
+    const pool = poolOf(service)
+    const apps = await openAttributionApps({ pool, now: Date.now, logger })
+    onTestFinished(() => apps.close())
+    expect((await apps.find(app.app_id))?.settingsAt(request.now_ms)).toMatchObject({ reinstall_days: 30 })
+    for (const table of ['link_secrets', 'company_salts', 'master_key_check'])
+      await expect(pool.query(`SELECT 1 FROM ${table}`), table).rejects.toMatchObject(denied)
+  })
+
+  test.each(services.filter((service) => !['report-api', ...withoutSecrets].includes(service)))(
     '%s sees which secrets need another master key',
     async (service) => {
       const { app } = await tenant(db.pool)

@@ -1,7 +1,7 @@
 import type { Engine } from '@tributary/service-kit/engines/engine'
 import type { Pool } from 'pg'
-import type { AttributionApps } from './attribution/attribution-apps.ts'
-import { openAttributionApps } from './attribution/attribution-apps-cache.ts'
+import type { AppWithSecrets, AttributionApps } from './attribution/attribution-apps.ts'
+import { openAppsWithSecrets, openAttributionApps } from './attribution/attribution-apps-cache.ts'
 import type { Links } from './attribution/links.ts'
 import { openLinks } from './attribution/links-cache.ts'
 import type { Credentials } from './credentials/credentials.ts'
@@ -41,14 +41,26 @@ export const credentialsEngine: Engine<Credentials, never, never, { postgres: Po
 
 type Secrets = { postgres: Pool; masterKeys: MasterKeys }
 
-/** Apps for attribution over PostgreSQL. */
-export const attributionAppsEngine: Engine<AttributionApps, never, never, Secrets> = {
+/** Apps for attribution over PostgreSQL, without their secrets: one that can't be decrypted stops nobody here. */
+export const attributionAppsEngine: Engine<AttributionApps, never, never, { postgres: Pool }> = {
+  settings: [],
+  required: [],
+  on: ['postgres'],
+  async open(_config, { now, logger, registry, onClose }, { postgres: pool }) {
+    const apps = await openAttributionApps({ pool, now, logger, registry })
+    onClose('attribution apps', () => apps.close())
+    return apps
+  },
+}
+
+/** The same with their secrets. */
+export const appsWithSecretsEngine: Engine<AttributionApps<AppWithSecrets>, never, never, Secrets> = {
   settings: [],
   required: [],
   on: ['postgres', 'masterKeys'],
   async open(_config, { now, logger, registry, onClose }, { postgres: pool, masterKeys }) {
-    const apps = await openAttributionApps({ pool, masterKeys, now, logger, registry })
-    onClose('attribution apps', () => apps.close())
+    const apps = await openAppsWithSecrets({ pool, masterKeys, now, logger, registry })
+    onClose('apps with secrets', () => apps.close())
     return apps
   },
 }

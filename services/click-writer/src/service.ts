@@ -4,7 +4,7 @@ import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { attributionAppsEngine } from '@tributary/tenancy/engines'
 import { clickWriter } from './click-writer.ts'
 
 /** Writes recorded clicks to ClickHouse and to the audit store, and wishes for installs that were before them. */
@@ -16,7 +16,6 @@ export const service = defineService({
     clickhouse: clickhouseEngine({ complete_reads: true }),
     broker: kafkaEngine({ topics: [topics.installsFound] }),
     audit: s3Engine,
-    masterKeys: masterKeysEngine,
     attributionApps: attributionAppsEngine,
   },
   consumers: [clickWriter],

@@ -4,7 +4,7 @@ import { geoEngine } from '@tributary/service-kit/engines/geo'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { attributionAppsEngine } from '@tributary/tenancy/engines'
 import { installAttributor } from './install-attributor.ts'
 import { floodingJob } from './jobs/flooding.ts'
 import { pendingJob } from './jobs/pending.ts'
@@ -23,7 +23,6 @@ export const service = defineService({
     broker: kafkaEngine({ topics: [topics.installsFound, topics.installsAttributed, topics.clicksRecorded] }),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
     attributionApps: attributionAppsEngine,
     geo: geoEngine(),
   },

@@ -47,7 +47,20 @@ const insert = (table: string, columns: readonly string[], lines: string[]) =>
 const newest = new Map<string, Decision>()
 let written = 0
 /** Writes an install and a decision about it, as the attributor and install-writer do. */
-async function decide(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[] = []) {
+const decide = (fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[] = []) => decideAll([{ fact, clicks, flags }])
+
+/** The same for many, in one insert. */
+async function decideAll(all: { fact: InstallFact; clicks: KeptClick[]; flags?: FraudFlag[] }[]) {
+  const installs = all.flatMap(({ fact, clicks, flags = [] }) => decidedLines(fact, clicks, flags))
+  await insert(
+    'install_facts_v1',
+    factColumns,
+    all.map(({ fact }) => factLine({ ...fact, app_id })),
+  )
+  await insert('installs_v1', installColumns, installs)
+}
+
+function decidedLines(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[]): string[] {
   const decided = attribute({
     ...{ install: { ...fact, app_id }, clicks, claims: new Map(), others: [], newest: null, now_ms: clock.ms },
     windows: { click_hours: 720, probabilistic_hours: null, reinstall_days: 90 },
@@ -60,11 +73,10 @@ async function decide(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[]
   const key = `${app_id}/${fact.install_uuid}`
   const before = newest.get(key)
   newest.set(key, decision)
-  await insert('install_facts_v1', factColumns, [factLine({ ...fact, app_id })])
-  await insert('installs_v1', installColumns, [
+  return [
     ...(before === undefined ? [] : [installLine({ decision: before, sign: -1, place })]),
     installLine({ decision, sign: 1, place }),
-  ])
+  ]
 }
 
 describe('installs that wait for a click', () => {
@@ -80,10 +92,30 @@ describe('installs that wait for a click', () => {
     await run()
     expect(wished()).toEqual(['i1'])
     await run()
+    expect(wished(), 'wished a moment ago').toEqual([])
+    clock.ms += hour_ms
+    await run()
     expect(wished(), 'not decided yet').toEqual(['i1'])
     await decide(fact, [])
+    clock.ms += hour_ms
     await run()
     expect(wished()).toEqual([])
+  })
+
+  it('are all wished for in time, however many before them are never decided', async () => {
+    const run = pendingJob(deps())
+    const gone = Array.from({ length: 10_001 }, (_, n) => [app_id, t0 + n, `gone${n}`, '2099-06-01', 1, 'a', 0, n])
+    const columns = ['app_id', 'received_at_ms', 'install_uuid', 'day', 'sign', 'topic', 'partition', 'offset']
+    const lines = gone.map((row) => JSON.stringify(row))
+    await insert('installs_pending_v1', columns, lines)
+    const fact = install(1, { referrer: token(7), received_at_ms: t0 + hour_ms })
+    clock.ms = t0 + hour_ms
+    await decide(fact, [])
+    clock.ms += day_ms
+    await run()
+    expect(wished()).toEqual([...gone.map((row) => row[2]), 'i1'].toSorted())
+    await run()
+    expect(wished(), 'wished a moment ago').toEqual([])
   })
 
   it('are wished for however late install-writer wrote them', async () => {
@@ -115,7 +147,7 @@ async function source(partner: string, clicks: number, conversions: number, give
     .map(({ device_hashes, place }, n) =>
       install(place.offset, { install_uuid: `${partner}${n}`, device_hashes, installed_at_ms: t0 + hour_ms, ...given }),
     )
-  for (const [n, fact] of facts.entries()) await decide(fact, [all[n]!])
+  await decideAll(facts.map((fact, n) => ({ fact, clicks: [all[n]!] })))
   return { facts, all }
 }
 
@@ -151,5 +183,24 @@ describe('flooding of clicks', () => {
     await run(stop)
     // 2 % of f are above the fifth by now: the ten that have the flag lose it.
     expect(wished()).toEqual(flood.facts.map(({ install_uuid }) => install_uuid).toSorted())
+  })
+  it('flags every install of a large source, and asks nothing for those that have the flag already', async () => {
+    const run = floodingJob(deps())
+    const stop = new AbortController().signal
+    clock.ms = t0 + 2 * hour_ms
+    const flood = await source('f', 11_000, 1001)
+    await source('s', 11_000, 20, { is_sdk: false })
+    await source('a', 100, 50)
+    await source('b', 100, 50)
+    await source('c', 100, 50)
+    const flagged = flood.facts.slice(0, 2)
+    await decideAll(flagged.map((fact, n) => ({ fact, clicks: [flood.all[n]!], flags: ['click_flooding'] })))
+    await run(stop)
+    expect(wished()).toEqual(
+      flood.facts
+        .slice(2)
+        .map(({ install_uuid }) => install_uuid)
+        .toSorted(),
+    )
   })
 })

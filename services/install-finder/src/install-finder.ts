@@ -5,12 +5,12 @@ import { consumers } from '@tributary/contracts/consumers'
 import { topics } from '@tributary/contracts/topics'
 import { findFact } from '@tributary/domain/attribute/install-facts'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
-import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import type { AppWithSecrets, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { mayHoldFacts, type ReadRecord, readRecord } from './read-record.ts'
 
 export interface InstallFinderDeps {
   broker: Pick<Broker, 'publish' | 'partitionCount'>
-  apps: Pick<AttributionApps, 'find'>
+  apps: Pick<AttributionApps<AppWithSecrets>, 'find'>
 }
 
 /** Facts of a batch: what they come to is published at once, some 600 bytes each. */
@@ -55,7 +55,7 @@ async function findApps(apps: InstallFinderDeps['apps'], { records }: Batch<Read
 /** The facts of a batch as records, in the order of their events. Counts what is left out. */
 async function findFacts(
   batch: Batch<ReadRecord>,
-  apps: ReadonlyMap<string, AttributionApp | null>,
+  apps: ReadonlyMap<string, AppWithSecrets | null>,
   partitions: number,
 ): Promise<WholeRecord[]> {
   const found: WholeRecord[] = []

@@ -2,7 +2,7 @@ import { topics } from '@tributary/contracts/topics'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { appsWithSecretsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
 import { installFinder } from './install-finder.ts'
 
 /** Finds install events and aliases among accepted events, and publishes what they show. */
@@ -12,7 +12,7 @@ export const service = defineService({
     broker: kafkaEngine({ topics: [topics.installsFound] }),
     postgres: postgresEngine,
     masterKeys: masterKeysEngine,
-    attributionApps: attributionAppsEngine,
+    appsWithSecrets: appsWithSecretsEngine,
   },
-  consumers: [({ broker, attributionApps }) => installFinder({ broker, apps: attributionApps })],
+  consumers: [({ broker, appsWithSecrets }) => installFinder({ broker, apps: appsWithSecrets })],
 })

@@ -23,7 +23,7 @@ export function createClickLog({ broker, partitions, registry, logger }: LinkGat
   const metrics = clickMetrics(registry)
   const under_way = new Set<Promise<void>>()
 
-  function lose(click: Click, err: unknown) {
+  function reportLost(click: Click, err: unknown) {
     metrics.lost.inc()
     const { company_id, app_id, link_id, click_id } = click
     logger.error({ err, company_id, app_id, link_id, click_id }, 'click lost')
@@ -32,10 +32,10 @@ export function createClickLog({ broker, partitions, registry, logger }: LinkGat
     async record(click) {
       metrics.clicks.inc({ filtered_reason: click.filtered_reason ?? '' })
       if (under_way.size >= limits.clicks_under_way_max)
-        return lose(click, new Error('too many clicks wait for the log'))
+        return reportLost(click, new Error('too many clicks wait for the log'))
       const publishing = broker
         .publish([clickRecord(click, partitions)])
-        .catch((err: unknown) => lose(click, err))
+        .catch((err: unknown) => reportLost(click, err))
         .finally(() => under_way.delete(publishing))
       under_way.add(publishing)
       const { promise: late, resolve: giveUp } = Promise.withResolvers<boolean>()

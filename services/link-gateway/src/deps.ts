@@ -6,7 +6,7 @@ import type { Links } from '@tributary/tenancy/attribution/links'
 
 /** What the gateway works with. */
 export interface LinkGatewayDeps extends DoorDeps {
-  links: Pick<Links, 'find'>
+  links: Pick<Links, 'find' | 'recall'>
   geo: Geo
   broker: Pick<Broker, 'publish'>
   /** Counts clicks of networks, and knows which addresses are blocked, for all gateways together. */

@@ -4,12 +4,11 @@ import { addressBlock } from '@tributary/contracts/networks'
 import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import { LRUCache } from 'lru-cache'
 import type { LinkGatewayDeps } from './deps.ts'
-import { rateLimited } from './guards.ts'
 
 /**
  * Makes the function that gives the link of an address's request. Throws `not_found` for a link that is unknown or
- * disabled, and for one of a suspended company. An address that guesses too many gets `rate_limited` for a while: each
- * guess may cost a query. This is counted in each process by itself.
+ * disabled, and for one of a suspended company. An address whose guesses cost `limits.unknown_links_of_address_max` queries
+ * gets `not_found` without a query for a while, and follows links that are in memory as before. Each process counts by itself.
  */
 export function createFindLink({
   links,
@@ -18,17 +17,24 @@ export function createFindLink({
   const guesses = new LRUCache<string, { count: number; ends_at_ms: number }>({
     max: limits.unknown_links_addresses_max,
   })
+  function guessesOf(address: string) {
+    const made = guesses.get(address)
+    return made !== undefined && now() < made.ends_at_ms ? made : null
+  }
+  function countGuess(address: string) {
+    const counted = guessesOf(address) ?? { count: 0, ends_at_ms: now() + limits.unknown_links_window_ms }
+    counted.count += 1
+    guesses.set(address, counted)
+  }
 
   return async (link_id, ip) => {
     const address = addressBlock(ip)
-    const before = guesses.get(address)
-    const made = before !== undefined && now() < before.ends_at_ms ? before : null
-    if (made !== null && made.count >= limits.unknown_links_of_address_max) throw rateLimited(made.ends_at_ms - now())
+    const costs_query = links.recall(link_id) === 'unasked'
+    if (costs_query && (guessesOf(address)?.count ?? 0) >= limits.unknown_links_of_address_max)
+      throw new CodedError('not_found')
     const link = await links.find(link_id)
     if (link?.enabled && link.company_status === 'active') return link
-    const counted = made ?? { count: 0, ends_at_ms: now() + limits.unknown_links_window_ms }
-    counted.count += 1
-    guesses.set(address, counted)
+    if (link === null && costs_query) countGuess(address)
     throw new CodedError('not_found')
   }
 }

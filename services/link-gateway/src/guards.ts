@@ -56,5 +56,5 @@ export function createGuards({ keyValue, now, registry }: LinkGatewayDeps): Guar
 }
 
 /** A refusal that names the time until one more request is allowed. */
-export const rateLimited = (wait_ms: number): CodedError =>
+const rateLimited = (wait_ms: number): CodedError =>
   new CodedError('rate_limited', { headers: { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / 1000))) } })

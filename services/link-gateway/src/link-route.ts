@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { FilteredReason } from '@tributary/contracts/attribution/click'
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { signClickId } from '@tributary/domain/attribute/click-token'
 import { createClickIds } from '@tributary/domain/link/click-id'
@@ -14,7 +15,8 @@ import { createFindLink } from './find-link.ts'
 import { createGuards } from './guards.ts'
 import { clickOf, readVisit, visitorOf } from './visit.ts'
 
-const free = (name: string) => z.string().optional().describe(`${name} Up to 512 characters; longer values are cut.`)
+const free = (name: string) =>
+  z.string().optional().describe(`${name} Up to ${limits.click_value_chars_max} characters; longer values are cut.`)
 const sub = free('Kept with the click; the record of the install that it brings shows it.')
 
 export const linkRoutes = {
@@ -33,6 +35,8 @@ export const linkRoutes = {
       mobile_only: z.literal('1').optional().describe('Desktops are dropped: 204, and no click.'),
       gaid: z.string().optional().describe("The device's GAID or its SHA-256 in hex; kept as a keyed hash."),
       idfa: z.string().optional().describe("The device's IDFA or its SHA-256 in hex; kept as a keyed hash."),
+      idfv: z.string().optional().describe("The app's IDFV on the device, as `idfa`."),
+      app_set_id: z.string().optional().describe("The device's app set id, as `gaid`."),
     }),
     answers: {
       204: { description: 'A desktop that `mobile_only=1` drops.' },

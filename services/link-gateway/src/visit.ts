@@ -53,13 +53,13 @@ export function clickOf(
   filtered_reason: FilteredReason | null,
 ): Click {
   const { company_id, app_id, link_id, partner, campaign, ad_group, creative, deep_link, lookback_hours } = link
-  const { mobile_only: _, gaid, idfa, ...values } = visit.query
+  const { mobile_only: _, device, ...values } = visit.query
   const { platform, os_major, model } = visit.agent
   return {
     ...{ v: 1, ...minted, company_id, app_id, link_id, partner, campaign, ad_group, creative },
     ...{ ...values, deep_link, lookback_hours, filtered_reason },
     ...{ ip: visit.ip, country: visit.address.country, user_agent: visit.user_agent },
     ...{ os: platform === 'desktop' ? null : platform, os_major, model },
-    device_hashes: deviceHashes({ gaid, idfa }, link.salt),
+    device_hashes: deviceHashes(device, link.salt),
   }
 }

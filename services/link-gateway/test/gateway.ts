@@ -50,6 +50,7 @@ export async function openGateway({ links, keyValue: given, trusted_proxies = []
   const log: Pick<Broker, 'publish'> = { publish: (records) => broker.publish(records) }
   const addresses = new Map<string, Partial<AddressFacts>>()
   const looked_up: string[] = []
+  const linkOf = (link_id: string) => links.find((link) => link.link_id === link_id) ?? null
   const logLines: string[] = []
   const logger: Logger = pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
   const registry = new Registry()
@@ -58,8 +59,12 @@ export async function openGateway({ links, keyValue: given, trusted_proxies = []
     linkGateway({
       links: {
         async find(link_id) {
-          looked_up.push(link_id)
-          return links.find((link) => link.link_id === link_id) ?? null
+          if (!looked_up.includes(link_id)) looked_up.push(link_id)
+          return linkOf(link_id)
+        },
+        recall(link_id) {
+          if (!looked_up.includes(link_id)) return 'unasked'
+          return linkOf(link_id) === null ? 'unknown' : 'known'
         },
       },
       geo: { lookUp: (ip) => ({ country: 'DE', datacenter: false, ...addresses.get(ip) }) },

@@ -75,6 +75,11 @@ describe('a click of a phone', () => {
     ['broken percent signs stay', 'sub1=%zz', { sub1: '%zz' }],
     ['the first of two counts, and an empty one is none', 'sub1=a&sub1=b&sub2=', { sub1: 'a', sub2: null }],
     ['a device id of zeros is none', 'gaid=00000000-0000-0000-0000-000000000000', { device_hashes: [] }],
+    [
+      'each kind of device id has a hash',
+      'gaid=a&idfa=b&idfv=c&app_set_id=d',
+      { device_hashes: Array.from({ length: 4 }, () => expect.stringMatching(/^[0-9a-f]{64}$/)) },
+    ],
   ])('keeps what the query tells: %s', async (_what, query, kept) => {
     const link = buildLink()
     const gateway = await openGateway({ links: [link] })
@@ -172,17 +177,32 @@ describe('a link that leads nowhere', () => {
     expect(gateway.clicks()).toEqual([])
   })
 
-  it('costs nothing once an address has guessed too often, and others nothing at all', async () => {
-    const link = buildLink()
-    const gateway = await openGateway({ links: [link] })
+  it('costs no query once an address has guessed too often, and links in memory and other addresses go on', async () => {
+    const [link, live] = [buildLink(), buildLink()]
+    const gateway = await openGateway({ links: [link, live] })
+    await gateway.click(live)
     for (let n = 0; n < limits.unknown_links_of_address_max; n += 1)
       await gateway.click({ link_id: `guess-${n}` }, { ip: '2001:db8::1' })
     const looked_up = gateway.looked_up.length
-    const { status, headers } = await gateway.click({ link_id: 'guess' }, { ip: '2001:db8::ffff' })
-    expect([status, headers['retry-after'], gateway.looked_up.length]).toEqual([429, '60', looked_up])
-    expect((await gateway.click(link, { ip: '2001:db8:0:1::1' })).status).toBe(302)
+    const { status } = await gateway.click({ link_id: 'guess' }, { ip: '2001:db8::ffff' })
+    expect([status, gateway.looked_up.length]).toEqual([404, looked_up])
+    expect((await gateway.click(live, { ip: '2001:db8::1' })).status).toBe(302)
+    expect((await gateway.click(link, { ip: '2001:db8::1' })).status).toBe(404)
     gateway.clock.now_ms += limits.unknown_links_window_ms
     expect((await gateway.click(link, { ip: '2001:db8::1' })).status).toBe(302)
+    expect((await gateway.click(link, { ip: '2001:db8:0:1::1' })).status).toBe(302)
+  })
+
+  it.each([
+    ['disabled', { enabled: false }],
+    ['of a suspended company', { company_status: 'suspended' as const }],
+    ['unknown, and in memory by now', null],
+  ])('never keeps an address from the links of others, however often it is followed: %s', async (_what, change) => {
+    const [off, live] = [buildLink(change ?? {}), buildLink()]
+    const gateway = await openGateway({ links: change === null ? [live] : [off, live] })
+    for (let n = 0; n <= limits.unknown_links_of_address_max; n += 1)
+      expect((await gateway.click(off)).status).toBe(404)
+    expect((await gateway.click(live)).status).toBe(302)
   })
 })
 

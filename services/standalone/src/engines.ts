@@ -20,7 +20,12 @@ import { every } from '@tributary/service-kit/service/every'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
-import { attributionAppsEngine, credentialsEngine, linksEngine } from '@tributary/tenancy/engines'
+import {
+  appsWithSecretsEngine,
+  attributionAppsEngine,
+  credentialsEngine,
+  linksEngine,
+} from '@tributary/tenancy/engines'
 import type { Pool } from 'pg'
 import { localMasterKeysEngine } from './local-master-keys.ts'
 
@@ -52,6 +57,7 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     links: linksEngine,
     geo: geoEngine(join(data_dir, 'geo')),
     attributionApps: attributionAppsEngine,
+    appsWithSecrets: appsWithSecretsEngine,
   }
 }
 

@@ -1,4 +1,5 @@
 import width from 'string-width'
+import { printable } from '../output.ts'
 
 /** A title, and below it paragraphs with their indents. */
 export interface Section {
@@ -42,9 +43,6 @@ function wrap(text: string, columns: number): string[] {
 
 const cut = (word: string, columns: number): string[] =>
   width(word) <= columns ? [word] : (word.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? [])
-
-/** Replaces control characters, which a terminal would obey. */
-const printable = (text: string): string => text.replace(/\p{Cc}|\p{Cf}/gu, '?')
 
 const units = [
   { name: 'day', ms: 24 * 3600 * 1000 },

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto'
 
 export interface MintedClick {
-  /** A UUIDv7 (RFC 9562), greater than every one minted before. */
+  /** A UUIDv7 (RFC 9562), greater than the one before unless the clock went back by more than `clock_back_ms_max`. */
   click_id: string
-  /** The time inside the id, Unix epoch ms. It never goes back, and may be ahead of the clock by a moment. */
+  /** The time inside the id, Unix epoch ms. It is ahead of the clock by `clock_back_ms_max` at most. */
   clicked_at_ms: number
 }
 
 const counter_max = 0xfff
 /** A millisecond begins with a random counter below this, so that ids of two processes differ early. */
 const counter_start_max = 0x800
+
+/** Times go on from the one before while the clock is behind it by this much, and else begin again at the clock. */
+const clock_back_ms_max = 5_000
 
 /** Makes the function that mints ids of clicks: a counter in the 12 bits after the time keeps their order. */
 export function createClickIds(now: () => number): () => MintedClick {
@@ -18,8 +21,9 @@ export function createClickIds(now: () => number): () => MintedClick {
   return () => {
     const random = randomUUID() // Node keeps random bits for many of them ready
     const now_ms = now()
-    if (now_ms > clicked_at_ms || counter === counter_max) {
-      clicked_at_ms = Math.max(now_ms, clicked_at_ms + (counter === counter_max ? 1 : 0))
+    const went_back = clicked_at_ms - now_ms > clock_back_ms_max
+    if (now_ms > clicked_at_ms || went_back || counter === counter_max) {
+      clicked_at_ms = went_back ? now_ms : Math.max(now_ms, clicked_at_ms + 1)
       counter = Number.parseInt(random.slice(0, 3), 16) % counter_start_max
     } else {
       counter += 1

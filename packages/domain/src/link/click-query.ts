@@ -1,11 +1,12 @@
 import type { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
+import type { DeviceIdKind } from '../attribute/device-ids.ts'
 
 /** What the query of a click tells. */
 export interface ClickQuery extends Pick<Click, 'ext_click_id' | 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5'> {
   mobile_only: boolean
-  gaid: string | null
-  idfa: string | null
+  /** Device ids as they were sent. */
+  device: Record<DeviceIdKind, string | null>
 }
 
 /** Reads the query of a click; the first of equal names counts. Values are made well-formed and cut to `click_value_chars_max`. */
@@ -16,8 +17,7 @@ export function readClickQuery(query: string): ClickQuery {
     ext_click_id: value('click_id'),
     ...{ sub1: value('sub1'), sub2: value('sub2'), sub3: value('sub3'), sub4: value('sub4'), sub5: value('sub5') },
     mobile_only: values.get('mobile_only') === '1',
-    gaid: value('gaid'),
-    idfa: value('idfa'),
+    device: { gaid: value('gaid'), idfa: value('idfa'), idfv: value('idfv'), app_set_id: value('app_set_id') },
   }
 }
 

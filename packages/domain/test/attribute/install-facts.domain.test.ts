@@ -32,11 +32,16 @@ describe('a click id on its way through a store', () => {
     [`${click_id}.0123456789ab`, 'forged'],
     [`${click_id}.`, 'forged'],
     [signClickId(click_id, Buffer.alloc(32, 9)), 'forged'],
+    [`${signClickId(click_id, secret)}.x`, 'forged'],
+    [`${click_id}..`, 'forged'],
+    [signClickId(click_id, secret).toUpperCase(), 'forged'],
+    [signClickId(click_id.toUpperCase(), secret), 'forged'],
+    [signClickId(click_id, secret).replace(click_id, click_id.toUpperCase()), 'forged'],
   ])('tells a signature from none and from a false one: %s', (text, signature) => {
     expect(readClickToken(text, secret)).toEqual({ click_id, signature })
   })
 
-  test.each(['', 'x', randomUUID(), `${signClickId(click_id, secret)}.x`, click_id.toUpperCase()])(
+  test.each(['', 'x', '.', randomUUID(), `${randomUUID()}.0123456789ab`, ` ${click_id}.x`, click_id.toUpperCase()])(
     'is no click id of ours: %s',
     (text) => expect(readClickToken(text, secret)).toBeNull(),
   )

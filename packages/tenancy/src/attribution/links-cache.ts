@@ -19,14 +19,19 @@ const nobody = Promise.resolve(null)
  */
 export async function openLinks({ masterKeys, ...options }: LinksOptions): Promise<Links> {
   const lookups = openKeptLookups({ name: 'links', channels: ['credentials_changed', 'attribution_changed'] }, options)
-  const find = lookups.keep(
+  const { find, recall } = lookups.keep(
     async (link_ids) => {
       const rows = await readWithSecrets(options.pool, masterKeys, () => readLinks(options.pool, link_ids))
       return new Map(rows.map((row) => [row.link_id, row]))
     },
     (row): TrackingLink => ({ ...row, ...openSecrets(masterKeys, row) }),
   )
-  return { find: (link_id) => (linkIdShape.test(link_id) ? find(link_id) : nobody), close: lookups.close }
+  const isId = (link_id: string) => linkIdShape.test(link_id)
+  return {
+    find: (link_id) => (isId(link_id) ? find(link_id) : nobody),
+    recall: (link_id) => (isId(link_id) ? recall(link_id) : 'unknown'),
+    close: lookups.close,
+  }
 }
 
 async function readLinks(pool: Pool, link_ids: readonly string[]): Promise<LinkRow[]> {

@@ -1,4 +1,5 @@
 import type { Platform } from '@tributary/contracts/envelope'
+import type { Remembered } from '../credentials/cached-lookup.ts'
 
 /** A tracking link with what a redirect needs of its app. */
 export interface TrackingLink {
@@ -29,5 +30,7 @@ export interface TrackingLink {
 /** Links by id, kept in memory like credentials (promises: see `Credentials`); null when unknown. */
 export interface Links {
   find(link_id: string): Promise<TrackingLink | null>
+  /** What memory holds of a link. An id of a wrong shape is always `unknown`. */
+  recall(link_id: string): Remembered
   close(): Promise<void>
 }

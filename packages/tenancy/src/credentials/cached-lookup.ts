@@ -20,9 +20,13 @@ export interface LookupOptions<Row, Value extends { company_id: string }> {
   onStaleAnswer(): void
 }
 
+/** What memory holds of a key: a value (young or old), a young answer that there is none, or nothing that spares a query. */
+export type Remembered = 'known' | 'unknown' | 'unasked'
+
 export interface CachedLookup<Value> {
   /** A hit costs one look-up in a Map and returns the same settled promise again. */
   find(key: string): Promise<Value | null>
+  recall(key: string): Remembered
   /** Marks the answers of a company (all of them for undefined) as perhaps changed. */
   invalidate(company_id: string | undefined): void
 }
@@ -140,6 +144,11 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
       const entry = known.get(key) ?? unknown.get(key)
       if (entry !== undefined && now() < entry.fresh_until) return entry.answer
       return reload(key, entry)
+    },
+    recall(key) {
+      if (known.has(key)) return 'known'
+      const entry = unknown.get(key)
+      return entry !== undefined && now() < entry.fresh_until ? 'unknown' : 'unasked'
     },
     invalidate(company_id) {
       for (const { changed } of loads.values()) changed.add(company_id ?? '*')

@@ -21,9 +21,9 @@ const nobody = Promise.resolve(null)
 export async function openCredentials({ masterKeys, ...options }: CredentialsOptions): Promise<Credentials> {
   const queries = credentialsQueries(options.pool, masterKeys)
   const lookups = openKeptLookups({ name: 'credentials', channels: ['credentials_changed'] }, options)
-  const findApp = lookups.keep(queries.apps, queries.toApp)
-  const findCompany = lookups.keep(queries.companies, queries.toCompany)
-  const findServerKey = lookups.keep(queries.serverKeys, queries.toServerKey)
+  const { find: findApp } = lookups.keep(queries.apps, queries.toApp)
+  const { find: findCompany } = lookups.keep(queries.companies, queries.toCompany)
+  const { find: findServerKey } = lookups.keep(queries.serverKeys, queries.toServerKey)
   return {
     findApp: (key) => (appKeyShape.test(key) ? findApp(key) : nobody),
     findCompany: (key) => (companyKeyShape.test(key) ? findCompany(key) : nobody),

@@ -14,7 +14,7 @@ export interface KeptLookupsOptions {
 
 /** What the look-ups of one kind are called in the log and in the metrics, and the changes that concern them. */
 interface Kind {
-  name: 'credentials' | 'links' | 'attribution_apps'
+  name: 'credentials' | 'links' | 'attribution_apps' | 'apps_with_secrets'
   channels: readonly ChangeChannel[]
 }
 
@@ -33,7 +33,7 @@ export function openKeptLookups({ name, channels }: Kind, { pool, now, logger, r
     keep<Row, Value extends { company_id: string }>(
       query: Query<Row>,
       toValue: LookupOptions<Row, Value>['toValue'],
-    ): CachedLookup<Value>['find'] {
+    ): Pick<CachedLookup<Value>, 'find' | 'recall'> {
       const cache = cachedLookup<Row, Value>({
         load: batchedLoad(async (keys) => {
           count('query')
@@ -48,7 +48,7 @@ export function openKeptLookups({ name, channels }: Kind, { pool, now, logger, r
         onStaleAnswer: () => count('stale_answer'),
       })
       caches.push(cache)
-      return cache.find
+      return cache
     },
     close: () => listener.close(),
   }

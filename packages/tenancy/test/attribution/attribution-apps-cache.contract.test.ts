@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeApp } from '../../src/companies/apps.ts'
 import { createApp } from '../../src/companies/tenants.ts'
+import { openMasterKeys } from '../../src/secrets/master-keys.ts'
 import { masterKeys, openWorld, request, until } from './attribution-world.ts'
 
 let world: Awaited<ReturnType<typeof openWorld>>
@@ -12,12 +13,12 @@ afterAll(() => world.close())
 test('an app is found with its company, its secrets and all apps of the company', async () => {
   const { company_id, android, ios } = await world.tenant()
   await world.tenant()
-  const { apps } = await world.startProcess()
-  expect(await apps.find(android)).toMatchObject({
+  const { appsWithSecrets } = await world.startProcess()
+  expect(await appsWithSecrets.find(android)).toMatchObject({
     ...{ app_id: android, company_id, platform: 'android', company_apps: [android, ios].toSorted() },
     ...{ link_secret: expect.any(Buffer), salt: expect.any(Buffer) },
   })
-  expect(await apps.find('app_nobody')).toBeNull()
+  expect(await appsWithSecrets.find('app_nobody')).toBeNull()
 })
 
 test('an app that was never given settings has those by default, by its platform', async () => {
@@ -51,4 +52,15 @@ test('an install is matched with the settings of the time when it was received, 
   await until('the last change is seen', async () => (await windowAt(second_ms)) === 3, 1_000)
   const times = [0, first_ms - 1, first_ms, second_ms - 1, second_ms, Number.MAX_SAFE_INTEGER]
   expect(await Promise.all(times.map(windowAt))).toEqual([168, 168, 1, 1, 3, 3])
+})
+
+test('an app whose secrets need another master key is found by those who read no secret, and others by all', async () => {
+  const [{ android: lost }, { android: sound }] = [await world.tenant(), await world.tenant()]
+  const other = openMasterKeys([{ id: 'other', key: Buffer.alloc(32, 2) }])
+  const elsewhere = await world.startProcess({ keys: other })
+  await elsewhere.appsWithSecrets.find(lost)
+  const { apps, appsWithSecrets } = await world.startProcess()
+  await expect(appsWithSecrets.find(lost)).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await appsWithSecrets.find(sound)).toMatchObject({ app_id: sound })
+  expect(await apps.find(lost)).toMatchObject({ app_id: lost })
 })

@@ -6,7 +6,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
-import { openAttributionApps } from '../../src/attribution/attribution-apps-cache.ts'
+import { openAppsWithSecrets, openAttributionApps } from '../../src/attribution/attribution-apps-cache.ts'
 import { openLinks } from '../../src/attribution/links-cache.ts'
 import { createLink } from '../../src/companies/links.ts'
 import { createApp, createCompany } from '../../src/companies/tenants.ts'
@@ -46,15 +46,16 @@ export async function openWorld() {
     const options = { pool: own, masterKeys: keys, now: () => clock.now_ms, logger, registry }
     const before = new Set(await listeners(db))
     const apps = await openAttributionApps(options)
+    const appsWithSecrets = await openAppsWithSecrets(options)
     const links = await openLinks(options)
     onTestFinished(async () => {
-      await Promise.all([apps.close(), links.close()])
+      await Promise.all([apps.close(), appsWithSecrets.close(), links.close()])
       proxy.mend()
       await own.end()
       await proxy.close()
     })
-    await until('it listens', async () => (await listeners(db)).filter((pid) => !before.has(pid)).length >= 2)
-    return { apps, links, proxy, clock, registry, logged: () => logged }
+    await until('it listens', async () => (await listeners(db)).filter((pid) => !before.has(pid)).length >= 3)
+    return { apps, appsWithSecrets, links, proxy, clock, registry, logged: () => logged }
   }
 
   return { pool, tenant, link, startProcess, close: () => db.close() }

@@ -30,9 +30,12 @@ test('a link is found with what a redirect needs, and its secrets are made at th
 
 test('an unknown link is null, and one of a wrong shape is null without PostgreSQL too', async () => {
   const { links, proxy } = await world.startProcess()
+  expect(links.recall('AAAAAAAAAAAA')).toBe('unasked')
   expect(await links.find('AAAAAAAAAAAA')).toBeNull()
+  expect(links.recall('AAAAAAAAAAAA')).toBe('unknown')
   proxy.cut()
   for (const wrong of ['', 'AAAAAAAAAAA', 'AAAAAAAAAAAAA', 'AAAAAAAAAAA\n', 'AAAAAAAAAA/.', "' OR 1=1 --"]) {
+    expect(links.recall(wrong)).toBe('unknown')
     expect(await links.find(wrong)).toBeNull()
   }
 })
@@ -42,7 +45,7 @@ test('two processes that make a secret at the same time have the same one', asyn
   const { android, ios } = await world.tenant()
   const ids = [await world.link(android), await world.link(ios)]
   const found = await Promise.all(
-    processes.map(({ links, apps }, n) =>
+    processes.map(({ links, appsWithSecrets: apps }, n) =>
       Promise.all([
         ...(n % 2 === 0 ? ids : ids.toReversed()).map((id) => links.find(id)),
         apps.find(android),

@@ -3,7 +3,7 @@ import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { openAttributionApps } from '../../src/attribution/attribution-apps-cache.ts'
+import { openAppsWithSecrets } from '../../src/attribution/attribution-apps-cache.ts'
 import { rotateSigningSecret } from '../../src/companies/apps.ts'
 import { createApp, createCompany } from '../../src/companies/tenants.ts'
 import { openCredentials } from '../../src/credentials/credentials-cache.ts'
@@ -118,7 +118,7 @@ test('link secrets and salts stay what they are', async () => {
   const { pool, before, next, apps, rotate } = await world({ apps: 2 })
   async function secretsOf(...keys: MasterKey[]) {
     const options = { pool, masterKeys: keysOf(...keys), now: Date.now, logger: pino({ level: 'silent' }) }
-    const attribution = await openAttributionApps(options)
+    const attribution = await openAppsWithSecrets(options)
     const found = await Promise.all(apps.map(({ app_id }) => attribution.find(app_id)))
     await attribution.close()
     return found.map((app) => [app?.link_secret.toString('hex'), app?.salt.toString('hex')])

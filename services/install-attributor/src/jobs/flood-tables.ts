@@ -13,9 +13,10 @@ export interface FloodRow extends Source {
   flooded: boolean
 }
 
-/** An install and the source that brought it. */
-export interface Claimant extends Pick<Source, 'day' | 'partner' | 'campaign'> {
+/** An install whose flag is not that of its source, and whether that flooded. */
+export interface Misflagged {
   install_uuid: string
+  flooded: 0 | 1
 }
 
 type Query = Pick<Clickhouse, 'query'>
@@ -40,7 +41,7 @@ export async function findSources(clickhouse: Query, app_id: string, days: reado
     ),
     clickhouse.query<Named<Source>>(
       `SELECT toString(click_day) AS day, partner, campaign, toUInt32(count()) AS conversions
-       FROM (${claimantsSql('AND reinstall = 0')}) GROUP BY click_day, partner, campaign`,
+       FROM (${claimantsSql}) GROUP BY click_day, partner, campaign`,
       { app_id, days, ...idsOf(days) },
     ),
   ])
@@ -48,13 +49,32 @@ export async function findSources(clickhouse: Query, app_id: string, days: reado
   return nullable(clicks.map((row) => ({ ...row, conversions: brought.get(sourceName(row)) ?? 0 })))
 }
 
-/** Installs that clicks of these days brought. */
-export async function findClaimants(clickhouse: Query, app_id: string, days: readonly string[]): Promise<Claimant[]> {
-  const rows = await clickhouse.query<Named<Claimant>>(
-    `SELECT toString(click_day) AS day, partner, campaign, install_uuid FROM (${claimantsSql('')})`,
-    { app_id, days, ...idsOf(days) },
+/**
+ * Installs that clicks of these days brought and whose flag is not what was worked out of their source, from an install on.
+ * A source that never flooded was not worked out, and its installs have no flag. The claims give the ids, so that the large
+ * table is read by its key.
+ */
+export async function findMisflagged(
+  clickhouse: Query,
+  { app_id, days, after, page_max }: { app_id: string; days: readonly string[]; after: string; page_max: number },
+): Promise<Misflagged[]> {
+  return clickhouse.query<Misflagged>(
+    `WITH sources AS (
+       SELECT day AS click_day, partner, campaign, flooded FROM click_floods_v1 AS f FINAL
+       WHERE app_id = {app_id:String} AND f.day IN {days:Array(Date)})
+     SELECT install_uuid, flooded FROM (
+       SELECT install_uuid, ${clickDaySql} AS click_day, partner, campaign, has(fraud_flags, 'click_flooding') AS flagged
+       FROM installs_v1 FINAL
+       WHERE app_id = {app_id:String} AND install_uuid > {after:String} AND ${inTime} AND install_uuid IN (
+         SELECT install_uuid FROM install_claims_v1
+         WHERE app_id = {app_id:String} AND install_uuid > {after:String} AND ${inTime}
+           AND (partner, campaign) IN (SELECT partner, campaign FROM sources))
+       GROUP BY install_uuid, click_id, partner, campaign, flagged HAVING sum(sign) > 0
+     ) AS installs INNER JOIN sources USING (click_day, partner, campaign)
+     WHERE flagged != flooded
+     ORDER BY install_uuid LIMIT {page_max:UInt32}`,
+    { app_id, days, after, page_max, ...idsOf(days) },
   )
-  return nullable(rows)
 }
 
 /** What was worked out last of the sources of these days. */
@@ -99,8 +119,8 @@ function idsOf(days: readonly string[]) {
   return { from_id: idAt(Math.min(...times) - day_ms), to_id: idAt(Math.max(...times) + 2 * day_ms) }
 }
 
-const claimantsSql = (more: string) => `
+const claimantsSql = `
   SELECT ${clickDaySql} AS click_day, partner, campaign, install_uuid
   FROM install_claims_v1 FINAL
-  WHERE app_id = {app_id:String} AND ${inTime} AND click_day IN {days:Array(Date)} ${more}
+  WHERE app_id = {app_id:String} AND ${inTime} AND click_day IN {days:Array(Date)} AND reinstall = 0
   GROUP BY click_id, install_uuid, partner, campaign HAVING sum(sign) > 0`

@@ -1,15 +1,19 @@
 import { findFacts } from '@tributary/attribution/facts'
-import { findNewest } from '@tributary/attribution/verdicts'
-import type { Wish } from '@tributary/contracts/attribution/found'
 import { findFloods, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
-import { publishWishes } from '../steps/publish.ts'
 import { changedDays } from './changed-days.ts'
-import { type FloodRow, findClaimants, findSources, findWorkedOut, insertFloods } from './flood-tables.ts'
-import type { JobDeps } from './pending.ts'
+import {
+  type FloodRow,
+  findMisflagged,
+  findSources,
+  findWorkedOut,
+  insertFloods,
+  type Misflagged,
+} from './flood-tables.ts'
+import { type JobDeps, wishFor } from './job.ts'
 
-/** Installs whose flag is compared in one statement. */
-const installs_max = 2000
+/** Installs whose flag differs, of one statement. */
+const page_max = 1000
 
 /**
  * Works out which sources of clicks flooded, of each day that has changed since the run before, and wishes for the installs
@@ -23,58 +27,55 @@ export function floodingJob(deps: JobDeps): (signal: AbortSignal) => Promise<num
     let wishes = 0
     for (const [app_id, changed] of days) {
       signal.throwIfAborted()
-      wishes += await workOut(deps, app_id, changed)
+      if (await workOut(deps, app_id, changed)) wishes += await wishForMisflagged(deps, app_id, changed)
     }
     settle()
     return wishes
   }
 }
 
-async function workOut({ clickhouse, broker, now }: JobDeps, app_id: string, days: readonly string[]): Promise<number> {
+/**
+ * Writes which sources flooded on these days, where that has changed, and tells whether any ever did. A run that ends here
+ * misses no wish: the next one compares flags with what was written.
+ */
+async function workOut({ clickhouse, now }: JobDeps, app_id: string, days: readonly string[]): Promise<boolean> {
   const sources = await findSources(clickhouse, app_id, days)
   const byDay = Map.groupBy(sources, ({ day }) => day)
   const flooded = new Set([...byDay.values()].flatMap((of) => findFloods(of)))
-  const before = new Map((await findWorkedOut(clickhouse, app_id, days)).map((row) => [sourceName(row), row]))
+  const before = new Map((await findWorkedOut(clickhouse, app_id, days)).map((row) => [sourceName(row), row.flooded]))
   const rows = sources.map((source): FloodRow => ({ ...source, flooded: flooded.has(source) }))
-  const changed = rows.filter((row) => row.flooded !== (before.get(sourceName(row))?.flooded ?? false))
+  const changed = rows.filter((row) => row.flooded !== (before.get(sourceName(row)) ?? false))
   await insertFloods(clickhouse, app_id, changed, now())
-  // Also sources that flooded once: a run that ended before its wishes left installs with the flag of then.
-  const now_known = new Map([...before, ...changed.map((row) => [sourceName(row), row] as const)])
-  const uuids = await findMisflagged({ clickhouse, app_id }, [...now_known.values()])
-  await publishWishes(
-    broker,
-    uuids.map((install_uuid): Wish => ({ kind: 'wish', v: 1, app_id, install_uuid, reason: 'flooding' })),
-  )
-  return uuids.length
+  return before.size + changed.length > 0
 }
 
-/** Installs that these sources brought and whose flag is not that of their source; a backend's never have it. */
-async function findMisflagged(
-  { clickhouse, app_id }: Pick<JobDeps, 'clickhouse'> & { app_id: string },
-  sources: readonly FloodRow[],
-): Promise<string[]> {
-  if (sources.length === 0) return []
-  const wanted = new Map(sources.map((row) => [sourceName(row), row.flooded]))
-  const claimants = await findClaimants(clickhouse, app_id, [...new Set(sources.map(({ day }) => day))])
-  const installs = claimants.filter((one) => wanted.has(sourceName(one)))
-  const found: string[] = []
-  for (let at = 0; at < installs.length; at += installs_max) {
-    const part = installs.slice(at, at + installs_max)
-    const uuids = part.map(({ install_uuid }) => install_uuid)
-    const newest = await findNewest(clickhouse, app_id, uuids)
-    const differ = part.filter((one) => {
-      const flags = newest.get(one.install_uuid)?.decision.verdict?.fraud_flags
-      return flags !== undefined && flags.includes('click_flooding') !== wanted.get(sourceName(one))
-    })
-    const facts = await findFacts(
-      clickhouse,
-      app_id,
-      differ.map(({ install_uuid }) => install_uuid),
+/** Wishes, page by page, for the installs that clicks of these days brought and whose flag is not that of their source. */
+async function wishForMisflagged({ clickhouse, broker }: JobDeps, app_id: string, days: readonly string[]) {
+  let wishes = 0
+  let after = ''
+  for (;;) {
+    const page = await findMisflagged(clickhouse, { app_id, days, after, page_max })
+    const wanted = await withoutBackends(clickhouse, app_id, page)
+    await wishFor(
+      broker,
+      wanted.map((install_uuid) => ({ app_id, install_uuid })),
+      'flooding',
     )
-    const ofSdk = ({ install_uuid }: { install_uuid: string }) => installOf(facts.get(install_uuid) ?? [])?.is_sdk
-    found.push(
-      ...differ.filter((one) => ofSdk(one) === true || !wanted.get(sourceName(one))).map((one) => one.install_uuid),
-    )
+    wishes += wanted.length
+    after = page.at(-1)?.install_uuid ?? ''
+    if (page.length < page_max) return wishes
   }
-  return [...new Set(found)]
+}
+
+/** An install of a backend never has the flag. */
+async function withoutBackends(
+  clickhouse: JobDeps['clickhouse'],
+  app_id: string,
+  page: readonly Misflagged[],
+): Promise<string[]> {
+  const lacking = page.filter(({ flooded }) => flooded === 1).map(({ install_uuid }) => install_uuid)
+  const facts = await findFacts(clickhouse, app_id, lacking)
+  const isOfSdk = (install_uuid: string) => installOf(facts.get(install_uuid) ?? [])?.is_sdk === true
+  const wanted = page.filter(({ flooded, install_uuid }) => flooded === 0 || isOfSdk(install_uuid))
+  return [...new Set(wanted.map(({ install_uuid }) => install_uuid))]
 }

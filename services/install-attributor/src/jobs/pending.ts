@@ -1,41 +1,77 @@
-import type { Broker } from '@tributary/broker/broker'
-import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { Wish } from '@tributary/contracts/attribution/found'
+import { installName } from '@tributary/attribution/verdicts'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { publishWishes } from '../steps/publish.ts'
+import { type JobDeps, type Wished, wishFor } from './job.ts'
 
-export interface JobDeps {
-  clickhouse: Clickhouse
-  broker: Broker
-  now: () => number
+/** Installs of one statement. */
+const page_max = 10_000
+/** Pages of one run; the next one goes on behind them. */
+const pages_max = 10
+/** An install that is still not decided is wished for again after this long. */
+const wish_again_ms = 3_600_000
+/** What is looked at once more when all was seen: install-writer may write a decision for as long as the log keeps it. */
+const overlap_ms = topics.installsAttributed.retention_ms
+
+interface Waiting extends Wished {
+  received_at_ms: number
 }
 
-/** Wishes of one run; the next one publishes the rest. */
-const wishes_max = 10_000
-/** What a run looks at once more: install-writer may write a decision for as long as the log keeps it. */
-const overlap_ms = topics.installsAttributed.retention_ms
+const nobody: Waiting = { received_at_ms: 0, app_id: '', install_uuid: '' }
 
 /**
  * Wishes for installs that have waited long enough for a click that we signed (docs/rules.md#windows); returns how many. Any
- * number of processes may run it.
+ * number of processes may run it: each wishes for an install once an hour.
  */
 export function pendingJob({ clickhouse, broker, now }: JobDeps): () => Promise<number> {
+  const remembered = rememberWishes(now)
   let from_ms = 0
+  let after = nobody
+
+  /** Oldest first, so that a page goes on where the one before ended. */
+  const findPage = (due_ms: number) =>
+    clickhouse.query<Waiting>(
+      `SELECT app_id, install_uuid, received_at_ms FROM installs_pending_v1 FINAL
+       WHERE received_at_ms >= {from_ms:Int64} AND received_at_ms <= {due_ms:Int64}
+         AND (received_at_ms, app_id, install_uuid) > ({received_at_ms:Int64}, {app_id:String}, {install_uuid:String})
+       GROUP BY app_id, install_uuid, received_at_ms HAVING sum(sign) > 0
+       ORDER BY received_at_ms, app_id, install_uuid LIMIT {page_max:UInt32}`,
+      { from_ms: Math.max(from_ms, after.received_at_ms), due_ms, page_max, ...after },
+    )
+
   return async () => {
     const due_ms = now() - limits.pending_ms_max
-    const rows = await clickhouse.query<Pick<Wish, 'app_id' | 'install_uuid'>>(
-      `SELECT app_id, install_uuid FROM installs_pending_v1 FINAL
-       WHERE received_at_ms >= {from_ms:Int64} AND received_at_ms <= {due_ms:Int64}
-       GROUP BY app_id, install_uuid, received_at_ms HAVING sum(sign) > 0
-       ORDER BY received_at_ms LIMIT {wishes_max:UInt32}`,
-      { from_ms, due_ms, wishes_max },
-    )
-    await publishWishes(
-      broker,
-      rows.map((row) => ({ kind: 'wish', v: 1, reason: 'pending', ...row })),
-    )
-    if (rows.length < wishes_max) from_ms = Math.max(0, due_ms - overlap_ms)
-    return rows.length
+    let wishes = 0
+    for (let pages = 0; pages < pages_max; pages += 1) {
+      const page = await findPage(due_ms)
+      const wanted = page.filter((install) => !remembered.has(install))
+      await wishFor(broker, wanted, 'pending')
+      remembered.add(wanted)
+      wishes += wanted.length
+      after = page.at(-1) ?? nobody
+      if (page.length === page_max) continue
+      after = nobody
+      from_ms = Math.max(0, due_ms - overlap_ms)
+      break
+    }
+    return wishes
+  }
+}
+
+/** Installs that this process wished for a while ago; the oldest are forgotten when they become too many. */
+function rememberWishes(now: () => number) {
+  const wished_at = new Map<string, number>()
+  return {
+    has(install: Wished) {
+      const at_ms = wished_at.get(installName(install))
+      return at_ms !== undefined && now() - at_ms < wish_again_ms
+    },
+    add(installs: readonly Wished[]) {
+      for (const install of installs) {
+        wished_at.delete(installName(install))
+        wished_at.set(installName(install), now())
+      }
+      const over = wished_at.size - page_max * pages_max
+      for (const name of wished_at.keys().take(Math.max(0, over))) wished_at.delete(name)
+    },
   }
 }
