@@ -1,14 +1,23 @@
-import { factColumns, factLine } from '@tributary/attribution/facts'
+import { type FactPlace, factColumns, factLine, hasFact } from '@tributary/attribution/facts'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
+import { insertRows } from '@tributary/clickhouse/insert-rows'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Geo } from '@tributary/geo/geo'
-import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import {
+  type Batch,
+  type ConsumerDefinition,
+  type DecodedRecord,
+  defineConsumer,
+} from '@tributary/service-kit/consumer/define-consumer'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { Semaphore } from 'async-mutex'
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Lookups } from './lookups/lookups.ts'
 import { attributorMetrics } from './metrics.ts'
@@ -28,19 +37,21 @@ const clicks_wait_ms_max = 2000
 
 export interface InstallAttributorDeps {
   broker: Broker
-  clickhouse: Pick<Clickhouse, 'insert'>
+  clickhouse: Pick<Clickhouse, 'insert' | 'query'>
   lookups: Lookups
   attributionApps: Pick<AttributionApps, 'find'>
   geo: Geo
   now: () => number
   registry?: Registry
+  logger?: Logger
   wait?: WriterWait
 }
 
 /** Decides where installs came from (docs/attribution.md). Deciding happens nowhere else. */
 export function installAttributor(deps: InstallAttributorDeps): ConsumerDefinition<Found> {
-  const { broker, clickhouse, attributionApps, wait } = deps
+  const { broker, clickhouse, attributionApps, wait, logger } = deps
   const metrics = deps.registry && attributorMetrics(deps.registry)
+  const failed = createFailedInserts()
   const places = new Semaphore(apps_at_once)
 
   return defineConsumer<Found>({
@@ -56,12 +67,12 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       return found
     },
     async handle(batch) {
-      const found = batch.records.map(({ value }) => value)
-      const facts = found.filter((one) => one.kind !== 'wish')
       const { signal } = batch
       // 1. The facts are stored: whoever inserts a click from now on finds these installs. A crash after it: they are
       //    inserted again, and tables of facts are sets.
-      if (facts.length > 0) await insertFacts(clickhouse, batch, facts)
+      const refused = await insertFacts(batch)
+      const taken = batch.records.filter((one) => !refused.has(one))
+      const found = taken.map(({ value }) => value)
       // 2. What was published before this try is in the tables: the clicks, or else their writer makes wishes; and the
       //    verdicts of earlier batches, without which two batches in a row give one click away twice.
       const waited = metrics?.seconds.startTimer({ step: 'wait' })
@@ -90,8 +101,27 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       for (const { reason, count } of done.flatMap((one) => one.dropped)) batch.dropped(reason, count)
       metrics?.wishes.inc(wishes.length)
       batch.written(decisions.length)
+      for (const { record } of refused) batch.dead(record, 'row_refused')
+      const last = taken.findLast(isFact)
+      batch.keep({ last: last ? placeOf(last.value) : lastRowOf(batch.state) } satisfies LastRow<FactPlace>)
     },
+    findMisfit: (at) => findMisfit<FactPlace>(at, { hasRow: (last) => hasFact(clickhouse, last) }),
   })
+
+  /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */
+  async function insertFacts({ records, token, tries }: Batch<Found>): Promise<Set<DecodedRecord<Found>>> {
+    const facts = records.filter(isFact)
+    if (facts.length === 0) return new Set()
+    const into = { table: 'install_facts_v1', columns: factColumns }
+    const options = { clickhouse, failed, into, token, tries }
+    const refused = await insertRows(facts, ({ value }) => factLine(value), options)
+    failed.forget(token)
+    for (const { row, err } of refused) {
+      const { topic, partition, offset } = row.record
+      logger?.error({ err, topic, partition, offset }, 'fact refused by ClickHouse, put into the dead-letter topic')
+    }
+    return new Set(refused.map(({ row }) => row))
+  }
 
   async function waitForVerdicts(broker: Broker, signal: AbortSignal, place: string, wait: WriterWait | undefined) {
     try {
@@ -133,11 +163,6 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   }
 }
 
-const insertFacts = (clickhouse: Pick<Clickhouse, 'insert'>, batch: Batch<Found>, facts: readonly Fact[]) =>
-  clickhouse.insert({
-    table: 'install_facts_v1',
-    columns: factColumns,
-    lines: facts.map(factLine).join('\n'),
-    token: `${batch.token}/facts`,
-    tries: batch.tries,
-  })
+const isFact = (one: DecodedRecord<Found>): one is DecodedRecord<Fact> => one.value.kind !== 'wish'
+
+const placeOf = ({ app_id, install_uuid, place }: Fact): FactPlace => ({ app_id, install_uuid, ...place })
