@@ -64,7 +64,9 @@ test('the engine that was put back to an earlier state gets the lost facts again
   await clickhouse.command(`DELETE FROM install_facts_v1 WHERE install_uuid = 'i2'`)
   await take(broker, [install(3)])
   expect(await stored()).toEqual(['i1', 'i2', 'i3'])
-  const [rows] = await clickhouse.query<{ rows: number }>('SELECT toUInt32(count()) AS rows FROM install_facts_v1 FINAL')
+  const [rows] = await clickhouse.query<{ rows: number }>(
+    'SELECT toUInt32(count()) AS rows FROM install_facts_v1 FINAL',
+  )
   expect(rows).toEqual({ rows: 3 })
 })
 
