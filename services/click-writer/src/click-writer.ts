@@ -96,7 +96,6 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       const refused = await timed('insert', () =>
         insertRows(records, ({ value }) => value.line, { clickhouse, failed, into, token, tries }),
       )
-      failed.forget(token)
       await crash(2)
 
       // 3. Facts that were stored before are found only now: install-attributor stores facts before it looks for clicks,
@@ -105,6 +104,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       await timed('look_up', () => publishWishes(clicks))
       await crash(3)
 
+      failed.forget(token)
       for (const { row, err } of refused) {
         const { record } = row
         const { topic, partition, offset } = record

@@ -101,6 +101,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       for (const { reason, count } of done.flatMap((one) => one.dropped)) batch.dropped(reason, count)
       metrics?.wishes.inc(wishes.length)
       batch.written(decisions.length)
+      failed.forget(batch.token)
       for (const { record } of refused) batch.dead(record, 'row_refused')
       const last = taken.findLast(isFact)
       batch.keep({ last: last ? placeOf(last.value) : lastRowOf(batch.state) } satisfies LastRow<FactPlace>)
@@ -115,7 +116,6 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     const into = { table: 'install_facts_v1', columns: factColumns }
     const options = { clickhouse, failed, into, token, tries }
     const refused = await insertRows(facts, ({ value }) => factLine(value), options)
-    failed.forget(token)
     for (const { row, err } of refused) {
       const { topic, partition, offset } = row.record
       logger?.error({ err, topic, partition, offset }, 'fact refused by ClickHouse, put into the dead-letter topic')
