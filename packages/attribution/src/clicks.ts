@@ -4,7 +4,8 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import { utcDay } from '@tributary/domain/utc-day'
-import { literals } from './literals.ts'
+import { type LogPartition, ofPartition } from './install-rows.ts'
+import { checked, literals } from './literals.ts'
 
 /** Texts and numbers of a click that a row holds as they are; '' and 0 stand for null. */
 const texts = [
@@ -70,4 +71,40 @@ export async function findClicks(
      ORDER BY click_id, topic, partition, offset LIMIT 1 BY click_id`,
   )
   return rows.map(toClick)
+}
+
+/** A row that a partition of a log wrote. */
+export type ClickPlace = Pick<Click, 'app_id' | 'click_id' | 'clicked_at_ms'> & { offset: number }
+
+/** Whether `clicks_raw_v1` has a click, of whatever log. It reads one granule, however large the table is. */
+export async function hasClick(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  { app_id, click_id }: Pick<Click, 'app_id' | 'click_id'>,
+): Promise<boolean> {
+  const found = await clickhouse.query(
+    `SELECT 1 FROM clicks_raw_v1
+     WHERE app_id = ${literals('app_id', [app_id])} AND click_id = ${literals('click_id', [click_id])} LIMIT 1`,
+  )
+  return found.length > 0
+}
+
+/** Digits of a click id that tell its time to a quarter of an hour: what was published out of order is between. */
+const quarter_digits = 7
+
+/**
+ * Whether a partition of a log has clicks behind an offset, -1 for any. Of all clicks it reads those that are no older than
+ * the last known one.
+ */
+export async function hasClicksBehind(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  at: LogPartition,
+  offset: number,
+  last: ClickPlace | null,
+): Promise<boolean> {
+  const from = last === null ? '' : checked('click_id', last.click_id).slice(0, quarter_digits)
+  const found = await clickhouse.query(
+    `SELECT 1 FROM clicks_raw_v1
+     WHERE click_id >= '${from}' AND ${ofPartition(at)} AND offset >= ${offset + 1} LIMIT 1`,
+  )
+  return found.length > 0
 }

@@ -1,8 +1,9 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { Fact } from '@tributary/contracts/attribution/found'
+import type { Fact, Place } from '@tributary/contracts/attribution/found'
 import { factKeys } from '@tributary/domain/attribute/match-keys'
 import { byPlace } from '@tributary/domain/attribute/verdict'
 import { utcDay } from '@tributary/domain/utc-day'
+import { ofPartition } from './install-rows.ts'
 import { literals } from './literals.ts'
 
 /** The columns of an insert into `install_facts_v1`, in the order of a line. */
@@ -38,4 +39,21 @@ export async function findFacts(
   )
   const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
   return Map.groupBy(facts, ({ install_uuid }) => install_uuid)
+}
+
+/** A row of `install_facts_v1`. */
+export type FactPlace = Pick<Fact, 'app_id' | 'install_uuid'> & Place
+
+/** Whether `install_facts_v1` has a row. It reads one granule, however large the table is. */
+export async function hasFact(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  { app_id, install_uuid, topic, partition, offset, index }: FactPlace,
+): Promise<boolean> {
+  const found = await clickhouse.query(
+    `SELECT 1 FROM install_facts_v1
+     WHERE app_id = ${literals('app_id', [app_id])} AND install_uuid = ${literals('install_uuid', [install_uuid])}
+       AND ${ofPartition({ source: topic, partition })} AND offset = ${Number(offset)} AND event_index = ${Number(index)}
+     LIMIT 1`,
+  )
+  return found.length > 0
 }

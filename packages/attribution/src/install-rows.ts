@@ -70,3 +70,18 @@ export async function hasInstallRow(
   )
   return found.length > 0
 }
+
+/**
+ * Whether a partition of a log has rows behind an offset, -1 for any. It reads three columns of the table, for a partition
+ * that is taken over.
+ */
+export async function hasInstallRowsBehind(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  at: LogPartition,
+  offset: number,
+): Promise<boolean> {
+  const found = await clickhouse.query(
+    `SELECT 1 FROM installs_v1 WHERE ${ofPartition(at)} AND offset >= ${offset + 1} LIMIT 1`,
+  )
+  return found.length > 0
+}

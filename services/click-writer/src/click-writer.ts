@@ -1,21 +1,36 @@
 import { archiveClicks } from '@tributary/attribution/click-archive'
-import { clickLine } from '@tributary/attribution/clicks'
+import { type ClickPlace, clickColumns, clickLine, hasClick, hasClicksBehind } from '@tributary/attribution/clicks'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
 import { foundRecord } from '@tributary/attribution/records'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
+import { insertRows } from '@tributary/clickhouse/insert-rows'
 import { Click } from '@tributary/contracts/attribution/click'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import {
+  type ConsumerDefinition,
+  type DecodedRecord,
+  defineConsumer,
+} from '@tributary/service-kit/consumer/define-consumer'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { findWishes } from './late-clicks.ts'
-import { type RecordedClick, writeClicks } from './write-clicks.ts'
+
+/** A click as the log has it. */
+interface RecordedClick {
+  click: KeptClick
+  /** Its row. */
+  line: string
+}
+
+/** Days and clocks differ by less. */
+const expiring_ms = 2 * 24 * 3600 * 1000
 
 /** The steps that a crash may follow, in order; see the numbered comments of `handle`. */
 export type ClickStep = 1 | 2 | 3
@@ -25,6 +40,7 @@ export interface ClickWriterDeps {
   audit: Pick<AuditStore, 'putOnce'>
   attributionApps: Pick<AttributionApps, 'find'>
   broker: Pick<Broker, 'publish' | 'partitionCount'>
+  now(): number
   registry?: Registry
   logger?: Logger
   /** For tests: called after each numbered step; throwing is the crash. */
@@ -36,7 +52,7 @@ export interface ClickWriterDeps {
  * an archive has the name of its batch, and a wish that comes twice decides the same: a repeated batch is harmless.
  */
 export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedClick> {
-  const { clickhouse, audit, attributionApps: apps, broker, registry, logger, crash = () => {} } = deps
+  const { clickhouse, audit, attributionApps: apps, broker, now, registry, logger, crash = () => {} } = deps
   const failed = createFailedInserts()
   const seconds = registry && stepSeconds(registry)
   const wished = registry && wishesTotal(registry)
@@ -67,7 +83,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       const click = Click.parse(JSON.parse(value.toString()))
       return { click: { ...click, place }, line: clickLine(click, place) }
     },
-    async handle({ records, source, partition, from, to, token, tries, dead, written }) {
+    async handle({ records, source, partition, from, to, token, tries, dead, written, state, keep }) {
       const clicks = records.map(({ value }) => value.click)
       const first_ms = records[0]!.record.timestamp_ms
 
@@ -76,8 +92,10 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       await crash(1)
 
       // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets.
-      const refused = await timed('insert', () => writeClicks(records, { clickhouse, failed, token, tries }))
-      failed.forget(token)
+      const into = { table: 'clicks_raw_v1', columns: clickColumns }
+      const refused = await timed('insert', () =>
+        insertRows(records, ({ value }) => value.line, { clickhouse, failed, into, token, tries }),
+      )
       await crash(2)
 
       // 3. Facts that were stored before are found only now: install-attributor stores facts before it looks for clicks,
@@ -86,15 +104,34 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       await timed('look_up', () => publishWishes(clicks))
       await crash(3)
 
-      for (const { record, err } of refused) {
+      failed.forget(token)
+      for (const { row, err } of refused) {
+        const { record } = row
         const { topic, partition, offset } = record
         logger?.error({ err, topic, partition, offset }, 'click refused by ClickHouse, put into the dead-letter topic')
         dead(record, 'row_refused')
       }
       written(clicks.length - refused.length)
+      const dropped = new Set(refused.map(({ row }) => row))
+      const taken = records.findLast((one) => !dropped.has(one))
+      keep({ last: taken === undefined ? lastRowOf(state) : placeOf(taken) } satisfies LastRow<ClickPlace>)
     },
+    findMisfit: (at) =>
+      findMisfit<ClickPlace>(at, {
+        hasRow: async (last) => isExpiring(last, now()) || (await hasClick(clickhouse, last)),
+        hasRowsBehind: (offset, last) => hasClicksBehind(clickhouse, at, offset, last),
+      }),
   })
 }
+
+const placeOf = ({ record, value }: DecodedRecord<RecordedClick>): ClickPlace => {
+  const { app_id, click_id, clicked_at_ms } = value.click
+  return { app_id, click_id, clicked_at_ms, offset: record.offset }
+}
+
+/** ClickHouse may have dropped it by its own clock, or does so soon. */
+const isExpiring = ({ clicked_at_ms }: ClickPlace, now_ms: number): boolean =>
+  clicked_at_ms + limits.click_kept_ms - expiring_ms < now_ms
 
 const stepSeconds = (registry: Registry) =>
   new Histogram({

@@ -49,7 +49,14 @@ await describeWithEngine('kafka', (kafka) => {
     await broker.publish(clicks.map((click) => ({ ...clickRecord(click, 2), topic: topic.name })))
 
     const audit = memoryAuditStore()
-    const deps = { clickhouse, broker, audit, attributionApps: memoryAttributionApps([{ app_id }]), logger }
+    const deps = {
+      clickhouse,
+      broker,
+      audit,
+      attributionApps: memoryAttributionApps([{ app_id }]),
+      logger,
+      now: Date.now,
+    }
     const name = `group-of-${topic.name}`
     const isDone = async () =>
       (await broker.groupOffsets(name, topic.name)).every(({ committed, end }) => (committed ?? 0) === end)

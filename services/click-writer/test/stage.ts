@@ -99,12 +99,12 @@ export const makeStage = (): Stage => ({
 
 /** A life of the click-writer. `crash` is that of the kit, `deps.crash` that of its own steps. */
 export const startWriter = (
-  deps: Omit<ClickWriterDeps, 'broker'> & { broker: Broker },
+  deps: Omit<ClickWriterDeps, 'broker' | 'now'> & { broker: Broker },
   given: Pick<Partial<RunConsumerOptions<never>>, 'crash'> = {},
 ) =>
   runConsumer({
     broker: deps.broker,
-    consumer: clickWriter({ ...deps, logger: silent }),
+    consumer: clickWriter({ ...deps, now, logger: silent }),
     logger: silent,
     registry: new Registry(),
     now,

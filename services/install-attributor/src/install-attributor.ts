@@ -1,14 +1,23 @@
-import { factColumns, factLine } from '@tributary/attribution/facts'
+import { type FactPlace, factColumns, factLine, hasFact } from '@tributary/attribution/facts'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
+import { insertRows } from '@tributary/clickhouse/insert-rows'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Geo } from '@tributary/geo/geo'
-import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import {
+  type Batch,
+  type ConsumerDefinition,
+  type DecodedRecord,
+  defineConsumer,
+} from '@tributary/service-kit/consumer/define-consumer'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { Semaphore } from 'async-mutex'
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Lookups } from './lookups/lookups.ts'
 import { attributorMetrics } from './metrics.ts'
@@ -30,19 +39,21 @@ const clicks_wait_ms_max = 2000
 
 export interface InstallAttributorDeps {
   broker: Broker
-  clickhouse: Pick<Clickhouse, 'insert'>
+  clickhouse: Pick<Clickhouse, 'insert' | 'query'>
   lookups: Lookups
   attributionApps: Pick<AttributionApps, 'find'>
   geo: Geo
   now: () => number
   registry?: Registry
+  logger?: Logger
   wait?: WriterWait
 }
 
 /** Decides where installs came from (docs/attribution.md). Deciding happens nowhere else. */
 export function installAttributor(deps: InstallAttributorDeps): ConsumerDefinition<Found> {
-  const { broker, clickhouse, attributionApps, wait } = deps
+  const { broker, clickhouse, attributionApps, wait, logger } = deps
   const metrics = deps.registry && attributorMetrics(deps.registry)
+  const failed = createFailedInserts()
   const places = new Semaphore(apps_at_once)
 
   return defineConsumer<Found>({
@@ -59,14 +70,11 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       return found
     },
     async handle(batch) {
-      const found = batch.records.map(({ value }) => value)
-      const facts = found.filter((one) => one.kind !== 'wish')
       // 1. The facts are stored: whoever inserts a click from now on finds these installs. A crash after it: they are
       //    inserted again, and tables of facts are sets. Facts hang on no other consumer: they are loaded at once.
       // 2. Meanwhile what was published before this try comes into the tables: the clicks, or else their writer makes
       //    wishes; and the verdicts of earlier batches, without which two batches in a row give one click away twice.
-      const byApp = [...Map.groupBy(found, ({ app_id }) => app_id)]
-      const works = await whileWaiting(batch, () => storeAndLoad(batch, facts, byApp))
+      const { taken, refused, works } = await whileWaiting(batch, () => storeAndLoad(batch))
       // 3. The installs are decided, in memory only.
       const decided_at: DecidedAt = { log: batch.source, offset: batch.to, try: batch.begun }
       const done = await timed('decide', () =>
@@ -84,7 +92,12 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       for (const { reason, count } of done.flatMap((one) => one.dropped)) batch.dropped(reason, count)
       metrics?.wishes.inc(wishes.length)
       batch.written(decisions.length)
+      failed.forget(batch.token)
+      for (const { record } of refused) batch.dead(record, 'row_refused')
+      const last = taken.findLast(isFact)
+      batch.keep({ last: last ? placeOf(last.value) : lastRowOf(batch.state) } satisfies LastRow<FactPlace>)
     },
+    findMisfit: (at) => findMisfit<FactPlace>(at, { hasRow: (last) => hasFact(clickhouse, last) }),
   })
 
   async function timed<T>(step: string, work: () => Promise<T>): Promise<T> {
@@ -115,12 +128,30 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     }
   }
 
-  /** Facts of the batch are in the tables before others are looked for. */
-  async function storeAndLoad(batch: Batch<Found>, facts: readonly Fact[], byApp: readonly [string, Found[]][]) {
-    if (facts.length > 0) await timed('store', () => insertFacts(clickhouse, batch, facts))
-    return timed('load', () =>
+  /** Facts of the batch are in the tables before others are looked for. Refused ones decide nothing. */
+  async function storeAndLoad(batch: Batch<Found>) {
+    const refused = await timed('store', () => insertFacts(batch))
+    const taken = batch.records.filter((one) => !refused.has(one))
+    const found = taken.map(({ value }) => value)
+    const byApp = [...Map.groupBy(found, ({ app_id }) => app_id)]
+    const works = await timed('load', () =>
       Promise.all(byApp.map(([app_id, of]) => places.runExclusive(() => loadApp(deps, app_id, of)))),
     )
+    return { taken, refused, works }
+  }
+
+  /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */
+  async function insertFacts({ records, token, tries }: Batch<Found>): Promise<Set<DecodedRecord<Found>>> {
+    const facts = records.filter(isFact)
+    if (facts.length === 0) return new Set()
+    const into = { table: 'install_facts_v1', columns: factColumns }
+    const options = { clickhouse, failed, into, token, tries }
+    const refused = await insertRows(facts, ({ value }) => factLine(value), options)
+    for (const { row, err } of refused) {
+      const { topic, partition, offset } = row.record
+      logger?.error({ err, topic, partition, offset }, 'fact refused by ClickHouse, put into the dead-letter topic')
+    }
+    return new Set(refused.map(({ row }) => row))
   }
 
   async function waitForVerdicts(broker: Broker, signal: AbortSignal, place: string, wait: WriterWait | undefined) {
@@ -170,11 +201,6 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   }
 }
 
-const insertFacts = (clickhouse: Pick<Clickhouse, 'insert'>, batch: Batch<Found>, facts: readonly Fact[]) =>
-  clickhouse.insert({
-    table: 'install_facts_v1',
-    columns: factColumns,
-    lines: facts.map(factLine).join('\n'),
-    token: `${batch.token}/facts`,
-    tries: batch.tries,
-  })
+const isFact = (one: DecodedRecord<Found>): one is DecodedRecord<Fact> => one.value.kind !== 'wish'
+
+const placeOf = ({ app_id, install_uuid, place }: Fact): FactPlace => ({ app_id, install_uuid, ...place })

@@ -27,7 +27,7 @@ function waiting() {
   const loaded = Promise.withResolvers<void>()
   const attributor = installAttributor({
     ...{ broker, attributionApps: apps, geo: { lookUp: () => ({ country: null, datacenter: false }) }, now: () => t0 },
-    clickhouse: { insert: async () => void calls.push('insert') },
+    clickhouse: { query: async () => [], insert: async () => void calls.push('insert') },
     lookups: {
       ...lookups,
       async facts(...given) {

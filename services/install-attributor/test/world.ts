@@ -84,6 +84,7 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
   const attributor = installAttributor({
     ...{ broker, lookups: mirror?.lookups ?? memoryLookups(tables), attributionApps: apps, geo, now: () => clock.ms },
     clickhouse: {
+      query: async () => [],
       async insert(block) {
         mayBeKilled()
         await mirror?.insert(block)

@@ -1,4 +1,10 @@
-import { hasInstallRow, type InstallRow, type RowPlace } from '@tributary/attribution/install-rows'
+import {
+  hasInstallRow,
+  hasInstallRowsBehind,
+  type InstallRow,
+  type RowPlace,
+} from '@tributary/attribution/install-rows'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
 import { findNewestOf, installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
@@ -32,14 +38,6 @@ interface DecodedDecision {
   decision: Decision
   bytes: number
 }
-
-/** What is kept with the offset: the last row that the partition wrote since its log began; null before the first. */
-interface WriterState {
-  last: RowPlace | null
-}
-
-const stateOf = (kept: unknown): WriterState =>
-  typeof kept === 'object' && kept !== null && 'last' in kept ? (kept as WriterState) : { last: null }
 
 /**
  * Writes decisions to `installs_v1`: each decision that replaces another cancels its row and adds one of its own, so that the
@@ -85,12 +83,11 @@ export function installWriter({
       report(batch, found, logger)
       metrics?.observe(found.replacements, now())
     },
-    /** ClickHouse was put back to an earlier state: the log is read again, and what is written is ignored. */
-    async findMisfit({ source, partition, state }) {
-      const { last } = stateOf(state)
-      if (last === null || (await hasInstallRow(clickhouse, { source, partition }, last))) return null
-      return { reason: 'tables_lack_rows', reread: true }
-    },
+    findMisfit: (at) =>
+      findMisfit<RowPlace>(at, {
+        hasRow: (last) => hasInstallRow(clickhouse, at, last),
+        hasRowsBehind: (offset) => hasInstallRowsBehind(clickhouse, at, offset),
+      }),
   })
 }
 
@@ -114,7 +111,7 @@ function report(batch: Batch<DecodedDecision>, { replacements, ignored, refused 
   }
   const rows = replacements.flatMap((one) => one.rows)
   batch.written(rows.length)
-  batch.keep({ last: lastOf(rows) ?? stateOf(batch.state).last } satisfies WriterState)
+  batch.keep({ last: lastOf(rows) ?? lastRowOf(batch.state) } satisfies LastRow<RowPlace>)
 }
 
 /** The row of the last record; null without rows. */

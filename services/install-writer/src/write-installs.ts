@@ -4,6 +4,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { FailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertDivided } from '@tributary/clickhouse/insert-divided'
+import { nameOfLines } from '@tributary/clickhouse/insert-rows'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { type Followed, followDecisions, type InstallDecisions } from './follow-decisions.ts'
 
@@ -28,6 +29,7 @@ export interface WriteOptions {
 interface Block {
   installs: readonly InstallDecisions[]
   followed: Followed
+  lines: string
 }
 
 /**
@@ -54,12 +56,11 @@ export async function writeInstalls(
 
 function toBlock(installs: readonly InstallDecisions[], { batch }: WriteOptions): Block {
   const followed = installs.map((one) => followDecisions(one, batch.source))
+  const replacements = followed.flatMap((one) => one.replacements)
   return {
     installs,
-    followed: {
-      replacements: followed.flatMap((one) => one.replacements),
-      ignored: followed.flatMap((one) => one.ignored),
-    },
+    followed: { replacements, ignored: followed.flatMap((one) => one.ignored) },
+    lines: replacements.flatMap(({ rows }) => rows.map(installLine)).join('\n'),
   }
 }
 
@@ -92,25 +93,17 @@ function insert(whole: Block, options: WriteOptions) {
   const { clickhouse, failed, batch } = options
   return insertDivided(whole, {
     failed,
-    tokenOf: ({ followed }) => `${batch.token}/${nameOf(followed)}`,
+    tokenOf: ({ lines }) => `${batch.token}/${nameOfLines(lines)}`,
     halve: ({ installs }) => {
       const half = Math.ceil(installs.length / 2)
       if (installs.length < 2) return null
       return [toBlock(installs.slice(0, half), options), toBlock(installs.slice(half), options)]
     },
-    async insert({ followed }, name) {
-      const lines = followed.replacements.flatMap(({ rows }) => rows.map(installLine))
-      if (lines.length === 0) return
+    async insert({ lines }, name) {
+      if (lines === '') return
       const token = batch.repeated ? `${name}/${randomUUID()}` : name
       await batch.fence()
-      const block = { table: 'installs_v1', columns: installColumns, lines: lines.join('\n') }
-      await clickhouse.insert({ ...block, token, tries: batch.tries })
+      await clickhouse.insert({ table: 'installs_v1', columns: installColumns, lines, token, tries: batch.tries })
     },
   })
-}
-
-/** Blocks of different rows differ in their first record or in their size. */
-const nameOf = ({ replacements }: Followed): string => {
-  const rows = replacements.flatMap((one) => one.rows)
-  return `${rows[0]?.place.offset ?? ''}.${rows.length}`
 }

@@ -178,6 +178,33 @@ test('the engine that was put back to an earlier state gets the lost decisions a
   expect(await wrongSums(clickhouse, app_id)).toEqual([])
 })
 
+test('a log that was put back loses no decision whose offset another one had before', async () => {
+  const app_id = newAppId()
+  const first = decisionOf(app_id, 'i', { offset: 1, ...p })
+  const { broker } = await write([[first]])
+  const committed = broker.committed(group, topic.name, 0)!
+  await broker.publish([recordOf(decisionOf(app_id, 'lost', { offset: 2, ...q }), 0)])
+  await runToEnd(broker, clickhouse)
+
+  const back = newLog()
+  await back.publish([recordOf(first, 0)])
+  back.setCommitted(group, topic.name, 0, committed)
+  const newer = 'installs.found.v1@b'
+  await back.publish([recordOf(decisionOf(app_id, 'new', { offset: 2, log: newer, ...q }), 0)])
+  await runToEnd(back, clickhouse)
+  expect(await countingOf(clickhouse, app_id)).toHaveLength(3)
+  await back.publish([recordOf(decisionOf(app_id, 'lost', { offset: 3, log: newer, ...p }), 0)])
+  await runToEnd(back, clickhouse)
+  expect(await countingOf(clickhouse, app_id)).toMatchObject([
+    { install_uuid: 'i', partner: 'p', signs: 1 },
+    { install_uuid: 'lost', partner: 'p', signs: 1 },
+    { install_uuid: 'new', partner: 'q', signs: 1 },
+  ])
+  expect(await wrongSums(clickhouse, app_id)).toEqual([])
+  const logs = await clickhouse.query(`SELECT DISTINCT topic FROM installs_v1 WHERE app_id = '${app_id}'`)
+  expect(logs).toHaveLength(2)
+})
+
 test('a new log waits for an insert that an older one has at work, and then cancels once', async () => {
   const app_id = newAppId()
   const { broker } = await write([[decisionOf(app_id, 'i', { offset: 1, ...p })]])

@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { mendInstalls } from '@tributary/attribution/mend-installs'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type CutPart, createPartCheck, reloadTable } from '@tributary/clickhouse/repair/broken-parts'
@@ -53,6 +54,7 @@ export async function keepTablesWhole(
     clickhouse,
     goesOn: await findOpenPlaces(broker),
     everything: existsSync(incomplete),
+    mend: { installs_v1: mendInstalls },
     logger,
     beforeRefill: async () => {
       await disk.opened(new AbortController().signal)
@@ -74,7 +76,7 @@ export async function keepTablesWhole(
       rmSync(marker, { force: true })
     },
     filled() {
-      found = found.filter(({ code }) => code !== 'events_lost')
+      found = found.filter(({ mend }) => mend === undefined)
     },
   }
 }
@@ -85,12 +87,15 @@ async function findOpenPlaces(broker: Broker) {
   return offsets.map(({ partition, committed, earliest }) => ({ partition, offset: committed ?? earliest }))
 }
 
-function startTroubles({ beyond, lost_events }: Repair): Trouble[] {
+function startTroubles({ reread, beyond, lost_events }: Repair): Trouble[] {
   const lost = `At least ${lost_events} rows of events_raw_v1 were lost. The log is read again and brings what it still holds.`
   const mend = 'For what is older: npx tributary replay --from-audit'
+  const again = `Rows of ${reread.join(', ')} were lost. The log is read again and brings what it still holds.`
+  const clicks = 'For clicks that are older: npx tributary replay --from-audit'
   const other = `Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`
   return [
     ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, mend, refuses: false }] : []),
+    ...(reread.length > 0 ? [{ code: 'rows_lost', message: again, mend: clicks, refuses: false }] : []),
     ...(beyond.length > 0 ? [{ code: 'rows_lost', message: other, refuses: false }] : []),
   ]
 }

@@ -1,4 +1,4 @@
-import { derivedOf, sweptFrom } from '@tributary/contracts/tables'
+import { derivedOf, rereadTables, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { readViewSources } from '../schema/view-sources.ts'
 import { type BrokenPart, findBrokenParts, settleBrokenPart } from './broken-parts.ts'
@@ -11,6 +11,8 @@ export interface RepairOptions {
   /** Every table that views fill is filled again, whatever it holds. */
   everything?: boolean
   logger: { info(fields: object, message: string): void; error(fields: object, message: string): void }
+  /** Makes what is left of a table that lost rows fit together, before others are filled from it; by table. */
+  mend?: Readonly<Record<string, (clickhouse: Clickhouse) => Promise<void>>>
   /** Called before the first table is emptied: from then on the log must be read again, also after a crash. */
   beforeRefill(): Promise<void>
 }
@@ -20,6 +22,8 @@ export interface Repair {
   refilled: string[]
   /** Rows of `events_raw_v1` are gone: only the log and the audit store have them. */
   lost_events: number
+  /** Tables that lost rows, which the log brings back as far as it still holds them. */
+  reread: string[]
   /** Tables that lost rows and that nothing fills again. */
   beyond: string[]
   /** Forgets the broken parts, once the log is sure to be read again. */
@@ -35,7 +39,7 @@ const records = 'schema_migrations_v1'
  * Nobody may write meanwhile. Killed half-way it does the same at the next start.
  */
 export async function repairTables(options: RepairOptions): Promise<Repair> {
-  const { clickhouse, goesOn, everything = false, logger, beforeRefill } = options
+  const { clickhouse, goesOn, everything = false, mend = {}, logger, beforeRefill } = options
   const broken = await findBrokenParts(clickhouse)
   const differences = everything ? [] : await findDifferences(clickhouse, goesOn)
   for (const { table, name, lost } of broken) logger.error({ table, part: name, lost }, 'part of a table is broken')
@@ -49,15 +53,20 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
     const made = sweptFrom[table] ?? table
     if (sources.has(made)) wanted.add(made)
   }
+  const reread = [...damaged].filter((table) => rereadTables.has(table))
+  // Views have rows that their source lost: what is read again would be there twice under two identities of the log.
+  for (const { source, target } of sources.values()) if (reread.includes(source)) wanted.add(target)
   const beyond = [...damaged].filter(
-    (table) => table !== raw && table !== records && !sources.has(sweptFrom[table] ?? table),
+    (table) => table !== raw && table !== records && !reread.includes(table) && !sources.has(sweptFrom[table] ?? table),
   )
-  if (wanted.size > 0) await beforeRefill()
+  if (wanted.size > 0 || reread.length > 0) await beforeRefill()
+  for (const table of reread) await mend[table]?.(clickhouse)
   const refilled = wanted.size === 0 ? [] : await refillTables({ clickhouse, tables: wanted, logger })
   return {
-    ...{ broken, refilled, lost_events, beyond },
+    ...{ broken, refilled, lost_events, reread, beyond },
     settle: async () => {
-      for (const part of broken) await settleBrokenPart(part, part.table === raw || beyond.includes(part.table))
+      const kept = new Set([raw, ...reread, ...beyond])
+      for (const part of broken) await settleBrokenPart(part, kept.has(part.table))
     },
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createPartCheck, findBrokenParts, reloadTable } from '../../src/repair/broken-parts.ts'
-import { repairTables } from '../../src/repair/repair-tables.ts'
+import { type RepairOptions, repairTables } from '../../src/repair/repair-tables.ts'
 
 let clickhouse: TestClickhouse
 let offset: number
@@ -44,11 +44,12 @@ async function cutFiles({ path }: Part) {
   for (const name of await readdir(path)) if (name !== 'data.bin') await truncate(join(path, name), 0)
 }
 
-async function repair(goesOnAt = offset) {
+async function repair(goesOnAt = offset, mend: RepairOptions['mend'] = {}) {
   const steps: string[] = []
   const repaired = await repairTables({
     clickhouse,
     goesOn: [{ partition: 0, offset: goesOnAt }],
+    mend,
     logger: { info: () => {}, error: () => {} },
     beforeRefill: async () => void steps.push('before'),
   })
@@ -164,6 +165,34 @@ describe('at the start', () => {
       'transaction_keys_v1',
     ])
     expect(await repair()).toMatchObject({ refilled: [], lost_events: 0 })
+  })
+
+  test.each([
+    { table: 'clicks_raw_v1', made: ['click_keys_v1'], keys: { click_id: 'click', match_keys: ['1'] } },
+    { table: 'install_facts_v1', made: ['install_fact_keys_v1'], keys: { match_keys: ['1'], fact: '{}' } },
+    {
+      table: 'installs_v1',
+      made: ['install_claims_v1', 'installs_by_day_v1', 'installs_pending_v1'],
+      keys: { click_id: 'click' },
+    },
+  ])('a broken part of $table has the log read again, and what its views fill is what is left of it', async (given) => {
+    const { table, made, keys } = given
+    for (const n of [1, 2]) {
+      const row = { app_id: `app-${n}`, day: new Date().toISOString().slice(0, 10), ...keys }
+      const lines = JSON.stringify(Object.values(row))
+      await clickhouse.insert({ table, columns: Object.keys(row), lines, token: `${n}` })
+    }
+    const [part] = await activeParts(table)
+    await clickhouse.reopen(() => cutFiles(part!))
+    const mended: string[] = []
+    const repaired = await repair(offset, { [table]: async () => void mended.push(table) })
+    expect(repaired).toMatchObject({ reread: [table], beyond: [], noted: true })
+    expect([repaired.refilled.toSorted(), mended]).toEqual([made, [table]])
+    expect(await clickhouse.query(`SELECT DISTINCT app_id FROM ${made[0]}`)).toEqual([{ app_id: 'app-2' }])
+    await repaired.settle()
+    expect(await findBrokenParts(clickhouse)).toEqual([])
+    expect(await readdir(join(part!.path, '..', 'detached'))).toEqual([expect.stringMatching(/^kept-on-start_/)])
+    expect(await repair()).toMatchObject({ broken: [], reread: [], refilled: [], noted: false })
   })
 
   test('a broken part of a table that nothing fills is named and kept', async () => {

@@ -7,6 +7,7 @@ import { position, same, type Table } from './table.ts'
 export const attributionTables = {
   clicks_raw_v1: {
     row: 'a click on a tracking link, or a hit of a honeypot',
+    reread: true,
     writers: ['click-writer'],
     readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api'],
     personal: [
@@ -28,6 +29,7 @@ export const attributionTables = {
   },
   install_facts_v1: {
     row: 'an install event or an alias',
+    reread: true,
     writers: ['install-attributor'],
     readers: ['click-writer', 'install-attributor', 'report-api'],
     personal: ['install_uuid', 'fact', 'match_keys'],
@@ -54,6 +56,7 @@ export const attributionTables = {
   },
   installs_v1: {
     row: 'a verdict (sign 1), or the end of one (sign -1)',
+    reread: true,
     writers: ['install-writer'],
     readers: ['install-attributor', 'install-writer', 'report-api'],
     personal: ['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],

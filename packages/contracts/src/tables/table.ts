@@ -20,6 +20,8 @@ export interface Table {
   derived?: Derived
   /** Present where no view fills it: the sweep of transactions makes it anew from this table. */
   swept_from?: string
+  /** Present where the consumer that writes it brings lost rows back when it reads the log again. */
+  reread?: true
 }
 
 /** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */

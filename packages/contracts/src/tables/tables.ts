@@ -174,3 +174,10 @@ export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
     return swept_from === undefined ? [] : [[name, swept_from]]
   }),
 )
+/** The tables whose consumer brings lost rows back from the log. */
+export const rereadTables: ReadonlySet<string> = new Set(
+  tableNames.filter((name) => {
+    const { reread }: Table = tables[name]
+    return reread === true
+  }),
+)

@@ -28,7 +28,14 @@ beforeEach(async () => {
   const logger = pino({ level: 'silent' })
   writer = await runConsumer({
     ...{ broker, logger, now: Date.now, registry: new Registry() },
-    consumer: clickWriter({ clickhouse, audit, broker, attributionApps: memoryAttributionApps(), logger }),
+    consumer: clickWriter({
+      clickhouse,
+      audit,
+      broker,
+      attributionApps: memoryAttributionApps(),
+      logger,
+      now: Date.now,
+    }),
     fetch: { bytes_min: 1, bytes_max: 8 * 1024, wait_ms_max: 10 },
   })
   tenants = [await world.newTenant(), await world.newTenant()]
