@@ -55,7 +55,8 @@ CREATE MATERIALIZED VIEW click_keys_mv_v1 TO click_keys_v1
     `clicked_at_ms` Int64,
     `click_id` String,
     `day` Date,
-    `filtered_reason` LowCardinality(String)
+    `filtered_reason` LowCardinality(String),
+    `lookback_hours` UInt16
 )
 AS SELECT
     app_id,
@@ -63,7 +64,8 @@ AS SELECT
     clicked_at_ms,
     click_id,
     day,
-    filtered_reason
+    filtered_reason,
+    lookback_hours
 FROM clicks_raw_v1;
 
 CREATE TABLE click_keys_v1
@@ -73,7 +75,8 @@ CREATE TABLE click_keys_v1
     `clicked_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
     `click_id` String COMMENT 'ours, UUIDv7' CODEC(ZSTD(1)),
     `day` Date COMMENT 'UTC date of clicked_at_ms',
-    `filtered_reason` LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may'
+    `filtered_reason` LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may',
+    `lookback_hours` UInt16 COMMENT 'window of the link in hours, 0 when the window of the app holds'
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(day)
