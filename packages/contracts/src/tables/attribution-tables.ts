@@ -50,8 +50,6 @@ export const attributionTables = {
       values: {
         day: ['max(day)', 'max(day)'],
         installed_at_ms: ['max(installed_at_ms)', "max(JSONExtractInt(fact, 'installed_at_ms'))"],
-        os_major: ['max(os_major)', "max(toUInt16(JSONExtractUInt(fact, 'os_major')))"],
-        model: ['max(model)', "max(JSONExtractString(fact, 'model'))"],
       },
     },
   },
