@@ -1,4 +1,8 @@
+import { type InstallRow, installColumns, installLine } from '@tributary/attribution/install-rows'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import type { Verdict } from '@tributary/contracts/attribution/verdict'
+import { rule_version } from '@tributary/domain/attribute/verdict'
 
 /** What a report sees of a decision. `partner` and `attribution_type` of a pending one are empty. */
 export interface TestDecision {
@@ -12,13 +16,6 @@ export interface TestDecision {
   pending: boolean
 }
 
-const columns = [
-  ...(['app_id', 'install_uuid', 'day', 'installed_at_ms', 'received_at_ms', 'decided_at_ms', 'pending'] as const),
-  ...(['partner', 'attribution_type', 'reinstall', 'fraud_flags', 'decision'] as const),
-  ...(['sign', 'topic', 'partition', 'offset'] as const),
-] as const
-export type InstallRow = Record<(typeof columns)[number], string | number | string[]>
-
 /**
  * The rows of `installs_v1` for decisions in the order of the log: each cancels the decision before it of the same
  * install. `from` is the offset of the first decision.
@@ -28,18 +25,28 @@ export function installRows(app_id: string, decisions: readonly TestDecision[], 
   return decisions.flatMap((decision, index) => {
     const before = newest.get(decision.install_uuid)
     newest.set(decision.install_uuid, decision)
-    const rowOf = (of: TestDecision, sign: number): InstallRow => ({
-      ...{ app_id, install_uuid: of.install_uuid, installed_at_ms: of.installed_at_ms },
-      day: new Date(of.installed_at_ms).toISOString().slice(0, 10),
-      ...{ received_at_ms: of.installed_at_ms, decided_at_ms: of.installed_at_ms },
-      ...{ partner: of.partner, attribution_type: of.attribution_type },
-      ...{ pending: Number(of.pending), reinstall: Number(of.reinstall) },
-      fraud_flags: of.flagged ? ['fast_install', 'datacenter_ip'] : [],
-      decision: '{}',
-      ...{ sign, topic: 'installs.attributed.v1@test', partition: 0, offset: from + index },
-    })
-    return [...(before === undefined ? [] : [rowOf(before, -1)]), rowOf(decision, 1)]
+    const place = { topic: 'installs.attributed.v1@test', partition: 0, offset: from + index }
+    const row = { decision: toDecision(app_id, decision), sign: 1 as const, place }
+    return [...(before === undefined ? [] : [{ ...row, decision: toDecision(app_id, before), sign: -1 as const }]), row]
   })
+}
+
+/** A decision that says nothing but what a report sees of it. */
+function toDecision(app_id: string, decision: TestDecision): Decision {
+  const { install_uuid, installed_at_ms, partner, attribution_type, reinstall, flagged, pending } = decision
+  const place = { topic: 'events.accepted.v1@test', partition: 0, offset: 0, index: 0 }
+  const verdict: Verdict = {
+    ...{ partner, attribution_type: attribution_type as Verdict['attribution_type'], campaign: null, link_id: null },
+    ...{ click_id: null, ext_click_id: null },
+    ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, reinstall },
+    fraud_flags: flagged ? ['fast_install', 'datacenter_ip'] : [],
+  }
+  return {
+    ...{ v: 1, company_id: app_id, app_id, install_uuid, installed_at_ms, received_at_ms: installed_at_ms, place },
+    ...{ pending, verdict: pending ? null : verdict, clicked_at_ms: null, rule_version, candidates: [], clicks: [] },
+    windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },
+    ...{ decided_at_ms: installed_at_ms, decided_at: { log: 'installs.found.v1@test', offset: 0, try: 1 } },
+  }
 }
 
 /** One block into `installs_v1`; its views fill the tables of the reports. */
@@ -49,6 +56,6 @@ export async function insertInstalls(
   token: string,
 ): Promise<void> {
   if (rows.length === 0) return
-  const lines = rows.map((row) => JSON.stringify(columns.map((column) => row[column])))
-  await clickhouse.insert({ table: 'installs_v1', columns, lines: lines.join('\n'), token })
+  const lines = rows.map(installLine)
+  await clickhouse.insert({ table: 'installs_v1', columns: installColumns, lines: lines.join('\n'), token })
 }

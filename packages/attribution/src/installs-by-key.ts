@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { checked, literals } from './literals.ts'
 
 /** Exact bounds; those that are absent bound nothing. */
 export interface KeyBounds {
@@ -32,8 +33,6 @@ const apps_max = 20_000
 /** Rows that are in memory at a time: a busy address may have more. */
 const page_rows = 10_000
 
-const shapes = { app_id: /^[A-Za-z0-9_-]{1,64}$/, match_key: /^\d{1,20}$/ } as const
-
 /**
  * Install events by what a click may match them by, in pages. Throws a TypeError for an app or a key of another shape: they
  * stand in the statement as literals (clickhouse/README.md).
@@ -43,11 +42,10 @@ export async function* findInstallsByKeys(
   { app_ids, match_keys, ...bounds }: InstallKeyLookup,
 ): AsyncGenerator<KeyedInstall[]> {
   for (const apps of slices(app_ids, apps_max)) {
-    const quoted = apps.map((app_id) => `'${checked('app_id', app_id)}'`).join(',')
     for (const keys of slices(match_keys, keys_max)) {
-      const literals = keys.map((key) => checked('match_key', key)).join(',')
-      const among = `install_fact_keys_v1.match_key IN CAST('[${literals}]', 'Array(UInt64)')`
-      yield* pagesOf(clickhouse, `app_id IN (${quoted}) AND ${among}`, bounds)
+      const numbers = keys.map((key) => checked('match_key', key)).join(',')
+      const among = `install_fact_keys_v1.match_key IN CAST('[${numbers}]', 'Array(UInt64)')`
+      yield* pagesOf(clickhouse, `app_id IN (${literals('app_id', apps)}) AND ${among}`, bounds)
     }
   }
 }
@@ -90,8 +88,3 @@ const behindSql = `(app_id, match_key, received_at_ms, install_uuid)
 const cursorOf = ({ app_id, key, received_at_ms, install_uuid }: KeyedInstall) => ({
   ...{ after_app: app_id, after_key: key, after_ms: received_at_ms, after_install: install_uuid },
 })
-
-function checked(column: keyof typeof shapes, value: string): string {
-  if (!shapes[column].test(value)) throw new TypeError(`${column} of a look-up has another shape`)
-  return value
-}

@@ -1,10 +1,11 @@
 import { clickIdShape } from '@tributary/contracts/attribution/click'
+import { idShape } from '@tributary/contracts/envelope'
 
 /** No value of these shapes ends a literal of SQL. */
 const shapes = {
-  app_id: /^[A-Za-z0-9_-]{1,64}$/,
+  app_id: idShape,
   click_id: clickIdShape,
-  install_uuid: /^[A-Za-z0-9_-]{1,64}$/,
+  install_uuid: idShape,
   match_key: /^\d{1,20}$/,
   topic: /^[A-Za-z0-9._@-]{1,300}$/,
 } as const
@@ -14,9 +15,11 @@ const shapes = {
  * ClickHouse server takes parameters of 128 KiB at most (`http_max_field_value_size`).
  */
 export function literals(column: keyof typeof shapes, values: Iterable<string>): string {
-  const quoted = [...values].map((value) => {
-    if (!shapes[column].test(value)) throw new TypeError(`${column} has another shape`)
-    return `'${value}'`
-  })
-  return quoted.join(',')
+  return [...values].map((value) => `'${checked(column, value)}'`).join(',')
+}
+
+/** A value that may stand in a statement. Throws a TypeError for one of another shape. */
+export function checked(column: keyof typeof shapes, value: string): string {
+  if (!shapes[column].test(value)) throw new TypeError(`${column} has another shape`)
+  return value
 }

@@ -1,5 +1,6 @@
-/** Milliseconds of a day of 24 hours. */
-export const day_ms = 24 * 3600 * 1000
+/** Milliseconds of an hour, and of a day of 24 hours. */
+export const hour_ms = 3600 * 1000
+export const day_ms = 24 * hour_ms
 
 /** Every limit of the product, its unit last in its name. docs/rules.md holds the rules that they bound. */
 export const limits = {
@@ -173,7 +174,7 @@ export const limits = {
   /** How long after an install a click of the same device is shown as a candidate, which never wins. */
   candidate_device_after_ms: day_ms,
   /** The same for a click that is alike. */
-  candidate_address_after_ms: 3600 * 1000,
+  candidate_address_after_ms: hour_ms,
   /** Candidates of one install, and clicks before it of one device or address that may win and are looked at. */
   install_candidates_max: 50,
   /** Of its candidates those that can't win, and filtered clicks before it of one device or address that are looked at. */

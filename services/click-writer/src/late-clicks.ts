@@ -1,10 +1,12 @@
 import { findInstallsByKeys, type KeyBounds, type KeyedInstall } from '@tributary/attribution/installs-by-key'
+import { installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { Wish } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/domain/attribute/candidates'
+import { isBlockedAt } from '@tributary/domain/attribute/fraud'
 import { clickAddressKeys, deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { loadEarlier } from './earlier-clicks.ts'
@@ -43,15 +45,13 @@ export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[])
   const wished = new Set<string>()
   for (const search of await searchesFor(deps, clicks)) {
     for await (const installs of findInstalls(deps, search)) {
-      const fresh = installs.filter((install) => !wished.has(nameOf(install)))
-      for (const install of fresh) wished.add(nameOf(install))
-      const wishes = new Map(fresh.map((install) => [nameOf(install), toWish(install, search.reason)]))
+      const fresh = installs.filter((install) => !wished.has(installName(install)))
+      for (const install of fresh) wished.add(installName(install))
+      const wishes = new Map(fresh.map((install) => [installName(install), toWish(install, search.reason)]))
       if (wishes.size > 0) yield [...wishes.values()]
     }
   }
 }
-
-const nameOf = ({ app_id, install_uuid }: KeyedInstall): string => `${app_id}/${install_uuid}`
 
 const toWish = ({ app_id, install_uuid }: KeyedInstall, reason: Wish['reason']): Wish => ({
   ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
@@ -72,7 +72,7 @@ async function searchesFor({ apps }: LateClickDeps, clicks: readonly Click[]): P
         received_from_ms: from_ms,
         received_to_ms: to_ms + limits.honeypot_block_ms,
       })),
-      matches: isBlockedBy,
+      matches: ({ received_at_ms }, { clicked_at_ms }) => isBlockedAt(received_at_ms, clicked_at_ms),
     },
   ]
 }
@@ -80,10 +80,6 @@ async function searchesFor({ apps }: LateClickDeps, clicks: readonly Click[]): P
 const blockClue = (click: Click, app: AttributionApp | null): Clue => ({
   ...{ click, app_ids: app?.company_apps ?? [click.app_id], match_key: matchKey('block', addressBlock(click.ip)) },
 })
-
-/** A hit blocks an address for a day; one of the same millisecond came before. */
-const isBlockedBy = ({ received_at_ms }: KeyedInstall, { clicked_at_ms }: Click): boolean =>
-  received_at_ms >= clicked_at_ms && received_at_ms < clicked_at_ms + limits.honeypot_block_ms
 
 function candidateSearch(kind: CandidateKind, clicks: readonly Click[], keysOf: (click: Click) => string[]): Search {
   const clues = clicks.flatMap((click) =>

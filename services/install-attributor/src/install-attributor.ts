@@ -4,6 +4,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { Geo } from '@tributary/geo/geo'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
@@ -51,7 +52,11 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       bytes_max: batch_bytes_max,
       measure: (found) => ({ rows: 1, bytes: Buffer.byteLength(JSON.stringify(found)) }),
     },
-    decode: (value) => Found.parse(JSON.parse(value.toString())),
+    decode(value) {
+      const found = Found.parse(JSON.parse(value.toString()))
+      if (found.kind !== 'wish') utcDay(found.received_at_ms) // Throws for a time that has no day.
+      return found
+    },
     async handle(batch) {
       const found = batch.records.map(({ value }) => value)
       const facts = found.filter((one) => one.kind !== 'wish')

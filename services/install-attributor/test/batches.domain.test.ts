@@ -1,5 +1,7 @@
+import type { LogRecord } from '@tributary/broker/broker'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { expect, test } from 'vitest'
+import { type InstallAttributorDeps, installAttributor } from '../src/install-attributor.ts'
 import { app_id, click, hour_ms, install, t0, token } from './story.ts'
 import { world } from './world.ts'
 
@@ -30,6 +32,12 @@ test('a decision that changes nothing is published from the second try on', asyn
   await loop.handle(1, [1], nothing)
   await loop.verdicts()
   expect(decidedAt()).toMatchObject({ offset: 2, try: 2 })
+})
+
+test('a fact of a time that has no day is refused before it can stop its partition', () => {
+  const { decode } = installAttributor({} as InstallAttributorDeps)
+  const record = { value: Buffer.from(JSON.stringify(install(1, { received_at_ms: 9e15 }))) } as LogRecord
+  expect(() => decode(record.value, record, 'installs.found.v1@a')).toThrow(RangeError)
 })
 
 test('a wish for an install without install events decides nothing', async () => {

@@ -85,6 +85,18 @@ describe('installs that wait for a click', () => {
     await run()
     expect(wished()).toEqual([])
   })
+
+  it('are wished for however late install-writer wrote them', async () => {
+    const run = pendingJob(deps())
+    const fact = install(1, { referrer: token(7) })
+    clock.ms = fact.received_at_ms + 3 * day_ms
+    await run()
+    clock.ms = fact.received_at_ms
+    await decide(fact, [])
+    clock.ms = fact.received_at_ms + 3 * day_ms
+    await run()
+    expect(wished()).toEqual(['i1'])
+  })
 })
 
 /** Clicks of a source, the first of which brings an install each. */

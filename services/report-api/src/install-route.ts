@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { idShape } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
 import { InstallRecord } from '@tributary/contracts/install-record'
 import type { Routes } from '@tributary/contracts/route'
@@ -60,9 +61,6 @@ export const installRoutes = {
   },
 } satisfies Routes
 
-/** The shape of an `install_uuid`. A text of another shape is not looked up. */
-const installShape = /^[A-Za-z0-9_-]{1,64}$/
-
 /** GET /api/v1/installs/:install_uuid: what is known of an install (docs/rules.md#install-record). */
 export function installRoute(
   app: FastifyInstance,
@@ -72,7 +70,8 @@ export function installRoute(
     const key = await authorize(request, reply)
     const { install_uuid } = request.params
     const named = { app_id: key.app_id, install_uuid }
-    const install = installShape.test(install_uuid)
+    // A text of another shape is no id of an install, and is not looked up.
+    const install = idShape.test(install_uuid)
       ? await runInTurn(key, reply, (clickhouse) => findInstall(clickhouse, named))
       : null
     if (install === null) throw new CodedError('unknown_install')

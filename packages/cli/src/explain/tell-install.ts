@@ -1,12 +1,11 @@
 import type { Candidate, Verdict, Windows } from '@tributary/contracts/attribution/verdict'
 import type { InstallRecord } from '@tributary/contracts/install-record'
+import { hour_ms } from '@tributary/contracts/limits'
 import { count, layOut, type Section, span, time } from './lines.ts'
 import { flagMeanings, lostReasons, methodNames, methodReasons } from './words.ts'
 
 /** Candidates, earlier verdicts and users that a story names; `--json` has all. */
 const named_max = 20
-
-const hour_ms = 3600 * 1000
 
 /** The record of an install as a story for somebody who buys installs, in lines of at most `columns`. */
 export function tellInstall(record: InstallRecord, columns: number): string {

@@ -23,7 +23,7 @@ export const Decision = z.object({
   v: z.literal(1).describe('Version of this shape.'),
   company_id: id,
   app_id: id,
-  install_uuid: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  install_uuid: id,
   installed_at_ms: z.number().int().describe('Unix epoch ms.'),
   received_at_ms: z.number().int().describe('When its install event was received, Unix epoch ms.'),
   place: Place.describe('Of its install event.'),

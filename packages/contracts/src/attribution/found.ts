@@ -3,7 +3,6 @@ import { idShape, platforms } from '../event/envelope.ts'
 import { clickIdShape } from './click.ts'
 
 const id = z.string().regex(idShape)
-const install_uuid = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/)
 
 /** Position of an event or a click on the log. */
 export const Place = z.object({
@@ -44,7 +43,7 @@ const fact = {
   v: z.literal(1).describe('Version of this shape.'),
   company_id: id,
   app_id: id,
-  install_uuid,
+  install_uuid: id,
   received_at_ms: z.number().int().describe('When the gateway received the event, Unix epoch ms.'),
   place: Place,
 }
@@ -78,7 +77,7 @@ export const Wish = z.object({
   kind: z.literal('wish'),
   v: z.literal(1),
   app_id: id,
-  install_uuid,
+  install_uuid: id,
   reason: z.enum(['click', 'honeypot', 'neighbour', 'pending', 'flooding', 'erased']).describe('What has changed.'),
 })
 export type Wish = z.infer<typeof Wish>

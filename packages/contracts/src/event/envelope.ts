@@ -5,7 +5,7 @@ export const platforms = ['ios', 'android'] as const
 export type Platform = (typeof platforms)[number]
 export const sources = ['sdk', 's2s', 'bulk'] as const
 
-/** Ids that we make ourselves; they become part of paths and statements, so nothing else passes. */
+/** Ids that we make, and `install_uuid`. They become part of paths and statements, so nothing else passes. */
 export const idShape = /^[A-Za-z0-9_-]{1,64}$/
 
 const schemas = {

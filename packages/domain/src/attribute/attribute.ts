@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import {
@@ -9,14 +8,13 @@ import {
   type Verdict,
   type Windows,
 } from '@tributary/contracts/attribution/verdict'
-import { day_ms, limits } from '@tributary/contracts/limits'
+import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { decide } from './decide.ts'
+import type { Attributed } from './decisions.ts'
 import { flagsOf } from './fraud.ts'
 import { candidatesOf } from './match-click.ts'
 import { isReinstall, type OtherInstall } from './reinstall.ts'
 import { byPlace, type Claim, type ClickChoice, type ClickWindows, rule_version } from './verdict.ts'
-
-const hour_ms = 3600 * 1000
 
 /** All that a decision depends on. */
 export interface AttributeInput {
@@ -38,9 +36,6 @@ export interface AttributeInput {
   newest: Decision | null
   now_ms: number
 }
-
-/** A decision without when and where it was made. */
-export type Attributed = Omit<Decision, 'decided_at' | 'decided_at_ms'>
 
 /** Flags that stay with an install though what they were seen by has expired or changed (docs/rules.md#fraud-flags). */
 const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly FraudFlag[]
@@ -97,13 +92,6 @@ export const clickWindowsOf = ({ click_hours, probabilistic_hours }: Windows): C
   probabilistic: probabilistic_hours !== null,
   probabilistic_ms: (probabilistic_hours ?? 0) * hour_ms,
 })
-
-/** Whether a decision differs from the newest one in anything but when it was made. */
-export function isChanged(decided: Attributed, newest: Decision | null): boolean {
-  if (newest === null) return true
-  const { decided_at, decided_at_ms, ...before } = newest
-  return !isDeepStrictEqual(decided, before)
-}
 
 /** Clicks that were found, and those that have expired since the newest decision. */
 export function withKept(clicks: readonly KeptClick[], newest: Decision | null): readonly KeptClick[] {

@@ -1,7 +1,5 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
-import { limits } from '@tributary/contracts/limits'
-
-const hour_ms = 3600 * 1000
+import { hour_ms, limits } from '@tributary/contracts/limits'
 
 /** How a click and an install found each other (`match-keys.ts`). */
 export type CandidateKind = 'click' | 'device' | 'address'

@@ -10,7 +10,11 @@ export function isBehind(next: DecidedAt, written: DecidedAt): boolean {
   return next.offset < written.offset || (next.offset === written.offset && next.try <= written.try)
 }
 
-/** True when two decisions of an install differ only in when they were made. */
-export const saysTheSame = (a: Decision, b: Decision): boolean => isDeepStrictEqual(contentOf(a), contentOf(b))
+/** A decision without when it was made. */
+export type Attributed = Omit<Decision, 'decided_at' | 'decided_at_ms'>
 
-const contentOf = ({ decided_at: _at, decided_at_ms: _ms, ...content }: Decision) => content
+/** True when two decisions of an install differ only in when they were made. */
+export const saysTheSame = (a: Attributed, b: Attributed): boolean => isDeepStrictEqual(contentOf(a), contentOf(b))
+
+const contentOf = ({ decided_at: _at, decided_at_ms: _ms, ...content }: Attributed & Partial<Decision>): Attributed =>
+  content

@@ -1,4 +1,5 @@
 import { type FraudFlag, fraudFlags } from '@tributary/contracts/attribution/verdict'
+import { limits } from '@tributary/contracts/limits'
 import type { ClickChoice, InstallClues } from './verdict.ts'
 
 /** A person needs longer from a click to the first start of an app. */
@@ -40,6 +41,10 @@ export function flagsOf(install: InstallClues, choice: ClickChoice, evidence: Fr
   return fraudFlags.filter((flag) => found[flag])
 }
 
+/** Whether a hit of a honeypot blocks its address when an install is received; one of the same millisecond came before. */
+export const isBlockedAt = (received_at_ms: number, hit_at_ms: number): boolean =>
+  received_at_ms >= hit_at_ms && received_at_ms < hit_at_ms + limits.honeypot_block_ms
+
 /** Clicks of a source on a UTC day that may attribute, and the new installs that they brought. */
 export interface SourceDay {
   partner: string
@@ -47,6 +52,10 @@ export interface SourceDay {
   clicks: number
   conversions: number
 }
+
+/** The name of a source of clicks on a UTC day (`YYYY-MM-DD`), among those of an app. */
+export const sourceName = (of: { day: string; partner: string; campaign: string | null }): string =>
+  `${of.day}/${of.partner}/${of.campaign ?? ''}`
 
 /** Clicks of a day below which a source never floods. */
 const flood_clicks_min = 1000

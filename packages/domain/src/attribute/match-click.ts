@@ -1,11 +1,9 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
-import { limits } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import { candidateTimes, type MatchWindow, nearestClicks, nearestTo, type Times, windowOf } from './candidates.ts'
 import { addressKey, matchKey, modelsFor } from './match-keys.ts'
 import { byTime, type ClickWindows, type InstallClues } from './verdict.ts'
-
-const hour_ms = 3600 * 1000
 
 /** By which method a click matches an install, the strongest first; null when it does not (docs/rules.md#order-of-methods). */
 export function methodOf(install: InstallClues, click: KeptClick, { probabilistic }: ClickWindows): Method | null {

@@ -1,7 +1,8 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
-import { type AttributeInput, attribute, isChanged, windowsOf } from '@tributary/domain/attribute/attribute'
+import { type AttributeInput, attribute, windowsOf } from '@tributary/domain/attribute/attribute'
+import { saysTheSame } from '@tributary/domain/attribute/decisions'
 import { findFloods } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
@@ -71,6 +72,17 @@ test('a decision tells the whole verdict', () => {
 
 const begun = { referrer_click_server_s: 8, install_begin_server_s: 7 }
 const everything = { isFlooded: () => true, datacenter: true, blocked: true, neighbours_before: 20 }
+test('a decision keeps the click that won, whatever longer texts filtered clicks have', () => {
+  const text = '\u0001'.repeat(limits.click_value_chars_max)
+  const texts = { ext_click_id: text, sub1: text, sub2: text, sub3: text, sub4: text, sub5: text }
+  const filtered = Array.from({ length: 30 }, (_, n) => {
+    return click(n + 2, { ...texts, clicked_at_ms: t0 + n + 1, filtered_reason: 'bot' })
+  })
+  const { verdict, clicks } = run({ clicks: [click(1), ...filtered] })
+  expect(clicks.length).toBeLessThan(31)
+  expect(clicks.map(({ click_id }) => click_id)).toContain(verdict?.click_id)
+})
+
 test.each<[string, Partial<AttributeInput>, string[]]>([
   ['nothing', {}, []],
   ['a click after the install began', { install: install(begun) }, ['click_after_install']],
@@ -96,8 +108,8 @@ test('flags by address and the first windows stay, and expired clicks stay candi
   const newest = written({ datacenter: true, blocked: true, isFlooded: () => true })
   const again = run({ newest, clicks: [] })
   expect(again.verdict).toMatchObject({ click_id: idAt(t0, 1), fraud_flags: ['datacenter_ip', 'blocked_ip'] })
-  expect(isChanged(again, newest)).toBe(true)
-  expect(isChanged(run({ newest: written(), clicks: [] }), written())).toBe(false)
+  expect(saysTheSame(again, newest)).toBe(false)
+  expect(saysTheSame(run({ newest: written(), clicks: [] }), written())).toBe(true)
   const settings = () => ({
     click_window_hours: 1,
     probabilistic: false,
@@ -208,7 +220,7 @@ test('what was said of lost clicks stays when they have expired, and only then',
   const given = { install: install({ referrer }), now_ms: t0 + 200 * day_ms }
   const newest = written({ ...given, clicks })
   expect(newest.candidates.map(({ reason }) => reason)).toEqual([null, 'filtered', 'after_install'])
-  expect(isChanged(run({ ...given, newest, clicks: [] }), newest)).toBe(false)
+  expect(saysTheSame(run({ ...given, newest, clicks: [] }), newest)).toBe(true)
   const soonAfter = run({ ...given, newest, clicks: [], now_ms: t0 + 3 * hour_ms })
   expect(soonAfter.candidates.map(({ reason }) => reason)).toEqual(['unknown_click', 'weaker_method'])
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import type { SourceDay } from '@tributary/domain/attribute/fraud'
+import { type SourceDay, sourceName } from '@tributary/domain/attribute/fraud'
 
 /** A source of clicks of an app on a UTC day, `YYYY-MM-DD`. */
 export interface Source extends SourceDay {
@@ -44,10 +44,8 @@ export async function findSources(clickhouse: Query, app_id: string, days: reado
       { app_id, days, ...idsOf(days) },
     ),
   ])
-  const nameOf = ({ day, partner, campaign }: Pick<Named<Source>, 'day' | 'partner' | 'campaign'>) =>
-    `${day}/${partner}/${campaign}`
-  const brought = new Map(conversions.map((row) => [nameOf(row), row.conversions]))
-  return nullable(clicks.map((row) => ({ ...row, conversions: brought.get(nameOf(row)) ?? 0 })))
+  const brought = new Map(conversions.map((row) => [sourceName(row), row.conversions]))
+  return nullable(clicks.map((row) => ({ ...row, conversions: brought.get(sourceName(row)) ?? 0 })))
 }
 
 /** Installs that clicks of these days brought. */

@@ -1,11 +1,11 @@
 import { findFacts } from '@tributary/attribution/facts'
 import { findNewest } from '@tributary/attribution/verdicts'
 import type { Wish } from '@tributary/contracts/attribution/found'
-import { findFloods } from '@tributary/domain/attribute/fraud'
+import { findFloods, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { publishWishes } from '../steps/publish.ts'
 import { changedDays } from './changed-days.ts'
-import { type FloodRow, findClaimants, findSources, findWorkedOut, insertFloods, type Source } from './flood-tables.ts'
+import { type FloodRow, findClaimants, findSources, findWorkedOut, insertFloods } from './flood-tables.ts'
 import type { JobDeps } from './pending.ts'
 
 /** Installs whose flag is compared in one statement. */
@@ -34,12 +34,12 @@ async function workOut({ clickhouse, broker, now }: JobDeps, app_id: string, day
   const sources = await findSources(clickhouse, app_id, days)
   const byDay = Map.groupBy(sources, ({ day }) => day)
   const flooded = new Set([...byDay.values()].flatMap((of) => findFloods(of)))
-  const before = new Map((await findWorkedOut(clickhouse, app_id, days)).map((row) => [nameOf(row), row]))
+  const before = new Map((await findWorkedOut(clickhouse, app_id, days)).map((row) => [sourceName(row), row]))
   const rows = sources.map((source): FloodRow => ({ ...source, flooded: flooded.has(source) }))
-  const changed = rows.filter((row) => row.flooded !== (before.get(nameOf(row))?.flooded ?? false))
+  const changed = rows.filter((row) => row.flooded !== (before.get(sourceName(row))?.flooded ?? false))
   await insertFloods(clickhouse, app_id, changed, now())
   // Also sources that flooded once: a run that ended before its wishes left installs with the flag of then.
-  const now_known = new Map([...before, ...changed.map((row) => [nameOf(row), row] as const)])
+  const now_known = new Map([...before, ...changed.map((row) => [sourceName(row), row] as const)])
   const uuids = await findMisflagged({ clickhouse, app_id }, [...now_known.values()])
   await publishWishes(
     broker,
@@ -48,18 +48,15 @@ async function workOut({ clickhouse, broker, now }: JobDeps, app_id: string, day
   return uuids.length
 }
 
-const nameOf = ({ day, partner, campaign }: Pick<Source, 'day' | 'partner' | 'campaign'>) =>
-  `${day}/${partner}/${campaign ?? ''}`
-
 /** Installs that these sources brought and whose flag is not that of their source; a backend's never have it. */
 async function findMisflagged(
   { clickhouse, app_id }: Pick<JobDeps, 'clickhouse'> & { app_id: string },
   sources: readonly FloodRow[],
 ): Promise<string[]> {
   if (sources.length === 0) return []
-  const wanted = new Map(sources.map((row) => [nameOf(row), row.flooded]))
+  const wanted = new Map(sources.map((row) => [sourceName(row), row.flooded]))
   const claimants = await findClaimants(clickhouse, app_id, [...new Set(sources.map(({ day }) => day))])
-  const installs = claimants.filter((one) => wanted.has(nameOf(one)))
+  const installs = claimants.filter((one) => wanted.has(sourceName(one)))
   const found: string[] = []
   for (let at = 0; at < installs.length; at += installs_max) {
     const part = installs.slice(at, at + installs_max)
@@ -67,7 +64,7 @@ async function findMisflagged(
     const newest = await findNewest(clickhouse, app_id, uuids)
     const differ = part.filter((one) => {
       const flags = newest.get(one.install_uuid)?.decision.verdict?.fraud_flags
-      return flags !== undefined && flags.includes('click_flooding') !== wanted.get(nameOf(one))
+      return flags !== undefined && flags.includes('click_flooding') !== wanted.get(sourceName(one))
     })
     const facts = await findFacts(
       clickhouse,
@@ -76,7 +73,7 @@ async function findMisflagged(
     )
     const ofSdk = ({ install_uuid }: { install_uuid: string }) => installOf(facts.get(install_uuid) ?? [])?.is_sdk
     found.push(
-      ...differ.filter((one) => ofSdk(one) === true || !wanted.get(nameOf(one))).map((one) => one.install_uuid),
+      ...differ.filter((one) => ofSdk(one) === true || !wanted.get(sourceName(one))).map((one) => one.install_uuid),
     )
   }
   return [...new Set(found)]

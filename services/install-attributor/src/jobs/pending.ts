@@ -2,6 +2,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Wish } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
 import { publishWishes } from '../steps/publish.ts'
 
 export interface JobDeps {
@@ -12,8 +13,8 @@ export interface JobDeps {
 
 /** Wishes of one run; the next one publishes the rest. */
 const wishes_max = 10_000
-/** What a run looks at once more: an attributor whose clock is behind by less decides it again. */
-const overlap_ms = 3600 * 1000
+/** What a run looks at once more: install-writer may write a decision for as long as the log keeps it. */
+const overlap_ms = topics.installsAttributed.retention_ms
 
 /**
  * Wishes for installs that have waited long enough for a click that we signed (docs/rules.md#windows); returns how many. Any

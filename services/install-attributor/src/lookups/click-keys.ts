@@ -1,6 +1,6 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { limits } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 
 /** A click that has a key. */
@@ -18,8 +18,6 @@ const key_clicks_max = 1000
 /** Ranges of busy keys in one statement. */
 const busy_ranges_max = 50
 
-const hour_ms = 3600 * 1000
-
 type Query = Pick<Clickhouse, 'query'>
 
 /**
@@ -34,7 +32,7 @@ export async function findClickKeys(
   const found: ClickKey[] = []
   for (let at = 0; at < byKey.length; at += keys_max) {
     const part = new Map(byKey.slice(at, at + keys_max))
-    const rows = await clickhouse.query<ClickKey>(ofKeys(app_ids, [...part.values()].flat()))
+    const rows = await clickhouse.query<ClickKey>(ofKeys(app_ids, part))
     const busy = [...Map.groupBy(rows, ({ app_id, match_key }) => `${app_id}/${match_key}`).values()]
       .filter(({ length }) => length > key_clicks_max)
       .map(([row]) => row!)
@@ -52,11 +50,12 @@ export async function findClickKeys(
 const columns = 'app_id, toString(match_key) AS match_key, click_id, clicked_at_ms'
 
 /** The limit is one more than a key may have, so that a busier key is known by its number of rows. */
-function ofKeys(app_ids: readonly string[], ranges: readonly ClickRange[]): string {
+function ofKeys(app_ids: readonly string[], byKey: ReadonlyMap<string, readonly ClickRange[]>): string {
+  const ranges = [...byKey.values()].flat()
   const from_ms = Math.min(...ranges.map((range) => range.from_ms))
   const to_ms = Math.max(...ranges.map((range) => range.to_ms))
   return `SELECT ${columns} FROM click_keys_v1 AS k
-    WHERE app_id IN (${literals('app_id', app_ids)}) AND k.match_key IN (${literals('match_key', keysOf(ranges))})
+    WHERE app_id IN (${literals('app_id', app_ids)}) AND k.match_key IN (${literals('match_key', byKey.keys())})
       AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
     LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
 }
@@ -77,6 +76,3 @@ function ofRange(app_id: string, range: ClickRange): string[] {
     part(`clicked_at_ms > ${at_ms} AND clicked_at_ms < ${to_ms}`, 'ASC', limits.candidates_after_max),
   ]
 }
-
-const keysOf = (ranges: readonly { match_key: string }[]): Set<string> =>
-  new Set(ranges.map((range) => range.match_key))

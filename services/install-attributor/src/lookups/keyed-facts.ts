@@ -16,7 +16,7 @@ export async function findKeyedFacts(
   const found: KeyedFact[] = []
   for (let at = 0; at < byKey.length; at += keys_max) {
     const part = new Map(byKey.slice(at, at + keys_max))
-    for (const row of await clickhouse.query<Row>(ofKeys(app_id, [...part.values()].flat(), of_key_max))) {
+    for (const row of await clickhouse.query<Row>(ofKeys(app_id, part, of_key_max))) {
       if (part.get(row.match_key)!.some((range) => isWithin(row, range))) found.push(row)
     }
   }
@@ -29,7 +29,8 @@ interface Row extends KeyedFact {
 }
 
 /** Times of the statement are those of all ranges together. */
-function ofKeys(app_id: string, ranges: readonly InstallRange[], of_key_max: number): string {
+function ofKeys(app_id: string, byKey: ReadonlyMap<string, readonly InstallRange[]>, of_key_max: number): string {
+  const ranges = [...byKey.values()].flat()
   const bound = (name: keyof InstallRange, least: boolean, without: number) =>
     ranges.reduce(
       (most, range) => Math[least ? 'min' : 'max'](most, Number(range[name] ?? without)),
@@ -38,7 +39,7 @@ function ofKeys(app_id: string, ranges: readonly InstallRange[], of_key_max: num
   const installed = `installed_at_ms >= ${bound('installed_from_ms', true, 0)} AND installed_at_ms < ${bound('installed_to_ms', false, far_ms)}`
   return `SELECT toString(match_key) AS match_key, install_uuid, received_at_ms, installed_at_ms, kind
     FROM install_fact_keys_v1 AS k
-    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key IN (${literals('match_key', keysOf(ranges))})
+    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key IN (${literals('match_key', byKey.keys())})
       AND received_at_ms >= ${bound('received_from_ms', true, 0)} AND received_at_ms < ${bound('received_to_ms', false, far_ms)}
       AND (kind = 'alias' OR (${installed}))
     GROUP BY k.match_key, install_uuid, received_at_ms, installed_at_ms, kind
@@ -53,6 +54,3 @@ function isWithin({ received_at_ms, installed_at_ms, kind }: Row, range: Install
   if (received_at_ms < received_from_ms || received_at_ms >= received_to_ms) return false
   return kind === 'alias' || (installed_at_ms >= installed_from_ms && installed_at_ms < installed_to_ms)
 }
-
-const keysOf = (ranges: readonly { match_key: string }[]): Set<string> =>
-  new Set(ranges.map((range) => range.match_key))

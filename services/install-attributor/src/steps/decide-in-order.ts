@@ -1,5 +1,6 @@
 import type { WrittenClaim } from '@tributary/attribution/verdicts'
-import { type Attributed, attribute, isChanged } from '@tributary/domain/attribute/attribute'
+import { attribute } from '@tributary/domain/attribute/attribute'
+import { type Attributed, saysTheSame } from '@tributary/domain/attribute/decisions'
 import { byInstall, type Claim } from '@tributary/domain/attribute/verdict'
 import type { Evidence, OpenInstall } from './evidence.ts'
 
@@ -28,7 +29,7 @@ export function decideInOrder(evidence: Evidence, now_ms: number): DecidedInstal
     })
     const click_id = decided.verdict?.click_id ?? null
     if (click_id !== null) claims.set(click_id, earlier(claims.get(click_id), install))
-    return { ...one, decided, changed: isChanged(decided, newest) }
+    return { ...one, decided, changed: newest === null || !saysTheSame(decided, newest) }
   })
 }
 

@@ -5,6 +5,7 @@ import type { Windows } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
+import { isBlockedAt, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
@@ -67,20 +68,18 @@ export async function loadEvidence(lookups: Lookups, geo: Geo, work: AppWork): P
     findNeighbours(lookups, app_id, own),
   ])
   const decided = new Set(open.map(({ install }) => install.install_uuid))
-  const flooded = new Set(floods.map(({ day, partner, campaign }) => sourceName(day, partner, campaign)))
+  const flooded = new Set(floods.map(sourceName))
   const hitTimes = Map.groupBy(hits, ({ ip }) => addressBlock(ip))
   return {
     ...neighbours,
     open,
     claims: claims.filter(({ install_uuid }) => !decided.has(install_uuid)),
     isFlooded: ({ clicked_at_ms, partner, campaign }) =>
-      flooded.has(sourceName(utcDay(clicked_at_ms), partner, campaign)),
+      flooded.has(sourceName({ day: utcDay(clicked_at_ms), partner, campaign })),
     isBlocked: ({ is_sdk, ip, received_at_ms }) =>
       is_sdk &&
       ip !== null &&
-      (hitTimes.get(addressBlock(ip)) ?? []).some(({ clicked_at_ms }) => {
-        return clicked_at_ms <= received_at_ms && received_at_ms < clicked_at_ms + limits.honeypot_block_ms
-      }),
+      (hitTimes.get(addressBlock(ip)) ?? []).some(({ clicked_at_ms }) => isBlockedAt(received_at_ms, clicked_at_ms)),
     isDatacenter: ({ is_sdk, ip }) => is_sdk && ip !== null && geo.lookUp(ip).datacenter,
     othersOf: (install) =>
       neighbours.sharing(install).flatMap((uuid) => otherOf(neighbours.facts.get(uuid) ?? []) ?? []),
@@ -107,8 +106,9 @@ async function openInstalls(
   const named = new Set(open.flatMap(({ install }) => namedClicks(install)))
   const clicksFor = indexClicks(await lookups.clicks(app.app_id, [...named], ranges))
   return open.map((one) => {
-    const found = withKept(clicksFor(one.install), one.newest)
-    const clicks = candidatesOf(one.install, found, clickWindowsOf(one.windows))
+    const clickWindows = clickWindowsOf(one.windows)
+    const found = withKept(clicksFor(one.install, clickWindows), one.newest)
+    const clicks = candidatesOf(one.install, found, clickWindows)
     return { ...one, facts: own.get(one.install.install_uuid)!, clicks }
   })
 }
@@ -129,5 +129,3 @@ const blockRange = ({ ip, received_at_ms: at_ms }: InstallFact) => ({
   // A hit wins nothing.
   ...{ window_ms: 0, window_ms_max: 0 },
 })
-
-const sourceName = (day: string, partner: string, campaign: string | null) => `${day}/${partner}/${campaign ?? ''}`

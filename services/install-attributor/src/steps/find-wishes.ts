@@ -1,7 +1,7 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact, Wish } from '@tributary/contracts/attribution/found'
-import { limits } from '@tributary/contracts/limits'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
+import { candidateBounds } from '@tributary/domain/attribute/candidates'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { methodOf } from '@tributary/domain/attribute/match-click'
 import { clickKeys, matchKey } from '@tributary/domain/attribute/match-keys'
@@ -88,12 +88,12 @@ function isTouched(facts: readonly Fact[] | undefined, click: KeptClick, since: 
 
 const keysOf = (click: KeptClick): string[] => [matchKey('click', click.click_id), ...clickKeys(click)]
 
-/** Installs that may have a click as a candidate, from an install on. */
+/** Installs that may have a click as a candidate, from an install on. The bounds of devices are the wider ones. */
 function installRanges({ click, since }: ChangedClick): InstallRange[] {
-  const { candidate_lookback_ms_max, candidate_device_after_ms } = limits
+  const { before_ms, after_ms } = candidateBounds.device
   const [named, ...others] = keysOf(click)
-  const installed_from_ms = Math.max(since.installed_at_ms, click.clicked_at_ms - candidate_device_after_ms)
-  const installed_to_ms = click.clicked_at_ms + candidate_lookback_ms_max + 1
+  const installed_from_ms = Math.max(since.installed_at_ms, click.clicked_at_ms - after_ms)
+  const installed_to_ms = click.clicked_at_ms + before_ms + 1
   return [
     { match_key: named!, installed_from_ms: since.installed_at_ms },
     ...others.map((match_key) => ({ match_key, installed_from_ms, installed_to_ms })),

@@ -1,23 +1,48 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
-import { namedClicks } from '@tributary/domain/attribute/match-click'
+import { nearestClicks, nearestTo } from '@tributary/domain/attribute/candidates'
+import { type ClickRange, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
+import { clickKeys } from '@tributary/domain/attribute/match-keys'
+import type { ClickWindows } from '@tributary/domain/attribute/verdict'
 
-/** Finds the clicks among many that have something in common with an install. */
-export function indexClicks(clicks: readonly KeptClick[]): (install: InstallFact) => KeptClick[] {
+/** The clicks among many that an install names, and of each of its ranges those that `nearestClicks` takes. */
+export type FindNearest = (install: InstallFact, windows: ClickWindows) => KeptClick[]
+
+/**
+ * Finds the clicks that may be candidates of an install. It does not look at every click of an address: strangers decide
+ * how many clicks and how many installs an address has.
+ */
+export function indexClicks(clicks: readonly KeptClick[]): FindNearest {
   const byId = Map.groupBy(clicks, ({ click_id }) => click_id)
-  const byAddress = Map.groupBy(clicks, ({ ip }) => ip)
-  const byDevice = new Map<string, KeptClick[]>()
-  for (const click of clicks) {
-    for (const device of click.device_hashes) {
-      const known = byDevice.get(device)
-      if (known === undefined) byDevice.set(device, [click])
+  const byKey = new Map<string, KeptClick[]>()
+  for (const click of clicks.toSorted(nearestTo(Number.POSITIVE_INFINITY))) {
+    for (const key of new Set(clickKeys(click))) {
+      const known = byKey.get(key)
+      if (known === undefined) byKey.set(key, [click])
       else known.push(click)
     }
   }
-  return (install) => {
-    const { ip, device_hashes } = install
+  return (install, windows) => {
     const named = namedClicks(install).flatMap((id) => byId.get(id) ?? [])
-    const devices = device_hashes.flatMap((device) => byDevice.get(device) ?? [])
-    return [...new Set([...named, ...devices, ...((ip !== null && byAddress.get(ip)) || [])])]
+    const near = clickRanges(install, windows).flatMap((range) => nearestIn(byKey.get(range.match_key) ?? [], range))
+    return [...new Set([...named, ...near])]
   }
+}
+
+/** Of clicks from the latest on those in a range that `nearestClicks` takes. */
+const nearestIn = (latestFirst: readonly KeptClick[], range: ClickRange): KeptClick[] =>
+  nearestClicks(
+    latestFirst.slice(firstBefore(latestFirst, range.to_ms), firstBefore(latestFirst, range.from_ms)),
+    range,
+  )
+
+/** Index of the first click before a time, of clicks from the latest on. */
+function firstBefore(latestFirst: readonly KeptClick[], ms: number): number {
+  let [low, high] = [0, latestFirst.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (latestFirst[middle]!.clicked_at_ms >= ms) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -1,4 +1,5 @@
 import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
+import { hour_ms } from '@tributary/contracts/limits'
 import { addressNetwork } from '@tributary/contracts/networks'
 import { burst_installs_max } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
@@ -6,7 +7,6 @@ import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { byTime } from '@tributary/domain/attribute/verdict'
 import type { InstallRange, KeyedFact, Lookups } from '../lookups/lookups.ts'
 
-const hour_ms = 3600 * 1000
 /** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
 const opened_max = 4 * burst_installs_max
 
