@@ -1,7 +1,6 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { ClickToken } from '@tributary/contracts/attribution/found'
 import { type Candidate, type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
-import { hour_ms } from '@tributary/contracts/limits'
 import { clickTime } from './click-token.ts'
 import { byStrength, methodOf, reasonAgainst } from './match-click.ts'
 import { byInstall, type Claim, type ClickChoice, type ClickWindows, type InstallClues } from './verdict.ts'
