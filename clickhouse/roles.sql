@@ -39,7 +39,7 @@ GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 CREATE USER IF NOT EXISTS tributary_click_writer IDENTIFIED WITH sha256_password BY {click_writer_password:String};
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_click_writer;
 GRANT SELECT, INSERT ON tributary.clicks_raw_v1 TO tributary_click_writer;
-GRANT INSERT ON tributary.click_keys_v1 TO tributary_click_writer;
+GRANT SELECT, INSERT ON tributary.click_keys_v1 TO tributary_click_writer;
 GRANT SELECT ON tributary.install_facts_v1 TO tributary_click_writer;
 GRANT SELECT ON tributary.install_fact_keys_v1 TO tributary_click_writer;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_click_writer;

@@ -55,7 +55,8 @@ CREATE MATERIALIZED VIEW click_keys_mv_v1 TO click_keys_v1
     `clicked_at_ms` Int64,
     `click_id` String,
     `day` Date,
-    `filtered_reason` LowCardinality(String)
+    `filtered_reason` LowCardinality(String),
+    `lookback_hours` UInt16
 )
 AS SELECT
     app_id,
@@ -63,7 +64,8 @@ AS SELECT
     clicked_at_ms,
     click_id,
     day,
-    filtered_reason
+    filtered_reason,
+    lookback_hours
 FROM clicks_raw_v1;
 
 CREATE TABLE click_keys_v1
@@ -73,7 +75,8 @@ CREATE TABLE click_keys_v1
     `clicked_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
     `click_id` String COMMENT 'ours, UUIDv7' CODEC(ZSTD(1)),
     `day` Date COMMENT 'UTC date of clicked_at_ms',
-    `filtered_reason` LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may'
+    `filtered_reason` LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may',
+    `lookback_hours` UInt16 COMMENT 'window of the link in hours, 0 when the window of the app holds'
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(day)
@@ -380,8 +383,6 @@ CREATE MATERIALIZED VIEW install_fact_keys_mv_v1 TO install_fact_keys_v1
     `install_uuid` String,
     `kind` LowCardinality(String),
     `installed_at_ms` Int64,
-    `os_major` UInt16,
-    `model` String,
     `day` Date,
     `topic` LowCardinality(String),
     `partition` UInt32,
@@ -395,8 +396,6 @@ AS SELECT
     install_uuid,
     kind,
     JSONExtractInt(fact, 'installed_at_ms') AS installed_at_ms,
-    toUInt16(JSONExtractUInt(fact, 'os_major')) AS os_major,
-    JSONExtractString(fact, 'model') AS model,
     day,
     topic,
     partition,
@@ -412,8 +411,6 @@ CREATE TABLE install_fact_keys_v1
     `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
     `kind` LowCardinality(String) COMMENT 'install or alias',
     `installed_at_ms` Int64 COMMENT 'install time, Unix epoch milliseconds, 0 for an alias' CODEC(ZSTD(1)),
-    `os_major` UInt16 COMMENT 'major version of the system, 0 when unknown',
-    `model` LowCardinality(String) COMMENT 'model of the device, empty when unknown',
     `day` Date COMMENT 'UTC date of received_at_ms',
     `topic` LowCardinality(String) COMMENT 'log position of the event: topic and identity of the log',
     `partition` UInt32 COMMENT 'log position of the event: partition' CODEC(ZSTD(1)),

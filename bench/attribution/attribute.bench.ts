@@ -93,7 +93,7 @@ async function storeClicks(
     os: `'android'`,
     os_major: '15',
     device_hashes: `[${device}]`,
-    match_keys: `[${key('device', device)}, ${key('address', ip)}]`,
+    match_keys: `[${key('device', device)}, ${key('address_model', `concat(${ip}, char(0), '15', char(0))`)}, ${key('address', `concat(${ip}, char(0), '15')`)}]`,
     topic: `'clicks.recorded.v1@bench'`,
     offset: 'n',
   }

@@ -38,4 +38,4 @@ PARTITION BY toYYYYMM(day)
 ORDER BY (app_id, click_id)
 TTL day + INTERVAL 90 DAY
 SETTINGS {{dedupe_window}}, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
-    min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024
+    min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096

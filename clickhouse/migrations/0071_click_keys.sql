@@ -1,4 +1,5 @@
--- Clicks by what an install may match them by: device, address, or (of honeypots) block of addresses. A set.
+-- Clicks by what an install may match them by: device, address with version and model, or (of honeypots) block of addresses.
+-- A set. What tells whether a click may win stands beside the key, so that those that can't hide no others.
 CREATE TABLE IF NOT EXISTS click_keys_v1 {{on_cluster}}
 (
     app_id           LowCardinality(String) COMMENT 'app of the link',
@@ -6,7 +7,8 @@ CREATE TABLE IF NOT EXISTS click_keys_v1 {{on_cluster}}
     clicked_at_ms    Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
     click_id         String COMMENT 'ours, UUIDv7' CODEC(ZSTD(1)),
     day              Date COMMENT 'UTC date of clicked_at_ms',
-    filtered_reason  LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may'
+    filtered_reason  LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may',
+    lookback_hours   UInt16 COMMENT 'window of the link in hours, 0 when the window of the app holds'
 )
 ENGINE = {{replicated}}ReplacingMergeTree
 PARTITION BY toYYYYMM(day)

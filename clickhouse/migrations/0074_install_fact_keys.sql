@@ -1,5 +1,5 @@
--- Facts by what a click or another install may match them by: click id, device, user, address, network, block. A set.
--- What else decides whether a click matches stands beside the key: reading facts costs a granule of JSON each.
+-- Facts by what a click or another install may match them by: click id, device, user, address with version and model, network,
+-- block. A set. The times that decide whether a click matches stand beside the key: reading facts costs a granule of JSON each.
 CREATE TABLE IF NOT EXISTS install_fact_keys_v1 {{on_cluster}}
 (
     app_id           LowCardinality(String) COMMENT 'app that the event belongs to',
@@ -8,8 +8,6 @@ CREATE TABLE IF NOT EXISTS install_fact_keys_v1 {{on_cluster}}
     install_uuid     String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
     kind             LowCardinality(String) COMMENT 'install or alias',
     installed_at_ms  Int64 COMMENT 'install time, Unix epoch milliseconds, 0 for an alias' CODEC(ZSTD(1)),
-    os_major         UInt16 COMMENT 'major version of the system, 0 when unknown',
-    model            LowCardinality(String) COMMENT 'model of the device, empty when unknown',
     day              Date COMMENT 'UTC date of received_at_ms',
     topic            LowCardinality(String) COMMENT 'log position of the event: topic and identity of the log',
     partition        UInt32 COMMENT 'log position of the event: partition' CODEC(ZSTD(1)),

@@ -25,8 +25,6 @@ export interface KeyedInstall {
   install_uuid: string
   received_at_ms: number
   installed_at_ms: number
-  os_major: number | null
-  model: string | null
 }
 
 /** Of one statement: far below `statement_bytes_max`. */
@@ -65,12 +63,12 @@ async function* pagesOf(clickhouse: Pick<Clickhouse, 'query'>, matching: string,
     ]
     if (after !== null) conditions.push(behindSql(after))
     const rows: KeyedInstall[] = await clickhouse.query<KeyedInstall>(
-      `SELECT app_id, toString(match_key) AS key, received_at_ms, install_uuid, installed_at_ms, os_major, model
+      `SELECT app_id, toString(match_key) AS key, received_at_ms, install_uuid, installed_at_ms
        FROM install_fact_keys_v1
        WHERE ${conditions.join(' AND ')}
        ORDER BY app_id, match_key, received_at_ms, install_uuid LIMIT ${page_rows} WITH TIES`,
     )
-    if (rows.length > 0) yield rows.map((row) => ({ ...row, os_major: row.os_major || null, model: row.model || null }))
+    if (rows.length > 0) yield rows
     if (rows.length < page_rows) return
     after = rows.at(-1)!
   }

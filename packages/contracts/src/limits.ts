@@ -175,10 +175,16 @@ export const limits = {
   candidate_device_after_ms: day_ms,
   /** The same for a click that is alike. */
   candidate_address_after_ms: hour_ms,
-  /** Candidates of one install, and clicks of one device or address among which they are looked for. */
-  install_candidates_max: 200,
-  /** JSON of the clicks that a decision keeps; the weakest beyond it are not kept. */
-  kept_clicks_bytes_max: 400_000,
+  /** Candidates of one install, and clicks before it of one device or address that may win and are looked at. */
+  install_candidates_max: 50,
+  /** Of its candidates those that can't win, and filtered clicks before it of one device or address that are looked at. */
+  candidates_lost_max: 20,
+  /** Clicks after an install of one device or address that are its candidates: the earliest. Others have it not decided again. */
+  candidates_after_max: 5,
+  /** Clicks that a decision keeps whole: those that may still win when they have expired. */
+  kept_clicks_max: 20,
+  /** Their JSON; the weakest beyond it are not kept. */
+  kept_clicks_bytes_max: 16 * 1024,
   /** How long an install waits for a click that we signed. */
   pending_ms_max: day_ms,
   /** Window between a click and an install, of an app or of one link: 30 days. */

@@ -5,11 +5,11 @@ import type { Click } from '@tributary/contracts/attribution/click'
 import type { Wish } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
-import { type CandidateKind, isCandidate } from '@tributary/domain/attribute/candidates'
+import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/domain/attribute/candidates'
 import { isBlockedAt } from '@tributary/domain/attribute/fraud'
-import { candidateBounds } from '@tributary/domain/attribute/match-click'
-import { matchKey } from '@tributary/domain/attribute/match-keys'
+import { clickAddressKeys, deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import { loadEarlier } from './earlier-clicks.ts'
 
 export interface LateClickDeps {
   clickhouse: Pick<Clickhouse, 'query'>
@@ -30,6 +30,8 @@ interface Search {
   matches(install: KeyedInstall, click: Click, app: AttributionApp | null): boolean
   /** Whether `matches` reads the settings of the app. */
   by_settings?: boolean
+  /** Of the clicks after an install, less than so long, only the earliest concern it; all where absent, ms. */
+  after_ms?: number
 }
 
 /**
@@ -60,9 +62,9 @@ async function searchesFor({ apps }: LateClickDeps, clicks: readonly Click[]): P
   const others = clicks.filter(({ filtered_reason }) => filtered_reason !== 'honeypot')
   const blocked = await Promise.all(hits.map(async (click) => blockClue(click, await apps.find(click.app_id))))
   return [
-    candidateSearch('click', clicks, ({ click_id }) => [click_id]),
-    candidateSearch('device', others, ({ device_hashes }) => device_hashes),
-    candidateSearch('address', others, ({ ip, os_major }) => (os_major === null ? [] : [ip])),
+    candidateSearch('click', clicks, ({ click_id }) => [matchKey('click', click_id)]),
+    candidateSearch('device', others, deviceKeys),
+    candidateSearch('address', others, clickAddressKeys),
     {
       reason: 'honeypot',
       clues: blocked,
@@ -79,17 +81,18 @@ const blockClue = (click: Click, app: AttributionApp | null): Clue => ({
   ...{ click, app_ids: app?.company_apps ?? [click.app_id], match_key: matchKey('block', addressBlock(click.ip)) },
 })
 
-function candidateSearch(kind: CandidateKind, clicks: readonly Click[], valuesOf: (click: Click) => string[]): Search {
+function candidateSearch(kind: CandidateKind, clicks: readonly Click[], keysOf: (click: Click) => string[]): Search {
   const clues = clicks.flatMap((click) =>
-    valuesOf(click).map((value) => ({ click, app_ids: [click.app_id], match_key: matchKey(kind, value) })),
+    keysOf(click).map((match_key) => ({ click, app_ids: [click.app_id], match_key })),
   )
   return {
     reason: 'click',
     clues,
-    bounds: kind === 'click' ? {} : boundsOf(clicks, (times) => candidateTimes(candidateBounds[kind], times)),
+    bounds: kind === 'click' ? {} : boundsOf(clicks, (times) => installTimes(candidateBounds[kind], times)),
     matches: (install, click, app) =>
       isCandidate(kind, install, click, app?.settingsAt(install.received_at_ms) ?? null),
     by_settings: kind === 'address',
+    ...(kind !== 'click' && { after_ms: candidateBounds[kind].after_ms }),
   }
 }
 
@@ -99,7 +102,7 @@ interface Times {
 }
 
 /** The first and last click decide which part of a key is read; a backend may give times ahead of its clock. */
-const candidateTimes = (
+const installTimes = (
   { before_ms, after_ms }: { before_ms: number; after_ms: number },
   { from_ms, to_ms }: Times,
 ): KeyBounds => ({
@@ -114,19 +117,41 @@ function boundsOf(clicks: readonly Click[], bounds: (times: Times) => KeyBounds)
 }
 
 /** Installs that one of the clicks matches, page by page. */
-async function* findInstalls({ clickhouse, apps }: LateClickDeps, { clues, bounds, matches, by_settings }: Search) {
+async function* findInstalls({ clickhouse, apps }: LateClickDeps, search: Search) {
+  const { clues, bounds, matches, by_settings, after_ms } = search
   if (clues.length === 0) return
   const byKey = Map.groupBy(clues, ({ match_key }) => match_key)
   const app_ids = [...new Set(clues.flatMap((clue) => clue.app_ids))]
   const match_keys = [...new Set(clues.map((clue) => clue.match_key))]
   for await (const page of findInstallsByKeys(clickhouse, { app_ids, match_keys, ...bounds })) {
     const known = by_settings === true ? await appsOf(apps, page) : new Map<string, AttributionApp | null>()
-    yield page.filter((install) =>
-      byKey.get(install.key)?.some(({ app_ids: ofClick, click }) => {
+    const matched = page.flatMap((install) => {
+      const all = (byKey.get(install.key) ?? []).filter(({ app_ids: ofClick, click }) => {
         return ofClick.includes(install.app_id) && matches(install, click, known.get(install.app_id) ?? null)
-      }),
-    )
+      })
+      return all.length === 0 ? [] : [{ install, all }]
+    })
+    yield after_ms === undefined
+      ? matched.map(({ install }) => install)
+      : await withoutCrowded(clickhouse, matched, after_ms)
   }
+}
+
+interface Matched {
+  install: KeyedInstall
+  /** What it matches, at least one. */
+  all: readonly Clue[]
+}
+
+/** Installs with a click that is not after them, or that is one of the earliest after them. */
+async function withoutCrowded(clickhouse: LateClickDeps['clickhouse'], matched: readonly Matched[], after_ms: number) {
+  const isBefore = ({ click }: Clue, { installed_at_ms }: KeyedInstall) => click.clicked_at_ms <= installed_at_ms
+  const late = matched.filter(({ install, all }) => !all.some((clue) => isBefore(clue, install)))
+  const isEarliest = await loadEarlier(clickhouse, [...new Set(late.flatMap(({ all }) => all))], after_ms)
+  const crowded = new Set(
+    late.filter(({ install, all }) => !all.some((clue) => isEarliest(clue, install.installed_at_ms))),
+  )
+  return matched.filter((one) => !crowded.has(one)).map(({ install }) => install)
 }
 
 async function appsOf(apps: Pick<AttributionApps, 'find'>, page: readonly KeyedInstall[]) {

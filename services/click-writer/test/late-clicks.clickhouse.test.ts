@@ -94,6 +94,33 @@ test('more installs of one address than a page holds are all wished for', async 
   expect(await wishesAfter(installs, [clickOf({ app_id, clicked_at_ms: noon - hour })], stage)).toHaveLength(10_500)
 }, 60_000)
 
+test.each([
+  ['address', { ip: '203.0.113.7' }, {}],
+  ['address, of an install without model', { ip: '203.0.113.7', model: null }, {}],
+  ['device', { device_hashes: ['d'] }, { device_hashes: ['d'], ip: '203.0.113.8' }],
+])('of clicks after an install only the earliest five wish for it, by %s', async (_what, clues, marks) => {
+  const app_id = newAppId()
+  const stage = makeStage()
+  stage.attributionApps.add({ app_id })
+  const [early, late] = [0, 4].map((ms) => installOf({ app_id, ...clues, installed_at_ms: noon + ms }))
+  await storeFacts(
+    clickhouse,
+    [early!, late!].map((fact, offset) => ({ ...fact, place: { ...fact.place, offset } })),
+  )
+  const wishesFor = async (ms: number) => {
+    const before = recordsOf(stage.broker, topics.installsFound.name).length
+    await publishClicks(stage.broker, [clickOf({ app_id, clicked_at_ms: noon + ms, ...marks })])
+    await runToEnd(clickhouse, stage)
+    return recordsOf(stage.broker, topics.installsFound.name).length - before
+  }
+  // Those up to the fourth millisecond are before the second install.
+  for (const ms of [1, 2, 3, 4]) expect(await wishesFor(ms)).toBe(2)
+  expect(await wishesFor(50)).toBe(2)
+  expect(await wishesFor(60)).toBe(1)
+  // One that comes late, and is among the earliest.
+  expect(await wishesFor(40)).toBe(2)
+})
+
 const ips = ['203.0.113.7', '203.0.113.8', '2001:db8:1:2::1', '2001:db8:1:2::9'] as const
 const blocks: Record<string, string> = { [ips[0]]: 'a', [ips[1]]: 'b', [ips[2]]: 'c', [ips[3]]: 'c' }
 const span = fc.constantFrom(0, hour, 5 * hour, day, 2 * day, 30 * day)

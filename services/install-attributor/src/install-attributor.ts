@@ -32,6 +32,8 @@ import type { WriterWait } from './writer-wait.ts'
 const batch_records_max = 1000
 /** What comes while a batch is decided makes the next one; this is for the first install of a burst. */
 const linger_ms = 200
+/** JSON of a batch; what strangers may write into a fact is bounded too. */
+const batch_bytes_max = 4 * 1024 * 1024
 /** Apps of a batch that are decided at the same time; each waits for some ten statements. */
 const apps_at_once = 4
 /** Clicks that are late are found by their writer, which then publishes wishes. */
@@ -61,8 +63,8 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     fetch: { wait_ms_max: linger_ms },
     bounds: {
       rows_max: batch_records_max,
-      bytes_max: Number.POSITIVE_INFINITY,
-      measure: () => ({ rows: 1, bytes: 0 }),
+      bytes_max: batch_bytes_max,
+      measure: (found) => ({ rows: 1, bytes: Buffer.byteLength(JSON.stringify(found)) }),
     },
     decode(value) {
       const found = Found.parse(JSON.parse(value.toString()))

@@ -6,6 +6,8 @@ import { bruteForce, type Mirror, world } from './world.ts'
 
 const some = <T>(arb: fc.Arbitrary<T>, freq = 2) => fc.option(arb, { freq })
 const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '198.51.100.9')
+/** Copies of a click, a minute apart: sometimes more than are looked at after an install, or before it. */
+const crowds = [...Array.from({ length: 36 }, () => 1), 3, 7, 25, 55]
 const clicks = fc
   .array(
     fc.record({
@@ -16,10 +18,17 @@ const clicks = fc
       device_hashes: fc.subarray(['d', 'e']),
       filtered_reason: fc.constantFrom(null, null, null, null, 'bot', 'honeypot'),
       lookback_hours: fc.constantFrom(null, null, 3),
+      model: fc.constantFrom(null, null, 'A', 'B'),
+      crowd: fc.constantFrom(...crowds),
     }),
     { maxLength: 8 },
   )
-  .map((all) => all.map((given, n) => click(n, given as Partial<KeptClick>)))
+  .map((all) => {
+    const each = all.flatMap(({ crowd, clicked_at_ms, ...given }) =>
+      Array.from({ length: crowd }, (_, n) => ({ ...given, clicked_at_ms: clicked_at_ms + n * 60_000 })),
+    )
+    return each.map((given, n) => click(n, given as Partial<KeptClick>))
+  })
 
 const tokenOf = (known: readonly KeptClick[]) =>
   some(
@@ -46,6 +55,7 @@ export const story = clicks.chain((known) =>
           is_sdk: fc.constantFrom(true, true, false),
           ip: some(address, 3),
           os_major: some(fc.constantFrom(14, 15), 3),
+          model: fc.constantFrom(null, null, 'A', 'B'),
           device_hashes: fc.subarray(['d', 'e']),
           user_id: some(fc.constantFrom('u', 'v')),
           referrer: tokenOf(known),

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { clickColumns, clickLine } from '@tributary/attribution/clicks'
 import { installColumns, installLine } from '@tributary/attribution/install-rows'
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import { limits } from '@tributary/contracts/limits'
+import { clickRanges } from '@tributary/domain/attribute/match-click'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
 import { story, tell } from './arrivals.ts'
+import { memoryLookups } from './memory-lookups.ts'
+import { click, day_ms, hour_ms, install, t0 } from './story.ts'
 import { apps, type Mirror } from './world.ts'
 
 let clickhouse: TestClickhouse
@@ -47,3 +52,25 @@ test('the tables give every install the verdict and the reasons of the whole', a
     { numRuns: 12 },
   )
 }, 60_000)
+
+test('of a busy key the same clicks are found as without tables: none that can not win hides one that may', async () => {
+  const app_id = randomUUID()
+  const clicks = Array.from({ length: 1500 }, (_, n) => {
+    const kind = [{ filtered_reason: 'bot' as const }, { lookback_hours: 1 }, {}][n % 3]
+    return { ...click(n, { clicked_at_ms: t0 + (n - 1000) * 1000, ...kind, ip: '192.0.2.7' }), app_id }
+  })
+  await clickhouse.insert({
+    ...{ table: 'clicks_raw_v1', columns: clickColumns, token: randomUUID() },
+    lines: clicks.map((one) => clickLine(one, one.place)).join('\n'),
+  })
+  const one = install(1, { ip: '192.0.2.7', os_major: 15, installed_at_ms: t0, model: 'A' })
+  const windows = { click_ms: 7 * day_ms, probabilistic_ms: day_ms, probabilistic: true }
+  const ranges = clickRanges(one, windows).map((range) => ({ ...range, window_ms: 2 * hour_ms }))
+  const inTables = await clickhouseLookups(clickhouse).clicks(app_id, [], ranges)
+  const inMemory = await memoryLookups({ facts: [], clicks, newest: new Map(), floods: [] }).clicks(app_id, [], ranges)
+  const idsOf = (found: readonly KeptClick[]) => found.map(({ click_id }) => click_id).toSorted()
+  expect(idsOf(inTables)).toEqual(idsOf(inMemory))
+  expect(inTables).toHaveLength(
+    limits.install_candidates_max + limits.candidates_lost_max + limits.candidates_after_max,
+  )
+}, 30_000)

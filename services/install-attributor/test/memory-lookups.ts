@@ -1,7 +1,7 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
-import { limits } from '@tributary/contracts/limits'
-import { type ClickRange, nearestTo } from '@tributary/domain/attribute/match-click'
+import { nearestClicks } from '@tributary/domain/attribute/candidates'
+import type { ClickRange } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
 import type { Flood, Lookups } from '../src/lookups/lookups.ts'
 
@@ -16,12 +16,20 @@ export interface MemoryTables {
 
 /** The twin of `clickhouseLookups`: the same promises over arrays. All rows are of one app. */
 export function memoryLookups(tables: MemoryTables): Lookups {
-  const inRange = ({ match_key, from_ms, to_ms, at_ms }: ClickRange) =>
-    tables.clicks
-      .filter(({ clicked_at_ms }) => clicked_at_ms >= from_ms && clicked_at_ms < to_ms)
-      .filter((click) => clickKeys(click).includes(match_key))
-      .toSorted(nearestTo(at_ms))
-      .slice(0, limits.install_candidates_max)
+  const known = new WeakMap<KeptClick, string[]>()
+  const keysOf = (click: KeptClick) => {
+    const keys = known.get(click) ?? clickKeys(click)
+    known.set(click, keys)
+    return keys
+  }
+  const inRange = (range: ClickRange) =>
+    nearestClicks(
+      tables.clicks.filter((click) => {
+        const { clicked_at_ms } = click
+        return clicked_at_ms >= range.from_ms && clicked_at_ms < range.to_ms && keysOf(click).includes(range.match_key)
+      }),
+      range,
+    )
   return {
     async facts(_app_id, uuids) {
       return Map.groupBy(

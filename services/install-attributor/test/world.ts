@@ -3,11 +3,13 @@ import type { InsertBlock } from '@tributary/clickhouse/clickhouse'
 import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found, type Wish } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
+import { limits } from '@tributary/contracts/limits'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
 import { attribute, clickWindowsOf, windowsOf } from '@tributary/domain/attribute/attribute'
 import type { Attributed } from '@tributary/domain/attribute/decisions'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
-import { candidatesOf } from '@tributary/domain/attribute/match-click'
+import { candidatesOf, namedClicks } from '@tributary/domain/attribute/match-click'
+import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attribute/verdict'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
@@ -121,7 +123,8 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
     async writeClick(click: KeptClick) {
       await mirror?.writeClick(click)
       tables.clicks.push(click)
-      for (const facts of installsOf(tables.facts)) if (isTouched(facts, click)) found.push(wishFor(facts[0]!, 'click'))
+      for (const facts of installsOf(tables.facts))
+        if (isTouched(facts, click, tables.clicks)) found.push(wishFor(facts[0]!, 'click'))
     },
     wakeUp: () => decisions.push(...asleep.splice(0)),
     /** What the job does about installs that have waited long enough. */
@@ -149,12 +152,21 @@ const installsOf = (facts: readonly Fact[]): Fact[][] => [
 ]
 const settingsAt = (await apps.find(app_id))!.settingsAt
 
-function isTouched(facts: readonly Fact[], click: KeptClick): boolean {
+function isTouched(facts: readonly Fact[], click: KeptClick, clicks: readonly KeptClick[]): boolean {
   const install = installOf(facts)
   if (install === null) return false
   if (click.filtered_reason === 'honeypot')
     return install.ip !== null && addressBlock(install.ip) === addressBlock(click.ip)
-  return candidatesOf(install, [click], clickWindowsOf(windowsOf(install, null, settingsAt))).length > 0
+  if (candidatesOf(install, [click], clickWindowsOf(windowsOf(install, null, settingsAt))).length === 0) return false
+  const at_ms = install.installed_at_ms
+  if (namedClicks(install).includes(click.click_id) || click.clicked_at_ms <= at_ms) return true
+  const shared = clickKeys(click).filter((key) => factKeys(install).includes(key))
+  return shared.some((key) => {
+    const between = clicks.filter(({ clicked_at_ms: ms, click_id }) => {
+      return ms > at_ms && (ms < click.clicked_at_ms || (ms === click.clicked_at_ms && click_id < click.click_id))
+    })
+    return between.filter((one) => clickKeys(one).includes(key)).length < limits.candidates_after_max
+  })
 }
 
 function batchOf(found: readonly Found[], from: number, begun: number): Batch<Found> {

@@ -18,12 +18,15 @@ export const attributionTables = {
   click_keys_v1: {
     row: 'something that an install may match a click by',
     writers: ['click-writer'],
-    readers: ['install-attributor'],
+    readers: ['click-writer', 'install-attributor'],
     personal: ['match_key', 'click_id', 'clicked_at_ms'],
     derived: {
       from: 'clicks_raw_v1',
       known_by: 'set',
-      groups: { ...same('app_id', 'clicked_at_ms', 'click_id', 'filtered_reason'), match_key: 'arrayJoin(match_keys)' },
+      groups: {
+        ...same('app_id', 'clicked_at_ms', 'click_id', 'filtered_reason', 'lookback_hours'),
+        match_key: 'arrayJoin(match_keys)',
+      },
       values: { day: ['max(day)', 'max(day)'] },
     },
   },
@@ -49,8 +52,6 @@ export const attributionTables = {
       values: {
         day: ['max(day)', 'max(day)'],
         installed_at_ms: ['max(installed_at_ms)', "max(JSONExtractInt(fact, 'installed_at_ms'))"],
-        os_major: ['max(os_major)', "max(toUInt16(JSONExtractUInt(fact, 'os_major')))"],
-        model: ['max(model)', "max(JSONExtractString(fact, 'model'))"],
       },
     },
   },

@@ -1,6 +1,13 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
-import { type FraudFlag, organic, type Verdict, type Windows } from '@tributary/contracts/attribution/verdict'
+import {
+  type Candidate,
+  type FraudFlag,
+  type LostReason,
+  organic,
+  type Verdict,
+  type Windows,
+} from '@tributary/contracts/attribution/verdict'
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { decide } from './decide.ts'
 import type { Attributed } from './decisions.ts'
@@ -44,14 +51,15 @@ export function attribute(input: AttributeInput): Attributed {
   const clickWindows = clickWindowsOf(windows)
   const candidates = candidatesOf(install, found, clickWindows)
   const may_wait = input.now_ms < received_at_ms + limits.pending_ms_max
-  const choice = decide({ install, clicks: candidates, claims: input.claims, windows: clickWindows, may_wait })
+  const expired = expiredOf(input, found).slice(0, limits.install_candidates_max - candidates.length)
+  const choice = decide({ install, clicks: candidates, claims: input.claims, windows: clickWindows, expired, may_wait })
   return {
     ...{ v: 1, company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place, rule_version, windows },
     pending: choice.pending,
     verdict: choice.pending ? null : verdictOf(input, choice),
     clicked_at_ms: choice.click?.clicked_at_ms ?? null,
     candidates: choice.candidates,
-    clicks: keepClicks(candidates, choice.click),
+    clicks: keepClicks(candidates, choice),
   }
 }
 
@@ -125,16 +133,37 @@ function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: Clic
   })
 }
 
-/**
- * The click that won, and the best of the others as far as they fit into a decision: their texts come from strangers. A
- * decision without the click that won could not be repeated once the click has expired.
- */
-function keepClicks(candidates: readonly KeptClick[], won: KeptClick | null): KeptClick[] {
-  const bytesOf = (click: KeptClick) => Buffer.byteLength(JSON.stringify(click))
-  let left = limits.kept_clicks_bytes_max - (won === null ? 0 : bytesOf(won))
-  return candidates.filter((click) => {
-    if (click === won) return true
-    left -= bytesOf(click)
-    return left >= 0
+/** Lost candidates of the newest decision whose clicks tables hold no more: what was said of them stays. */
+function expiredOf({ install, newest, now_ms }: AttributeInput, found: readonly KeptClick[]): Candidate[] {
+  if (newest === null || byPlace(newest.place, install.place) !== 0) return []
+  const known = new Set(found.map(({ click_id }) => click_id))
+  // Tables drop whole days.
+  const before_ms = now_ms - limits.click_kept_ms + day_ms
+  return newest.candidates.filter(({ click_id, clicked_at_ms, outcome, reason }) => {
+    return outcome === 'lost' && reason !== 'unknown_click' && clicked_at_ms < before_ms && !known.has(click_id)
   })
+}
+
+/** Reasons that may pass: the click may win when the install is decided again. */
+const passingReasons: readonly (LostReason | null)[] = [
+  'click_already_used',
+  'older_click',
+  'weaker_method',
+  'ambiguous',
+]
+
+/** The winner and the best of those that may win later, as far as they fit: their texts come from strangers. */
+function keepClicks(candidates: readonly KeptClick[], choice: ClickChoice): KeptClick[] {
+  const outcomes = new Map(choice.candidates.map((candidate) => [candidate.click_id, candidate]))
+  const mayWin = candidates.filter((click) => {
+    return click !== choice.click && passingReasons.includes(outcomes.get(click.click_id)!.reason)
+  })
+  let left = limits.kept_clicks_bytes_max
+  return [...(choice.click === null ? [] : [choice.click]), ...mayWin]
+    .slice(0, limits.kept_clicks_max)
+    .map((click) => ({ ...click, user_agent: '' }))
+    .filter((click, n) => {
+      left -= Buffer.byteLength(JSON.stringify(click))
+      return left >= 0 || (n === 0 && choice.click !== null)
+    })
 }

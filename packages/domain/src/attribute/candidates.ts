@@ -1,41 +1,92 @@
-import type { Click } from '@tributary/contracts/attribution/click'
-import { hour_ms } from '@tributary/contracts/limits'
-import { candidateBounds, isAlike } from './match-click.ts'
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 
 /** How a click and an install found each other (`match-keys.ts`). */
 export type CandidateKind = 'click' | 'device' | 'address'
 
-/** What of an install, besides the key that it shares with a click, makes the click a candidate. */
-export interface MatchedInstall {
-  installed_at_ms: number
-  os_major: number | null
-  model: string | null
+/** Times, Unix epoch ms: `[from_ms, to_ms)`. */
+export interface Times {
+  from_ms: number
+  to_ms: number
 }
 
-/** The settings of its app when the install was received. */
+/** Matching by address, as the settings of an app had it when the install was received. */
 export interface LikenessSettings {
   probabilistic: boolean
   probabilistic_window_hours: number
 }
 
-type MatchedClick = Pick<Click, 'clicked_at_ms' | 'ip' | 'os_major' | 'model'>
+/** How far from the install time a click may lie, ms: from `before` on, `after` not included. */
+export const candidateBounds = {
+  device: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_device_after_ms },
+  address: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_address_after_ms },
+} as const
+
+/** When the clicks were made that may be candidates of an install; null when none may (docs/rules.md#candidates). */
+export function candidateTimes(
+  kind: 'device' | 'address',
+  installed_at_ms: number,
+  settings: LikenessSettings | null,
+): Times | null {
+  const { before_ms, after_ms } = candidateBounds[kind]
+  const to_ms = installed_at_ms + after_ms
+  if (kind === 'device') return { from_ms: installed_at_ms - before_ms, to_ms }
+  if (settings === null || !settings.probabilistic) return null
+  return { from_ms: installed_at_ms - Math.min(settings.probabilistic_window_hours * hour_ms, before_ms), to_ms }
+}
 
 /**
- * Whether a click is a candidate of an install with which it shares a key of this kind: the record of the install shows it
- * (docs/rules.md#candidates). A click that the install names is one at any time.
+ * Whether a click may be a candidate of an install with which it shares a key of this kind. One that the install names may
+ * be at any time. Of those after the install only the earliest are: see `nearestClicks`.
  */
 export function isCandidate(
   kind: CandidateKind,
-  install: MatchedInstall,
-  click: MatchedClick,
+  { installed_at_ms }: { installed_at_ms: number },
+  { clicked_at_ms }: Pick<KeptClick, 'clicked_at_ms'>,
   settings: LikenessSettings | null,
 ): boolean {
   if (kind === 'click') return true
-  const { before_ms, after_ms } = candidateBounds[kind]
-  const earlier_ms = install.installed_at_ms - click.clicked_at_ms
-  if (earlier_ms > before_ms || earlier_ms <= -after_ms) return false
-  if (kind === 'device') return true
-  if (settings === null || !settings.probabilistic) return false
-  const within = earlier_ms <= settings.probabilistic_window_hours * hour_ms
-  return within && isAlike({ ...install, ip: click.ip }, click)
+  const times = candidateTimes(kind, installed_at_ms, settings)
+  return times !== null && clicked_at_ms >= times.from_ms && clicked_at_ms < times.to_ms
 }
+
+/** How long before an install a click may lie to win. */
+export interface MatchWindow {
+  /** Of clicks whose link has none of its own. */
+  window_ms: number
+  /** No link makes it longer than this. */
+  window_ms_max: number
+}
+
+/** The window of a click, ms: that of its link, within bounds (docs/rules.md#windows). */
+export const windowOf = (
+  { lookback_hours }: Pick<KeptClick, 'lookback_hours'>,
+  { window_ms, window_ms_max }: MatchWindow,
+): number => Math.min(lookback_hours === null ? window_ms : lookback_hours * hour_ms, window_ms_max)
+
+/**
+ * The clicks of one key that are looked at for an install: before it the latest that may win and, apart from them, the latest
+ * that can't; after it the earliest. What strangers add after an install changes nothing any more once there are enough, and
+ * what can't win pushes nothing out that can.
+ */
+export function nearestClicks<
+  C extends Pick<KeptClick, 'clicked_at_ms' | 'click_id' | 'filtered_reason' | 'lookback_hours'>,
+>(clicks: readonly C[], range: MatchWindow & { at_ms: number }): C[] {
+  const { at_ms } = range
+  const before = clicks.filter(({ clicked_at_ms }) => clicked_at_ms <= at_ms).toSorted(nearestTo(at_ms))
+  const after = clicks.filter(({ clicked_at_ms }) => clicked_at_ms > at_ms).toSorted(nearestTo(at_ms))
+  const mayWin = (click: C) => click.filtered_reason === null && at_ms - click.clicked_at_ms < windowOf(click, range)
+  return [
+    ...before.filter(mayWin).slice(0, limits.install_candidates_max),
+    ...before.filter((click) => !mayWin(click)).slice(0, limits.candidates_lost_max),
+    ...after.toReversed().slice(0, limits.candidates_after_max),
+  ]
+}
+
+/** Clicks not after a time before those after it, each part from the latest on. */
+export const nearestTo =
+  (at_ms: number) =>
+  (a: Pick<KeptClick, 'clicked_at_ms' | 'click_id'>, b: Pick<KeptClick, 'clicked_at_ms' | 'click_id'>): number =>
+    Number(a.clicked_at_ms > at_ms) - Number(b.clicked_at_ms > at_ms) ||
+    b.clicked_at_ms - a.clicked_at_ms ||
+    Number(b.click_id > a.click_id) - Number(b.click_id < a.click_id)

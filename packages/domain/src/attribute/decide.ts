@@ -1,9 +1,8 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { ClickToken } from '@tributary/contracts/attribution/found'
 import { type Candidate, type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
-import { hour_ms } from '@tributary/contracts/limits'
 import { clickTime } from './click-token.ts'
-import { byStrength, methodOf } from './match-click.ts'
+import { byStrength, methodOf, reasonAgainst } from './match-click.ts'
 import { byInstall, type Claim, type ClickChoice, type ClickWindows, type InstallClues } from './verdict.ts'
 
 export interface DecideInput {
@@ -13,6 +12,8 @@ export interface DecideInput {
   /** The earliest claim of another install on each click; several may have one until they are evaluated again. */
   claims: ReadonlyMap<string, Claim>
   windows: ClickWindows
+  /** Candidates whose clicks have expired, as they were judged before. */
+  expired: readonly Candidate[]
   /** False when a signed click id was waited for long enough. */
   may_wait: boolean
 }
@@ -28,13 +29,13 @@ interface Match {
  * install; a click that an earlier install holds is lost, one that a later install holds is free. An install that names a
  * signed click which never came is organic in the end (docs/adr/0247).
  */
-export function decide({ install, clicks, claims, windows, may_wait }: DecideInput): ClickChoice {
+export function decide({ install, clicks, claims, windows, expired, may_wait }: DecideInput): ClickChoice {
   const forged = isForged(install.referrer) || isForged(install.named_click)
   const matches = clicks
     .flatMap((click) => matchClick(install, click, windows))
     .map((match) => ({ ...match, reason: match.reason ?? lostTo(install, claims.get(match.click.click_id)) }))
     .toSorted(byStrength)
-  const missing = unknownClicks(install, clicks)
+  const missing = unknownClicks(install, [...clicks, ...expired])
   const winner = forged ? null : findWinner(matches)
   const rank = winner === null ? methods.length : methods.indexOf(winner.method)
   const lacksSigned = !forged && missing.some(({ method, signed }) => signed && methods.indexOf(method) < rank)
@@ -46,7 +47,7 @@ export function decide({ install, clicks, claims, windows, may_wait }: DecideInp
     method: won?.method ?? null,
     pending,
     forged,
-    candidates: [...missing.map(({ candidate }) => candidate), ...candidates].toSorted(byOutcome),
+    candidates: [...missing.map(({ candidate }) => candidate), ...candidates, ...expired].toSorted(byOutcome),
   }
 }
 
@@ -57,28 +58,6 @@ function matchClick(install: InstallClues, click: KeptClick, windows: ClickWindo
   const method = methodOf(install, click, windows)
   if (method === null) return []
   return [{ click, method, reason: reasonAgainst(install, click, method, windows) }]
-}
-
-/** Why a click can't be the one, whatever other clicks and installs there are. */
-function reasonAgainst(
-  install: InstallClues,
-  click: KeptClick,
-  method: Method,
-  windows: ClickWindows,
-): LostReason | null {
-  if (method === 'install_referrer' && install.referrer?.signature === 'forged') return 'bad_signature'
-  if (method === 'install_referrer' && install.referrer?.signature === 'absent') return 'unsigned'
-  if (method === 'click_id' && install.named_click?.signature === 'forged') return 'bad_signature'
-  if (click.filtered_reason !== null) return 'filtered'
-  if (click.clicked_at_ms > install.installed_at_ms) return 'after_install'
-  return install.installed_at_ms - click.clicked_at_ms < windowOf(click, method, windows) ? null : 'outside_window'
-}
-
-/** The override of a link never widens the window of matches by address. */
-function windowOf({ lookback_hours }: KeptClick, method: Method, windows: ClickWindows): number {
-  const lookback_ms = lookback_hours === null ? null : lookback_hours * hour_ms
-  if (method !== 'probabilistic') return lookback_ms ?? windows.click_ms
-  return Math.min(windows.probabilistic_ms, lookback_ms ?? windows.probabilistic_ms)
 }
 
 const lostTo = (install: InstallClues, claim: Claim | undefined): LostReason | null =>
@@ -109,7 +88,7 @@ function lostReason(match: Match, won: Match | null, forged: boolean, matches: r
 }
 
 /** Ids that the install names and that no click has, each by the method that a click would have. */
-function unknownClicks(install: InstallClues, clicks: readonly KeptClick[]) {
+function unknownClicks(install: InstallClues, clicks: readonly Pick<KeptClick, 'click_id'>[]) {
   const known = new Set(clicks.map(({ click_id }) => click_id))
   const { referrer, named_click } = install
   const byReferrer = referrer?.signature === 'absent' && referrer.click_id === named_click?.click_id ? null : referrer

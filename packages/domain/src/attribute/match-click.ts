@@ -1,7 +1,8 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
-import { type Method, methods } from '@tributary/contracts/attribution/verdict'
-import { limits } from '@tributary/contracts/limits'
-import { matchKey } from './match-keys.ts'
+import { type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
+import { hour_ms, limits } from '@tributary/contracts/limits'
+import { candidateTimes, type MatchWindow, nearestClicks, nearestTo, type Times, windowOf } from './candidates.ts'
+import { addressKey, matchKey, modelsFor } from './match-keys.ts'
 import { byTime, type ClickWindows, type InstallClues } from './verdict.ts'
 
 /** By which method a click matches an install, the strongest first; null when it does not (docs/rules.md#order-of-methods). */
@@ -15,6 +16,29 @@ export function methodOf(install: InstallClues, click: KeptClick, { probabilisti
   return referrer?.click_id === click.click_id ? 'install_referrer' : null
 }
 
+/** Why a click can't be the one, whatever other clicks and installs there are. */
+export function reasonAgainst(
+  install: InstallClues,
+  click: KeptClick,
+  method: Method,
+  windows: ClickWindows,
+): LostReason | null {
+  if (method === 'install_referrer' && install.referrer?.signature === 'forged') return 'bad_signature'
+  if (method === 'install_referrer' && install.referrer?.signature === 'absent') return 'unsigned'
+  if (method === 'click_id' && install.named_click?.signature === 'forged') return 'bad_signature'
+  if (click.filtered_reason !== null) return 'filtered'
+  if (click.clicked_at_ms > install.installed_at_ms) return 'after_install'
+  return install.installed_at_ms - click.clicked_at_ms < windowOf(click, windowFor(method, windows))
+    ? null
+    : 'outside_window'
+}
+
+/** The override of a link never widens the window of matches by address. */
+const windowFor = (method: Method, { click_ms, probabilistic_ms }: ClickWindows): MatchWindow =>
+  method === 'probabilistic'
+    ? { window_ms: probabilistic_ms, window_ms_max: probabilistic_ms }
+    : { window_ms: click_ms, window_ms_max: Number.MAX_SAFE_INTEGER }
+
 type Likeness = Pick<InstallClues, 'ip' | 'os_major' | 'model'>
 
 /** Same address and major version, and the same model where both tell it. An unknown version is like none. */
@@ -25,19 +49,11 @@ export const isAlike = (install: Likeness, click: Likeness): boolean =>
   install.os_major === click.os_major &&
   (install.model === null || click.model === null || install.model === click.model)
 
-/** How far from the install time a click may lie, ms: from `before` on, `after` not included. */
-export const candidateBounds = {
-  device: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_device_after_ms },
-  address: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_address_after_ms },
-} as const
-
-/** Times in which clicks with a key are candidates of an install, Unix epoch ms: `[from_ms, to_ms)`. */
-export interface ClickRange {
-  /** See `matchKey`. */
+/** Times in which clicks with a key are candidates of an install. */
+export interface ClickRange extends Times, MatchWindow {
+  /** See `match-keys.ts`. */
   match_key: string
-  from_ms: number
-  to_ms: number
-  /** The install time: clicks up to it come first, each part from the latest on. */
+  /** The install time: see `nearestClicks`. */
   at_ms: number
 }
 
@@ -47,30 +63,26 @@ interface Trait extends ClickRange {
 
 /** Where clicks may match an install by its devices or its address (docs/rules.md#candidates). */
 function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
-  const { installed_at_ms: at_ms, ip, os_major } = install
-  const { device: ofDevice, address: ofAddress } = candidateBounds
+  const { installed_at_ms: at_ms, ip, os_major, model } = install
+  const { probabilistic, probabilistic_ms } = windows
+  const settings = { probabilistic, probabilistic_window_hours: probabilistic_ms / hour_ms }
   const devices = install.device_hashes.map((device) => ({
-    ...{ match_key: matchKey('device', device), at_ms },
-    ...{ from_ms: at_ms - ofDevice.before_ms, to_ms: at_ms + ofDevice.after_ms },
+    ...{ match_key: matchKey('device', device), at_ms, ...candidateTimes('device', at_ms, settings)! },
+    ...windowFor('device_id', windows),
     has: ({ device_hashes }: KeptClick) => device_hashes.includes(device),
   }))
-  if (!windows.probabilistic || ip === null || os_major === null) return devices
-  const back_ms = Math.min(windows.probabilistic_ms, ofAddress.before_ms)
-  const address = {
-    ...{
-      match_key: matchKey('address', ip),
-      at_ms,
-      from_ms: at_ms - back_ms,
-      to_ms: at_ms + ofAddress.after_ms,
-    },
-    has: (click: KeptClick) => click.ip === ip,
-  }
-  return [...devices, address]
+  const times = candidateTimes('address', at_ms, settings)
+  if (times === null || ip === null || os_major === null) return devices
+  const alike = modelsFor(model).map((one) => ({
+    ...{ match_key: addressKey(ip, os_major, one), at_ms, ...times, ...windowFor('probabilistic', windows) },
+    has: (click: KeptClick) => isAlike(install, click) && (one === undefined || click.model === one),
+  }))
+  return [...devices, ...alike]
 }
 
-/** The clicks to look for by a key; of each range at most `limits.install_candidates_max`. */
+/** The clicks to look for by a key; of each range see `nearestClicks`. */
 export const clickRanges = (install: InstallClues, windows: ClickWindows): ClickRange[] =>
-  traitsOf(install, windows).map(({ match_key, from_ms, to_ms, at_ms }) => ({ match_key, from_ms, to_ms, at_ms }))
+  traitsOf(install, windows).map(({ has, ...range }) => range)
 
 /** Click ids that the install names, signed or not. */
 export const namedClicks = ({ referrer, named_click }: InstallClues): string[] => [
@@ -78,38 +90,37 @@ export const namedClicks = ({ referrer, named_click }: InstallClues): string[] =
 ]
 
 /**
- * The candidates of an install among clicks of its app, which may hold any others, each click once. A range and the whole are
- * cut at `limits.install_candidates_max`, always the same: strongest method, then those not after the install, then the latest.
+ * The candidates of an install among clicks of its app, which may hold any others, each click once: of each range the nearest,
+ * of the whole at most `limits.install_candidates_max`, and among them at most `limits.candidates_lost_max` that can't win.
+ * Both kinds are cut by method, then those not after the install, then the latest: the same whatever came first.
  */
 export function candidatesOf(install: InstallClues, clicks: readonly KeptClick[], windows: ClickWindows): KeptClick[] {
   const named = new Set(namedClicks(install))
   const found = new Set(clicks.filter(({ click_id }) => named.has(click_id)))
-  const nearest = nearestTo(install.installed_at_ms)
-  for (const { from_ms, to_ms, has } of traitsOf(install, windows)) {
+  for (const { has, ...range } of traitsOf(install, windows)) {
     const inRange = clicks.filter((click) => {
       const { clicked_at_ms, filtered_reason } = click
       // Hits of honeypots block addresses, and match nothing.
-      return clicked_at_ms >= from_ms && clicked_at_ms < to_ms && filtered_reason !== 'honeypot' && has(click)
+      return (
+        clicked_at_ms >= range.from_ms && clicked_at_ms < range.to_ms && filtered_reason !== 'honeypot' && has(click)
+      )
     })
-    for (const click of inRange.toSorted(nearest).slice(0, limits.install_candidates_max)) found.add(click)
+    for (const click of nearestClicks(inRange, range)) found.add(click)
   }
-  const matched = [...found].flatMap((click) => {
-    const method = methodOf(install, click, windows)
-    return method === null ? [] : [{ click, method }]
-  })
-  return matched
+  const nearest = nearestTo(install.installed_at_ms)
+  const matched = [...found]
+    .flatMap((click) => {
+      const method = methodOf(install, click, windows)
+      return method === null ? [] : [{ click, method }]
+    })
     .toSorted((a, b) => methods.indexOf(a.method) - methods.indexOf(b.method) || nearest(a.click, b.click))
-    .slice(0, limits.install_candidates_max)
-    .map(({ click }) => click)
+  const canWin = ({ click, method }: (typeof matched)[number]) =>
+    reasonAgainst(install, click, method, windows) === null
+  const lost = matched.filter((one) => !canWin(one)).slice(0, limits.candidates_lost_max)
+  const open = matched.filter(canWin).slice(0, limits.install_candidates_max - lost.length)
+  const kept = new Set([...lost, ...open])
+  return matched.filter((one) => kept.has(one)).map(({ click }) => click)
 }
-
-/** Clicks not after a time before those after it, each part from the latest on. */
-export const nearestTo =
-  (at_ms: number) =>
-  (a: Pick<KeptClick, 'clicked_at_ms' | 'click_id'>, b: Pick<KeptClick, 'clicked_at_ms' | 'click_id'>): number =>
-    Number(a.clicked_at_ms > at_ms) - Number(b.clicked_at_ms > at_ms) ||
-    b.clicked_at_ms - a.clicked_at_ms ||
-    Number(b.click_id > a.click_id) - Number(b.click_id < a.click_id)
 
 /** Strongest method first, then the latest click. */
 export const byStrength = (a: { click: KeptClick; method: Method }, b: { click: KeptClick; method: Method }): number =>

@@ -4,7 +4,7 @@ import type { Fact } from '@tributary/contracts/attribution/found'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
 
 /** What a click and an install, or two installs, may have in common. */
-export type MatchKind = 'click' | 'device' | 'user' | 'address' | 'network' | 'block'
+export type MatchKind = 'click' | 'device' | 'user' | 'address' | 'address_model' | 'network' | 'block'
 
 /**
  * Key of the tables that look clicks and installs up by what they have in common: first 8 bytes of SHA-256, as an unsigned
@@ -13,21 +13,37 @@ export type MatchKind = 'click' | 'device' | 'user' | 'address' | 'network' | 'b
 export const matchKey = (kind: MatchKind, value: string): string =>
   BigInt(`0x${hash('sha256', `${kind}\0${value}`, 'hex').slice(0, 16)}`).toString()
 
+/** An address and a major version of the system, with a model: null for clicks without one, absent for clicks of any. */
+export const addressKey = (ip: string, os_major: number, model?: string | null): string =>
+  model === undefined
+    ? matchKey('address', `${ip}\0${os_major}`)
+    : matchKey('address_model', `${ip}\0${os_major}\0${model ?? ''}`)
+
+/** Models of the clicks that are alike an install of this model, as `addressKey` takes them. */
+export const modelsFor = (model: string | null): (string | null | undefined)[] =>
+  model === null ? [undefined] : [model, null]
+
+/** Keys of a click by its address: it shares one with each install that it is like, and none with others. */
+export const clickAddressKeys = ({ ip, os_major, model }: Pick<Click, 'ip' | 'os_major' | 'model'>): string[] =>
+  os_major === null ? [] : [addressKey(ip, os_major, model), addressKey(ip, os_major)]
+
+export const deviceKeys = ({ device_hashes }: Pick<Click, 'device_hashes'>): string[] =>
+  device_hashes.map((device) => matchKey('device', device))
+
 /** Keys of a click. A hit of a honeypot blocks addresses and matches nothing. */
-export function clickKeys({ filtered_reason, device_hashes, ip }: Click): string[] {
-  if (filtered_reason === 'honeypot') return [matchKey('block', addressBlock(ip))]
-  return [...device_hashes.map((device) => matchKey('device', device)), matchKey('address', ip)]
+export function clickKeys(click: Click): string[] {
+  if (click.filtered_reason === 'honeypot') return [matchKey('block', addressBlock(click.ip))]
+  return [...deviceKeys(click), ...clickAddressKeys(click)]
 }
 
 /** Keys of a fact. Only installs of an SDK stand for their network and their block: a backend's are not judged by these. */
 export function factKeys(fact: Fact): string[] {
   if (fact.kind === 'alias') return [matchKey('user', fact.user_id)]
-  const { referrer, named_click, device_hashes, user_id, ip, is_sdk } = fact
+  const { referrer, named_click, user_id, ip, os_major, model, is_sdk } = fact
   const clicks = [referrer, named_click].flatMap((token) => (token === null ? [] : [matchKey('click', token.click_id)]))
-  const devices = device_hashes.map((device) => matchKey('device', device))
   const users = user_id === null ? [] : [matchKey('user', user_id)]
-  const addresses = ip === null ? [] : [matchKey('address', ip)]
+  const addresses = ip === null || os_major === null ? [] : modelsFor(model).map((one) => addressKey(ip, os_major, one))
   const judged =
     is_sdk && ip !== null ? [matchKey('network', addressNetwork(ip)), matchKey('block', addressBlock(ip))] : []
-  return [...new Set([...clicks, ...devices, ...users, ...addresses, ...judged])]
+  return [...new Set([...clicks, ...deviceKeys(fact), ...users, ...addresses, ...judged])]
 }

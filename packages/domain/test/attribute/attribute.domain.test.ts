@@ -161,21 +161,68 @@ test.each<[string, Partial<InstallFact>, number, boolean]>([
   expect(candidatesOf(install({ installed_at_ms: t0, ...given }), [one], settings).length === 1).toBe(expected)
 })
 
-test('of too many candidates the strongest and nearest stay, and large ones are not kept', () => {
-  const wide = 'ü'.repeat(512)
-  const many = Array.from({ length: 500 }, (_, n) =>
-    click(n, { clicked_at_ms: t0 + n, ...{ sub1: wide, sub2: wide, sub3: wide, sub4: wide, sub5: wide } }),
-  )
+const wide = 'ü'.repeat(512)
+const wideClick = (n: number, given: Partial<KeptClick> = {}) =>
+  click(n, { clicked_at_ms: t0 + n, ...{ sub1: wide, sub2: wide, sub3: wide, sub4: wide, sub5: wide }, ...given })
+
+test('of too many candidates the strongest and nearest stay', () => {
+  const many = Array.from({ length: 500 }, (_, n) => wideClick(n))
   const named = click(9999, { clicked_at_ms: t0 - 90 * day_ms, device_hashes: [] })
-  const { candidates, clicks, verdict } = run({
+  const { candidates, verdict } = run({
     install: install({ installed_at_ms: t0 + 400, named_click: { click_id: named.click_id, signature: 'absent' } }),
     clicks: [...many, named],
   })
   expect(candidates).toHaveLength(limits.install_candidates_max)
   expect(verdict?.click_id).toBe(many[400]!.click_id)
   expect(candidates.some(({ click_id }) => click_id === named.click_id)).toBe(true)
-  expect(JSON.stringify(clicks).length).toBeLessThan(limits.kept_clicks_bytes_max)
-  expect(clicks.length).toBeGreaterThan(50)
+})
+
+test('of the clicks after an install the earliest are candidates, whatever comes after them', () => {
+  const alike = { ip: '192.0.2.1', os_major: 15 }
+  const many = Array.from({ length: 300 }, (_, n) => click(n, { clicked_at_ms: t0 + 2 * hour_ms + n }))
+  for (const one of [install(), install({ device_hashes: [], ...alike })]) {
+    const earliest = many.slice(0, limits.candidates_after_max).map(({ click_id }) => click_id)
+    const { candidates } = run({ install: { ...one, installed_at_ms: t0 + 2 * hour_ms - 1 }, clicks: many })
+    expect(candidates.map(({ click_id }) => click_id).toSorted()).toEqual(earliest.toSorted())
+  }
+})
+
+test.each<[string, Partial<KeptClick>, Partial<InstallFact>]>([
+  ['filtered clicks of the device', { filtered_reason: 'bot' }, {}],
+  ['filtered clicks of the address', { filtered_reason: 'desktop' }, { ip: '192.0.2.1', device_hashes: [] }],
+  ['clicks of another version', { os_major: 13 }, { ip: '192.0.2.1', device_hashes: [] }],
+  ['clicks of another model', { model: 'B' }, { ip: '192.0.2.1', device_hashes: [] }],
+  ['clicks of the device that are too old for a match', { clicked_at_ms: t0 - 20 * day_ms }, { ip: '192.0.2.1' }],
+])('%s do not hide the one that brought the install', (_what, given, clues) => {
+  const own = click(9999, { device_hashes: clues.ip === undefined || clues.device_hashes ? ['d'] : [] })
+  const noise = Array.from({ length: 300 }, (_, n) => click(n, { clicked_at_ms: t0 + 1 + n, ...given }))
+  const one = install({ os_major: 15, model: 'A', ...clues })
+  const { verdict, candidates } = run({ install: one, clicks: [...noise, own] })
+  expect(verdict?.click_id).toBe(own.click_id)
+  expect(candidates.length).toBeLessThanOrEqual(limits.candidates_lost_max + 1)
+})
+
+test('a decision keeps few clicks whole, those that may still win, and the winner always', () => {
+  const many = Array.from({ length: 500 }, (_, n) => wideClick(n))
+  const small = many.map((one) => ({ ...one, sub1: null, sub2: null, sub3: null, sub4: null, sub5: null }))
+  const bytesOf = (clicks: readonly KeptClick[]) => Buffer.byteLength(JSON.stringify(clicks))
+  const late = { install: install({ installed_at_ms: t0 + 400 }) }
+  expect(run({ ...late, clicks: small }).clicks).toHaveLength(limits.kept_clicks_max)
+  expect(bytesOf(run({ ...late, clicks: many }).clicks)).toBeLessThan(limits.kept_clicks_bytes_max + 100)
+  const huge = wideClick(1, { sub1: '\u0001'.repeat(limits.kept_clicks_bytes_max) })
+  expect(run({ clicks: [huge] }).clicks).toHaveLength(1)
+  expect(run({ clicks: [click(1, { filtered_reason: 'bot' })] }).clicks).toEqual([])
+})
+
+test('what was said of lost clicks stays when they have expired, and only then', () => {
+  const referrer = { click_id: idAt(t0, 2), signature: 'valid' as const }
+  const clicks = [click(1), click(2, { filtered_reason: 'bot' }), click(3, { clicked_at_ms: t0 + 2 * hour_ms })]
+  const given = { install: install({ referrer }), now_ms: t0 + 200 * day_ms }
+  const newest = written({ ...given, clicks })
+  expect(newest.candidates.map(({ reason }) => reason)).toEqual([null, 'filtered', 'after_install'])
+  expect(saysTheSame(run({ ...given, newest, clicks: [] }), newest)).toBe(true)
+  const soonAfter = run({ ...given, newest, clicks: [], now_ms: t0 + 3 * hour_ms })
+  expect(soonAfter.candidates.map(({ reason }) => reason)).toEqual(['unknown_click', 'weaker_method'])
 })
 
 const source = (partner: string, clicks: number, conversions: number) => ({

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type CandidateKind, isCandidate } from '../../src/attribute/candidates.ts'
 import { candidatesOf } from '../../src/attribute/match-click.ts'
+import { addressKey, clickAddressKeys, modelsFor } from '../../src/attribute/match-keys.ts'
 import type { InstallClues } from '../../src/attribute/verdict.ts'
 
 const hour_ms = 3600 * 1000
@@ -15,6 +16,8 @@ const looks = {
   model: fc.constantFrom(null, 'A', 'B'),
   device_hashes: fc.uniqueArray(fc.constantFrom('d1', 'd2'), { maxLength: 2 }),
 }
+const addressKeys = ({ ip, os_major, model }: InstallClues): string[] =>
+  ip === null || os_major === null ? [] : modelsFor(model).map((one) => addressKey(ip, os_major, one))
 /** Each edge of a window, and its neighbours. */
 const distance = fc
   .tuple(fc.constantFrom(0, hour_ms, 24 * hour_ms, 30 * day_ms), fc.constantFrom(-1, 0, 1), fc.constantFrom(-1, 1))
@@ -38,7 +41,7 @@ test('a click that came late is a candidate by a key exactly where the install w
       const shared: [CandidateKind, boolean][] = [
         ['click', names],
         ['device', click.device_hashes.some((device) => install.device_hashes.includes(device))],
-        ['address', click.ip === install.ip],
+        ['address', clickAddressKeys(click).some((key) => addressKeys(install).includes(key))],
       ]
       const found = shared.some(([kind, has]) => has && isCandidate(kind, install, click, settings))
       const rules = { click_ms: 7 * day_ms, probabilistic_ms: hours * hour_ms, probabilistic }

@@ -42,7 +42,7 @@ const install = (given: Partial<Install> = {}): Install => ({
   ...given,
 })
 const run = (facts: Install, clicks: readonly KeptClick[], more: object = {}) =>
-  decide({ install: facts, clicks, claims: new Map(), windows, may_wait: true, ...more })
+  decide({ install: facts, clicks, claims: new Map(), windows, expired: [], may_wait: true, ...more })
 const reasons = (decision: ReturnType<typeof decide>) =>
   decision.candidates.map(({ outcome, reason }) => reason ?? outcome)
 
@@ -278,7 +278,8 @@ test('whatever the order in which installs come, wishes lead to the verdicts tha
           if (click_id !== null) claims.set(click_id, other) // the earliest comes last and stays
         }
         const before = verdicts.get(facts.install_uuid) ?? null
-        const after = decide({ install: facts, clicks, claims, windows, may_wait: true }).click?.click_id ?? null
+        const after =
+          decide({ install: facts, clicks, claims, windows, expired: [], may_wait: true }).click?.click_id ?? null
         verdicts.set(facts.install_uuid, after)
         if (before === after) continue
         waiting.push(...installs.filter((other) => isEarlier(facts, other) && verdicts.has(other.install_uuid)))

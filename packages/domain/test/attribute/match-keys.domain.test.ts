@@ -1,6 +1,7 @@
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { AliasFact, InstallFact } from '@tributary/contracts/attribution/found'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
+import { isAlike } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys, type MatchKind, matchKey } from '@tributary/domain/attribute/match-keys'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -35,11 +36,14 @@ const address = fc.oneof(fc.ipV4(), fc.ipV6())
 const digest = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 })
 const devices = fc.uniqueArray(digest, { maxLength: 4 })
 const user = fc.option(fc.string({ minLength: 1 }))
-const clicks = fc.record({ device_hashes: devices, ip: address })
-const installs = fc.record({ device_hashes: devices, ip: fc.option(address), user_id: user, is_sdk: fc.boolean() })
+const looks = { os_major: fc.constantFrom(null, 1, 11), model: fc.constantFrom(null, '1', 'A') }
+const clicks = fc.record({ device_hashes: devices, ip: address, ...looks })
+const installs = fc.record({
+  ...{ device_hashes: devices, ip: fc.option(address), user_id: user, is_sdk: fc.boolean(), ...looks },
+})
 const intersect = (a: readonly string[], b: readonly string[]) => a.filter((key) => b.includes(key))
 
-test('a click and an install share a key for each device id and for the address that they share, and no other', () => {
+test('a click and an install share a key for each device id that they share, and one more if they are alike', () => {
   fc.assert(
     fc.property(clicks, installs, devices, fc.boolean(), (clicked, installed, shared, same) => {
       const click = clickOf({ ...clicked, device_hashes: [...new Set([...clicked.device_hashes, ...shared])] })
@@ -48,11 +52,10 @@ test('a click and an install share a key for each device id and for the address 
         ...{ ...installed, ip },
         device_hashes: [...new Set([...shared, ...installed.device_hashes])],
       })
-      const expected = [
-        ...intersect(click.device_hashes, install.device_hashes).map((device) => matchKey('device', device)),
-        ...(click.ip === ip ? [matchKey('address', ip)] : []),
-      ]
-      expect(intersect(clickKeys(click), factKeys(install)).toSorted()).toEqual(expected.toSorted())
+      const common = intersect(clickKeys(click), factKeys(install))
+      const ofDevices = intersect(click.device_hashes, install.device_hashes).map((one) => matchKey('device', one))
+      expect(intersect(common, ofDevices).toSorted()).toEqual(ofDevices.toSorted())
+      expect(common.length - ofDevices.length).toBe(Number(isAlike(install, click)))
     }),
   )
 })
@@ -100,7 +103,7 @@ test('SDK installs of one network find each other by it, those of a backend do n
 })
 
 test('values of two kinds have two keys, and each is an unsigned 64-bit number', () => {
-  const kinds: MatchKind[] = ['click', 'device', 'user', 'address', 'network', 'block']
+  const kinds: MatchKind[] = ['click', 'device', 'user', 'address', 'address_model', 'network', 'block']
   fc.assert(
     fc.property(fc.string(), (value) => {
       const keys = kinds.map((kind) => matchKey(kind, value))

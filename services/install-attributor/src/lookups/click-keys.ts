@@ -1,6 +1,6 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { limits } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 
 /** A click that has a key. */
@@ -21,8 +21,7 @@ const busy_ranges_max = 50
 type Query = Pick<Clickhouse, 'query'>
 
 /**
- * Clicks of apps by their keys: of each range the nearest `limits.install_candidates_max`, those up to its time first, each
- * part from the latest on. Others with the same keys may come with them.
+ * Clicks of apps by their keys: of each range those that `nearestClicks` takes. Others with the same keys may come with them.
  */
 export async function findClickKeys(
   clickhouse: Query,
@@ -61,10 +60,19 @@ function ofKeys(app_ids: readonly string[], byKey: ReadonlyMap<string, readonly 
     LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
 }
 
+/** SQL of `nearestClicks`. */
 function ofRange(app_id: string, range: ClickRange): string[] {
-  const { from_ms, to_ms, at_ms } = range
-  const part = (from: number, to: number) => `SELECT * FROM (SELECT DISTINCT ${columns} FROM click_keys_v1 AS k
-    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key = ${literals('match_key', [range.match_key])} AND clicked_at_ms >= ${from} AND clicked_at_ms < ${to}
-    ORDER BY clicked_at_ms DESC, click_id DESC LIMIT ${limits.install_candidates_max})`
-  return [part(from_ms, at_ms + 1), part(at_ms + 1, to_ms)]
+  const { match_key, from_ms, to_ms, at_ms, window_ms, window_ms_max } = range
+  const window = `least(if(lookback_hours = 0, ${window_ms}, lookback_hours * ${hour_ms}), ${window_ms_max})`
+  const mayWin = `filtered_reason = '' AND ${at_ms} - clicked_at_ms < ${window}`
+  const part = (where: string, order: 'ASC' | 'DESC', limit: number) => `
+    SELECT * FROM (SELECT DISTINCT ${columns} FROM click_keys_v1 AS k
+    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key = ${literals('match_key', [match_key])} AND ${where}
+    ORDER BY clicked_at_ms ${order}, click_id ${order} LIMIT ${limit})`
+  const before = `clicked_at_ms >= ${from_ms} AND clicked_at_ms <= ${at_ms}`
+  return [
+    part(`${before} AND ${mayWin}`, 'DESC', limits.install_candidates_max),
+    part(`${before} AND NOT (${mayWin})`, 'DESC', limits.candidates_lost_max),
+    part(`clicked_at_ms > ${at_ms} AND clicked_at_ms < ${to_ms}`, 'ASC', limits.candidates_after_max),
+  ]
 }

@@ -35,7 +35,7 @@ export interface Lookups {
   /** The newest written decisions. */
   newest(app_id: string, install_uuids: readonly string[]): Promise<Map<string, Decision>>
   claims(app_id: string, click_ids: readonly string[]): Promise<WrittenClaim[]>
-  /** Clicks by id, and of each range the nearest (`limits.install_candidates_max`); perhaps others. */
+  /** Clicks by id, and of each range those that `nearestClicks` takes; perhaps others. */
   clicks(app_id: string, click_ids: readonly string[], ranges: readonly ClickRange[]): Promise<KeptClick[]>
   /** Facts with one of these keys; of a key the newest `of_key_max`, `key_facts_max` by default. */
   installs(app_id: string, ranges: readonly InstallRange[], of_key_max?: number): Promise<KeyedFact[]>

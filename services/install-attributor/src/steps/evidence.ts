@@ -141,4 +141,6 @@ function withFacts(stored: ReadonlyMap<string, readonly Fact[]>, facts: readonly
 const blockRange = ({ ip, received_at_ms: at_ms }: InstallFact) => ({
   ...{ match_key: matchKey('block', addressBlock(ip!)), at_ms },
   ...{ from_ms: at_ms - limits.honeypot_block_ms + 1, to_ms: at_ms + 1 },
+  // A hit wins nothing.
+  ...{ window_ms: 0, window_ms_max: 0 },
 })

@@ -1,9 +1,10 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact, Wish } from '@tributary/contracts/attribution/found'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
+import { candidateBounds } from '@tributary/domain/attribute/candidates'
 import { installOf } from '@tributary/domain/attribute/install-of'
-import { candidateBounds, methodOf } from '@tributary/domain/attribute/match-click'
-import { matchKey } from '@tributary/domain/attribute/match-keys'
+import { methodOf } from '@tributary/domain/attribute/match-click'
+import { clickKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, type Claim } from '@tributary/domain/attribute/verdict'
 import type { InstallRange, Lookups } from '../lookups/lookups.ts'
 import type { DecidedInstall } from './decide-in-order.ts'
@@ -87,11 +88,7 @@ function isTouched(facts: readonly Fact[] | undefined, click: KeptClick, since: 
   return install !== null && byInstall(since, install) < 0 && methodOf(install, click, widest) !== null
 }
 
-const keysOf = ({ click_id, device_hashes, ip }: KeptClick): string[] => [
-  matchKey('click', click_id),
-  ...device_hashes.map((device) => matchKey('device', device)),
-  matchKey('address', ip),
-]
+const keysOf = (click: KeptClick): string[] => [matchKey('click', click.click_id), ...clickKeys(click)]
 
 /** Installs that may have a click as a candidate, from an install on. The bounds of devices are the wider ones. */
 function installRanges({ click, since }: ChangedClick): InstallRange[] {

@@ -1,11 +1,11 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
-import { limits } from '@tributary/contracts/limits'
-import { type ClickRange, clickRanges, namedClicks, nearestTo } from '@tributary/domain/attribute/match-click'
+import { nearestClicks, nearestTo } from '@tributary/domain/attribute/candidates'
+import { type ClickRange, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import type { ClickWindows } from '@tributary/domain/attribute/verdict'
 
-/** The clicks among many that an install names, and of each of its ranges the nearest `limits.install_candidates_max`. */
+/** The clicks among many that an install names, and of each of its ranges those that `nearestClicks` takes. */
 export type FindNearest = (install: InstallFact, windows: ClickWindows) => KeptClick[]
 
 /**
@@ -29,14 +29,12 @@ export function indexClicks(clicks: readonly KeptClick[]): FindNearest {
   }
 }
 
-/** Of clicks from the latest on: the nearest up to the time of a range, and of those after it. */
-function nearestIn(latestFirst: readonly KeptClick[], { from_ms, to_ms, at_ms }: ClickRange): KeptClick[] {
-  const part = (from: number, to: number) => {
-    const [first, end] = [firstBefore(latestFirst, to), firstBefore(latestFirst, from)]
-    return latestFirst.slice(first, Math.min(end, first + limits.install_candidates_max))
-  }
-  return [...part(from_ms, at_ms + 1), ...part(at_ms + 1, to_ms)]
-}
+/** Of clicks from the latest on those in a range that `nearestClicks` takes. */
+const nearestIn = (latestFirst: readonly KeptClick[], range: ClickRange): KeptClick[] =>
+  nearestClicks(
+    latestFirst.slice(firstBefore(latestFirst, range.to_ms), firstBefore(latestFirst, range.from_ms)),
+    range,
+  )
 
 /** Index of the first click before a time, of clicks from the latest on. */
 function firstBefore(latestFirst: readonly KeptClick[], ms: number): number {

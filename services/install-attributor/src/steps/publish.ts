@@ -4,33 +4,29 @@ import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Wish } from '@tributary/contracts/attribution/found'
 import { topics } from '@tributary/contracts/topics'
 
-/** Bytes of one call of `publish`: a decision may be as large as `limits.kept_clicks_bytes_max`. */
+/** Bytes of one call of `publish`. */
 const publish_bytes_max = 4 * 1024 * 1024
 
 /** Publishes wishes; durable when this resolves. */
 export async function publishWishes(broker: Broker, wishes: readonly Wish[]): Promise<void> {
   if (wishes.length === 0) return
   const partitions = await broker.partitionCount(topics.installsFound.name)
-  await publishBounded(
-    broker,
-    wishes.map((wish) => foundRecord(wish, partitions)),
-  )
+  await publishBounded(broker, wishes, (wish) => foundRecord(wish, partitions))
 }
 
 /** Publishes decisions; durable when this resolves. */
 export async function publishDecisions(broker: Broker, decisions: readonly Decision[]): Promise<void> {
   if (decisions.length === 0) return
   const partitions = await broker.partitionCount(topics.installsAttributed.name)
-  await publishBounded(
-    broker,
-    decisions.map((decision) => decisionRecord(decision, partitions)),
-  )
+  await publishBounded(broker, decisions, (decision) => decisionRecord(decision, partitions))
 }
 
-async function publishBounded(broker: Broker, records: readonly WholeRecord[]): Promise<void> {
+/** A record is made when its turn has come: those of a whole batch are never in memory together. */
+async function publishBounded<T>(broker: Broker, all: readonly T[], toRecord: (one: T) => WholeRecord): Promise<void> {
   let part: WholeRecord[] = []
   let bytes = 0
-  for (const record of records) {
+  for (const one of all) {
+    const record = toRecord(one)
     if (part.length > 0 && bytes + record.value.length > publish_bytes_max) {
       await broker.publish(part)
       part = []
