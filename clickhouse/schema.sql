@@ -121,7 +121,7 @@ ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(day)
 ORDER BY (app_id, click_id)
 TTL day + toIntervalDay(90)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE MATERIALIZED VIEW event_installs_per_day_mv_v1 TO event_installs_per_day_v1
 (
@@ -437,7 +437,7 @@ CREATE TABLE install_facts_v1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, install_uuid, topic, partition, offset, event_index)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE MATERIALIZED VIEW installs_by_day_mv_v1 TO installs_by_day_v1
 (
