@@ -176,7 +176,8 @@ function concerns(click: Click, install: InstallFact, settings: Settings, compan
     return true
   const { probabilistic, probabilistic_window_hours } = settings(install.received_at_ms)
   if (!probabilistic || install.ip !== click.ip || install.os_major === null) return false
-  if (install.os_major !== click.os_major || before > probabilistic_window_hours * hour || before <= -hour) return false
+  if (install.os_major !== click.os_major) return false
+  if (before > Math.min(probabilistic_window_hours * hour + day, 30 * day) || before <= -hour) return false
   return install.model === null || click.model === null || install.model === click.model
 }
 

@@ -79,7 +79,7 @@ test('no look-up has parameters, which would let it wait for reports in the embe
     },
   })
   const { app_id, click_id } = click(1)
-  const range = { match_key: '1', at_ms: t0, from_ms: 0, to_ms: t0 + 1 }
+  const range = { match_key: '1', at_ms: t0, from_ms: 0, to_ms: t0 + 1, window_ms: 1, window_ms_max: 1 }
   await lookups.facts(app_id, ['i1'])
   await lookups.newest(app_id, ['i1'])
   await lookups.claims(app_id, [click_id])

@@ -1,5 +1,5 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
-import { hour_ms, limits } from '@tributary/contracts/limits'
+import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 
 /** How a click and an install found each other (`match-keys.ts`). */
 export type CandidateKind = 'click' | 'device' | 'address'
@@ -32,7 +32,9 @@ export function candidateTimes(
   const to_ms = installed_at_ms + after_ms
   if (kind === 'device') return { from_ms: installed_at_ms - before_ms, to_ms }
   if (settings === null || !settings.probabilistic) return null
-  return { from_ms: installed_at_ms - Math.min(settings.probabilistic_window_hours * hour_ms, before_ms), to_ms }
+  // Clicks of a day more than the window are shown: they lose as `outside_window`.
+  const shown_ms = settings.probabilistic_window_hours * hour_ms + day_ms
+  return { from_ms: installed_at_ms - Math.min(shown_ms, before_ms), to_ms }
 }
 
 /**

@@ -3,6 +3,7 @@ import { day_ms } from '@tributary/contracts/limits'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type CandidateKind, isCandidate } from '../../src/attribute/candidates.ts'
+import { decide } from '../../src/attribute/decide.ts'
 import { candidatesOf } from '../../src/attribute/match-click.ts'
 import { addressKey, clickAddressKeys, modelsFor } from '../../src/attribute/match-keys.ts'
 import type { InstallClues } from '../../src/attribute/verdict.ts'
@@ -20,7 +21,11 @@ const addressKeys = ({ ip, os_major, model }: InstallClues): string[] =>
   ip === null || os_major === null ? [] : modelsFor(model).map((one) => addressKey(ip, os_major, one))
 /** Each edge of a window, and its neighbours. */
 const distance = fc
-  .tuple(fc.constantFrom(0, hour_ms, 24 * hour_ms, 30 * day_ms), fc.constantFrom(-1, 0, 1), fc.constantFrom(-1, 1))
+  .tuple(
+    fc.constantFrom(0, hour_ms, day_ms, day_ms + hour_ms, 2 * day_ms, 30 * day_ms),
+    fc.constantFrom(-1, 0, 1),
+    fc.constantFrom(-1, 1),
+  )
   .map(([length, step, direction]) => direction * length + step)
 
 test('a click that came late is a candidate by a key exactly where the install would be decided with it', () => {
@@ -49,4 +54,31 @@ test('a click that came late is a candidate by a key exactly where the install w
     }),
     { numRuns: 2000 },
   )
+})
+
+test('an alike click a moment too early for its window is shown, and why it lost', () => {
+  const looks = { ip: '192.0.2.1', os_major: 14, model: null, device_hashes: [] }
+  const install: InstallClues = {
+    ...{ ...looks, installed_at_ms: at_ms, received_at_ms: at_ms, place, referrer: null, named_click: null },
+  }
+  const windows = { click_ms: 7 * day_ms, probabilistic_ms: hour_ms, probabilistic: true }
+  const clickAt = (clicked_at_ms: number) =>
+    ({
+      click_id: 'c',
+      partner: 'p',
+      clicked_at_ms,
+      lookback_hours: null,
+      filtered_reason: null,
+      place,
+      ...looks,
+    }) as unknown as KeptClick
+  const shown = (clicked_at_ms: number) => {
+    const clicks = candidatesOf(install, [clickAt(clicked_at_ms)], windows)
+    return decide({ install, clicks, expired: [], claims: new Map(), windows, may_wait: true }).candidates.map(
+      ({ reason }) => reason,
+    )
+  }
+  expect(shown(at_ms - hour_ms)).toEqual(['outside_window'])
+  expect(shown(at_ms - hour_ms - day_ms)).toEqual(['outside_window'])
+  expect(shown(at_ms - hour_ms - day_ms - 1)).toEqual([])
 })
