@@ -42,10 +42,10 @@ const guarded =
 const short_insert_bytes_max = 256 * 1024
 
 /**
- * ClickHouse in this process (chdb), database `tributary`. A session runs one statement at a time, so there are five:
- * one for parameterised questions, which chdb runs one by one anyway; two for inserts and DDL; and two for look-ups of
- * consumers, which would else wait for large inserts, and an install makes some twelve in a row. Each running statement
- * holds one thread of libuv (`UV_THREADPOOL_SIZE` in tools/bootstrap.mjs).
+ * ClickHouse in this process (chdb), database `tributary`. A session runs one statement at a time, so there are three:
+ * one for parameterised questions, which chdb runs one by one anyway, and two for inserts, DDL and look-ups, where what is
+ * short takes turns with large inserts. Each running statement holds one of libuv's four threads; the fourth is left to
+ * files and names. With more sessions than that, statements were seen to stand still for ever.
  */
 export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
@@ -54,13 +54,14 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
   await chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
   const engine = (await chdb.queryAsync('SELECT version()', { format: 'TabSeparated' })).text().trim()
   const reads = openSessionPool([await openSession(data_dir, `SET ${common}, ${guarded}`)])
-  const openPair = async () =>
-    openSessionPool([await openSession(data_dir, `SET ${common}`), await openSession(data_dir, `SET ${common}`)])
-  const [lookUps, writes] = [await openPair(), await openPair()]
+  const writes = openSessionPool([
+    await openSession(data_dir, `SET ${common}`),
+    await openSession(data_dir, `SET ${common}`),
+  ])
   logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
   return {
     async query<Row>(sql: string, params?: Record<string, unknown>) {
-      const sessions = params === undefined ? lookUps : reads
+      const sessions = params === undefined ? writes : reads
       return sessions.run(async ({ client }) => {
         const result = await client.query({
           query: sql,
@@ -68,7 +69,7 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
           ...(params && { query_params: params }),
         })
         return result.json<Row>()
-      })
+      }, true)
     },
     insert: ({ table, columns, lines, token }) =>
       writes.run(async ({ connection }) => {
@@ -86,7 +87,7 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
       await chdb.queryAsync('SELECT 1')
     },
     async close() {
-      const sessions = [...reads.close(), ...lookUps.close(), ...writes.close()]
+      const sessions = [...reads.close(), ...writes.close()]
       await drainPending()
       for (const { client } of sessions) await client.close()
       chdb.close()
