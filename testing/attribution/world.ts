@@ -46,8 +46,8 @@ export async function openWorld({ clickhouse, attributionApps, geo, now, partiti
   await broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)]))
   const registry = new Registry()
   const context = {
-    ...{ broker, clickhouse, attributionApps, geo, now, logger, registry, audit: memoryAuditStore() },
-    ...{ embedded: true, config: {}, onClose: () => {}, troubles: [] },
+    ...{ broker, clickhouse, attributionApps, appsWithSecrets: attributionApps, geo, now, logger, registry },
+    ...{ audit: memoryAuditStore(), embedded: true, config: {}, onClose: () => {}, troubles: [] },
   }
   const parts = [installFinder, clickWriter, installAttributor, installWriter] as unknown as ServiceParts<
     typeof context
