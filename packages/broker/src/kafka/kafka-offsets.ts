@@ -52,7 +52,10 @@ async function whileRetriable<T>(fetch: () => Promise<T>): Promise<T> {
  * shows as a TypeError of its own code.
  */
 const isPassing = (error: unknown): boolean =>
-  error instanceof TypeError || (error as { retriable?: boolean }).retriable === true
+  error instanceof TypeError ||
+  (error as { retriable?: boolean }).retriable === true ||
+  // A new Kafka makes the topic of its groups when the first one is asked for.
+  (error as Error).name === 'KafkaJSGroupCoordinatorNotFound'
 
 /**
  * Where a group stands in each partition. `oldest_unread_ms` is found by asking for offsets by time, since kafkajs
