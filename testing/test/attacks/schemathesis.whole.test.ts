@@ -92,10 +92,10 @@ await describeWith('schemathesis', openSchemathesis, (schemathesis) => {
     const ADMIN_TOKEN = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
     const admin = adminOf(standalone.url, ADMIN_TOKEN)
     const spare = await admin.createTenant()
-    const { COMPANY_KEY, APP_KEY, SIGNING_SECRET, SERVER_KEY, IOS_SERVER_KEY } = standalone.demo()
+    const { COMPANY_KEY, APP_KEY, SIGNING_SECRET, SERVER_KEY, IOS_SERVER_KEY, LINK_ID } = standalone.demo()
     env = {
       ...{ ADMIN_TOKEN, COMPANY_KEY, APP_KEY, SIGNING_SECRET, SERVER_KEYS: `${SERVER_KEY},${IOS_SERVER_KEY}` },
-      ...{ COMPANY_ID: spare.company_id, APP_ID: spare.app_id, KEY_ID: spare.key_id },
+      ...{ COMPANY_ID: spare.company_id, APP_ID: spare.app_id, KEY_ID: spare.key_id, LINK_ID },
     }
   })
   afterAll(async () => {

@@ -38,10 +38,10 @@ class Credentials(requests.auth.AuthBase):
 
 schemathesis.auth.set_from_requests(Credentials())
 
-# Ids of a company, an app and a key that may be suspended, filled and revoked.
+# Ids of a company, an app, a key and a link that may be suspended, filled, revoked and disabled.
 IDS = {"company_id": os.environ["COMPANY_ID"], "app_id": os.environ["APP_ID"]}
 
-PARTS = {"KEY": "/keys/", "APP": "/apps/", "COMPANY": "/companies/"}
+PARTS = {"KEY": "/keys/", "APP": "/apps/", "COMPANY": "/companies/", "LINK": "/links/"}
 
 
 def with_ids(given):
@@ -55,7 +55,7 @@ def with_ids(given):
 def map_path_parameters(ctx, given):
     if not given or "id" not in given or len(str(given["id"])) % 2:
         return given
-    kind = next(kind for kind in ("KEY", "APP", "COMPANY") if PARTS[kind] in ctx.operation.path)
+    kind = next(kind for kind in PARTS if PARTS[kind] in ctx.operation.path)
     return {**given, "id": os.environ[f"{kind}_ID"]}
 
 
