@@ -35,7 +35,7 @@ await describeWithEngine('kafka', (kafka) => {
     await clickhouse.close()
   })
 
-  it('writes and archives each click once, and wishes before it commits, when writers die after any step', async () => {
+  it('writes each click once and archives every one, and wishes before it commits, when writers die after any step', async () => {
     const app_id = newAppId()
     const topic = { ...topics.clicksRecorded, name: `tests.${randomUUID()}`, partitions: 2 }
     await broker.applyTopics([topic, deadLetterTopic(topic), topics.installsFound])
@@ -83,7 +83,8 @@ await describeWithEngine('kafka', (kafka) => {
     expect(rows.map(({ click_id }) => click_id)).toEqual(ids)
     const archives = await Array.fromAsync(readClickArchives(audit))
     const archived = archives.flatMap((archive) => archive.clicks!.map(({ click_id }) => click_id))
-    expect(archived.toSorted()).toEqual(ids)
+    // A partition that goes on under another identity of its log archives its clicks again (docs/adr/0240).
+    expect([...new Set(archived)].toSorted()).toEqual(ids)
     expect(await wishesFor(broker, app_id, waiting.length)).toEqual(waiting.map((one) => one.install_uuid).toSorted())
   }, 120_000)
 })
