@@ -16,7 +16,7 @@ export const installColumns = [
 export interface InstallRow {
   decision: Decision
   sign: 1 | -1
-  /** Of the record on `installs.attributed.v1` that begins or cancels it. */
+  /** Position of the record on `installs.attributed.v1` that begins or cancels it. */
   place: Omit<Place, 'index'>
 }
 

@@ -13,7 +13,7 @@ export interface KeyBounds {
 /** Which install facts of these apps have one of these keys: an app may come with the key of another. */
 export interface InstallKeyLookup extends KeyBounds {
   app_ids: readonly string[]
-  /** Of `matchKey`. */
+  /** A result of `matchKey`. */
   match_keys: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export interface KeyedInstall {
   installed_at_ms: number
 }
 
-/** Of one statement: far below `statement_bytes_max`. */
+/** Keys of one statement, which stays far below `statement_bytes_max`. */
 const keys_max = 20_000
 const apps_max = 20_000
 /** Rows that are in memory at a time: a busy address may have more. */

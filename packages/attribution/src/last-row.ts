@@ -1,4 +1,4 @@
-/** What is kept with the offset: the last row that the partition wrote since its log began; null before the first. */
+/** The kit keeps this with the offset: the last row that the partition wrote since its log began; null before the first. */
 export interface LastRow<Row> {
   last: Row | null
 }

@@ -21,12 +21,11 @@ export const foundRecord = (found: Found, partitions: number): WholeRecord => ({
   value: jsonOf(found),
 })
 
-/** A record of `installs.found.v1` that asks to decide an install again. */
-export const wishRecord = (
+/** Asks to decide an install again. */
+export const toWish = (
   { app_id, install_uuid }: Pick<Wish, 'app_id' | 'install_uuid'>,
   reason: Wish['reason'],
-  partitions: number,
-): WholeRecord => foundRecord({ kind: 'wish', v: 1, app_id, install_uuid, reason }, partitions)
+): Wish => ({ kind: 'wish', v: 1, app_id, install_uuid, reason })
 
 /** A record of `installs.attributed.v1`. */
 export const decisionRecord = (decision: Decision, partitions: number): WholeRecord => ({

@@ -8,7 +8,7 @@ export interface InsertRowsOptions {
   clickhouse: Pick<Clickhouse, 'insert'>
   failed: FailedInserts
   into: Pick<InsertBlock, 'table' | 'columns'>
-  /** Of the batch. */
+  /** Token of the batch; each block adds the hash of its lines. */
   token: string
   tries: number
 }

@@ -1,4 +1,5 @@
 import { findInstallsByKeys, type KeyBounds, type KeyedInstall } from '@tributary/attribution/installs-by-key'
+import { toWish } from '@tributary/attribution/records'
 import { installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
@@ -52,10 +53,6 @@ export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[])
     }
   }
 }
-
-const toWish = ({ app_id, install_uuid }: KeyedInstall, reason: Wish['reason']): Wish => ({
-  ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
-})
 
 async function searchesFor({ apps }: LateClickDeps, clicks: readonly Click[]): Promise<Search[]> {
   const hits = clicks.filter(({ filtered_reason }) => filtered_reason === 'honeypot')

@@ -29,7 +29,7 @@ export const lostReasons: Record<Exclude<LostReason, 'weaker_method' | 'unknown_
   unsigned: 'the referrer named it without a signature. Anybody can write such a referrer.',
 }
 
-/** What a fraud flag means. */
+/** Meaning of each fraud flag. */
 export const flagMeanings: Record<FraudFlag, string> = {
   click_after_install: 'The Play Store began the install before the click. The click was injected.',
   fast_install: 'The install came less than 10 seconds after the click. No person is that fast.',

@@ -36,7 +36,7 @@ const url = (isRight: (given: string) => boolean, rule: string) =>
 
 const inCapitals = (codes: string[]): string[] => [...new Set(codes.map((code) => code.toUpperCase()))]
 
-/** What makes a tracking link (docs/rules.md#link-records). */
+/** Fields that make a tracking link (docs/rules.md#link-records). */
 export const CreateLink = z.strictObject({
   app_id: z.string(),
   partner: partner.describe('1 to 64 of `a-z`, `0-9`, `_`, `-`; capitals are lowered; `organic` is reserved.'),

@@ -1,4 +1,4 @@
-import { wishRecord } from '@tributary/attribution/records'
+import { foundRecord, toWish } from '@tributary/attribution/records'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Wish } from '@tributary/contracts/attribution/found'
@@ -17,5 +17,5 @@ export type Wished = Pick<Wish, 'app_id' | 'install_uuid'>
 export async function wishFor(broker: Broker, installs: readonly Wished[], reason: Wish['reason']): Promise<void> {
   if (installs.length === 0) return
   const partitions = await broker.partitionCount(topics.installsFound.name)
-  await broker.publish(installs.map((install) => wishRecord(install, reason, partitions)))
+  await broker.publish(installs.map((install) => foundRecord(toWish(install, reason), partitions)))
 }

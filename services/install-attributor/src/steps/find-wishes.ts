@@ -1,3 +1,4 @@
+import { toWish } from '@tributary/attribution/records'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact, Wish } from '@tributary/contracts/attribution/found'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
@@ -33,12 +34,11 @@ export async function findWishes(
     findByClicks(lookups, app_id, decided.flatMap(changedClicks), settled),
     findByNeighbours(lookups, app_id, facts, evidence, decided, settled),
   ])
-  const wish = (install_uuid: string, reason: Wish['reason']): Wish => ({
-    ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
-  })
   return [
-    ...clicks.map((uuid) => wish(uuid, 'click')),
-    ...neighbours.filter((uuid) => !clicks.includes(uuid)).map((uuid) => wish(uuid, 'neighbour')),
+    ...clicks.map((uuid) => toWish({ app_id, install_uuid: uuid }, 'click')),
+    ...neighbours
+      .filter((uuid) => !clicks.includes(uuid))
+      .map((uuid) => toWish({ app_id, install_uuid: uuid }, 'neighbour')),
   ]
 }
 
