@@ -58,6 +58,16 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
     await openSession(data_dir, `SET ${common}`),
     await openSession(data_dir, `SET ${common}`),
   ])
+  /** Tokens of the inserts that wait for a session or run: a consumer of this process may repeat what another has begun. */
+  const inserting: string[] = []
+  const asInsert = async (token: string, insert: Promise<void>) => {
+    inserting.push(token)
+    try {
+      await insert
+    } finally {
+      inserting.splice(inserting.indexOf(token), 1)
+    }
+  }
   logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
   return {
     async query<Row>(sql: string, params?: Record<string, unknown>) {
@@ -71,18 +81,22 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
         return result.json<Row>()
       }, true)
     },
-    insert: ({ table, columns, lines, token }) =>
-      writes.run(async ({ connection }) => {
+    insert({ table, columns, lines, token }) {
+      const insert = writes.run(async ({ connection }) => {
         const values = typeof lines === 'string' ? Buffer.from(lines) : lines
         const settings = { ...insertSettings, insert_deduplication_token: token }
         await connection.chdb.rawInsert({ table, columns, settings, format: 'JSONCompactEachRow', values })
-      }, lines.length <= short_insert_bytes_max),
-    // An insert of this process ends before its promise does, and no other process has this engine.
-    isInserting: async () => false,
-    command: (sql) =>
-      writes.run(async ({ client }) => {
+      }, lines.length <= short_insert_bytes_max)
+      return asInsert(token, insert)
+    },
+    // No other process has this engine.
+    isInserting: async (token_prefix) => inserting.some((token) => token.startsWith(token_prefix)),
+    command(sql, { name = '' } = {}) {
+      const command = writes.run(async ({ client }) => {
         await client.command({ query: sql })
-      }),
+      })
+      return asInsert(name, command)
+    },
     async checkHealth() {
       await chdb.queryAsync('SELECT 1')
     },

@@ -35,6 +35,18 @@ test('statements at the same time keep their own parameters and tokens', async (
   expect(await clickhouse.query('SELECT count() AS n FROM t')).toEqual([{ n: 40 }])
 })
 
+test('an insert or a command is found by the beginning of its name while it waits or runs', async () => {
+  await createTable()
+  const isFound = () => Promise.all(['w/1/', 'w/2/', 'w/3/'].map((prefix) => clickhouse.isInserting(prefix)))
+  const inserts = Array.from({ length: 4 }, (_, n) =>
+    clickhouse.insert({ table: 't', columns: ['a'], lines: '[1]', token: `w/1/${n}` }),
+  )
+  const fill = clickhouse.command('INSERT INTO t SELECT 1', { name: 'w/2/fill' })
+  expect(await isFound()).toEqual([true, true, false])
+  await Promise.all([...inserts, fill])
+  expect(await isFound()).toEqual([false, false, false])
+})
+
 test('a question that costs too much is refused with unavailable', async () => {
   const hungry = clickhouse.query(
     'SELECT groupArray(toString(number)) FROM numbers({n:UInt64}) SETTINGS max_memory_usage = 10000000',

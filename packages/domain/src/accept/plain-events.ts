@@ -89,9 +89,9 @@ function skipEvent(json: Buffer, from: number, now_ms: number, found: Found): nu
 const unknown = -1
 const name_chars_max = Math.max(...fields.map(({ name }) => name.length))
 /** The first field of a length and a first byte, and for each field the next one of the same. */
-const byShape = new Int8Array((name_chars_max + 1) << 7).fill(unknown)
+const byShape = new Int8Array((name_chars_max + 1) << 8).fill(unknown)
 const nextOfShape = fields.map(({ name }, index) => {
-  const shape = (name.length << 7) | name.charCodeAt(0)
+  const shape = (name.length << 8) | name.charCodeAt(0)
   const next = byShape[shape]!
   byShape[shape] = index
   return next
@@ -99,7 +99,7 @@ const nextOfShape = fields.map(({ name }, index) => {
 
 function knownField(json: Buffer, from: number, to: number): number {
   if (to - from > name_chars_max) return unknown
-  let field = byShape[((to - from) << 7) | json[from]!]!
+  let field = byShape[((to - from) << 8) | json[from]!]!
   while (field !== unknown && !holds(json, from, to, fields[field]!.name)) field = nextOfShape[field]!
   return field
 }

@@ -206,6 +206,16 @@ test('text that is not UTF-8 is not plain', () => {
   expect(findPlainEvents(json, now_ms)).toBeNull()
 })
 
+test('a field may begin with a letter of any alphabet and have any length', () => {
+  const required = `"event_id":"e","install_uuid":"i","event_ts_ms":${now_ms},"event_name":"n"`
+  for (const letter of ['é', 'ÿ', 'я', '世', '😀', '\u007f']) {
+    for (let length = 0; length < 40; length += 1) {
+      const json = Buffer.from(`[{${required},"${letter}${'x'.repeat(length)}":1}]`)
+      expect(findPlainEvents(json, now_ms)?.install_uuid).toBe('i')
+    }
+  }
+})
+
 test('the last of two names of an event says whether it is a fact', () => {
   const events = (...names: string[]) => {
     const members = names.map((name) => `"event_name":"${name}"`)
