@@ -100,16 +100,23 @@ async function create(admin: Admin, missing: readonly Topic[], replication: Topi
 }
 
 /** Errors of a broker about a topic that was made a moment ago. */
-const not_yet = ['LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION']
+const not_yet = ['LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION', 'NOT_LEADER_FOR_PARTITION']
 
-/** New topics, once the broker has heard of them and they have leaders; kafkajs's own wait takes the former for a fault. */
+/**
+ * New topics, once the broker has heard of them and leads them; kafkajs's own wait takes the former for a fault. A broker
+ * names itself as leader before it can say where a partition ends, and until then it takes no record either.
+ */
 async function fetchMade(admin: Admin, names: readonly string[]): Promise<Map<string, ITopicMetadata>> {
   for (const deadline = Date.now() + kafkaTimeouts.request_ms; ; await pause(made_poll_ms)) {
     try {
       const found = await fetchTopics(admin, names)
-      if (found.size === names.length) return found
+      if (found.size === names.length) {
+        await Promise.all(names.map((name) => admin.fetchTopicOffsets(name)))
+        return found
+      }
     } catch (error) {
-      if (!not_yet.includes((error as { type?: string }).type ?? '')) throw error
+      const { type, cause } = error as { type?: string; cause?: { type?: string } }
+      if (!not_yet.includes(type ?? cause?.type ?? '')) throw error
     }
     if (Date.now() > deadline) {
       throw new Error(`Kafka made ${names.join(', ')}, but did not lead them in ${kafkaTimeouts.request_ms} ms`)
