@@ -58,14 +58,14 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
     await openSession(data_dir, `SET ${common}`),
     await openSession(data_dir, `SET ${common}`),
   ])
-  /** Tokens of the inserts that wait for a session or run: a consumer of this process may repeat what another has begun. */
+  /** Names of the inserts that wait for a session or run: a consumer of this process may repeat what another has begun. */
   const inserting: string[] = []
-  const asInsert = async (token: string, insert: Promise<void>) => {
-    inserting.push(token)
+  const asInsert = async (name: string, insert: Promise<void>) => {
+    inserting.push(name)
     try {
       await insert
     } finally {
-      inserting.splice(inserting.indexOf(token), 1)
+      inserting.splice(inserting.indexOf(name), 1)
     }
   }
   logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
@@ -90,7 +90,7 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
       return asInsert(token, insert)
     },
     // No other process has this engine.
-    isInserting: async (token_prefix) => inserting.some((token) => token.startsWith(token_prefix)),
+    isInserting: async (prefix) => inserting.some((name) => name.startsWith(prefix)),
     command(sql, { name = '' } = {}) {
       const command = writes.run(async ({ client }) => {
         await client.command({ query: sql })

@@ -11,9 +11,10 @@ export interface Shares {
 }
 
 /**
- * Shares without fixed sizes: a holder may have as much as is left free. One holder alone gets half of the total, two
- * greedy ones a third each, and a newcomer always finds room, whatever the number of holders. Network switches divide
- * their buffers in this way (Choudhury and Hahne, "Dynamic queue length thresholds", 1998).
+ * Shares without fixed sizes: a holder may have as much as is left free. One that takes little by little gets half of
+ * the total, two greedy ones a third each. Who holds something never takes the last that is free, and who holds nothing
+ * may have all of it. Network switches divide their buffers in this way (Choudhury and Hahne, "Dynamic queue length
+ * thresholds", 1998).
  */
 export function createShares(total: number): Shares {
   const heldBy = new Map<string, number>()
