@@ -118,6 +118,19 @@ test('two gateways of one process count their requests in the same metrics', asy
   expect(inFlight?.values.map(({ value }) => value)).toEqual([0])
 })
 
+test('bodies of strangers stay in the part of the memory for what nobody signed', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const registry = new Registry()
+  const { post } = await openGateway({ requests_max: 1000, registry, beforeAudit: () => held, strangers: 'postbacks' })
+  const flood = Array.from({ length: 60 }, (_, at) => post('0123456789', undefined, `192.0.2.${at}`))
+  expect(await Promise.race(flood)).toEqual([503, 'unavailable', '1'])
+  await expect
+    .poll(async () => (await registry.getSingleMetric('tributary_ingest_body_bytes_in_flight')?.get())?.values[0]?.value)
+    .toBe(250) // of 1024 / 4
+  release()
+  expect((await Promise.all(flood)).filter(([status]) => status === 200)).toHaveLength(25)
+})
+
 test('two gateways of one process share their limits, and one with a share leaves room for the other', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const registry = new Registry()
