@@ -1,0 +1,58 @@
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { appleAakKeys, appleSkanKeys } from '@tributary/contracts/postback/apple-keys'
+import type { PostbackEnvironment } from '@tributary/contracts/postback/judged'
+
+/** A key of SKAN. `key` is null where this build of OpenSSL lacks the curve (a distribution may leave out P-192). */
+export interface SkanKey {
+  name: string
+  key: KeyObject | null
+}
+
+export interface AakKey {
+  environment: PostbackEnvironment
+  key: KeyObject
+}
+
+/** The public keys that postbacks are judged with. */
+export interface PostbackKeys {
+  /** By version, `1.0` to `4.0`. */
+  skan: ReadonlyMap<string, SkanKey>
+  /** By `kid`. */
+  aak: ReadonlyMap<string, AakKey>
+  /** Changes when a postback may be judged otherwise: other keys, versions or curves. Equal in all processes of a release. */
+  fingerprint: string
+}
+
+/** Apple's keys (docs/rules.md#keys-of-postbacks). */
+export function applePostbackKeys(): PostbackKeys {
+  const skan = Object.entries(appleSkanKeys).flatMap(([name, { versions, spki }]) => {
+    const key = readSpki(spki)
+    return versions.map((version): [string, SkanKey] => [version, { name, key }])
+  })
+  const aak = Object.entries(appleAakKeys).flatMap(([kid, { environment, spki }]): [string, AakKey][] => {
+    const key = readSpki(spki)
+    return key === null ? [] : [[kid, { environment, key }]]
+  })
+  return postbackKeys(new Map(skan), new Map(aak))
+}
+
+/** Keys for `judgePostback` from the given ones. */
+export function postbackKeys(skan: ReadonlyMap<string, SkanKey>, aak: ReadonlyMap<string, AakKey>): PostbackKeys {
+  const facts = [
+    ...[...skan].map(([version, { name, key }]) => ['skan', version, name, key === null ? '' : spkiOf(key)]),
+    ...[...aak].map(([kid, { environment, key }]) => ['aak', kid, environment, spkiOf(key)]),
+  ]
+  const lines = facts.map((fact) => JSON.stringify(fact)).sort()
+  return { skan, aak, fingerprint: createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32) }
+}
+
+const spkiOf = (key: KeyObject): string => key.export({ format: 'der', type: 'spki' }).toString('base64')
+
+/** Null where OpenSSL does not know the curve. */
+function readSpki(spki: string): KeyObject | null {
+  try {
+    return createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' })
+  } catch {
+    return null
+  }
+}
