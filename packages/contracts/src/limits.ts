@@ -206,4 +206,12 @@ export const limits = {
   click_batch_bytes_max: 8 * 1024 * 1024,
   /** An archive of clicks, after gunzip. */
   click_archive_bytes_max: 32 * 1024 * 1024,
+  /** Largest fine conversion value of Apple's postbacks. */
+  cv_fine_value_max: 63,
+  /** Name of a conversion value. */
+  cv_name_chars_max: 128,
+  /** A conversion value schema, as a request body: 201 bands with the longest names fit. */
+  cv_schema_bytes_max: 512 * 1024,
+  /** Newest conversion value schemas of an app that a process knows. */
+  cv_schemas_kept_max: 1000,
 } as const
