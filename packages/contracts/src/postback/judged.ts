@@ -1,8 +1,5 @@
 import { z } from 'zod'
-
-/** Apple's two protocols of install postbacks: SKAdNetwork and AdAttributionKit. */
-export const postbackProtocols = ['skan', 'aak'] as const
-export type PostbackProtocol = (typeof postbackProtocols)[number]
+import { postbackProtocols } from './received.ts'
 
 /** `unverifiable`: this release knows no key, version or type to check it with; a later one may. */
 export const postbackVerdicts = ['valid', 'invalid', 'unverifiable'] as const

@@ -1,4 +1,5 @@
-import type { JudgedPostback, PostbackProtocol } from '@tributary/contracts/postback/judged'
+import type { JudgedPostback } from '@tributary/contracts/postback/judged'
+import type { PostbackProtocol } from '@tributary/contracts/postback/received'
 import type { PostbackKeys } from './keys.ts'
 
 /** A postback as it was received: nothing in it is proven. */
