@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { limits } from '@tributary/contracts/limits'
 import { appleAakKeys, appleSkanKeys } from '@tributary/contracts/postback/apple-keys'
 import type { PostbackEnvironment } from '@tributary/contracts/postback/judged'
 
@@ -23,7 +24,7 @@ export interface PostbackKeys {
   fingerprint: string
 }
 
-/** Apple's keys (docs/rules.md#keys-of-postbacks). */
+/** Apple's keys (docs/rules.md#proof-of-postbacks). */
 export function applePostbackKeys(): PostbackKeys {
   const skan = Object.entries(appleSkanKeys).flatMap(([name, { versions, spki }]) => {
     const key = readSpki(spki)
@@ -46,12 +47,35 @@ export function postbackKeys(skan: ReadonlyMap<string, SkanKey>, aak: ReadonlyMa
   return { skan, aak, fingerprint: createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32) }
 }
 
+/**
+ * The keys together with those of a JWK set (RFC 7517), which count as production. A `kid` that is known keeps its key, so
+ * that a key set can't replace Apple's. Keys that are not of ES256 are left out, and those beyond `postback_set_keys_max`.
+ * Null when the document is no JWK set.
+ */
+export function withKeySet(keys: PostbackKeys, document: unknown): PostbackKeys | null {
+  const set = (document as { keys?: unknown } | null)?.keys
+  if (!Array.isArray(set)) return null
+  const added = set.slice(0, limits.postback_set_keys_max).flatMap(readJwk)
+  return postbackKeys(keys.skan, new Map([...added, ...keys.aak]))
+}
+
+function readJwk(jwk: unknown): [string, AakKey][] {
+  const { kid, kty, crv, x, y, use = 'sig', alg = 'ES256' } = (jwk ?? {}) as Record<string, unknown>
+  const is_ours = typeof kid === 'string' && kid.length <= limits.postback_value_chars_max && use === 'sig'
+  if (!is_ours || kty !== 'EC' || crv !== 'P-256' || alg !== 'ES256') return []
+  const key = tryKey(() => createPublicKey({ key: { kty, crv, x, y } as JsonWebKey, format: 'jwk' }))
+  return key === null ? [] : [[kid, { environment: 'production', key }]]
+}
+
 const spkiOf = (key: KeyObject): string => key.export({ format: 'der', type: 'spki' }).toString('base64')
 
 /** Null where OpenSSL does not know the curve. */
-function readSpki(spki: string): KeyObject | null {
+const readSpki = (spki: string): KeyObject | null =>
+  tryKey(() => createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' }))
+
+function tryKey(create: () => KeyObject): KeyObject | null {
   try {
-    return createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' })
+    return create()
   } catch {
     return null
   }
