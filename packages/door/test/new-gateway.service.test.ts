@@ -24,7 +24,7 @@ async function openGateway({
   requests_max?: number
   registry?: Registry
   beforeAudit?: () => Promise<void>
-  share?: string
+  strangers?: string
 } = {}) {
   const { now } = Date
   const logger = pino({ level: 'silent' })
@@ -122,7 +122,7 @@ test('two gateways of one process share their limits, and one with a share leave
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const registry = new Registry()
   const beforeAudit = () => held
-  const links = await openGateway({ requests_max: 6, registry, beforeAudit, share: 'links' })
+  const links = await openGateway({ requests_max: 6, registry, beforeAudit, strangers: 'links' })
   const events = await openGateway({ requests_max: 6, registry })
   const flood = Array.from({ length: 6 }, (_, at) => links.post('x', undefined, `192.0.2.${at}`))
   const refused = await Promise.race(flood)
