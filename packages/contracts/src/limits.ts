@@ -214,4 +214,12 @@ export const limits = {
   postback_depth_max: 8,
   /** Keys that are taken from `TRIBUTARY_AAK_JWKS_URL`; Apple has published three. */
   postback_set_keys_max: 32,
+  /** Largest fine conversion value of Apple's postbacks. */
+  cv_fine_value_max: 63,
+  /** Name of a conversion value. */
+  cv_name_chars_max: 128,
+  /** A conversion value schema, as a request body: 201 bands with the longest names fit. */
+  cv_schema_bytes_max: 512 * 1024,
+  /** Newest conversion value schemas of an app that a process knows. */
+  cv_schemas_kept_max: 1000,
 } as const

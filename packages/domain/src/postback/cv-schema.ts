@@ -1,0 +1,78 @@
+import type {
+  CoarseBand,
+  CoarseValue,
+  CvSchema,
+  CvVersion,
+  FineBand,
+  SequenceIndex,
+} from '@tributary/contracts/postback/cv-schema'
+
+/** What a conversion value stands for. Revenue is null for a value without revenue; the open highest band has its min twice. */
+export interface DecodedValue {
+  name: string
+  event_name: string | null
+  revenue_min_usd: number | null
+  revenue_max_usd: number | null
+}
+
+/** A conversion value as a postback brings it: a missing one is null. */
+export interface ConversionValue {
+  sequence_index: SequenceIndex
+  fine: number | null
+  coarse: CoarseValue | null
+}
+
+/** The meaning of a value, or null when the schema says nothing of it. The fine value decides where there is one. */
+export function decodeValue(
+  { postbacks }: Pick<CvSchema, 'postbacks'>,
+  { sequence_index, fine, coarse }: ConversionValue,
+): DecodedValue | null {
+  const lists = postbacks.find((one) => one.postback_sequence_index === sequence_index)
+  const bands: readonly (FineBand | CoarseBand)[] = (fine === null ? lists?.coarse : lists?.fine) ?? []
+  const band = bands.find(({ value }) => value === (fine ?? coarse))
+  if (band === undefined) return null
+  const { name, event_name = null, revenue_min_usd: min = null, revenue_max_usd: max = null } = band
+  return { name, event_name, revenue_min_usd: min, revenue_max_usd: max ?? min }
+}
+
+/** What tells how old the install of a postback may be. */
+export interface PostbackTime {
+  protocol: 'skan' | 'aak'
+  /** Version of the postback's protocol, such as `4.0`. */
+  version: string
+  sequence_index: SequenceIndex
+  received_at_ms: number
+}
+
+/**
+ * The version that decodes a postback: the one that was live at the earliest install time that the postback allows, null
+ * when none was. `ambiguous`: another one was published after that and until receipt (docs/rules.md#version-that-decodes).
+ */
+export function versionAt(
+  versions: readonly Pick<CvVersion, 'version' | 'published_at_ms'>[],
+  postback: PostbackTime,
+): { version: number | null; ambiguous: boolean } {
+  const { received_at_ms } = postback
+  const earliest_ms = received_at_ms - ageMax(postback)
+  let version: number | null = null
+  let ambiguous = false
+  for (const { version: published, published_at_ms } of versions) {
+    if (published_at_ms <= earliest_ms) version = Math.max(version ?? 0, published)
+    else if (published_at_ms <= received_at_ms) ambiguous = true
+  }
+  return { version, ambiguous }
+}
+
+const hour_ms = 3_600_000
+
+/** End of the window and longest delay after it, in hours, of 4.0 and AAK (Apple, "Receiving postbacks in multiple conversion windows"). */
+const hours = { 0: 48 + 48, 1: 168 + 144, 2: 840 + 144 } as const satisfies Record<SequenceIndex, number>
+
+/** Before 4.0 each value may prolong its timer of 24 hours, through 64 values at most. */
+const legacy_hours = 64 * 24 + 24
+
+/** How old the install of a postback may be when it comes, ms. These are Apple's numbers, never those of a schema. */
+export function ageMax({ protocol, version, sequence_index }: Omit<PostbackTime, 'received_at_ms'>): number {
+  const has_windows = protocol === 'aak' || Number.parseInt(version, 10) >= 4
+  return (has_windows ? hours[sequence_index] : legacy_hours) * hour_ms
+}
