@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { limits } from '../limits.ts'
+import { coarseValues, sequenceIndexes } from './cv-schema.ts'
 import { postbackProtocols } from './received.ts'
 
 /** `unverifiable`: this release knows no key, version or type to check it with; a later one may. */
@@ -8,10 +10,6 @@ export type PostbackVerdict = (typeof postbackVerdicts)[number]
 /** Development keys sign tests of developers: such a postback is genuine and proves no install of a customer. */
 export const postbackEnvironments = ['production', 'development'] as const
 export type PostbackEnvironment = (typeof postbackEnvironments)[number]
-
-/** Apple's coarse conversion values, from the smallest. */
-export const coarseValues = ['low', 'medium', 'high'] as const
-export type CoarseValue = (typeof coarseValues)[number]
 
 /** Why a postback has its verdict. Some codes name a field behind a colon: `wrong_type:campaign-id`. */
 export const judgedReasons = {
@@ -42,7 +40,7 @@ export const JudgedPostback = z.object({
   version: z.string().describe('Of SKAN: `1.0` to `4.0`, or what the sender says. Empty for AAK.'),
   network: z.string().describe('Ad network id; empty when unreadable.'),
   postback_id: z.string().describe('Transaction id (SKAN) or postback identifier (AAK); empty when unreadable.'),
-  sequence_index: z.union([z.literal(0), z.literal(1), z.literal(2)]).describe('0 where the version has none.'),
+  sequence_index: z.literal(sequenceIndexes).describe('0 where the version has none.'),
   advertised_item_id: itemId.describe('The app that the ad was for.'),
   publisher_item_id: itemId.describe('The app that showed the ad.'),
   source: z.string().describe('Source identifier (SKAN 4.0, AAK), else campaign id; empty when unreadable.'),
@@ -50,7 +48,13 @@ export const JudgedPostback = z.object({
   re_engagement: z.boolean().describe('AAK alone: neither an install nor a redownload.'),
   did_win: z.boolean().nullable().describe('Null where the version does not say: it won.'),
   fidelity_type: z.number().int().min(0).max(255).nullable().describe('0: view-through, 1: StoreKit-rendered ad.'),
-  fine: z.number().int().min(0).max(63).nullable().describe('Conversion value; null when absent or impossible.'),
+  fine: z
+    .number()
+    .int()
+    .min(0)
+    .max(limits.cv_fine_value_max)
+    .nullable()
+    .describe('Conversion value; null when absent or impossible.'),
   coarse: z.enum(coarseValues).nullable().describe('Null when absent or impossible.'),
   country: z
     .string()

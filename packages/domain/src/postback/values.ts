@@ -1,6 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
-import type { CoarseValue } from '@tributary/contracts/postback/judged'
-import { coarseValues } from '@tributary/contracts/postback/judged'
+import { type CoarseValue, coarseValues, type SequenceIndex } from '@tributary/contracts/postback/cv-schema'
 import type { Member, Members } from './members.ts'
 
 /*
@@ -24,7 +23,6 @@ export function digitsOf(member: Member | undefined, max = uint64_max): string |
 export const booleanOf = (member: Member | undefined): boolean | null =>
   member?.type === 'boolean' ? member.value : null
 
-export type SequenceIndex = 0 | 1 | 2
 export const sequence_index_max = 2n
 export const fidelity_type_max = 255n
 
@@ -41,7 +39,7 @@ export interface UnsignedValues {
 
 /** An impossible value is null, never another value. */
 export function unsignedValues(members: Members): UnsignedValues {
-  const fine = digitsOf(members.get('conversion-value'), 63n)
+  const fine = digitsOf(members.get('conversion-value'), BigInt(limits.cv_fine_value_max))
   const coarse = textOf(members.get('coarse-conversion-value'))
   const country = textOf(members.get('country-code'))
   return {
