@@ -239,8 +239,6 @@ export const limits = {
   cv_schema_bytes_max: 512 * 1024,
   /** Newest conversion value schemas of an app that a process knows. */
   cv_schemas_kept_max: 1000,
-  /** `/skan-postback` and `/aak-postback`. */
-  postback_body_bytes_max: 64 * 1024,
   /** A text in a postback; Apple's have 40 at most. A longer one is of no use as an id. */
   postback_value_chars_max: 256,
   /** Nesting of a value in a postback; Apple nests nothing. */
