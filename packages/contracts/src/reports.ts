@@ -115,7 +115,8 @@ const EventsReportRow = z.object({
     .describe('Counted money, refunds subtracted, at the exchange rate of its day; 0 without any.'),
 })
 
-const counted = 'Counted are winning postbacks that a production key signed: the first one of each network, id and sequence index'
+const counted =
+  'Counted are winning postbacks that a production key signed: the first one of each network, id and sequence index'
 
 const SkanReportRow = z.object({
   day: z.iso.date().describe('Day on which the postback was received, UTC.'),
