@@ -1,4 +1,5 @@
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
+import { conversionTypes } from './conversion-types.ts'
 import { type Fault, faulty, unread } from './finding.ts'
 import { openJws } from './jws.ts'
 import type { PostbackKeys } from './keys.ts'
@@ -51,13 +52,6 @@ const fields: Readonly<Record<string, { read: (member: Member) => unknown; alway
   'did-win': { read: booleanOf, always: false },
   'postback-sequence-index': { read: (member) => digitsOf(member, sequence_index_max), always: false },
 }
-
-/** `redownload` and `re_engagement` by conversion type. */
-const conversionTypes: ReadonlyMap<string, { redownload: boolean | null; re_engagement: boolean }> = new Map([
-  ['download', { redownload: false, re_engagement: false }],
-  ['redownload', { redownload: true, re_engagement: false }],
-  ['re-engagement', { redownload: null, re_engagement: true }],
-])
 
 /** A type that this release does not know could be anything: it must not count as an install. */
 function findFault(payload: Members): Fault | undefined {

@@ -2,6 +2,8 @@ import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'no
 import { limits } from '@tributary/contracts/limits'
 import { appleAakKeys, appleSkanKeys } from '@tributary/contracts/postback/apple-keys'
 import type { PostbackEnvironment } from '@tributary/contracts/postback/judged'
+import { conversionTypes } from './conversion-types.ts'
+import { skanFields } from './skan-fields.ts'
 
 /** A key of SKAN. `key` is null where this build of OpenSSL lacks the curve (a distribution may leave out P-192). */
 export interface SkanKey {
@@ -20,7 +22,7 @@ export interface PostbackKeys {
   skan: ReadonlyMap<string, SkanKey>
   /** By `kid`. */
   aak: ReadonlyMap<string, AakKey>
-  /** Changes when a postback may be judged otherwise: other keys, versions or curves. Equal in all processes of a release. */
+  /** Changes when a postback may be judged otherwise: other keys, versions, types or curves. Equal in all processes of a release. */
   fingerprint: string
 }
 
@@ -40,6 +42,7 @@ export function applePostbackKeys(): PostbackKeys {
 /** Keys for `judgePostback` from the given ones. */
 export function postbackKeys(skan: ReadonlyMap<string, SkanKey>, aak: ReadonlyMap<string, AakKey>): PostbackKeys {
   const facts = [
+    ['known', ...skanFields.keys(), ...conversionTypes.keys()],
     ...[...skan].map(([version, { name, key }]) => ['skan', version, name, key === null ? '' : spkiOf(key)]),
     ...[...aak].map(([kid, { environment, key }]) => ['aak', kid, environment, spkiOf(key)]),
   ]

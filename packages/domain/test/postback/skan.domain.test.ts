@@ -63,6 +63,17 @@ describe.each(skanVersions)('SKAN %s', (version) => {
     }
   })
 
+  it('is invalid without a required field, and with a separator in a value, also when that is signed', () => {
+    for (const name of signed) {
+      if (name === 'version' || name.startsWith('source-app') || name.startsWith('source-domain')) continue
+      const without = apple.signSkan(version, skanFields(version, { [name]: undefined }))
+      expect(judgeFields(without).reason).toBe(`missing_field:${name}`)
+      if (typeof full[name] !== 'string') continue
+      const divided = apple.signSkan(version, skanFields(version, { [name]: `a\u2063${full[name]}` }))
+      expect(judgeFields(divided).reason).toBe(`separator_in_value:${name}`)
+    }
+  })
+
   it('stays valid when a field that is not signed is changed or added', () => {
     const { verdict, fine, coarse, country, ...content } = judgeFields(genuine)
     const unsigned = { 'conversion-value': 63, 'coarse-conversion-value': 'low', 'country-code': 'DE', other: [{}] }
