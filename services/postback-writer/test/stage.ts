@@ -71,11 +71,15 @@ export const startWriter = (
   })
 
 export const isDone = (broker: MemoryBroker): boolean =>
-  Array.from({ length: partitions }, (_, n) => broker.isDone('postback-writer', topics.postbacksReceived.name, n)).every(
-    Boolean,
-  )
+  Array.from({ length: partitions }, (_, n) =>
+    broker.isDone('postback-writer', topics.postbacksReceived.name, n),
+  ).every(Boolean)
 
-export async function runToEnd(clickhouse: Clickhouse, broker: MemoryBroker, options: WriterOptions = {}): Promise<void> {
+export async function runToEnd(
+  clickhouse: Clickhouse,
+  broker: MemoryBroker,
+  options: WriterOptions = {},
+): Promise<void> {
   const running = await startWriter(clickhouse, broker, options)
   await vi.waitFor(() => expect(isDone(broker)).toBe(true), { timeout: 20_000, interval: 1 })
   await running.close()
