@@ -4,10 +4,11 @@ import { topics } from '@tributary/contracts/topics'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { buildTenant, memoryCredentials } from '@tributary/testing/builders'
+import { buildTenant, memoryCredentials, noSchemas } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
@@ -24,6 +25,7 @@ export async function startGateway(allowed_events: readonly string[] = [], now =
   await app.register(
     ingestGateway({
       credentials: memoryCredentials([tenant]),
+      liveSchemas: noSchemas,
       audit,
       groupCommit: {
         append: ({ member }) => {
@@ -66,6 +68,7 @@ export async function startReportApi() {
   await app.register(
     reportApi({
       fxRates: { find: async () => () => null },
+      ...noPostbacks(),
       clickhouse: { query: async () => [] },
       credentials: memoryCredentials([tenant]),
       keyValue: memoryKeyValue(Date.now),

@@ -19,12 +19,13 @@ import {
 import { openCredentials } from '@tributary/tenancy/credentials/credentials-cache'
 import { openFxRates } from '@tributary/tenancy/fx-rates'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
-import { sign } from '@tributary/testing/builders'
+import { noSchemas, sign } from '@tributary/testing/builders'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -83,10 +84,10 @@ async function openWorld(apps_of: readonly number[]) {
     now,
   })
   const app = createHttpApp({ logger })
-  const shared = { credentials, keyValue, now, registry, logger }
+  const shared = { credentials, liveSchemas: noSchemas, keyValue, now, registry, logger }
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
-  await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
+  await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, fxRates: openFxRates({ pool, now }) }))
   await app.register(
     adminApi({ pool, masterKeys, admin_token, audit, broker, clickhouse, keyValue, status, now, logger, registry }),
   )
