@@ -7,6 +7,8 @@ import type {
   Credentials,
   ServerKeyCredential,
 } from '@tributary/tenancy/credentials/credentials'
+import type { LiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
+import { toLiveSchema } from '@tributary/tenancy/postbacks/cv-schemas-cache'
 
 const hex = (chars: number) => randomBytes(chars / 2).toString('hex')
 
@@ -57,6 +59,11 @@ export const memoryCredentials = (tenants: readonly Tenant[]): Credentials => ({
   findServerKey: async (key) => tenants.find((tenant) => tenant.server_key === key)?.key ?? null,
   close: async () => {},
 })
+
+/** Of apps that have published none. */
+export const noSchemas: Pick<LiveSchemas, 'find'> = {
+  find: async (app_id) => toLiveSchema({ app_id, company_id: '', version: null, postbacks: null }),
+}
 
 /** The headers of a signed `/event` request. */
 export const signedHeaders = (tenant: Tenant, body: Buffer | string): Record<string, string> => ({

@@ -13,7 +13,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memory'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
-import { memoryCredentials, type Tenant } from '@tributary/testing/builders'
+import { memoryCredentials, noSchemas, type Tenant } from '@tributary/testing/builders'
 import type { EngineName } from '@tributary/testing/engines/engine'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -122,6 +122,7 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
   await app.register(
     ingestGateway({
       ...{ credentials, keyValue, audit, groupCommit, broker, partitions, registry, logger },
+      liveSchemas: noSchemas,
       now: Date.now,
       gateway_id: 'bench',
       ...(in_flight === undefined ? {} : { in_flight }),

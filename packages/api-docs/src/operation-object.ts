@@ -9,6 +9,7 @@ type Answer = Route['answers'][number]
 /** The security requirement of each kind of credentials, by the names of `securitySchemes`. */
 const security: Record<Auth, Record<string, never[]>[]> = {
   sdk: [{ company_key: [], app_key: [], signature: [] }],
+  sdk_keys: [{ company_key: [], app_key: [] }],
   s2s: [{ server_key: [] }],
   reports: [{ server_key: [] }],
   admin: [{ admin_token: [] }],
@@ -102,7 +103,7 @@ function headersOf({ auth, quota, tag }: Route, status: number): JsonSchema {
   if (isKeyed && status !== 401) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
   if (quota && (status === 200 || status === 429)) names.push('X-Service-Quota-Used', 'X-Service-Quota-Limit')
   if (status === 429 || (status === 503 && tag !== 'Service')) names.push('Retry-After')
-  if (status === 401 && auth !== 'sdk') names.push('WWW-Authenticate')
+  if (status === 401 && auth !== 'sdk' && auth !== 'sdk_keys') names.push('WWW-Authenticate')
   if (status === 405) names.push('Allow')
   if (status === 302) names.push('Location')
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

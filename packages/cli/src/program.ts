@@ -20,6 +20,7 @@ import { topicsCommands } from './commands/operate/topics.ts'
 import { appCommands } from './commands/tenants/app.ts'
 import { auditCommands } from './commands/tenants/audit.ts'
 import { companyCommands } from './commands/tenants/company.ts'
+import { cvSchemaCommands } from './commands/tenants/cv-schema.ts'
 import { fxCommands } from './commands/tenants/fx.ts'
 import { keyCommands } from './commands/tenants/key.ts'
 import { linkCommands } from './commands/tenants/link.ts'
@@ -30,6 +31,7 @@ const groups = [
   appCommands,
   keyCommands,
   linkCommands,
+  cvSchemaCommands,
   statusCommand,
   sendCommand,
   backfillCommand,
@@ -55,6 +57,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const program = new Command('tributary')
     .description('Operates a Tributary service at TRIBUTARY_URL (default http://127.0.0.1:8080).')
     .version('0.1.0')
+    .enablePositionalOptions() // --version of a command is that of what it shows
   for (const add of groups) add(program)
   for (const command of everyCommand(program)) prepare(command)
   let running = program

@@ -110,8 +110,8 @@ test('a rotated signing secret signs at once, and the old one until it ends', as
 
 test('apps are listed and changed', async () => {
   const { app_id, company_id, app_key } = await tenant()
-  const changed = await answerOf(`app set ${app_id} --name Run --store-id 123`)
-  expect(changed).toMatchObject({ app_id, company_id, app_key, name: 'Run', store_id: '123', bundle_id: null })
+  const changed = await answerOf(`app set ${app_id} --name Run --store-id 9123`)
+  expect(changed).toMatchObject({ app_id, company_id, app_key, name: 'Run', store_id: '9123', bundle_id: null })
   expect(await answerOf(`app list --company ${company_id}`)).toEqual({ apps: [changed] })
 })
 

@@ -4,7 +4,7 @@ import { topics } from '@tributary/contracts/topics'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { buildTenant, memoryCredentials } from '@tributary/testing/builders'
+import { buildTenant, memoryCredentials, noSchemas } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -24,6 +24,7 @@ export async function startGateway(allowed_events: readonly string[] = [], now =
   await app.register(
     ingestGateway({
       credentials: memoryCredentials([tenant]),
+      liveSchemas: noSchemas,
       audit,
       groupCommit: {
         append: ({ member }) => {

@@ -218,8 +218,6 @@ export const limits = {
   cv_fine_value_max: 63,
   /** Name of a conversion value. */
   cv_name_chars_max: 128,
-  /** A conversion value schema, as a request body: 201 bands with the longest names fit. */
-  cv_schema_bytes_max: 512 * 1024,
   /** Newest conversion value schemas of an app that a process knows. */
   cv_schemas_kept_max: 1000,
 } as const

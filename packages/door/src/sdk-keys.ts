@@ -12,6 +12,13 @@ export const requireAuthHeaders: onRequestHookHandler = (request, _reply, done) 
   done(all ? undefined : new CodedError('missing_auth_headers'))
 }
 
+/** An `onRequest` hook of a route that takes no signature: 400 `missing_auth_headers` unless both keys are there. */
+export const requireKeyHeaders: onRequestHookHandler = (request, _reply, done) => {
+  const { headers } = request
+  const both = headers['x-service-company-key'] && headers['x-service-app-key']
+  done(both ? undefined : new CodedError('missing_auth_headers'))
+}
+
 type SdkCredentials = Pick<Credentials, 'findApp' | 'findCompany'>
 
 /** Who sends a body, by its keys. */
@@ -39,6 +46,13 @@ export const identifySdk =
     if (sender instanceof Error) return
     noteSender(request, sender.app)
   }
+
+/** Looks up who asks on a route without a body, and throws what is wrong with the keys. */
+export async function findAsker(credentials: SdkCredentials, request: FastifyRequest): Promise<AppCredential> {
+  const { app } = await findSender(credentials, request.headers)
+  noteSender(request, app)
+  return app
+}
 
 /** Checks company key, app key, suspension and pair, in this order: the first that is wrong is answered (docs/api.md). */
 async function findSender(credentials: SdkCredentials, headers: IncomingHttpHeaders): Promise<SdkSender> {

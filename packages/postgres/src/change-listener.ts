@@ -5,8 +5,8 @@ import type { Logger } from 'pino'
 const reconnect_pause_ms = 250
 const reconnect_pause_ms_max = 5_000
 
-/** Channels of the triggers in `migrations`: companies, apps and keys; links and settings of attribution. */
-export type ChangeChannel = 'credentials_changed' | 'attribution_changed'
+/** Channels of the triggers in `migrations`: companies, apps and keys; links and settings of attribution; schemas. */
+export type ChangeChannel = 'credentials_changed' | 'attribution_changed' | 'cv_schemas_changed'
 
 export interface ChangeListenerOptions {
   pool: Pool

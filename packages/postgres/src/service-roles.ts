@@ -32,6 +32,7 @@ export const serviceRoles = {
     apps: { select: '*' },
     old_signing_secrets: { select: '*' },
     server_keys: { select: '*' },
+    cv_schemas: { select: '*' },
     ...masterKeyRights,
   },
   'link-gateway': {
@@ -55,8 +56,9 @@ export const serviceRoles = {
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
-    apps: { select: ['app_id', 'company_id', 'platform'] }, // not the signing secrets
+    apps: { select: ['app_id', 'company_id', 'platform', 'store_id', 'owns_store_id', 'development_keys'] }, // no secrets
     server_keys: { select: '*' },
+    cv_schemas: { select: '*' },
     fx_rates: { select: '*' },
   },
   'admin-api': {
@@ -68,6 +70,7 @@ export const serviceRoles = {
     fx_rates: { select: '*', also: ['INSERT', 'UPDATE'] },
     master_key_check: { select: '*', also: ['INSERT', 'UPDATE'] },
     links: { select: '*', also: ['INSERT', 'UPDATE'] },
+    cv_schemas: { select: '*', also: ['INSERT'] },
     attribution_settings: { select: '*', also: ['INSERT'] },
     link_secrets: { select: '*', also: ['UPDATE', 'DELETE'] },
     company_salts: { select: '*', also: ['UPDATE', 'DELETE'] },

@@ -6,6 +6,11 @@ import type { Links } from './attribution/links.ts'
 import { openLinks } from './attribution/links-cache.ts'
 import type { Credentials } from './credentials/credentials.ts'
 import { openCredentials } from './credentials/credentials-cache.ts'
+import type { KeptLookupsOptions } from './credentials/kept-lookups.ts'
+import type { CvSchemas, LiveSchemas } from './postbacks/cv-schemas.ts'
+import { openCvSchemas, openLiveSchemas } from './postbacks/cv-schemas-cache.ts'
+import type { StoreApps } from './postbacks/store-apps.ts'
+import { openStoreApps } from './postbacks/store-apps-cache.ts'
 import type { MasterKeys } from './secrets/master-keys.ts'
 import { requireMasterKey } from './secrets/require-master-key.ts'
 import { watchSecrets } from './secrets/unreadable-secrets.ts'
@@ -41,19 +46,7 @@ export const credentialsEngine: Engine<Credentials, never, never, { postgres: Po
 
 type Secrets = { postgres: Pool; masterKeys: MasterKeys }
 
-/** Apps for attribution over PostgreSQL, without their secrets: one that can't be decrypted stops nobody here. */
-export const attributionAppsEngine: Engine<AttributionApps, never, never, { postgres: Pool }> = {
-  settings: [],
-  required: [],
-  on: ['postgres'],
-  async open(_config, { now, logger, registry, onClose }, { postgres: pool }) {
-    const apps = await openAttributionApps({ pool, now, logger, registry })
-    onClose('attribution apps', () => apps.close())
-    return apps
-  },
-}
-
-/** The same with their secrets. */
+/** Apps for attribution with their secrets. */
 export const appsWithSecretsEngine: Engine<AttributionApps<AppWithSecrets>, never, never, Secrets> = {
   settings: [],
   required: [],
@@ -76,3 +69,30 @@ export const linksEngine: Engine<Links, never, never, Secrets> = {
     return links
   },
 }
+
+/** Look-ups over PostgreSQL that need no secret. */
+const keptEngine = <T extends { close(): Promise<void> }>(
+  name: string,
+  open: (options: KeptLookupsOptions) => Promise<T>,
+): Engine<T, never, never, { postgres: Pool }> => ({
+  settings: [],
+  required: [],
+  on: ['postgres'],
+  async open(_config, { now, logger, registry, onClose }, { postgres: pool }) {
+    const opened = await open({ pool, now, logger, registry })
+    onClose(name, () => opened.close())
+    return opened
+  },
+})
+
+/** Apps for attribution, without their secrets: one that can't be decrypted stops nobody here. */
+export const attributionAppsEngine = keptEngine<AttributionApps>('attribution apps', openAttributionApps)
+
+/** The newest conversion value schemas. */
+export const liveSchemasEngine = keptEngine<LiveSchemas>('live schemas', openLiveSchemas)
+
+/** All versions of conversion value schemas. */
+export const cvSchemasEngine = keptEngine<CvSchemas>('conversion value schemas', openCvSchemas)
+
+/** Apps with their store ids. */
+export const storeAppsEngine = keptEngine<StoreApps>('store apps', openStoreApps)

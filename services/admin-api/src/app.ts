@@ -11,6 +11,7 @@ import { requireAdmin } from './require-admin.ts'
 import { addAppRoutes } from './routes/app-routes.ts'
 import { addAuditObjectRoute } from './routes/audit-object-route.ts'
 import { addCompanyRoutes } from './routes/company-routes.ts'
+import { addCvSchemaRoutes } from './routes/cv-schema-routes.ts'
 import { addFxRoutes } from './routes/fx-routes.ts'
 import { addLinkRoutes } from './routes/link-routes.ts'
 import { addServerKeyRoutes } from './routes/server-key-routes.ts'
@@ -53,6 +54,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addAppRoutes(app, deps)
       addServerKeyRoutes(app, deps)
       addLinkRoutes(app, deps)
+      addCvSchemaRoutes(app, deps)
       addFxRoutes(app, deps)
       addAuditObjectRoute(app, deps)
       addDeadLetterRoutes(app, deps)

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { AppCreated } from '@tributary/contracts/admin/apps'
 import { CompanyCreated } from '@tributary/contracts/admin/companies'
 import { ServerKeyCreated } from '@tributary/contracts/admin/server-keys'
@@ -43,8 +44,9 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
   const newCompany = async () => CompanyCreated.strict().parse((await ask('POST', '/companies', { name: 'Acme' })).body)
   const newApp = async () => {
     const { company_id } = await newCompany()
-    const { body } = await ask('POST', '/apps', { company_id, name: 'Game', platform: 'ios', store_id: '123' })
-    return { company_id, ...AppCreated.strict().parse(body) }
+    const store_id = String(randomInt(1, 2 ** 47))
+    const { body } = await ask('POST', '/apps', { company_id, name: 'Game', platform: 'ios', store_id })
+    return { company_id, store_id, ...AppCreated.strict().parse(body) }
   }
   const newKey = async (app_id: string, more: object = {}) =>
     ServerKeyCreated.strict().parse((await ask('POST', '/keys', { app_id, label: 'billing', ...more })).body)

@@ -12,6 +12,7 @@ import { s2sBulkRoute, serverBulkRoutes } from './s2s/s2s-bulk-route.ts'
 import { s2sEventRoute, serverEventRoutes } from './s2s/s2s-event-route.ts'
 import { corsHeaders } from './sdk/cors.ts'
 import { batchRoutes, eventRoute } from './sdk/event-route.ts'
+import { schemaRoute, schemaRoutes } from './sdk/schema-route.ts'
 
 /** The routes of this service. */
 export const declaredRoutes = {
@@ -19,9 +20,10 @@ export const declaredRoutes = {
   ...serverEventRoutes,
   ...serverBulkRoutes,
   ...privacyRoutes,
+  ...schemaRoutes,
 } satisfies Routes
 
-/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete` (docs/rules.md#endpoints) as a fastify plugin. */
+/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete`, `GET /skan/cv-schema` (docs/rules.md#endpoints) as a fastify plugin. */
 export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
@@ -37,4 +39,5 @@ export const ingestGateway =
     s2sEventRoute(app, deps)
     s2sBulkRoute(app, deps)
     privacyRoute(app, deps)
+    schemaRoute(app, deps)
   }

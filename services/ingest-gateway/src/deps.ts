@@ -4,6 +4,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { DoorDeps } from '@tributary/door/open-door'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
+import type { LiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { Quota } from '@tributary/tenancy/quota/quota'
 import type { JudgeBodies } from './judge/threads/judge-bodies.ts'
@@ -12,6 +13,7 @@ import type { QueuedErasures } from './privacy/queued-erasures.ts'
 /** What the gateway works with. */
 export interface GatewayDeps extends DoorDeps {
   credentials: Credentials
+  liveSchemas: Pick<LiveSchemas, 'find'>
   /** Holds the objects of backend requests; those of SDK requests go through `groupCommit`. */
   audit: Pick<AuditStore, 'putOnce' | 'get'>
   groupCommit: Pick<GroupCommit, 'append'>

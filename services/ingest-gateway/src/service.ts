@@ -7,7 +7,7 @@ import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { redisEngine } from '@tributary/service-kit/engines/redis'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { credentialsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { credentialsEngine, liveSchemasEngine, masterKeysEngine } from '@tributary/tenancy/engines'
 import { ingestGateway } from './app.ts'
 
 /** Accepts events over HTTP: checks them, stores what came in, and publishes them to the log. */
@@ -20,6 +20,7 @@ export const service = defineService({
     postgres: postgresEngine,
     masterKeys: masterKeysEngine,
     credentials: credentialsEngine,
+    liveSchemas: liveSchemasEngine,
   },
   needs: ['audit', 'broker'], // credentials are remembered for a while, and counters fail open
   settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],

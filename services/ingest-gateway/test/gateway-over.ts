@@ -8,7 +8,15 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createHealth } from '@tributary/service-kit/service/health'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
-import { buildTenant, memoryCredentials, sdkEvent, signedHeaders, type Tenant } from '@tributary/testing/builders'
+import type { LiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
+import {
+  buildTenant,
+  memoryCredentials,
+  noSchemas,
+  sdkEvent,
+  signedHeaders,
+  type Tenant,
+} from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -22,6 +30,7 @@ interface Given {
   audit?: AuditStore
   broker?: Broker
   credentials?: Credentials
+  liveSchemas?: LiveSchemas
   keyValue?: KeyValue
   now?: () => number
   partitions?: number
@@ -53,6 +62,7 @@ export async function openGatewayOver(given: Given) {
   await app.register(
     ingestGateway({
       credentials: given.credentials ?? memoryCredentials([tenant]),
+      liveSchemas: given.liveSchemas ?? noSchemas,
       audit,
       groupCommit,
       broker: given.broker ?? memoryLog,
@@ -78,6 +88,7 @@ export async function openGatewayOver(given: Given) {
   return {
     tenant,
     post,
+    get: (url: string, headers: Record<string, string>) => app.inject({ method: 'GET', url, headers }),
     event,
     single,
     bulk,

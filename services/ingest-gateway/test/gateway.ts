@@ -3,7 +3,7 @@ import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { buildTenant, memoryCredentials, signedHeaders } from '@tributary/testing/builders'
+import { buildTenant, memoryCredentials, noSchemas, signedHeaders } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -36,6 +36,7 @@ export async function openGateway(
   await app.register(
     ingestGateway({
       credentials: memoryCredentials([tenant, other]),
+      liveSchemas: noSchemas,
       audit,
       // one object for each request, so that a test sees what was written for it
       groupCommit: {

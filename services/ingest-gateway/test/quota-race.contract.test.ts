@@ -1,7 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { buildTenant, memoryCredentials, sdkEvent, signedHeaders, type Tenant } from '@tributary/testing/builders'
+import {
+  buildTenant,
+  memoryCredentials,
+  noSchemas,
+  sdkEvent,
+  signedHeaders,
+  type Tenant,
+} from '@tributary/testing/builders'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
@@ -22,7 +29,10 @@ await describeWithEngine('redis', (redis) => {
       writes += 1
       if (writes % fails === 0) throw new Error('disk full')
     }
-    const deps = { credentials: memoryCredentials([tenant]), keyValue, logger, registry: new Registry(), now: Date.now }
+    const deps = {
+      ...{ credentials: memoryCredentials([tenant]), liveSchemas: noSchemas, keyValue },
+      ...{ logger, registry: new Registry(), now: Date.now },
+    }
     const groupCommit = { append: () => ({ audit_key: randomUUID(), durable: durable() }) }
     const audit = {
       putOnce: async () => durable().then(() => 'created' as const),

@@ -25,6 +25,7 @@ import {
   attributionAppsEngine,
   credentialsEngine,
   linksEngine,
+  liveSchemasEngine,
 } from '@tributary/tenancy/engines'
 import type { Pool } from 'pg'
 import { localMasterKeysEngine } from './local-master-keys.ts'
@@ -55,6 +56,7 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     masterKeys: localMasterKeysEngine(data_dir),
     credentials: credentialsEngine,
     links: linksEngine,
+    liveSchemas: liveSchemasEngine,
     geo: geoEngine(join(data_dir, 'geo')),
     attributionApps: attributionAppsEngine,
     appsWithSecrets: appsWithSecretsEngine,

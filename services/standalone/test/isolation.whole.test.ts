@@ -19,7 +19,7 @@ import {
 import { openCredentials } from '@tributary/tenancy/credentials/credentials-cache'
 import { openFxRates } from '@tributary/tenancy/fx-rates'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
-import { sign } from '@tributary/testing/builders'
+import { noSchemas, sign } from '@tributary/testing/builders'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
@@ -83,7 +83,7 @@ async function openWorld(apps_of: readonly number[]) {
     now,
   })
   const app = createHttpApp({ logger })
-  const shared = { credentials, keyValue, now, registry, logger }
+  const shared = { credentials, liveSchemas: noSchemas, keyValue, now, registry, logger }
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
   await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))

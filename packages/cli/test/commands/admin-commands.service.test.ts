@@ -21,7 +21,14 @@ describe('commands of the admin API', () => {
     }
     const appNow = {
       ...{ app_id: 'app_1', company_id: 'co_1', app_key: 'app_live_1', name: 'A', platform: 'ios', bundle_id: null },
-      ...{ store_id: '1', provider_token: null, created_at_ms: 5, old_secrets_end_ms: [] },
+      ...{
+        store_id: '1',
+        provider_token: null,
+        owns_store_id: true,
+        development_keys: false,
+        created_at_ms: 5,
+        old_secrets_end_ms: [],
+      },
       ...{ click_window_hours: 1, probabilistic: false, probabilistic_window_hours: 2, reinstall_days: 3 },
     }
     const requested: unknown[] = []
@@ -39,6 +46,7 @@ describe('commands of the admin API', () => {
       'POST /admin/api/v1/apps': take(app),
       'GET /admin/api/v1/apps?company_id=co_1': () => ({ status: 200, body: { apps: [appNow] } }),
       'PATCH /admin/api/v1/apps/app_1': take(appNow),
+      'POST /admin/api/v1/apps/app_1/move-store-id': take(appNow),
       'POST /admin/api/v1/apps/app_1/rotate-secret': take({ ...appNow, signing_secret: 's2' }),
       'POST /admin/api/v1/keys': take(key),
       'GET /admin/api/v1/keys?app_id=app_1': () => ({ status: 200, body: { keys: [listed] } }),
@@ -58,6 +66,8 @@ describe('commands of the admin API', () => {
       'app set app_1 --name A --bundle-id b --store-id 1 --provider-token t',
       'app set app_1 --click-window-hours 1 --probabilistic off --probabilistic-window-hours 2 --reinstall-days 3',
       'app set app_1 --probabilistic on --click-window-hours -5 --reinstall-days long',
+      'app set app_1 --development-keys on',
+      'app move-store-id 123 --to app_1',
       'app rotate-secret app_1',
       'app rotate-secret app_1 --overlap-hours 0',
       'key create --app app_1 --label billing --allow purchase,refund',
@@ -82,6 +92,8 @@ describe('commands of the admin API', () => {
       appNow,
       appNow,
       appNow,
+      appNow,
+      appNow,
       { ...appNow, signing_secret: 's2' },
       { ...appNow, signing_secret: 's2' },
       key,
@@ -97,6 +109,8 @@ describe('commands of the admin API', () => {
       { name: 'A', bundle_id: 'b', store_id: '1', provider_token: 't' },
       { click_window_hours: 1, probabilistic: false, probabilistic_window_hours: 2, reinstall_days: 3 },
       { probabilistic: true, click_window_hours: -5, reinstall_days: 'long' },
+      { development_keys: true },
+      { store_id: '123' },
       { overlap_hours: 24 },
       { overlap_hours: 0 },
       { app_id: 'app_1', label: 'billing', allowed_events: ['purchase', 'refund'] },

@@ -1,6 +1,7 @@
 import type { Routes } from '../routes/route.ts'
 import { appRoutes } from './apps.ts'
 import { companyRoutes } from './companies.ts'
+import { cvSchemaRoutes } from './cv-schemas.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { linkRoutes } from './links.ts'
 import { serverKeyRoutes } from './server-keys.ts'
@@ -13,6 +14,7 @@ export const adminRoutes = {
   ...appRoutes,
   ...serverKeyRoutes,
   ...linkRoutes,
+  ...cvSchemaRoutes,
   ...storedDataRoutes,
   ...deadLetterRoutes,
   ...systemRoutes,

@@ -23,7 +23,16 @@ const appSettings = {
 const CreateApp = z.strictObject({ company_id: z.string(), name, platform: z.enum(platforms), ...appSettings })
 export type CreateApp = z.infer<typeof CreateApp>
 
-const ChangeApp = z.strictObject({ name: name.optional(), ...appSettings, ...AttributionSettings.partial().shape })
+const development_keys = z
+  .boolean()
+  .describe("Whether postbacks that one of Apple's development keys signed count, also those that are stored already.")
+
+const ChangeApp = z.strictObject({
+  name: name.optional(),
+  ...appSettings,
+  development_keys: development_keys.optional(),
+  ...AttributionSettings.partial().shape,
+})
 export type ChangeApp = z.infer<typeof ChangeApp>
 
 /** An app as it is now, without its signing secret. */
@@ -36,6 +45,10 @@ export const App = z.object({
   bundle_id: z.string().nullable(),
   store_id: z.string().nullable(),
   provider_token: z.string().nullable(),
+  owns_store_id: z
+    .boolean()
+    .describe("false: Apple's postbacks of this `store_id` belong to another app; here it leads links alone."),
+  development_keys,
   ...AttributionSettings.shape,
   created_at_ms: z.number().int(),
   old_secrets_end_ms: z
@@ -66,6 +79,8 @@ const RotateSecret = z.strictObject({
 export const SecretRotated = App.extend({ signing_secret: z.string().describe('The new one; shown here only.') })
 export type SecretRotated = z.infer<typeof SecretRotated>
 
+const MoveStoreId = z.strictObject({ store_id: text(64).describe('Digits of the App Store address.') })
+
 const params = pathId('app', 'app_1')
 const listQuery = z.object({ company_id: z.string().meta({ description: 'Id of the company.', example: 'co_1' }) })
 const app = {
@@ -77,6 +92,8 @@ const app = {
   bundle_id: 'com.example.run',
   store_id: null,
   provider_token: null,
+  owns_store_id: true,
+  development_keys: false,
   ...defaultAttributionSettings('android'),
   created_at_ms,
   old_secrets_end_ms: [],
@@ -104,7 +121,7 @@ export const appRoutes = {
         example: { app_id: 'app_1', app_key: app.app_key, signing_secret: '0'.repeat(64) },
       },
     },
-    errors: ['unknown_company'],
+    errors: ['unknown_company', 'store_id_taken'],
   },
   listApps: {
     method: 'GET',
@@ -133,6 +150,25 @@ export const appRoutes = {
     params,
     body: { schema: { ChangeApp }, examples: { example: { bundle_id: 'com.example.run' } } },
     answers: { 200: { schema: { App }, description: 'The app as it is now.', example: app } },
+    errors: ['unknown_app', 'store_id_taken'],
+  },
+  moveStoreId: {
+    method: 'POST',
+    path: '/admin/api/v1/apps/:id/move-store-id',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Move a store id to an app',
+    description:
+      "Apple's postbacks of the store id belong to this app from then on, also those that are stored already. The app that had it loses it. If that app has tracking links, it keeps the id for them, with `owns_store_id` false. May be repeated.",
+    params,
+    body: { schema: { MoveStoreId }, examples: { example: { store_id: '310633997' } } },
+    answers: {
+      200: {
+        schema: { App },
+        description: 'The app as it is now.',
+        example: { ...app, platform: 'ios', store_id: '310633997' },
+      },
+    },
     errors: ['unknown_app'],
   },
   rotateSigningSecret: {

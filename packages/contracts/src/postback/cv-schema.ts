@@ -37,15 +37,17 @@ export const FineBand = z.strictObject({
 export type FineBand = z.infer<typeof FineBand>
 
 export const CoarseBand = z.strictObject({
-  value: z.enum(coarseValues).describe('Coarse conversion value.'),
+  value: z.enum(coarseValues, 'It must be low, medium or high.').describe('Coarse conversion value.'),
   ...meaning,
 })
 export type CoarseBand = z.infer<typeof CoarseBand>
 
-const PostbackSchema = z.strictObject({
-  postback_sequence_index: z.literal(sequenceIndexes).describe('0 is the first postback of an install.'),
+export const CvSchemaPostback = z.strictObject({
+  postback_sequence_index: z
+    .literal(sequenceIndexes, 'It must be 0, 1 or 2.')
+    .describe('0 is the first postback of an install.'),
   window_hours: z
-    .literal(Object.values(windowHours))
+    .literal(Object.values(windowHours), 'It must be 48, 168 or 840.')
     .describe('End of its window, hours since install: 48 for index 0, 168 for 1, 840 for 2.'),
   lock_window: z.boolean().default(false).describe('Whether the app ends the window with its first value.'),
   fine: z
@@ -61,7 +63,7 @@ const PostbackSchema = z.strictObject({
  */
 export const CvSchema = z.strictObject({
   version: z.number().int().min(1).describe('Number of the version, from 1 without gaps.'),
-  postbacks: z.array(PostbackSchema).min(1).max(sequenceIndexes.length),
+  postbacks: z.array(CvSchemaPostback).min(1).max(sequenceIndexes.length),
 })
 export type CvSchema = z.infer<typeof CvSchema>
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { ErrorCode } from '../errors.ts'
 
-/** Whose credentials a route takes: each kind is a surface of the error catalogue, `public` takes none. */
-export type Auth = 'sdk' | 's2s' | 'reports' | 'admin' | 'public'
+/** Whose credentials a route takes: `sdk_keys` are those of an app without its signature, `public` takes none. */
+export type Auth = 'sdk' | 'sdk_keys' | 's2s' | 'reports' | 'admin' | 'public'
 
 /** A schema under the name that docs/openapi.json gives it, as in `{ CreateCompany }`; without a name it stands there in place. */
 type NamedSchema = Readonly<Record<string, z.ZodType>>
@@ -61,16 +61,18 @@ interface RouteAnswer {
 /** Routes by their operation id. */
 export type Routes = Readonly<Record<string, Route>>
 
+const keyErrors = [
+  'missing_auth_headers',
+  'unknown_company_key',
+  'unknown_app_key',
+  'company_suspended',
+  'app_company_mismatch',
+] as const
+
 /** Error codes that every route with credentials of a kind may answer. */
 const authErrors: Record<Auth, readonly ErrorCode[]> = {
-  sdk: [
-    'missing_auth_headers',
-    'unknown_company_key',
-    'unknown_app_key',
-    'company_suspended',
-    'app_company_mismatch',
-    'bad_signature',
-  ],
+  sdk: [...keyErrors, 'bad_signature'],
+  sdk_keys: keyErrors,
   s2s: ['missing_bearer_token', 'unknown_or_revoked_key', 'company_suspended', 'scope_missing', 'rate_limited'],
   reports: ['missing_bearer_token', 'invalid_or_revoked_key', 'company_suspended', 'scope_missing', 'rate_limited'],
   admin: ['missing_bearer_token', 'invalid_admin_token', 'rate_limited'],

@@ -8,7 +8,7 @@ import type { MasterKeys } from '../secrets/master-keys.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import { addSettings, newestSettings, settingsOf } from './attribution-settings.ts'
 import { hasLinks, mustHaveStorePage } from './links.ts'
-import { mustFitStore } from './store-id.ts'
+import { claimingStoreId, lockOwner, mustBeOnIos, mustFitStore, unownedStoreId } from './store-id.ts'
 import { getCompany, makeSigningSecret, mustHaveIdShape } from './tenants.ts'
 
 type Client = Pick<PoolClient, 'query'>
@@ -21,16 +21,20 @@ export async function listApps(pool: Pool, company_id: string, now_ms: number): 
 
 /**
  * Changes what is given and nothing else; nothing given is nothing logged. Throws `invalid_field` for a change that takes
- * the store page from an app with links, and for an id that its store cannot have.
+ * the store page from an app with links, and for an id that its store cannot have; `store_id_taken`.
  */
 export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request: AdminRequest): Promise<App> {
   mustHaveIdShape(app_id, 'unknown_app')
-  const { name, bundle_id, store_id, provider_token, ...settings } = change
+  const { name, bundle_id, store_id, provider_token, development_keys, ...settings } = change
   return inTransaction(pool, async (client) => {
-    await client.query(
-      `UPDATE apps SET name = coalesce($2, name), bundle_id = coalesce($3, bundle_id),
-         store_id = coalesce($4, store_id), provider_token = coalesce($5, provider_token) WHERE app_id = $1`,
-      [app_id, name, bundle_id, store_id, provider_token],
+    await claimingStoreId(
+      client.query(
+        `UPDATE apps SET name = coalesce($2, name), bundle_id = coalesce($3, bundle_id),
+           store_id = coalesce($4, store_id), owns_store_id = owns_store_id OR $4 IS NOT NULL,
+           provider_token = coalesce($5, provider_token), development_keys = coalesce($6, development_keys)
+         WHERE app_id = $1`,
+        [app_id, name, bundle_id, store_id, provider_token, development_keys],
+      ),
     )
     const app = await getApp(client, app_id, request.now_ms)
     mustFitStore(app.platform, store_id)
@@ -38,6 +42,37 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
     await addSettings(client, app_id, app, settings, request.now_ms)
     const changed = Object.keys(change).length > 0
     if (changed) await recordAdminAction(client, request, { action: 'app.set', subject: app_id, detail: change })
+    return getApp(client, app_id, request.now_ms)
+  })
+}
+
+/** Any number does, as long as nobody else locks with it. */
+const moves_lock = 7_361_204_158_015
+
+/**
+ * Moves a store id, with the postbacks of all time, to an app from the one that owns it. Throws `unknown_app`, and
+ * `invalid_field` for an app that is not on iOS and for a store id that no app owns. The app that had it keeps it as its
+ * store page if it has links.
+ */
+export function moveStoreId(pool: Pool, app_id: string, store_id: string, request: AdminRequest): Promise<App> {
+  mustHaveIdShape(app_id, 'unknown_app')
+  return inTransaction(pool, async (client) => {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [moves_lock]) // moves that cross would wait for each other
+    const { platform } = await getApp(client, app_id, request.now_ms)
+    mustBeOnIos(platform)
+    mustFitStore(platform, store_id)
+    const former = await lockOwner(client, store_id)
+    if (former === null) throw unownedStoreId()
+    if (former === app_id) return getApp(client, app_id, request.now_ms)
+    await client.query(
+      'UPDATE apps SET owns_store_id = false, store_id = CASE WHEN $2 THEN store_id END WHERE app_id = $1',
+      [former, await hasLinks(client, former)],
+    )
+    await claimingStoreId(
+      client.query('UPDATE apps SET store_id = $2, owns_store_id = true WHERE app_id = $1', [app_id, store_id]),
+    )
+    const detail = { store_id, from: former }
+    await recordAdminAction(client, request, { action: 'app.move_store_id', subject: app_id, detail })
     return getApp(client, app_id, request.now_ms)
   })
 }
@@ -120,6 +155,7 @@ async function readApps(
 ): Promise<App[]> {
   const { rows } = await client.query(
     `SELECT a.app_id, a.company_id, a.app_key, a.name, a.platform, a.bundle_id, a.store_id, a.provider_token,
+            a.owns_store_id, a.development_keys,
             floor(extract(epoch FROM a.created_at) * 1000)::text AS created_at_ms,
             ARRAY(SELECT floor(extract(epoch FROM o.ends_at) * 1000)::text FROM old_signing_secrets o
                   WHERE o.app_id = a.app_id AND o.ends_at > to_timestamp($2 / 1000.0)

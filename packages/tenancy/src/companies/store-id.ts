@@ -1,5 +1,6 @@
 import type { Platform } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
+import type { PoolClient } from 'pg'
 
 /** Digits of an App Store address. Empty takes the id away. */
 const appStoreId = /^(\d{1,20})?$/
@@ -9,4 +10,34 @@ export function mustFitStore(platform: Platform, store_id: string | null | undef
   if (platform !== 'ios' || appStoreId.test(store_id ?? '')) return
   const message = 'It must be the digits after `id` in the App Store address of the app, such as 310633997.'
   throw new CodedError('invalid_field', { field: 'store_id', message })
+}
+
+/** Throws `invalid_field` for an app that can own no store id, because Apple sends no postbacks of it. */
+export function mustBeOnIos(platform: Platform): void {
+  if (platform !== 'ios') throw new CodedError('invalid_field', { field: 'id', message: 'It must be an iOS app.' })
+}
+
+/** The app that owns a store id, locked, so that it gets no link meanwhile; null when none does. */
+export async function lockOwner(client: Pick<PoolClient, 'query'>, store_id: string): Promise<string | null> {
+  const { rows } = await client.query<{ app_id: string }>(
+    `SELECT app_id FROM apps WHERE platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') <> ''
+       AND ltrim(store_id, '0') = ltrim($1, '0') FOR NO KEY UPDATE`,
+    [store_id],
+  )
+  return rows[0]?.app_id ?? null
+}
+
+export const unownedStoreId = (): CodedError =>
+  new CodedError('invalid_field', { field: 'store_id', message: 'No app has it; give it to one as its store_id.' })
+
+/** Awaits a statement that may give an app a store id. Throws `store_id_taken` when another app owns it. */
+export async function claimingStoreId<T>(statement: Promise<T>): Promise<T> {
+  try {
+    return await statement
+  } catch (cause) {
+    const { code, constraint } = cause as { code?: string; constraint?: string }
+    if (code !== '23505' || constraint !== 'apps_owned_store_id') throw cause
+    const message = 'Another app has it. An operator can move it: tributary app move-store-id.'
+    throw new CodedError('store_id_taken', { field: 'store_id', message, cause })
+  }
 }

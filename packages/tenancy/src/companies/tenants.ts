@@ -21,7 +21,7 @@ import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool } from 'pg'
 import type { MasterKeys } from '../secrets/master-keys.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
-import { mustFitStore } from './store-id.ts'
+import { claimingStoreId, mustFitStore } from './store-id.ts'
 
 /** A signing secret: 256 random bits. */
 export const makeSigningSecret = (): string => randomBytes(32).toString('hex')
@@ -141,7 +141,7 @@ export function setCompanyStatus(
 
 /**
  * Makes an app. Its signing secret leaves in this answer only; the table holds it encrypted. Throws `invalid_field` for an
- * id that its store cannot have.
+ * id that its store cannot have, and `store_id_taken`.
  */
 export function createApp(
   pool: Pool,
@@ -161,7 +161,7 @@ export function createApp(
     app_id,
   })
   return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(
+    const inserted = client.query(
       `INSERT INTO apps (app_id, company_id, app_key, name, platform, bundle_id, store_id, provider_token,
          signing_secret_key_id, signing_secret_iv, signing_secret_ciphertext, signing_secret_tag, created_at)
        SELECT $1, company_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, to_timestamp($13 / 1000.0)
@@ -171,6 +171,7 @@ export function createApp(
         ...[key_id, iv, ciphertext, tag, request.now_ms],
       ],
     )
+    const { rowCount } = await claimingStoreId(inserted)
     if (rowCount === 0) throw new CodedError('unknown_company', { field: 'company_id' })
     const detail = { company_id, name, platform, bundle_id, store_id }
     await recordAdminAction(client, request, { action: 'app.create', subject: app_id, detail })

@@ -14,7 +14,14 @@ export interface KeptLookupsOptions {
 
 /** What the look-ups of one kind are called in the log and in the metrics, and the changes that concern them. */
 interface Kind {
-  name: 'credentials' | 'links' | 'attribution_apps' | 'apps_with_secrets'
+  name:
+    | 'credentials'
+    | 'links'
+    | 'attribution_apps'
+    | 'apps_with_secrets'
+    | 'cv_schemas'
+    | 'live_schemas'
+    | 'store_apps'
   channels: readonly ChangeChannel[]
 }
 

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CreateApp } from '@tributary/contracts/admin/apps'
 import { openPostgres } from '@tributary/postgres/postgres'
@@ -26,7 +27,7 @@ export async function openWorld() {
     const app = (input: Omit<CreateApp, 'company_id' | 'name'>) =>
       createApp(pool, masterKeys, { company_id, name: 'Game', ...input }, request)
     const android = await app({ platform: 'android', bundle_id: 'com.acme.game' })
-    const ios = await app({ platform: 'ios', store_id: '123', provider_token: 'pt1' })
+    const ios = await app({ platform: 'ios', store_id: String(randomInt(1, 2 ** 47)), provider_token: 'pt1' })
     return { company_id, android: android.app_id, ios: ios.app_id }
   }
 

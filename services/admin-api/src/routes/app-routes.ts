@@ -1,5 +1,5 @@
 import { appRoutes } from '@tributary/contracts/admin/apps'
-import { changeApp, listApps, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
+import { changeApp, listApps, moveStoreId, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
 import { createApp } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
@@ -15,6 +15,9 @@ export function addAppRoutes(app: FastifyInstance, { pool, masterKeys, now }: Ad
   addRoute(app, appRoutes.listApps, async ({ query }) => ({ apps: await listApps(pool, query.company_id, now()) }))
   addRoute(app, appRoutes.changeApp, ({ params, body }, request) =>
     changeApp(pool, params.id, body, adminRequest(request, now)),
+  )
+  addRoute(app, appRoutes.moveStoreId, ({ params, body }, request) =>
+    moveStoreId(pool, params.id, body.store_id, adminRequest(request, now)),
   )
   addRoute(app, appRoutes.rotateSigningSecret, ({ params, body }, request, reply) => {
     reply.header('cache-control', 'no-store')

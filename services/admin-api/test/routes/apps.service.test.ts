@@ -30,14 +30,20 @@ async function secretsOf(app_id: string) {
 }
 
 test('the list of a company holds its own apps with every field that is no secret', async () => {
-  const { app_id, app_key, company_id, signing_secret } = await newApp()
+  const { app_id, app_key, company_id, signing_secret, store_id } = await newApp()
   await newApp()
   const { status, body } = await ask('GET', `/apps?company_id=${company_id}`)
   expect(status).toBe(200)
   expect(App.strict().array().parse(body.apps)).toEqual([
     {
-      ...{ app_id, company_id, app_key, name: 'Game', platform: 'ios', store_id: '123', bundle_id: null },
-      ...{ provider_token: null, created_at_ms: made_at_ms, old_secrets_end_ms: [] },
+      ...{ app_id, company_id, app_key, name: 'Game', platform: 'ios', store_id, bundle_id: null },
+      ...{
+        provider_token: null,
+        owns_store_id: true,
+        development_keys: false,
+        created_at_ms: made_at_ms,
+        old_secrets_end_ms: [],
+      },
       ...{ click_window_hours: 168, probabilistic: false, probabilistic_window_hours: 24, reinstall_days: 90 },
     },
   ])
@@ -46,21 +52,21 @@ test('the list of a company holds its own apps with every field that is no secre
 })
 
 test('a change of an app changes what is given and nothing else', async () => {
-  const { app_id } = await newApp()
+  const { app_id, store_id } = await newApp()
   const { status, body } = await ask('PATCH', `/apps/${app_id}`, { name: 'Run', bundle_id: 'com.example.run' })
   expect(status).toBe(200)
-  expect(App.strict().parse(body)).toMatchObject({ name: 'Run', bundle_id: 'com.example.run', store_id: '123' })
+  expect(App.strict().parse(body)).toMatchObject({ name: 'Run', bundle_id: 'com.example.run', store_id })
   const logged = (await auditOf(app_id)).map(({ action, detail }) => ({ action, detail }))
   expect(logged[1]).toEqual({ action: 'app.set', detail: { name: 'Run', bundle_id: 'com.example.run' } })
 })
 
 test('the id of an iOS app in the App Store is digits, and a change to another one does nothing', async () => {
-  const { app_id, company_id } = await newApp()
+  const { app_id, company_id, store_id } = await newApp()
   const refused = await ask('PATCH', `/apps/${app_id}`, { store_id: 'id77', name: 'Run' })
   const message = expect.stringContaining('the digits after `id`')
   expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_field', field: 'store_id', message } })
   const [app] = (await ask('GET', `/apps?company_id=${company_id}`)).body.apps
-  expect(app).toMatchObject({ name: 'Game', store_id: '123' })
+  expect(app).toMatchObject({ name: 'Game', store_id })
   expect((await ask('PATCH', `/apps/${app_id}`, { store_id: '' })).body).toMatchObject({ store_id: '' })
 })
 

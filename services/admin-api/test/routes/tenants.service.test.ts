@@ -100,12 +100,12 @@ describe('companies', () => {
 
 describe('apps and keys', () => {
   test('an app is made with a key and a secret that decrypts only as its own', async () => {
-    const { app_id, app_key, signing_secret } = await newApp()
+    const { app_id, app_key, signing_secret, store_id } = await newApp()
     expect(app_id).toMatch(/^app_[0-9a-f]{20}$/)
     expect(app_key).toMatch(/^app_live_[0-9a-f]{32}$/)
     expect(signing_secret).toMatch(/^[0-9a-f]{64}$/)
     const [row] = await query('SELECT * FROM apps WHERE app_id = $1', [app_id])
-    expect(row).toMatchObject({ platform: 'ios', store_id: '123', bundle_id: null, signing_secret_key_id: 'v2:test' })
+    expect(row).toMatchObject({ platform: 'ios', store_id, bundle_id: null, signing_secret_key_id: 'v2:test' })
   })
 
   test('a server key is shown once; the list shows its ends', async () => {

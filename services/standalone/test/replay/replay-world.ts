@@ -22,7 +22,7 @@ import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createApp, createCompany, createServerKey } from '@tributary/tenancy/companies/tenants'
 import { openCredentials } from '@tributary/tenancy/credentials/credentials-cache'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
-import { sign } from '@tributary/testing/builders'
+import { noSchemas, sign } from '@tributary/testing/builders'
 import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import type { Pool } from 'pg'
@@ -86,7 +86,7 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
   const gateway_id = 'test'
   await app.register(
     ingestGateway({
-      ...{ ...shared, credentials, groupCommit, gateway_id },
+      ...{ ...shared, credentials, liveSchemas: noSchemas, groupCommit, gateway_id },
       partitions: await broker.partitionCount(topics.eventsAccepted.name),
     }),
   )

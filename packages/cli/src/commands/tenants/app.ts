@@ -20,6 +20,7 @@ interface ChangeOptions extends Settings {
   probabilistic?: 'on' | 'off'
   probabilisticWindowHours?: number
   reinstallDays?: number
+  developmentKeys?: 'on' | 'off'
 }
 
 interface CreateOptions extends Settings {
@@ -28,9 +29,9 @@ interface CreateOptions extends Settings {
   platform: CreateApp['platform']
 }
 
-/** Adds `app create|list|set|rotate-secret`. */
+/** Adds `app create|list|set|move-store-id|rotate-secret`. */
 export function appCommands(program: Command): void {
-  const app = program.command('app').description('apps of a company: create, list, set, rotate-secret')
+  const app = program.command('app').description('apps of a company: create, list, set, move-store-id, rotate-secret')
   settings(app.command('create'))
     .description('create an app; its signing secret is shown once')
     .requiredOption('--company <company_id>', 'the company of the app')
@@ -57,11 +58,26 @@ export function appCommands(program: Command): void {
     .addOption(new Option('--probabilistic <on|off>', 'match by address and system too').choices(['on', 'off']))
     .option('--probabilistic-window-hours <hours>', 'the click window of such matches', checkedNumber)
     .option('--reinstall-days <days>', 'how long a further install of a device is a reinstall', checkedNumber)
+    .addOption(
+      new Option('--development-keys <on|off>', "count postbacks that Apple's development keys signed").choices([
+        'on',
+        'off',
+      ]),
+    )
     .action(async (app_id: string, { json, ...given }: ChangeOptions) => {
       if (Object.keys(given).length === 0) throw usageError('Name a setting to change; --help lists them.')
-      const body = { ...fieldsOf(given), ...attributionOf(given) }
+      const body = { ...fieldsOf(given), ...attributionOf(given), development_keys: isOn(given.developmentKeys) }
       const changed = await admin(appRoutes.changeApp, { params: { id: app_id }, body })
       print({ json }, changed, lines(shown(changed)))
+    })
+  app
+    .command('move-store-id')
+    .description("move a store id, with Apple's postbacks of it, from the app that has it to another one")
+    .argument('<store_id>', 'the digits after id in the App Store address')
+    .requiredOption('--to <app_id>', 'the app that gets it')
+    .action(async (store_id: string, { to, json }: { to: string; json?: boolean }) => {
+      const moved = await admin(appRoutes.moveStoreId, { params: { id: to }, body: { store_id } })
+      print({ json }, moved, lines(shown(moved)))
     })
   app
     .command('rotate-secret')
@@ -95,9 +111,11 @@ const fieldsOf = ({ name, bundleId, storeId, providerToken }: Settings) => ({
   ...{ name, bundle_id: bundleId, store_id: storeId, provider_token: providerToken },
 })
 
+const isOn = (given: 'on' | 'off' | undefined) => given && given === 'on'
+
 const attributionOf = ({ probabilistic, ...given }: ChangeOptions) => ({
   click_window_hours: given.clickWindowHours,
-  probabilistic: probabilistic && probabilistic === 'on',
+  probabilistic: isOn(probabilistic),
   probabilistic_window_hours: given.probabilisticWindowHours,
   reinstall_days: given.reinstallDays,
 })

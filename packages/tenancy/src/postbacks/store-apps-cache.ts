@@ -1,0 +1,42 @@
+import type { Pool } from 'pg'
+import { type KeptLookupsOptions, openKeptLookups } from '../credentials/kept-lookups.ts'
+import type { StoreApp, StoreApps } from './store-apps.ts'
+
+const storeIdShape = /^[1-9]\d{0,19}$/
+const nobody = Promise.resolve(null)
+
+/**
+ * Apps with their store ids from memory over PostgreSQL (promises: see `StoreApps`). It resolves at once; an item id of a
+ * wrong shape is answered null without a query.
+ */
+export async function openStoreApps(options: KeptLookupsOptions): Promise<StoreApps> {
+  const lookups = openKeptLookups({ name: 'store_apps', channels: ['credentials_changed'] }, options)
+  const { find } = lookups.keep(
+    async (ids) => new Map((await byApp(options.pool, ids)).map((app) => [app.app_id, app])),
+    (app): StoreApp => app,
+  )
+  const { find: findOwner } = lookups.keep(
+    async (ids) => new Map((await byStoreId(options.pool, ids)).map((app) => [app.store_id!, app])),
+    (app): StoreApp => app,
+  )
+  return {
+    find,
+    findOwner: (store_id) => (storeIdShape.test(store_id) ? findOwner(store_id) : nobody),
+    close: lookups.close,
+  }
+}
+
+const columns = `app_id, company_id, development_keys,
+  CASE WHEN platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') ~ '^[0-9]+$' THEN ltrim(store_id, '0') END AS store_id`
+
+async function byApp(pool: Pool, app_ids: readonly string[]): Promise<StoreApp[]> {
+  const text = `SELECT ${columns} FROM apps WHERE app_id = ANY($1::text[])`
+  return (await pool.query<StoreApp>({ name: 'store_apps', text, values: [app_ids] })).rows
+}
+
+/** The conditions are those of the index `apps_owned_store_id`. */
+async function byStoreId(pool: Pool, store_ids: readonly string[]): Promise<StoreApp[]> {
+  const text = `SELECT ${columns} FROM apps WHERE platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') <> ''
+    AND ltrim(store_id, '0') = ANY($1::text[])`
+  return (await pool.query<StoreApp>({ name: 'store_id_owners', text, values: [store_ids] })).rows
+}
