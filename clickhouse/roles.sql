@@ -84,6 +84,9 @@ GRANT SELECT ON tributary.install_facts_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.installs_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.installs_by_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.install_claims_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.postbacks_decoded_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.postback_claims_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.postback_publishers_v1 TO tributary_report_api;
 
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};

@@ -143,6 +143,18 @@ export const limits = {
   embedded_report_memory_bytes_max: 600_000_000,
   /** Threads of one statement of a report. */
   report_threads_max: 2,
+  /** The document of `TRIBUTARY_AAK_JWKS_URL`, how long it is waited for, and how long it holds. */
+  postback_keys_bytes_max: 64 * 1024,
+  postback_keys_wait_ms_max: 5000,
+  postback_keys_fresh_ms: hour_ms,
+  /** Postbacks that postback-writer takes as one batch, and their bytes. */
+  postback_batch_rows_max: 2000,
+  postback_batch_bytes_max: 8 * 1024 * 1024,
+  /** How often unverifiable postbacks are looked for without a change of keys, and how old they may be. */
+  postback_judging_pause_ms: hour_ms,
+  postback_unverifiable_ms_max: 30 * day_ms,
+  /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
+  report_published_items_max: 10_000,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
   /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */
@@ -161,6 +173,19 @@ export const limits = {
   unknown_links_window_ms: 60_000,
   /** Addresses whose unknown links one process counts. */
   unknown_links_addresses_max: 10_000,
+  /** A postback on the wire (docs/rules.md#postbacks). */
+  postback_body_bytes_max: 64 * 1024,
+  /** Postbacks of both protocols from one address (IPv6: /64) in any `postbacks_window_ms`; more are 429. */
+  postbacks_max: 600,
+  postbacks_window_ms: 60_000,
+  /** How long the bytes of a stored postback are remembered: the same bytes are not stored again. */
+  postback_remembered_ms: 10 * 60_000,
+  /** Postbacks that one process has remembered in that time; others are stored, and again where they come again. */
+  postbacks_remembered_max: 500_000,
+  /** How long the same bytes wait for the gateway that stores them, which may have crashed. */
+  postback_claim_ms_max: 10_000,
+  /** How often they look. */
+  postback_claim_poll_ms: 25,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
   /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
@@ -206,18 +231,16 @@ export const limits = {
   click_batch_bytes_max: 8 * 1024 * 1024,
   /** An archive of clicks, after gunzip. */
   click_archive_bytes_max: 32 * 1024 * 1024,
-  /** `/skan-postback` and `/aak-postback`. */
-  postback_body_bytes_max: 64 * 1024,
-  /** A text in a postback; Apple's have 40 at most. A longer one is of no use as an id. */
-  postback_value_chars_max: 256,
-  /** Nesting of a value in a postback; Apple nests nothing. */
-  postback_depth_max: 8,
-  /** Keys that are taken from `TRIBUTARY_AAK_JWKS_URL`; Apple has published three. */
-  postback_set_keys_max: 32,
   /** Largest fine conversion value of Apple's postbacks. */
   cv_fine_value_max: 63,
   /** Name of a conversion value. */
   cv_name_chars_max: 128,
   /** Newest conversion value schemas of an app that a process knows. */
   cv_schemas_kept_max: 1000,
+  /** A text in a postback; Apple's have 40 at most. A longer one is of no use as an id. */
+  postback_value_chars_max: 256,
+  /** Nesting of a value in a postback; Apple nests nothing. */
+  postback_depth_max: 8,
+  /** Keys that are taken from `TRIBUTARY_AAK_JWKS_URL`; Apple has published three. */
+  postback_set_keys_max: 32,
 } as const
