@@ -26,6 +26,8 @@ CREATE TABLE apps (
   signing_secret_ciphertext bytea NOT NULL,
   signing_secret_tag bytea NOT NULL,
   created_at timestamp with time zone NOT NULL,
+  development_keys boolean NOT NULL DEFAULT false,
+  owns_store_id boolean NOT NULL DEFAULT true,
   CONSTRAINT apps_app_key_key UNIQUE (app_key),
   CONSTRAINT apps_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(company_id),
   CONSTRAINT apps_pkey PRIMARY KEY (app_id),
@@ -34,6 +36,8 @@ CREATE TABLE apps (
   CONSTRAINT apps_signing_secret_tag_check CHECK ((octet_length(signing_secret_tag) = 16))
 );
 COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id); an id alone: the first format (app_id)';
+COMMENT ON COLUMN apps.development_keys IS 'whether postbacks that a development key signed count; it acts when a report is read';
+COMMENT ON COLUMN apps.owns_store_id IS 'false: another app has the postbacks of this store_id, which leads links alone';
 
 CREATE TABLE attribution_settings (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -81,6 +85,20 @@ CREATE TABLE company_salts (
 );
 COMMENT ON TABLE company_salts IS 'keys the hashes of device ids of a company; made by the first service that needs it, never replaced while it can be read';
 COMMENT ON COLUMN company_salts.key_id IS 'format and id of the master key that encrypted it, as in apps';
+
+CREATE TABLE cv_schemas (
+  app_id text NOT NULL,
+  version integer NOT NULL,
+  published_at timestamp with time zone NOT NULL,
+  postbacks json NOT NULL,
+  CONSTRAINT cv_schemas_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT cv_schemas_pkey PRIMARY KEY (app_id, version),
+  CONSTRAINT cv_schemas_version_check CHECK ((version > 0))
+);
+COMMENT ON TABLE cv_schemas IS 'what the conversion values of an app stand for; the newest version is live';
+COMMENT ON COLUMN cv_schemas.version IS 'from 1 without gaps';
+COMMENT ON COLUMN cv_schemas.published_at IS 'never before that of the version before';
+COMMENT ON COLUMN cv_schemas.postbacks IS 'the schema without its version, as it was checked';
 
 CREATE TABLE fx_rates (
   currency text NOT NULL,
@@ -194,6 +212,7 @@ COMMENT ON COLUMN server_keys.allowed_events IS 'empty: all events';
 COMMENT ON COLUMN server_keys.scopes IS 'what the key may do';
 
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
+CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
@@ -222,6 +241,15 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.notify_cv_schemas_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('cv_schemas_changed', (SELECT company_id FROM apps WHERE app_id = NEW.app_id));
+  RETURN NULL;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -235,5 +263,7 @@ CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON public.apps FOR 
 CREATE TRIGGER attribution_settings_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.attribution_settings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER attribution_settings_changed AFTER INSERT ON public.attribution_settings FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
 CREATE TRIGGER companies_changed AFTER INSERT OR DELETE OR UPDATE ON public.companies FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER cv_schemas_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.cv_schemas FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER cv_schemas_changed AFTER INSERT ON public.cv_schemas FOR EACH ROW EXECUTE FUNCTION notify_cv_schemas_changed();
 CREATE TRIGGER links_changed AFTER INSERT OR DELETE OR UPDATE ON public.links FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
 CREATE TRIGGER server_keys_changed AFTER INSERT OR DELETE OR UPDATE ON public.server_keys FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
