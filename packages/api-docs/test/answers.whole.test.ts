@@ -9,6 +9,7 @@ import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
 import { ingestShots, schemaShots, signed } from './ingest-shots.ts'
 import { type DocumentedLinks, linkShots } from './link-shots.ts'
+import { postbackShots } from './postback-shots.ts'
 import { reportShots } from './report-shots.ts'
 import { bearer, type Companies, event, type Shot } from './shot.ts'
 import { adminOf } from './tenants.ts'
@@ -51,6 +52,7 @@ const by_failure = ['internal_error', 'unavailable', 'audit_write_failed']
 it('answers every documented code, in the documented shape and with the documented headers, and nothing else', async () => {
   const wrong: string[] = []
   const shots: Shot[] = [
+    ...postbackShots(), // soon after the slow ones, which count for the same minute
     ...ingestShots(companies),
     ...reportShots(companies),
     ...linkShots(...links),
@@ -106,7 +108,7 @@ async function spendRate(): Promise<string[]> {
   const keyed = operations.filter(({ tags, responses }) => {
     const refused = responses[429]
     return (
-      !['Admin', 'Privacy', 'Links'].includes(tags[0]!) &&
+      !['Admin', 'Privacy', 'Links', 'Postbacks'].includes(tags[0]!) &&
       refused !== undefined &&
       codesOf(refused).includes('rate_limited')
     )

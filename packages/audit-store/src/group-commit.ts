@@ -9,6 +9,8 @@ export interface GroupCommitOptions {
   bytes_max: number
   /** Random per start: names never come twice. */
   gateway: string
+  /** Folder of an owner's objects on a day (`yyyy/mm/dd`); `audit/<day>/<owner>` when absent. */
+  folderOf?: (day: string, owner: string) => string
   /** Calls `fire` after `ms`; returns a function that calls it off. For tests. */
   setTimer?: (fire: () => void, ms: number) => () => void
 }
@@ -20,8 +22,11 @@ export interface Appended {
 }
 
 export interface GroupCommit {
-  /** `member` is one gzip member or several: members in a row are one gzip file. */
-  append(entry: { company_id: string; app_id: string; received_at_ms: number; member: Buffer }): Appended
+  /**
+   * Requests of one `owner` share objects; events name their app as `<company_id>/<app_id>`. `member` is one gzip member or
+   * several: members in a row are one gzip file.
+   */
+  append(entry: { owner: string; received_at_ms: number; member: Buffer }): Appended
   /** Writes what is open; resolves when nothing is under way. */
   close(): Promise<void>
 }
@@ -36,14 +41,14 @@ interface Group {
   durable: PromiseWithResolvers<void>
 }
 
-/** The writes of one app. Never dropped: the start of the last write tells a burst from an idle app. */
-interface AppWrites {
+/** The writes of one owner. Never dropped: the start of the last write tells a burst from an idle owner. */
+interface OwnerWrites {
   group: Group | null
   writing: number
   last_start_ms: number
 }
 
-/** How long an app rests between two objects when the store declares nothing: each costs a file and two syncs. */
+/** How long an owner rests between two objects when the store declares nothing: each costs a file and two syncs. */
 const rest_ms_default = 10
 
 const setTimerDefault = (fire: () => void, ms: number) => {
@@ -51,14 +56,16 @@ const setTimerDefault = (fire: () => void, ms: number) => {
   return () => clearTimeout(timer)
 }
 
+const folderOfApp = (day: string, owner: string) => `audit/${day}/${owner}`
+
 /**
- * Lets the requests of one app share audit objects (docs/rules.md#audit-objects). The object of an idle app is written
- * at once. That of a busy app is written after its last write has ended and a rest has passed, `linger_ms` at most.
+ * Lets the requests of one owner (an app) share audit objects (docs/rules.md#audit-objects). The object of an idle owner is
+ * written at once. That of a busy one is written after its last write has ended and a rest has passed, `linger_ms` at most.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { store, now, linger_ms, bytes_max, gateway, setTimer = setTimerDefault } = options
+  const { store, now, linger_ms, bytes_max, gateway, folderOf = folderOfApp, setTimer = setTimerDefault } = options
   const { group_rest_ms = rest_ms_default } = store
-  const apps = new Map<string, AppWrites>()
+  const owners = new Map<string, OwnerWrites>()
   const writes = new Set<Promise<void>>()
   let objects = 0
   let closed = false
@@ -72,27 +79,27 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     return { audit_key, folder, members: [], bytes: 0, opened_ms: now(), cancelTimer: () => {}, durable }
   }
 
-  /** A group is due when its app has rested, at the latest `linger_ms` after it was opened. While a write is under way, only the latter counts. */
-  function schedule(app: AppWrites, group: Group) {
+  /** A group is due when its owner has rested, at the latest `linger_ms` after it was opened. While a write is under way, only the latter counts. */
+  function schedule(writer: OwnerWrites, group: Group) {
     const left_ms = group.opened_ms + linger_ms - now()
-    const rest_ms = app.last_start_ms + group_rest_ms - now()
-    const wait_ms = app.writing > 0 ? left_ms : Math.min(rest_ms, left_ms)
+    const rest_ms = writer.last_start_ms + group_rest_ms - now()
+    const wait_ms = writer.writing > 0 ? left_ms : Math.min(rest_ms, left_ms)
     group.cancelTimer()
     // Bounded both ways, since the clock may be set.
-    group.cancelTimer = setTimer(() => write(app), Math.min(Math.max(0, wait_ms), linger_ms))
+    group.cancelTimer = setTimer(() => write(writer), Math.min(Math.max(0, wait_ms), linger_ms))
   }
 
-  function write(app: AppWrites) {
-    const { group } = app
+  function write(writer: OwnerWrites) {
+    const { group } = writer
     if (group === null) return
     group.cancelTimer()
-    app.group = null
-    app.writing += 1
-    app.last_start_ms = now()
+    writer.group = null
+    writer.writing += 1
+    writer.last_start_ms = now()
     const done = put(group).finally(() => {
       writes.delete(done)
-      app.writing -= 1
-      if (app.group !== null) schedule(app, app.group)
+      writer.writing -= 1
+      if (writer.group !== null) schedule(writer, writer.group)
     })
     writes.add(done)
   }
@@ -108,27 +115,26 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   return {
-    append({ company_id, app_id, received_at_ms, member }) {
+    append({ owner, received_at_ms, member }) {
       if (closed) throw new Error('the audit groups are closed')
-      const folder = `audit/${datePath(received_at_ms)}/${company_id}/${app_id}`
-      const name = `${company_id}/${app_id}`
-      const app = apps.get(name) ?? { group: null, writing: 0, last_start_ms: Number.NEGATIVE_INFINITY }
-      apps.set(name, app)
-      const open = app.group
-      if (open !== null && (open.folder !== folder || open.bytes + member.length > bytes_max)) write(app)
-      if (app.group === null) {
-        app.group = openGroup(folder, received_at_ms)
-        schedule(app, app.group)
+      const folder = folderOf(datePath(received_at_ms), owner)
+      const writer = owners.get(owner) ?? { group: null, writing: 0, last_start_ms: Number.NEGATIVE_INFINITY }
+      owners.set(owner, writer)
+      const open = writer.group
+      if (open !== null && (open.folder !== folder || open.bytes + member.length > bytes_max)) write(writer)
+      if (writer.group === null) {
+        writer.group = openGroup(folder, received_at_ms)
+        schedule(writer, writer.group)
       }
-      const { group } = app
+      const { group } = writer
       group.members.push(member)
       group.bytes += member.length
-      if (group.bytes >= bytes_max) write(app)
+      if (group.bytes >= bytes_max) write(writer)
       return { audit_key: group.audit_key, durable: group.durable.promise }
     },
     async close() {
       closed = true
-      for (const app of apps.values()) write(app)
+      for (const writer of owners.values()) write(writer)
       await Promise.all(writes)
     },
   }

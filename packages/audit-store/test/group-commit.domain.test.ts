@@ -43,8 +43,7 @@ function fixture({ bytes_max = 1000, rest = {} }: { bytes_max?: number; rest?: {
   }
   const append = (text: string, options: { app_id?: string; received_at_ms?: number } = {}) =>
     groups.append({
-      company_id: 'co_1',
-      app_id: options.app_id ?? 'app_1',
+      owner: `co_1/${options.app_id ?? 'app_1'}`,
       received_at_ms: options.received_at_ms ?? now_ms,
       member: gzipSync(text),
     })

@@ -22,4 +22,5 @@ export const consumers = {
   clickWriter: { name: 'click-writer', topic: topics.clicksRecorded },
   installAttributor: { name: 'install-attributor', topic: topics.installsFound },
   installWriter: { name: 'install-writer', topic: topics.installsAttributed },
+  postbackWriter: { name: 'postback-writer', topic: topics.postbacksReceived },
 } as const satisfies Record<string, ConsumerGroup>

@@ -8,6 +8,7 @@ import { Found } from './attribution/found.ts'
 import { ErasureRequest } from './erasure.ts'
 import { BodyEnvelope, Envelope } from './event/envelope.ts'
 import { EventFields } from './event/event.ts'
+import { PostbackReceived } from './postback/received.ts'
 import { topics } from './topics.ts'
 
 /** An event as it stands in the log: the gateway has checked its fields and filled in a missing `event_id`. */
@@ -33,6 +34,7 @@ const records = {
     schema: Found,
   },
   [topics.installsAttributed.name]: { title: 'Where an install came from, and why', schema: Decision },
+  [topics.postbacksReceived.name]: { title: 'A postback of Apple as it came', schema: PostbackReceived },
 }
 
 /**

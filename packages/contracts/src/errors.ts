@@ -1,25 +1,26 @@
 import { limits } from './limits.ts'
 
 /** Where an error is answered; the same cause may have another code on another surface (docs/rules.md#errors). */
-export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'links' | 'any'
+export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'links' | 'postbacks' | 'any'
 
 /** The error catalogue: code, HTTP status, surfaces. A test holds docs/errors.md equal to it. */
 export const errorCatalogue = [
   { code: 'missing_auth_headers', status: 400, surfaces: ['sdk'] },
   { code: 'empty_body', status: 400, surfaces: ['sdk'] },
-  { code: 'bad_json', status: 400, surfaces: ['sdk', 's2s', 'admin'] },
+  { code: 'bad_json', status: 400, surfaces: ['sdk', 's2s', 'admin', 'postbacks'] },
+  { code: 'bad_jws', status: 400, surfaces: ['postbacks'] },
   { code: 'bad_batch_shape', status: 400, surfaces: ['sdk'] },
-  { code: 'request_timeout', status: 408, surfaces: ['sdk', 's2s'] },
+  { code: 'request_timeout', status: 408, surfaces: ['sdk', 's2s', 'postbacks'] },
   { code: 'bad_gzip', status: 400, surfaces: ['sdk', 's2s'] },
   { code: 'unknown_app_key', status: 401, surfaces: ['sdk'] },
   { code: 'unknown_company_key', status: 401, surfaces: ['sdk'] },
   { code: 'company_suspended', status: 401, surfaces: ['sdk', 's2s', 'reports'] },
   { code: 'app_company_mismatch', status: 401, surfaces: ['sdk'] },
   { code: 'bad_signature', status: 401, surfaces: ['sdk'] },
-  { code: 'body_too_large', status: 413, surfaces: ['sdk', 's2s', 'admin'] },
+  { code: 'body_too_large', status: 413, surfaces: ['sdk', 's2s', 'admin', 'postbacks'] },
   { code: 'decompressed_too_large', status: 413, surfaces: ['sdk'] },
   { code: 'cap_exceeded', status: 429, surfaces: ['sdk', 's2s'] },
-  { code: 'audit_write_failed', status: 503, surfaces: ['sdk', 's2s'] },
+  { code: 'audit_write_failed', status: 503, surfaces: ['sdk', 's2s', 'postbacks'] },
   { code: 'unsupported_encoding', status: 415, surfaces: ['sdk', 's2s'] },
   { code: 'install_uuid_required', status: 400, surfaces: ['s2s', 'sdk'] },
   { code: 'event_ts_ms_required', status: 400, surfaces: ['s2s'] },
@@ -33,7 +34,7 @@ export const errorCatalogue = [
   { code: 'unknown_or_revoked_key', status: 401, surfaces: ['s2s'] },
   { code: 'event_not_allowed_by_key', status: 403, surfaces: ['s2s'] },
   { code: 'scope_missing', status: 403, surfaces: ['s2s', 'reports'] },
-  { code: 'rate_limited', status: 429, surfaces: ['sdk', 's2s', 'reports', 'admin', 'links'] },
+  { code: 'rate_limited', status: 429, surfaces: ['sdk', 's2s', 'reports', 'admin', 'links', 'postbacks'] },
   { code: 'unknown_parameter', status: 400, surfaces: ['reports'] },
   { code: 'invalid_since_until', status: 400, surfaces: ['reports'] },
   { code: 'since_ms_must_be_less_than_until_ms', status: 400, surfaces: ['reports'] },

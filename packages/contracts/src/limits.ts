@@ -161,6 +161,19 @@ export const limits = {
   unknown_links_window_ms: 60_000,
   /** Addresses whose unknown links one process counts. */
   unknown_links_addresses_max: 10_000,
+  /** A postback on the wire (docs/rules.md#postbacks). */
+  postback_body_bytes_max: 64 * 1024,
+  /** Postbacks of both protocols from one address (IPv6: /64) in any `postbacks_window_ms`; more are 429. */
+  postbacks_max: 600,
+  postbacks_window_ms: 60_000,
+  /** How long the bytes of a stored postback are remembered: the same bytes are not stored again. */
+  postback_remembered_ms: 10 * 60_000,
+  /** Postbacks that one process has remembered in that time; others are stored, and again where they come again. */
+  postbacks_remembered_max: 500_000,
+  /** How long the same bytes wait for the gateway that stores them, which may have crashed. */
+  postback_claim_ms_max: 10_000,
+  /** How often they look. */
+  postback_claim_poll_ms: 25,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
   /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */

@@ -25,6 +25,8 @@ export const topics = {
   installsFound: { name: 'installs.found.v1', partitions: install_partitions, retention_ms: days(7) },
   /** Decisions (see attribution/decision.ts), partitioned as events. */
   installsAttributed: { name: 'installs.attributed.v1', partitions: install_partitions, retention_ms: days(7) },
+  /** Postbacks of Apple as they came (see postback/received.ts), partitioned by the hash of the id that they claim. */
+  postbacksReceived: { name: 'postbacks.received.v1', partitions: install_partitions, retention_ms: days(7) },
 } as const satisfies Record<string, Topic>
 
 /** Where a consumer puts a record it can never handle, untouched, with headers that say why. */

@@ -12,8 +12,8 @@ export interface HeldBytes {
 }
 
 export interface BodyMemory {
-  /** Whether these holders have room for any further byte. */
-  hasRoom(holders: readonly string[]): boolean
+  /** Whether these holders have room for any further byte, in the part of senders that are known or in the other. */
+  hasRoom(holders: readonly string[], known: boolean): boolean
   /** Takes `amount` more; false beyond the share of a holder. */
   take(held: HeldBytes, amount: number): boolean
   /** Moves what is held to the shares of a known sender; false beyond the share of a holder. */
@@ -30,7 +30,7 @@ export function createBodyMemory(bytes_max: number, onChange: (bytes: number) =>
   const known = createShares(bytes_max * (1 - unsigned_part))
   const sharesOf = (held: HeldBytes): Shares => (held.known ? known : unsigned)
   return {
-    hasRoom: (holders) => known.fits(holders, 1),
+    hasRoom: (holders, is_known) => (is_known ? known : unsigned).fits(holders, 1),
     take(held, amount) {
       if (!sharesOf(held).take(held.holders, amount)) return false
       held.bytes += amount

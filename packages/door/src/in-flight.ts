@@ -63,10 +63,10 @@ export interface BoundOptions {
   registry: Registry
   now: () => number
   /**
-   * Names a share that all requests of this gateway have together: half of what there is at most, where the process has
-   * another gateway.
+   * Names a gateway that takes requests without credentials. They count together: where the process has another gateway,
+   * they have half of what there is at most. Their bodies stay in the part of the memory for what nobody signed.
    */
-  share?: string | undefined
+  strangers?: string | undefined
 }
 
 /**
@@ -75,12 +75,12 @@ export interface BoundOptions {
  * once its body has arrived, so that slow bodies can't use up the places. Its bytes count as they arrive, not as they are
  * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
  */
-export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, share }: BoundOptions): void {
+export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, strangers }: BoundOptions): void {
   const in_hand = openInHand(in_flight, registry)
   const { requests, memory, metrics } = in_hand
   in_hand.gateways += 1
   const alone: readonly string[] = []
-  const shared: readonly string[] = share === undefined ? alone : [`gateway ${share}`]
+  const shared: readonly string[] = strangers === undefined ? alone : [`gateway ${strangers}`]
   const gatewayShare = () => (in_hand.gateways > 1 ? shared : alone)
   const refuse = createRefusal(metrics.refused)
   const release = (held: Held) => {
@@ -92,12 +92,16 @@ export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, 
     release(held)
   }
 
-  decorateRequests(app, memory, refuse)
+  decorateRequests(app, memory, refuse, strangers === undefined)
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'OPTIONS') return done()
     const address = `address ${addressBlock(request.client_ip)}`
     const holders = [address, ...gatewayShare()]
-    const full = !requests.fits(holders, 1) ? 'requests' : !memory.hasRoom(holders) ? 'bytes' : null
+    const full = !requests.fits(holders, 1)
+      ? 'requests'
+      : !memory.hasRoom(holders, strangers === undefined)
+        ? 'bytes'
+        : null
     if (full !== null) {
       closeIfEndless(request, reply)
       return done(refuse(full))
@@ -142,7 +146,7 @@ function createRefusal(refused: Counter<'what'>): Refuse {
   }
 }
 
-function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refuse): void {
+function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refuse, credentials: boolean): void {
   app.decorateRequest('held', null)
   app.decorateRequest('refusal', null)
   app.decorateRequest('sender', null)
@@ -154,7 +158,7 @@ function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refu
   app.decorateRequest('hold', function hold(amount) {
     const held = this.held!
     // Only SDK routes have a sender whose signature is yet to be checked.
-    if (!held.known && this.sender === null) this.holdAsSigned()
+    if (credentials && !held.known && this.sender === null) this.holdAsSigned()
     if (!memory.take(held, amount)) throw refuse('bytes')
   })
 }

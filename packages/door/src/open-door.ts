@@ -12,7 +12,7 @@ export interface DoorDeps extends Observers {
   /** Closed while the disk is full; open when absent. */
   disk?: Pick<Gate, 'open'>
   /** As in `BoundOptions`. */
-  share?: string
+  strangers?: string
 }
 
 const inFlightDefault: InFlightLimits = {
@@ -33,6 +33,6 @@ export function openDoor(app: FastifyInstance, deps: DoorDeps): void {
   })
   observeRequests(app, deps)
   if (deps.disk) refuseWhenFull(app, deps.disk)
-  const { in_flight = inFlightDefault, registry, now, share } = deps
-  boundInFlight(app, { in_flight, registry, now, share })
+  const { in_flight = inFlightDefault, registry, now, strangers } = deps
+  boundInFlight(app, { in_flight, registry, now, strangers })
 }

@@ -40,8 +40,8 @@ export async function openGateway(
       audit,
       // one object for each request, so that a test sees what was written for it
       groupCommit: {
-        append: ({ company_id, app_id, member }) => {
-          const audit_key = `audit/2026/06/01/${company_id}/${app_id}/${now_ms}-test-${objects++}.jsonl.gz`
+        append: ({ owner, member }) => {
+          const audit_key = `audit/2026/06/01/${owner}/${now_ms}-test-${objects++}.jsonl.gz`
           return { audit_key, durable: audit.putOnce(audit_key, member).then(() => {}) }
         },
       },

@@ -15,6 +15,6 @@ export const linkGateway =
     const clicks = createClickLog(gateway)
     app.addHook('onClose', () => clicks.close())
     // Anyone may click, so beside events clicks get at most half of what a process may have in hand.
-    openDoor(app, { ...gateway, share: 'links' })
+    openDoor(app, { ...gateway, strangers: 'links' })
     linkRoute(app, { ...gateway, clicks })
   }

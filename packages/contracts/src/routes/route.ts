@@ -14,7 +14,7 @@ export interface Route {
   path: `/${string}`
   /** The path that the service registers instead, where one handler answers several operations. */
   served_at?: `/${string}`
-  tag: 'Events' | 'Links' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
+  tag: 'Events' | 'Links' | 'Postbacks' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
   summary: string
   /** The summary when absent. */
   description?: string

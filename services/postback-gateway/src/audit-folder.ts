@@ -1,0 +1,2 @@
+/** Folder of the audit objects of a protocol on a day (`yyyy/mm/dd`); docs/rules.md#audit-objects. */
+export const auditFolder = (day: string, protocol: string): string => `postbacks/${protocol}/${day}`

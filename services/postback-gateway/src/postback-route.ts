@@ -1,0 +1,85 @@
+import { hash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { postbackPartition } from '@tributary/broker/partition'
+import { limits } from '@tributary/contracts/limits'
+import type { PostbackProtocol, PostbackReceived } from '@tributary/contracts/postback/received'
+import type { Route } from '@tributary/contracts/route'
+import { topics } from '@tributary/contracts/topics'
+import { makeDurable } from '@tributary/door/durable'
+import { wireBody } from '@tributary/door/read-wire'
+import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Counter } from 'prom-client'
+import { createCounters } from './counters.ts'
+import type { PostbackGatewayDeps } from './deps.ts'
+import { aakRoutes, skanRoutes } from './postback-routes.ts'
+import { type ReadPostback, readPostback } from './read-postback.ts'
+import { createSpendPostback } from './spend-postback.ts'
+import { createStoreOnce, type Stored } from './store-once.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** As the sender of a postback named it, cut to a bounded length. */
+    postback_type: string
+  }
+}
+
+/** Keeps what the door takes away. The hook has to stand before those of the door. */
+export function keepContentType(app: FastifyInstance): void {
+  app.decorateRequest('postback_type', '')
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.postback_type = (request.headers['content-type'] ?? '').slice(0, limits.stored_header_chars_max)
+    done()
+  })
+}
+
+/** All receivers. 200 to a POST means that the audit store and the log both hold the postback. */
+export function postbackRoute(app: FastifyInstance, deps: PostbackGatewayDeps): void {
+  const counters = createCounters(deps)
+  // Steps of docs/rules.md#postbacks: 1. rate of the address, 2. size (bodyLimit).
+  const options = { onRequest: createSpendPostback(deps, counters), bodyLimit: limits.postback_body_bytes_max }
+  const store = createStore(deps)
+  const storeOnce = createStoreOnce(deps, counters)
+  const count = countPostbacks(deps)
+
+  const receive = (protocol: PostbackProtocol) => async (request: FastifyRequest) => {
+    const { wire } = wireBody(request)
+    const read = readPostback(protocol, wire) // 3.
+    const digest = hash('sha256', Buffer.concat([Buffer.from(`${protocol}\0`), wire]), 'base64url')
+    count(protocol, await storeOnce(digest, () => store(protocol, read, request))) // 4. to 6.
+    return { ok: true }
+  }
+  const add = (protocol: PostbackProtocol, routes: Readonly<Record<string, Route>>) => {
+    for (const { method, path } of Object.values(routes)) {
+      if (method === 'GET') app.get(path, async () => ({ status: 'ready' }))
+      else app.post(path, options, receive(protocol))
+    }
+  }
+  add('skan', skanRoutes)
+  add('aak', aakRoutes)
+}
+
+/** Makes the function that puts a postback into the audit store, and then on the log. */
+const createStore =
+  ({ broker, groupCommit, now, partitions }: PostbackGatewayDeps) =>
+  async (protocol: PostbackProtocol, { text: body, key }: ReadPostback, request: FastifyRequest) => {
+    const received_at_ms = now()
+    const facts = { protocol, content_type: request.postback_type, body, received_at_ms }
+    const member = gzipSync(`${JSON.stringify(facts)}\n`, { level: 1 })
+    const { audit_key, durable } = groupCommit.append({ owner: protocol, received_at_ms, member })
+    request.ingest.audit_key = audit_key
+    await makeDurable(broker, durable, () => {
+      const received: PostbackReceived = { v: 1, ...facts, audit_key }
+      const value = Buffer.from(JSON.stringify(received))
+      return [{ topic: topics.postbacksReceived.name, partition: postbackPartition(key, partitions), key, value }]
+    })
+  }
+
+function countPostbacks({ registry }: PostbackGatewayDeps) {
+  const postbacks = sharedMetric(registry, Counter, {
+    name: 'tributary_postbacks_total',
+    help: 'Postbacks answered with 200: stored, or the same bytes as one stored before.',
+    labelNames: ['protocol', 'outcome'],
+  })
+  return (protocol: PostbackProtocol, outcome: Stored) => postbacks.inc({ protocol, outcome })
+}

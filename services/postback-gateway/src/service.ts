@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { createGroupCommit } from '@tributary/audit-store/group-commit'
+import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { redisEngine } from '@tributary/service-kit/engines/redis'
+import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { postbackGateway } from './app.ts'
+import { auditFolder } from './audit-folder.ts'
+
+/** Accepts postbacks of Apple over HTTP: stores what came in, and publishes it to the log. Others verify it. */
+export const service = defineService({
+  name: 'postback-gateway',
+  engines: {
+    broker: kafkaEngine({ topics: [topics.postbacksReceived] }),
+    audit: s3Engine,
+    keyValue: redisEngine,
+  },
+  needs: ['audit', 'broker'], // counters fail open
+  settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],
+  async routes(context) {
+    const { audit, broker, config, now, onClose } = context
+    const gateway_id = randomBytes(4).toString('hex')
+    const groupCommit = createGroupCommit({
+      ...{ store: audit, now, gateway: gateway_id, folderOf: auditFolder },
+      linger_ms: limits.audit_group_linger_ms,
+      bytes_max: limits.audit_group_bytes_max,
+    })
+    onClose('audit groups of postbacks', () => groupCommit.close())
+    return postbackGateway({
+      ...context,
+      groupCommit,
+      gateway_id,
+      partitions: await broker.partitionCount(topics.postbacksReceived.name),
+      in_flight: {
+        requests_max: config.TRIBUTARY_REQUESTS_IN_FLIGHT_MAX,
+        body_bytes_max: config.TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX,
+      },
+    })
+  },
+})

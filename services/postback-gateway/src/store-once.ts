@@ -1,0 +1,73 @@
+import { limits } from '@tributary/contracts/limits'
+import type { Counters } from './counters.ts'
+import type { PostbackGatewayDeps } from './deps.ts'
+
+/** Whether bytes were stored now, or in the last `limits.postback_remembered_ms`. */
+export type Stored = 'stored' | 'repeated'
+
+/**
+ * Makes the function that stores bytes unless the same ones were stored in the last 10 minutes, by any gateway:
+ * 1. One request claims the bytes; others with the same ones wait for it. A crash after this leaves a claim that ends by
+ *    itself.
+ * 2. `store` makes them durable. If it fails, the claim is given back. A crash after this leaves bytes that are stored but
+ *    not remembered: sent again, they are stored twice, and the writer counts them once.
+ * 3. They are remembered.
+ *
+ * It stores without all this while the counters are away, and beyond `limits.postbacks_remembered_max`: what strangers send
+ * must not fill the memory that quotas and rates stand in (docs/adr/0291).
+ */
+export function createStoreOnce({ keyValue, now }: Pick<PostbackGatewayDeps, 'keyValue' | 'now'>, counters: Counters) {
+  const room = createRoom(now)
+
+  const giveBack = (digest: string) => counters(() => keyValue.addCapped(`postback-claim:${digest}`, -1, null, 1))
+
+  /** True when the bytes are ours to store, false when they are stored, null when nobody can tell. */
+  async function claim(digest: string): Promise<boolean | null> {
+    for (let waited_ms = 0; waited_ms <= limits.postback_claim_ms_max; waited_ms += limits.postback_claim_poll_ms) {
+      const found = await counters(async () => {
+        const claimed = await keyValue.addCapped(`postback-claim:${digest}`, 1, 1, limits.postback_claim_ms_max)
+        // After the claim, so that no request is between the two.
+        return { claimed: claimed.added, stored: await keyValue.get(`postback:${digest}`) }
+      })
+      if (found === null) return null
+      const stored = found.stored !== null && found.stored > 0
+      if (stored && found.claimed) await giveBack(digest)
+      if (stored || found.claimed) return !stored
+      await new Promise((resolve) => setTimeout(resolve, limits.postback_claim_poll_ms))
+    }
+    return null
+  }
+
+  return async (digest: string, store: () => Promise<unknown>): Promise<Stored> => {
+    const claimed = room.left() ? await claim(digest) : null // 1.
+    if (claimed === false) return 'repeated'
+    try {
+      await store() // 2.
+    } catch (error) {
+      if (claimed) await giveBack(digest)
+      throw error
+    }
+    if (claimed === null) return 'stored'
+    room.take()
+    await counters(() => keyValue.addCapped(`postback:${digest}`, 1, null, limits.postback_remembered_ms)) // 3.
+    return 'stored'
+  }
+}
+
+/** What this process may still remember, in each span of `limits.postback_remembered_ms`. */
+function createRoom(now: () => number) {
+  let taken = 0
+  let ends_at_ms = 0
+  return {
+    left() {
+      if (now() >= ends_at_ms) {
+        taken = 0
+        ends_at_ms = now() + limits.postback_remembered_ms
+      }
+      return taken < limits.postbacks_remembered_max
+    },
+    take() {
+      taken += 1
+    },
+  }
+}
