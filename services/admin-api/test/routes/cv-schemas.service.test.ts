@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decodeValue } from '@tributary/domain/postback/cv-schema'
 import { expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
 
@@ -48,6 +51,21 @@ test('what a schema would change is told, and nothing is published', async () =>
   })
   expect(await compare({ postbacks: [first(opened, opened)] })).toMatchObject({ status: 400 })
   expect((await show(app_id)).body.version).toBe(1)
+})
+
+test('the schema of examples/cv-schema is published, and its bands decode', async () => {
+  const { app_id } = await newApp()
+  const file = join(import.meta.dirname, '../../../../examples/cv-schema/puzzle-game.json')
+  const { postbacks } = JSON.parse(await readFile(file, 'utf8'))
+  expect((await publish(app_id, { postbacks })).body).toEqual({ app_id, version: 1 })
+  const { schema } = (await show(app_id)).body
+  expect(schema).toEqual({ version: 1, postbacks })
+  const decode = (sequence_index: 0 | 2, fine: number | null, coarse: 'medium' | null = null) =>
+    decodeValue(schema, { sequence_index, fine, coarse })
+  expect(decode(0, 4)).toMatchObject({ event_name: 'level_20', revenue_min_usd: null })
+  expect(decode(0, 8)).toMatchObject({ revenue_min_usd: 0.01, revenue_max_usd: 0.5 })
+  expect(decode(0, 44)).toMatchObject({ revenue_min_usd: 200, revenue_max_usd: 200 })
+  expect(decode(2, null, 'medium')).toMatchObject({ revenue_min_usd: 0.01, revenue_max_usd: 50 })
 })
 
 test.each<[what: string, schema: unknown, field: string, message: string]>([
