@@ -11,6 +11,7 @@ const file = join(import.meta.dirname, '..', 'infra', 'haproxy', 'haproxy.cfg')
 const lists: Record<string, Routes> = {
   to_gateway: { ...routesOfServices['ingest-gateway'], ...healthRoutes },
   to_links: routesOfServices['link-gateway'],
+  to_postbacks: routesOfServices['postback-gateway'],
   to_reports: routesOfServices['report-api'],
 }
 

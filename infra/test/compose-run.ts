@@ -246,13 +246,13 @@ function asRunning(service: string, url: string, child: ChildProcess): Running {
 async function startLoadBalancer(dir: string, running: readonly Running[], started: (child: ChildProcess) => void) {
   const addressesOf = (name: string) =>
     running.filter(({ service }) => service === name).map(({ url }) => new URL(url).host)
-  const names = ['ingest-gateway', 'link-gateway', 'report-api', 'admin-api']
+  const names = ['ingest-gateway', 'link-gateway', 'postback-gateway', 'report-api', 'admin-api']
   const replicas = Object.fromEntries(names.map((name) => [name, addressesOf(name)]))
   const { child, ...urls } = await spawnLoadBalancer(dir, replicas)
   started(child)
   const said = asRunning('load-balancer', '', child)
   for (const deadline = Date.now() + healthy_ms_max; ; await pause(50)) {
-    const ready = ['/ready', '/admin/', '/l/none', '/api/v1/reports/none'].map((path) =>
+    const ready = ['/ready', '/admin/', '/l/none', '/skan-postback', '/api/v1/reports/none'].map((path) =>
       fetch(urls.operators_url + path).then(
         ({ status }) => status,
         () => 503,

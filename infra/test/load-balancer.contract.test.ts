@@ -17,9 +17,12 @@ const prefixes = [
   ['/api/', 'report-api'],
   ['/docs', 'admin-api'],
   ['/l/', 'link-gateway'],
+  ['/skan-postback', 'postback-gateway'],
+  ['/aak-postback', 'postback-gateway'],
+  ['/.well-known/', 'postback-gateway'],
 ] as const
 const isInside = (path: string) => path === '/metrics' || path.startsWith('/admin/')
-const names = ['ingest-gateway', 'link-gateway', 'report-api', 'admin-api']
+const names = ['ingest-gateway', 'link-gateway', 'postback-gateway', 'report-api', 'admin-api']
 
 /** HAProxy in front of servers that answer each request with their name. */
 async function open() {
@@ -75,6 +78,7 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
     ...['/metrics', '/%6detrics', '/metrics/', '//metrics', '/./metrics', '/event/../metrics', '/METRICS', '/metrics.'],
     ...['/%65vent', '/event/', '//event', '/event%20', '/event;a=b', '/Event', '/event.', '/event%00', '/s2s/../event'],
     ...['/api/v1/installs/a/b', '/api/v1/installs/', '/api/v1/../../metrics', '/api/v1/reports/x/../../metrics'],
+    ...['/skan-postback/', '/.well-known/skadnetwork/report-attribution', '/.well-known/appattribution/'],
     ...['/l/', '/l', '/l/a/b', '/l/../metrics', '/L/a', '/%6c/a'],
     ...['/docs/../metrics', '/docs/..%2fmetrics', '/', '*', '/debug', '/.well-known/x', '/xadmin/'],
     ...['http://127.0.0.1/metrics', 'http://127.0.0.1/event/../metrics'],

@@ -6,6 +6,7 @@ import { healthRoutes } from '@tributary/contracts/health'
 import type { Route, Routes } from '@tributary/contracts/route'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { linkGateway } from '@tributary/link-gateway/app'
+import { postbackGateway } from '@tributary/postback-gateway/app'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createHealth } from '@tributary/service-kit/service/health'
@@ -30,6 +31,7 @@ const deps = {
 const plugins: Record<keyof typeof routesOfServices | 'every process', [ReturnType<typeof adminApi>, Routes]> = {
   'ingest-gateway': [ingestGateway(deps as never), routesOfServices['ingest-gateway']],
   'link-gateway': [linkGateway(deps as never), routesOfServices['link-gateway']],
+  'postback-gateway': [postbackGateway(deps as never), routesOfServices['postback-gateway']],
   'report-api': [reportApi(deps as never), routesOfServices['report-api']],
   'admin-api': [adminApi(deps as never), routesOfServices['admin-api']],
   'every process': [async (app) => createHealth(deps as never).routes(app), healthRoutes],

@@ -63,6 +63,7 @@ const asSection = (page: string): string =>
 const tags = [
   { name: 'Events', description: 'Events in: from apps in signed batches, from backends with a server key.' },
   { name: 'Links', description: 'Clicks: tracking links that anybody may follow.' },
+  { name: 'Postbacks', description: "Postbacks of Apple's devices. Nobody has credentials; Apple signs the bodies." },
   { name: 'Privacy', description: 'Requests to erase. This version records them and erases nothing.' },
   { name: 'Reports', description: 'Numbers out. A server key sees the app that it is bound to.' },
   { name: 'Admin', description: 'Companies, apps, keys. For the operator; every change is kept in an audit log.' },
@@ -110,6 +111,8 @@ const headers = {
   'WWW-Authenticate': header('`Bearer`.', 'string'),
   Allow: header('Methods of the path.', 'string'),
   Location: header('Where to go.', 'string', true),
+  ETag: header('Tag of this answer, for `If-None-Match`.', 'string', true),
+  'Cache-Control': header('How long the answer may be kept.', 'string', true),
 }
 
 const headerRefs = (...names: (keyof typeof headers)[]): JsonSchema =>

@@ -7,8 +7,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { adminShots } from './admin-shots.ts'
 import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
-import { ingestShots, signed } from './ingest-shots.ts'
+import { ingestShots, schemaShots, signed } from './ingest-shots.ts'
 import { type DocumentedLinks, linkShots } from './link-shots.ts'
+import { postbackShots } from './postback-shots.ts'
 import { reportShots } from './report-shots.ts'
 import { bearer, type Companies, event, type Shot } from './shot.ts'
 import { adminOf } from './tenants.ts'
@@ -19,6 +20,7 @@ const seen = new Set<string>()
 let standalone: StandaloneProcess
 let admin_token: string
 let companies: Companies
+let ios_app_id: string
 let links: [DocumentedLinks, DocumentedLinks]
 
 beforeAll(async () => {
@@ -36,6 +38,7 @@ beforeAll(async () => {
   }
   const { tenant, other } = companies
   links = [await admin.createLinks(tenant.company_id), await admin.createLinks(other.company_id)]
+  ios_app_id = await admin.createIosApp(other.company_id)
   await admin.suspend(companies.suspended.company_id)
 })
 afterAll(async () => {
@@ -49,10 +52,12 @@ const by_failure = ['internal_error', 'unavailable', 'audit_write_failed']
 it('answers every documented code, in the documented shape and with the documented headers, and nothing else', async () => {
   const wrong: string[] = []
   const shots: Shot[] = [
+    ...postbackShots(), // soon after the slow ones, which count for the same minute
     ...ingestShots(companies),
     ...reportShots(companies),
     ...linkShots(...links),
-    ...adminShots(admin_token, companies, await keepObject()),
+    ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id }),
+    ...schemaShots(companies),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]
   const slow = Promise.all(slowShots().map((shot) => fire(standalone.url, shot, seen)))
@@ -103,7 +108,7 @@ async function spendRate(): Promise<string[]> {
   const keyed = operations.filter(({ tags, responses }) => {
     const refused = responses[429]
     return (
-      !['Admin', 'Privacy', 'Links'].includes(tags[0]!) &&
+      !['Admin', 'Privacy', 'Links', 'Postbacks'].includes(tags[0]!) &&
       refused !== undefined &&
       codesOf(refused).includes('rate_limited')
     )

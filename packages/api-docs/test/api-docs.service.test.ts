@@ -3,6 +3,7 @@ import { adminApi } from '@tributary/admin-api/app'
 import { reportNames } from '@tributary/contracts/reports'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { linkGateway } from '@tributary/link-gateway/app'
+import { postbackGateway } from '@tributary/postback-gateway/app'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createHealth } from '@tributary/service-kit/service/health'
@@ -31,8 +32,8 @@ describe('the document', () => {
     // No request is made, so nothing of the engines is asked for.
     const deps = { registry, logger, now: Date.now, admin_token: 'x'.repeat(32) } as never
     createHealth({ checks: {}, now: Date.now, registry }).routes(app)
-    for (const plugin of [ingestGateway(deps), linkGateway(deps), reportApi(deps), adminApi(deps)])
-      await app.register(plugin)
+    const gateways = [ingestGateway(deps), linkGateway(deps), postbackGateway(deps)]
+    for (const plugin of [...gateways, reportApi(deps), adminApi(deps)]) await app.register(plugin)
     await app.ready()
     const served = routes
       .flatMap((route) =>

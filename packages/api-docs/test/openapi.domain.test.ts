@@ -8,6 +8,7 @@ const surfaceOf = (route: string): Surface => {
   if (route.includes('/s2s/')) return 's2s'
   if (route.includes('/api/v1/') && !route.includes('/admin/')) return 'reports'
   if (route.includes(' /l/')) return 'links'
+  if (/-postback$|report-attribution/.test(route)) return 'postbacks'
   return route.includes('/admin/') ? 'admin' : 'sdk'
 }
 const keyed = operations.filter(({ tags }) => tags[0] !== 'Service')
@@ -22,7 +23,7 @@ describe('docs/openapi.json', () => {
       ),
     )
     const everywhere = Object.values(document.components.responses).flatMap(codesOf)
-    const surfaces = ['sdk', 's2s', 'reports', 'admin', 'links'] as const
+    const surfaces = ['sdk', 's2s', 'reports', 'admin', 'links', 'postbacks'] as const
     const expected = errorCatalogue.flatMap(({ code, status, surfaces: of }) => {
       const spread = of.some((surface) => surface === 'any')
       if (spread && everywhere.includes(code)) return []

@@ -118,6 +118,22 @@ test('two gateways of one process count their requests in the same metrics', asy
   expect(inFlight?.values.map(({ value }) => value)).toEqual([0])
 })
 
+test('bodies of strangers stay in the part of the memory for what nobody signed', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const registry = new Registry()
+  const { post } = await openGateway({ requests_max: 1000, registry, beforeAudit: () => held, strangers: 'postbacks' })
+  const answered: unknown[] = []
+  const flood = Array.from({ length: 60 }, async (_, at) => {
+    answered.push(await post('0123456789', undefined, `192.0.2.${at}`))
+  })
+  await expect.poll(() => answered).toEqual(Array.from({ length: 35 }, () => [503, 'unavailable', '1']))
+  const bytes = await registry.getSingleMetric('tributary_ingest_body_bytes_in_flight')?.get()
+  expect(bytes?.values[0]?.value).toBe(250) // of 1024 / 4
+  release()
+  await Promise.all(flood)
+  expect(answered.slice(35)).toEqual(Array.from({ length: 25 }, () => [200, 'ok', null]))
+})
+
 test('two gateways of one process share their limits, and one with a share leaves room for the other', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const registry = new Registry()

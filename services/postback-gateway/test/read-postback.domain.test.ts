@@ -50,6 +50,7 @@ describe('the body of a postback', () => {
     ['JSON with a number for a JWS', 'aak', '{"jws-string":1}', 'bad_jws'],
     ['an array', 'aak', '["a.b.c"]', 'bad_jws'],
     ['broken JSON', 'aak', '{"jws-string":', 'bad_json'],
+    ['JSON in broken UTF-8', 'aak', Buffer.from('{"a":"\xff"}', 'latin1'), 'bad_json'],
     ['broken UTF-8', 'aak', Buffer.from([0x61, 0x2e, 0x62, 0x2e, 0x63, 0xa0]), 'bad_jws'],
     ['much white space', 'aak', `a.b.${' '.repeat(60_000)}c`, 'bad_jws'],
   ])('%s, %s', (_what, protocol, body, expected) => {

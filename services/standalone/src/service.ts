@@ -9,6 +9,7 @@ import { service as installAttributor } from '@tributary/install-attributor/serv
 import { service as installFinder } from '@tributary/install-finder/service'
 import { service as installWriter } from '@tributary/install-writer/service'
 import { service as linkGateway } from '@tributary/link-gateway/service'
+import { service as postbackGateway } from '@tributary/postback-gateway/service'
 import { service as reportApi } from '@tributary/report-api/service'
 import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
 import { type Opened, openEngines } from '@tributary/service-kit/engines/engine'
@@ -40,6 +41,7 @@ export const services = [
   installWriter,
   ingestGateway,
   linkGateway,
+  postbackGateway,
   reportApi,
   adminApi,
 ]

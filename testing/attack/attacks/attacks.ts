@@ -1,7 +1,6 @@
 import type { Attack } from '../attack.ts'
 import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
-import { clickFlood } from './click-flood.ts'
 import { erasureFlood } from './erasure-flood.ts'
 import { forgedInstalls } from './forged-installs.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
@@ -12,6 +11,7 @@ import { overQuota, rejectedFlood } from './over-quota.ts'
 import { quotaEvasion } from './quota-evasion.ts'
 import { reportFlood } from './report-flood.ts'
 import { slowBodies } from './slow-bodies.ts'
+import { clickFlood, postbackFlood } from './stranger-floods.ts'
 
 /** Every attack that `npm run attack` runs, in this order. */
 export const attacks: readonly Attack[] = [
@@ -25,6 +25,7 @@ export const attacks: readonly Attack[] = [
   quotaEvasion,
   erasureFlood,
   clickFlood,
+  postbackFlood,
   claimedTransactions,
   forgedInstalls,
   adminGuesses,

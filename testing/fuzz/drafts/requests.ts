@@ -8,6 +8,7 @@ import type { Draft, Header, Make } from './draft.ts'
 import { privacy, sdkBatch, serverBulk, serverEvent, valid } from './ingest-drafts.ts'
 import { link } from './link-drafts.ts'
 import { anywhere, report } from './other-drafts.ts'
+import { postback } from './postback-drafts.ts'
 
 export interface FuzzRequest {
   n: number
@@ -43,12 +44,13 @@ export function makeRequest(seed: number, n: number, tenants: FuzzTenants): Fuzz
 
 /** Shares of a hundred. */
 const makes: [share: number, make: Make][] = [
-  [46, sdkBatch],
+  [42, sdkBatch],
   [6, privacy],
   [14, serverEvent],
   [8, serverBulk],
   [9, (random, _n, tenants) => report(random, tenants)],
   [4, (random, _n, tenants) => link(random, tenants)],
+  [4, (random, n) => postback(random, n)],
   [4, (random, _n, tenants) => admin(random, tenants)],
   [9, (random, _n, tenants) => anywhere(random, tenants)],
 ]

@@ -1,0 +1,141 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { limits } from '@tributary/contracts/limits'
+import { Pool } from 'undici'
+import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '../bench.ts'
+import type { PostbackReport } from './gateway.ts'
+
+/** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
+const connections = 100
+const warm_seconds = 3
+
+/** Postbacks at a fixed rate, whatever the answers do: new ones, the same bytes again, and junk. */
+export const bench: Bench = {
+  name: 'postbacks-http',
+  title:
+    'postbacks-http: postbacks of many addresses in an open loop, each durable before its answer (embedded; --rate 1000 --seconds 10 --cpu-prof FOLDER)',
+  async run(args) {
+    const rows = []
+    for (const kind of Object.keys(kinds) as Kind[]) rows.push(await measure(args, kind))
+    const [stored, , ...junk] = rows as [Figures, ...Figures[]]
+    const worst = Math.max(...junk.map(({ cpu_us_each }) => cpu_us_each))
+    const aims: Aim[] = [
+      { what: 'p99 of new ones, ms', aim: '<= 20', measured: stored.p99_ms, met: stored.p99_ms <= 20 },
+      {
+        ...{ what: 'CPU of junk, in new ones', aim: '<= 1' },
+        ...{ measured: Math.round((worst / stored.cpu_us_each) * 100) / 100, met: worst <= stored.cpu_us_each },
+      },
+      {
+        ...{ what: 'answered 200 - logged', aim: '0' },
+        ...{ measured: stored.sent - stored.logged, met: stored.sent === stored.logged },
+      },
+    ]
+    return { rows, aims }
+  },
+}
+
+const skan = (id: string) =>
+  JSON.stringify({
+    ...{ version: '4.0', 'ad-network-id': 'network.example', 'source-identifier': '5239', 'app-id': 1234567890 },
+    ...{ 'transaction-id': id, redownload: false, 'source-app-id': 1122334455, 'fidelity-type': 1, 'did-win': true },
+    ...{ 'conversion-value': 21, 'postback-sequence-index': 0, 'attribution-signature': 'A'.repeat(96) },
+  })
+const deep = limits.postback_body_bytes_max / 2 - 10
+
+/** The body of each kind, and the status that it gets. */
+const kinds = {
+  new: { body: (n: number) => skan(`5f0c1d9e-7a41-4b52-8f3a-${String(n).padStart(12, '0')}`), status: 200 },
+  same: { body: () => skan('5f0c1d9e-7a41-4b52-8f3a-1b2c3d4e5f60'), status: 200 },
+  'junk of 400 bytes': { body: () => 'x'.repeat(400), status: 400 },
+  'junk of 64 KiB': { body: () => '['.repeat(limits.postback_body_bytes_max), status: 400 },
+  'deep, cut off': { body: () => `{"a":${'['.repeat(deep)}${']'.repeat(deep)}`, status: 400 },
+  'over 64 KiB': { body: () => 'x'.repeat(limits.postback_body_bytes_max + 1), status: 413 },
+}
+type Kind = keyof typeof kinds
+
+async function measure(args: string[], kind: Kind) {
+  const rate = numberArgument(args, 'rate', 1000)
+  const seconds = numberArgument(args, 'seconds', 10)
+  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-postbacks-'))
+  try {
+    const server = await startServer(data_dir, profileFlags(args))
+    const warm = await sendPostbacks(server.port, kind, { rate: rate / 2, seconds: Math.min(warm_seconds, seconds) })
+    server.tell('start')
+    const load = await sendPostbacks(server.port, kind, { rate, seconds, from: warm.ms.length })
+    server.tell('stop')
+    const { cpu_seconds = 0, rss_mb = 0 } = await server.said()
+    server.tell('count')
+    const { logged = 0 } = await server.said()
+    await server.stop()
+    return {
+      kind,
+      per_second: Math.round(load.ms.length / load.seconds),
+      p50_ms: Math.round(percentile(load.ms, 0.5) * 10) / 10,
+      p99_ms: Math.round(percentile(load.ms, 0.99) * 10) / 10,
+      cpu_us_each: Math.round((cpu_seconds * 1e6) / load.ms.length),
+      rss_mb,
+      sent: warm.ms.length + load.ms.length,
+      logged,
+    }
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+}
+
+type Figures = Awaited<ReturnType<typeof measure>>
+
+async function startServer(data_dir: string, execArgv: string[]) {
+  const child = fork(join(import.meta.dirname, 'gateway.ts'), [], { execArgv: [...process.execArgv, ...execArgv] })
+  const ended = once(child, 'exit')
+  const said = async (): Promise<PostbackReport> => {
+    const early = ended.then(() => Promise.reject(new Error('the server ended early')))
+    return ((await Promise.race([once(child, 'message'), early])) as [PostbackReport])[0]
+  }
+  child.send(data_dir)
+  const { port = 0 } = await said()
+  const tell = (word: string) => void child.send(word)
+  const stop = async () => {
+    tell('end')
+    await ended
+  }
+  return { port, said, tell, stop }
+}
+
+interface Load {
+  rate: number
+  seconds: number
+  /** Number of the first one. */
+  from?: number
+}
+
+/** Each answer is timed from the moment its request was due. Postbacks come from 60,000 addresses, so none is limited. */
+async function sendPostbacks(port: number, kind: Kind, { rate, seconds, from = 0 }: Load) {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
+  const { body, status } = kinds[kind]
+  const ms: number[] = []
+  const answers: Promise<void>[] = []
+  const started = performance.now()
+  const send = async (n: number, due: number) => {
+    const headers = {
+      'content-type': 'application/json',
+      'x-forwarded-for': `84.${n % 250}.${Math.floor(n / 250) % 250}.7`,
+    }
+    const answer = await pool.request({ method: 'POST', path: '/skan-postback', headers, body: body(n) })
+    await answer.body.dump()
+    if (answer.statusCode !== status) throw new Error(`answered ${answer.statusCode}`)
+    ms.push(performance.now() - due)
+  }
+  while (answers.length < rate * seconds) {
+    const due = started + (answers.length * 1000) / rate
+    if (performance.now() < due) await pause(1)
+    else answers.push(send(from + answers.length, due))
+  }
+  await Promise.all(answers)
+  const took = (performance.now() - started) / 1000
+  await pool.close()
+  return { ms, seconds: took }
+}

@@ -1,0 +1,33 @@
+import { limits } from '@tributary/contracts/limits'
+import type { Shot } from './shot.ts'
+
+const large = limits.postback_body_bytes_max + 1
+const skan = ['/skan-postback', '/.well-known/skadnetwork/report-attribution/']
+const aak = ['/aak-postback', '/.well-known/appattribution/report-attribution/']
+
+/** Every code of the receivers of postbacks, in an order that brings each about. They use up the limit of this address, together with one slow body for each. */
+export function postbackShots(): Shot[] {
+  const send = (path: string, code: string, body: string): Shot => ({ route: `POST ${path}`, code, body })
+  const jws = 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln'
+  const [first = ''] = skan
+  const shots = [
+    ...[...skan, ...aak].map((path): Shot => ({ route: `GET ${path}`, code: 'ok' })),
+    ...[...skan, ...aak].flatMap((path) => [
+      { route: `POST ${path}`, code: 'body_too_large', announced_bytes: large },
+      send(path, 'bad_json', '{'),
+    ]),
+    ...skan.map((path) => send(path, 'ok', JSON.stringify({ path }))),
+    ...aak.flatMap((path) => [
+      send(path, 'ok', jws),
+      send(path, 'ok', JSON.stringify({ 'jws-string': jws, path })),
+      send(path, 'bad_jws', 'no jws'),
+    ]),
+  ]
+  const slow = skan.length + aak.length
+  const used = shots.filter(({ route }) => route.startsWith('POST')).length + slow
+  return [
+    ...shots,
+    ...Array.from({ length: limits.postbacks_max - used }, () => send(first, 'bad_json', 'x')),
+    ...[...skan, ...aak].map((path) => send(path, 'rate_limited', '{}')),
+  ]
+}
