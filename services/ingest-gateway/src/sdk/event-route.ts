@@ -107,7 +107,11 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
     const reserving = quota.reserve(company, batch.counted, received_at_ms, rejected)
     return underQuota(reply, reserving, async () => {
       // 11. audit, 12. log
-      const { audit_key, durable } = groupCommit.append({ owner: `${company_id}/${app_id}`, received_at_ms, member: line })
+      const { audit_key, durable } = groupCommit.append({
+        owner: `${company_id}/${app_id}`,
+        received_at_ms,
+        member: line,
+      })
       Object.assign(request.ingest, { accepted, audit_key })
       // Taken out of `open`, so that memory holds the events once.
       await makeDurable(broker, durable, () => closeRecords(open.splice(0), audit_key))
