@@ -60,7 +60,7 @@ async function makeWorld() {
     cvSchemas,
     request: (app_id: string, query: Record<string, string | number>) =>
       app.inject({
-        url: `/api/v1/reports/skan?${new URLSearchParams(Object.entries(query).map(([name, one]) => [name, `${one}`]))}`,
+        url: `/api/v1/reports/skan?${new URLSearchParams(Object.entries(query).map(([name, one]): [string, string] => [name, `${one}`]))}`,
         headers: { authorization: `Bearer ${app_id}` },
       }),
     async rows(app_id: string, query: Record<string, number> = {}) {
