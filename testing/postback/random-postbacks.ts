@@ -78,8 +78,8 @@ function skanBody(apple: AppleTwin, made: Content, { change, ...one }: Arrival):
   }
   const signed = apple.signSkan(version, skanFields(version, { ...all, 'conversion-value': undefined }))
   const forged: Fields = version === '4.0' ? { 'source-identifier': '8' } : { 'campaign-id': 8 }
-  const changed = { none: {}, forged, unknown: { version: '9.0' } }[change]
-  return writeJson({ ...signed, ...defined(unsigned(one)), ...changed })
+  const changes: Record<Arrival['change'], Fields> = { none: {}, forged, unknown: { version: '9.0' } }
+  return writeJson({ ...signed, ...defined(unsigned(one)), ...changes[change] })
 }
 
 function aakBody(apple: AppleTwin, made: Content, { change, ...one }: Arrival): string {

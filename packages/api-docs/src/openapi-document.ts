@@ -111,6 +111,8 @@ const headers = {
   'WWW-Authenticate': header('`Bearer`.', 'string'),
   Allow: header('Methods of the path.', 'string'),
   Location: header('Where to go.', 'string', true),
+  ETag: header('Tag of this answer, for `If-None-Match`.', 'string', true),
+  'Cache-Control': header('How long the answer may be kept.', 'string', true),
 }
 
 const headerRefs = (...names: (keyof typeof headers)[]): JsonSchema =>

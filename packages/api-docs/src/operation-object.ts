@@ -97,7 +97,7 @@ export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchem
 }
 
 /** Headers that an answer of this status may carry; only `X-Request-Id` is always there. */
-function headersOf({ auth, quota, tag }: Route, status: number): JsonSchema {
+function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSchema {
   const names = ['X-Request-Id']
   const isKeyed = auth === 's2s' || auth === 'reports'
   if (isKeyed && status !== 401) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
@@ -106,5 +106,6 @@ function headersOf({ auth, quota, tag }: Route, status: number): JsonSchema {
   if (status === 401 && auth !== 'sdk' && auth !== 'sdk_keys') names.push('WWW-Authenticate')
   if (status === 405) names.push('Allow')
   if (status === 302) names.push('Location')
+  if (answers[304] !== undefined && (status === 200 || status === 304)) names.push('ETag', 'Cache-Control')
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }

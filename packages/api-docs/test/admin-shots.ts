@@ -4,14 +4,22 @@ import { bearer, type Companies, type Shot } from './shot.ts'
 
 const prefix = '/admin/api/v1'
 
-/** Every code of the admin API. `kept_key` is the audit key of an object of `tenant` that is there. */
-export function adminShots(admin_token: string, { tenant, other }: Companies, kept_key: string): Shot[] {
+/**
+ * Every code of the admin API. `kept_key` is the audit key of an object of `tenant` that is there, `ios_app_id` an app
+ * without a store id.
+ */
+export function adminShots(
+  admin_token: string,
+  { tenant, other }: Companies,
+  { kept_key, ios_app_id }: { kept_key: string; ios_app_id: string },
+): Shot[] {
   const shot = (route: string, code: string, given: { path?: string; body?: unknown } = {}) => {
     const [method, path = ''] = route.split(' ')
     return asAdmin(admin_token, `${method} ${prefix}${path}`, code, prefix + (given.path ?? path), given.body)
   }
   const { company_id, app_id, key_id, link_id } = other
   const app = { company_id, name: 'One more', platform: 'ios' }
+  const moved = `/apps/${ios_app_id}/move-store-id`
   const rates = 'Date,USD,\n2026-06-01,1.08,\n'
   return [
     ...adminGuards(admin_token),
@@ -32,6 +40,8 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('POST /apps', 'bad_json', { body: '[' }),
     shot('POST /apps', 'invalid_field', { body: { ...app, platform: 'web' } }),
     shot('POST /apps', 'unknown_company', { body: { ...app, company_id: 'none' } }),
+    shot('POST /apps', 'ok', { body: { ...app, store_id: '311' } }),
+    shot('POST /apps', 'store_id_taken', { body: { ...app, store_id: '311' } }),
     shot('GET /apps', 'ok', { path: `/apps?company_id=${company_id}` }),
     shot('GET /apps', 'invalid_field'),
     shot('GET /apps', 'unknown_company', { path: '/apps?company_id=none' }),
@@ -39,6 +49,14 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('PATCH /apps/{id}', 'bad_json', { path: `/apps/${app_id}`, body: '[' }),
     shot('PATCH /apps/{id}', 'invalid_field', { path: `/apps/${app_id}`, body: { platform: 'ios' } }),
     shot('PATCH /apps/{id}', 'unknown_app', { path: '/apps/none', body: {} }),
+    shot('PATCH /apps/{id}', 'store_id_taken', { path: `/apps/${ios_app_id}`, body: { store_id: '311' } }),
+    shot('POST /apps/{id}/move-store-id', 'ok', { path: moved, body: { store_id: '311' } }),
+    shot('POST /apps/{id}/move-store-id', 'bad_json', { path: moved, body: '[' }),
+    shot('POST /apps/{id}/move-store-id', 'invalid_field', { path: moved, body: { store_id: '312' } }),
+    shot('POST /apps/{id}/move-store-id', 'unknown_app', {
+      path: '/apps/none/move-store-id',
+      body: { store_id: '311' },
+    }),
     shot('POST /apps/{id}/rotate-secret', 'ok', { path: `/apps/${app_id}/rotate-secret`, body: {} }),
     shot('POST /apps/{id}/rotate-secret', 'bad_json', { path: `/apps/${app_id}/rotate-secret`, body: '[' }),
     shot('POST /apps/{id}/rotate-secret', 'invalid_field', {
@@ -62,6 +80,7 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('GET /links', 'ok', { path: `/links?app_id=${app_id}` }),
     shot('GET /links', 'invalid_field'),
     shot('GET /links', 'unknown_app', { path: '/links?app_id=none' }),
+    ...cvSchemaShots(shot, app_id),
     ...['enable', 'disable'].flatMap((act) => [
       shot(`POST /links/{id}/${act}`, 'ok', { path: `/links/${link_id}/${act}` }),
       shot(`POST /links/{id}/${act}`, 'unknown_link', { path: `/links/none/${act}` }),
@@ -90,6 +109,24 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('POST /replays', 'unknown_app', { body: { source: 'log', app_id: 'none' } }),
     shot('POST /master-key/rotate', 'ok'),
     shot('GET /status', 'ok'),
+  ]
+}
+
+type MakeShot = (route: string, code: string, given?: { path?: string; body?: unknown }) => Shot
+
+function cvSchemaShots(shot: MakeShot, app_id: string): Shot[] {
+  const schema = { postbacks: [{ postback_sequence_index: 0, window_hours: 48, fine: [{ value: 0, name: 'opened' }] }] }
+  return [
+    ...['/cv-schemas', '/cv-schemas/compare'].flatMap((path) => [
+      shot(`POST ${path}`, 'ok', { body: { app_id, schema } }),
+      shot(`POST ${path}`, 'bad_json', { body: '[' }),
+      shot(`POST ${path}`, 'invalid_field', { body: { app_id, schema: { postbacks: [] } } }),
+      shot(`POST ${path}`, 'unknown_app', { body: { app_id: 'none', schema } }),
+    ]),
+    shot('GET /cv-schemas', 'ok', { path: `/cv-schemas?app_id=${app_id}&version=1` }),
+    shot('GET /cv-schemas', 'invalid_field', { path: `/cv-schemas?app_id=${app_id}&version=x` }),
+    shot('GET /cv-schemas', 'unknown_app', { path: '/cv-schemas?app_id=none' }),
+    shot('GET /cv-schemas', 'unknown_cv_schema', { path: `/cv-schemas?app_id=${app_id}&version=99` }),
   ]
 }
 

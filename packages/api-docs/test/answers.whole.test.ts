@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { adminShots } from './admin-shots.ts'
 import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
-import { ingestShots, signed } from './ingest-shots.ts'
+import { ingestShots, schemaShots, signed } from './ingest-shots.ts'
 import { type DocumentedLinks, linkShots } from './link-shots.ts'
 import { postbackShots } from './postback-shots.ts'
 import { reportShots } from './report-shots.ts'
@@ -20,6 +20,7 @@ const seen = new Set<string>()
 let standalone: StandaloneProcess
 let admin_token: string
 let companies: Companies
+let ios_app_id: string
 let links: [DocumentedLinks, DocumentedLinks]
 
 beforeAll(async () => {
@@ -37,6 +38,7 @@ beforeAll(async () => {
   }
   const { tenant, other } = companies
   links = [await admin.createLinks(tenant.company_id), await admin.createLinks(other.company_id)]
+  ios_app_id = await admin.createIosApp(other.company_id)
   await admin.suspend(companies.suspended.company_id)
 })
 afterAll(async () => {
@@ -54,7 +56,8 @@ it('answers every documented code, in the documented shape and with the document
     ...ingestShots(companies),
     ...reportShots(companies),
     ...linkShots(...links),
-    ...adminShots(admin_token, companies, await keepObject()),
+    ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id }),
+    ...schemaShots(companies),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]
   const slow = Promise.all(slowShots().map((shot) => fire(standalone.url, shot, seen)))

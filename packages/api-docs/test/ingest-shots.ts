@@ -41,6 +41,23 @@ export function ingestShots(companies: Companies): Shot[] {
   ]
 }
 
+/** Every code of the route of schemas. */
+export function schemaShots({ tenant, other, suspended }: Companies): Shot[] {
+  const shot = (code: string, headers: Record<string, string> = {}, as = tenant): Shot => {
+    const { 'x-service-signature': _none, ...keys } = signed(as, '')
+    return { route: 'GET /skan/cv-schema', code, headers: { ...keys, ...headers } as Record<string, string> }
+  }
+  return [
+    shot('ok'),
+    shot('ok', { 'if-none-match': '*' }),
+    { route: 'GET /skan/cv-schema', code: 'missing_auth_headers' },
+    shot('unknown_company_key', { 'x-service-company-key': 'co_live_0' }),
+    shot('unknown_app_key', { 'x-service-app-key': 'app_live_0' }),
+    shot('company_suspended', {}, suspended),
+    shot('app_company_mismatch', { 'x-service-company-key': other.company_key }),
+  ]
+}
+
 function signedShots(route: string, good: string, { tenant, other, suspended }: Companies): Shot[] {
   const shot = (code: string, body: string | Buffer, headers: Record<string, string> = {}, as = tenant): Shot => ({
     ...{ route, code, body },

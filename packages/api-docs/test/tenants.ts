@@ -37,6 +37,10 @@ export function adminOf(url: string, admin_token: string) {
       const { link_id: trap_id = '' } = await post('/links', { app_id, partner: 'net', honeypot: true })
       return { link_id, trap_id }
     },
+    async createIosApp(company_id: string): Promise<string> {
+      const { app_id = '' } = await post('/apps', { company_id, name: 'Documented', platform: 'ios' })
+      return app_id
+    },
     async createTenant({ allowed_events = [], scopes, ...quota }: TenantOptions = {}): Promise<Tenant> {
       const company = await post('/companies', { name: 'Documented', ...quota })
       const { company_id } = company

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
@@ -119,6 +119,43 @@ test('a server key from before there were scopes has all of them', async () => {
   await migratePostgres({ pool, dir: all })
   const { rows } = await pool.query('SELECT scopes FROM server_keys')
   expect(rows).toEqual([{ scopes: ['events:write', 'reports:read'] }])
+})
+
+test('two apps that have one store id both go on after the upgrade, and the first of them owns it', async () => {
+  const pool = await emptyDatabase()
+  const all = join(import.meta.dirname, '..', 'migrations')
+  const dir = await migrationsFolder()
+  const before = (await readdir(all)).filter((file) => file < '0010')
+  for (const file of before) await cp(join(all, file), join(dir, file))
+  await migratePostgres({ pool, dir })
+  await pool.query("INSERT INTO companies VALUES ('co_1', 'k', 'n', 'free', 1, 'active', now())")
+  for (const [app_id, platform, store_id, made] of [
+    ['app_later', 'ios', '0123', 2],
+    ['app_first', 'ios', '123', 1],
+    ['app_same_time', 'ios', '123', 1],
+    ['app_other', 'ios', '124', 3],
+    ['app_none', 'ios', '', 1],
+    ['app_none_too', 'ios', null, 1],
+    ['app_zero', 'ios', '0', 1],
+    ['app_zeros', 'ios', '00', 2],
+    ['app_android', 'android', '123', 0],
+  ])
+    await pool.query(
+      `INSERT INTO apps VALUES ($1, 'co_1', $1, 'n', $2, null, $3, null, 'm', '${bytes(12)}', '', '${bytes(16)}', to_timestamp($4))`,
+      [app_id, platform, store_id, made],
+    )
+  await migratePostgres({ pool, dir: all })
+  const { rows } = await pool.query(
+    "SELECT app_id, owns_store_id AS owns FROM apps WHERE store_id LIKE '%12%' ORDER BY app_id",
+  )
+  expect(rows).toEqual([
+    { app_id: 'app_android', owns: true },
+    { app_id: 'app_first', owns: true },
+    { app_id: 'app_later', owns: false },
+    { app_id: 'app_other', owns: true },
+    { app_id: 'app_same_time', owns: false },
+  ])
+  expect((await pool.query('SELECT count(*)::int AS apps FROM apps')).rows).toEqual([{ apps: 9 }])
 })
 
 const bytes = (count: number) => `\\x${'00'.repeat(count)}`

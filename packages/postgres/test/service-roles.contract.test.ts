@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { openAppsWithSecrets, openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
 import { openLinks } from '@tributary/tenancy/attribution/links-cache'
 import { changeApp, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
+import { getCvSchema, publishCvSchema } from '@tributary/tenancy/companies/cv-schemas'
 import { createLink, listLinks, setLinkStatus } from '@tributary/tenancy/companies/links'
 import {
   createApp,
@@ -12,6 +13,8 @@ import {
 } from '@tributary/tenancy/companies/tenants'
 import { openCredentials } from '@tributary/tenancy/credentials/credentials-cache'
 import { loadFxRates } from '@tributary/tenancy/fx-rates'
+import { openCvSchemas, openLiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas-cache'
+import { openStoreApps } from '@tributary/tenancy/postbacks/store-apps-cache'
 import { isMasterKeyRight } from '@tributary/tenancy/secrets/master-key-check'
 import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 import { rotateMasterKey } from '@tributary/tenancy/secrets/rotate-master-key'
@@ -56,7 +59,7 @@ async function tenant(pool: Pool) {
   const company = await createCompany(pool, { name: 'Acme', plan: 'free' }, request)
   const app = await createApp(pool, masterKeys, { company_id: company.company_id, name: 'A', platform: 'ios' }, request)
   const key = await createServerKey(pool, { app_id: app.app_id, label: 'x', allowed_events: [] }, request)
-  await changeApp(pool, app.app_id, { store_id: '123', reinstall_days: 30 }, request)
+  await changeApp(pool, app.app_id, { store_id: String(randomInt(2 ** 47)), reinstall_days: 30 }, request)
   const link_id = await createLink(pool, { app_id: app.app_id, partner: 'acme', honeypot: false }, request)
   return { company, app, key, link_id }
 }
@@ -86,6 +89,8 @@ describe('what a service needs it may do', () => {
     await setCompanyStatus(pool, company.company_id, 'suspended', request)
     await revokeServerKey(pool, key.key_id, request)
     await setLinkStatus(pool, link_id, 'disabled', request)
+    await publishCvSchema(pool, app.app_id, [], request)
+    expect(await getCvSchema(pool, app.app_id)).toMatchObject({ version: 1 })
     expect(await listLinks(pool, app.app_id)).toMatchObject([{ link_id, status: 'disabled' }])
     await loadFxRates(pool, [{ day: '2026-06-01', currency: 'USD', units: '1.08' }], request)
     const next = makeKey()
@@ -103,6 +108,9 @@ describe('what a service needs it may do', () => {
     expect(await credentials.findApp(app.app_key)).toMatchObject({ signing_secret: app.signing_secret })
     expect(await credentials.findCompany(company.company_key)).toMatchObject({ status: 'active' })
     expect(await credentials.findServerKey(key.key)).toMatchObject({ app_id: app.app_id })
+    const schemas = await openLiveSchemas({ pool, now: Date.now, logger })
+    onTestFinished(() => schemas.close())
+    expect(await schemas.find(app.app_id)).toMatchObject({ version: null })
   })
 
   test('link-gateway finds links, and makes their secrets', async () => {
@@ -159,6 +167,17 @@ describe('what a service needs it may do', () => {
 describe('nothing else', () => {
   const tables = async () =>
     (await db.pool.query<{ name: string }>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'")).rows
+
+  test('report-api finds the owners of store ids and their schemas', async () => {
+    const { app } = await tenant(db.pool)
+    await publishCvSchema(db.pool, app.app_id, [], request)
+    const options = { pool: poolOf('report-api'), now: Date.now, logger }
+    const [stores, schemas] = [await openStoreApps(options), await openCvSchemas(options)]
+    onTestFinished(async () => void (await Promise.all([stores.close(), schemas.close()])))
+    const own = await stores.find(app.app_id)
+    expect(await stores.findOwner(own!.store_id!)).toEqual(own)
+    expect(await schemas.find(app.app_id)).toMatchObject([{ version: 1 }])
+  })
 
   test('report-api reads no signing secret, no audit log, and writes nothing', async () => {
     const pool = poolOf('report-api')

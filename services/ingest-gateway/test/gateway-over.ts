@@ -88,6 +88,7 @@ export async function openGatewayOver(given: Given) {
   return {
     tenant,
     post,
+    get: (url: string, headers: Record<string, string>) => app.inject({ method: 'GET', url, headers }),
     event,
     single,
     bulk,
