@@ -16,7 +16,7 @@ export type Members = ReadonlyMap<string, Member>
 
 /**
  * Reads the members of a JSON object (RFC 8259). A name that is there twice is a fault, because two readers could take
- * different values for it. Nesting deeper than `postback_depth_max` is `bad_json`.
+ * different values for it. More than `postback_members_max` or nesting deeper than `postback_depth_max` is `bad_json`.
  */
 export function readMembers(text: string): Members | 'bad_json' | 'duplicate_field' {
   const json = Buffer.from(text)
@@ -25,22 +25,20 @@ export function readMembers(text: string): Members | 'bad_json' | 'duplicate_fie
   if (json[at] !== byte.open_object) return 'bad_json'
   at = skipSpace(json, at + 1)
   if (json[at] === byte.close_object) return isEnd(json, at + 1) ? members : 'bad_json'
-  let doubled = false
   for (;;) {
     const name_end = skipString(json, at)
     const begin = skipColon(json, name_end)
     const end = begin === nowhere ? nowhere : skipValue(json, begin, limits.postback_depth_max)
-    if (end === nowhere) return 'bad_json'
+    if (end === nowhere || members.size === limits.postback_members_max) return 'bad_json'
     const name = parse(json, at, name_end) as string
-    doubled ||= members.has(name)
+    if (members.has(name)) return 'duplicate_field'
     members.set(name, readMember(json, begin, end))
     at = skipSpace(json, end)
     if (json[at] === byte.close_object) break
     if (json[at] !== byte.comma) return 'bad_json'
     at = skipSpace(json, at + 1)
   }
-  if (!isEnd(json, at + 1)) return 'bad_json'
-  return doubled ? 'duplicate_field' : members
+  return isEnd(json, at + 1) ? members : 'bad_json'
 }
 
 const isEnd = (json: Uint8Array, at: number): boolean => skipSpace(json, at) === json.length

@@ -195,7 +195,7 @@ describe('A SKAN postback', () => {
     }
   })
 
-  it('is invalid when it is no JSON object, too deep or too large', () => {
+  it('is invalid when it is no JSON object, too deep, too wide or too large', () => {
     const nested = (depth: number) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
     const texts = [
       '',
@@ -212,6 +212,8 @@ describe('A SKAN postback', () => {
       nested(30_000),
     ]
     for (const text of texts) expect(judge(text)).toMatchObject({ verdict: 'invalid', reason: 'bad_json' })
+    const many = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, n])))
+    expect([judge(many(100)).reason, judge(many(101)).reason]).toEqual(['missing_field:ad-network-id', 'bad_json'])
     expect(judge('{}').reason).toBe('missing_field:ad-network-id')
     const padded = ' '.repeat(limits.postback_body_bytes_max)
     const genuine = writeJson(apple.signSkan('4.0', skanFields('4.0')))
