@@ -123,7 +123,6 @@ function readAak(body: string, keys: PostbackKeys): ReadPostback {
   const header = parseObject(Buffer.from(head, 'base64url').toString())
   const fields = parseObject(Buffer.from(payload, 'base64url').toString())
   if (outer === undefined || header === undefined || fields === undefined || more.length > 0) return unreadable
-  if (header.alg !== 'ES256' || 'crit' in header || text(header.kid) === undefined) return unreadable
   const type = fields['conversion-type'] === 'download' ? 'install' : fields['conversion-type']
   const content = {
     version: '',
@@ -137,6 +136,8 @@ function readAak(body: string, keys: PostbackKeys): ReadPostback {
     lost: fields['did-win'] === false,
     ...unsigned(outer),
   }
+  const is_acceptable = header.alg === 'ES256' && !('crit' in header) && text(header.kid) !== undefined
+  if (!is_acceptable) return { ...content, verdict: 'invalid' }
   const known = keys.aak.get(String(header.kid))
   if (known === undefined) return { ...content, verdict: 'unverifiable' }
   const raw = { key: known.key, dsaEncoding: 'ieee-p1363' as const }

@@ -2,17 +2,19 @@ import { verify } from 'node:crypto'
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
 import { type Fault, faulty, unread } from './finding.ts'
 import type { PostbackKeys, SkanKey } from './keys.ts'
-import { type Members, readMembers } from './members.ts'
+import { type Members, readObject } from './members.ts'
 import { readSigned, type SkanField, skanFields } from './skan-fields.ts'
 import { booleanOf, digitsOf, fidelity_type_max, sequenceIndexOf, textOf, unsignedValues } from './values.ts'
 
 /** Judges a postback of SKAdNetwork 1.0 to 4.0. */
 export function judgeSkan(body: string, keys: PostbackKeys): JudgedPostback {
-  const members = readMembers(body)
-  if (typeof members === 'string') return unread('skan', { code: members })
+  const object = readObject(body)
+  if (object === null) return unread('skan', { code: 'bad_json' })
+  const { members, has_doubles } = object
   const version = readVersion(members)
   const fields = skanFields.get(version ?? '')
   const said = { ...unread('skan', { code: 'wrong_type', field: 'version' }), ...readContent(members, fields) }
+  if (has_doubles) return { ...said, version: version ?? '', ...faulty({ code: 'duplicate_field' }) }
   if (version === null) return said
   const key = keys.skan.get(version)
   if (fields === undefined || key === undefined) return { ...said, version, ...faulty({ code: 'unknown_version' }) }
