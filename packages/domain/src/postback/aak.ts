@@ -1,7 +1,7 @@
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
 import { conversionTypes } from './conversion-types.ts'
-import { type Fault, faulty, unread } from './finding.ts'
-import { findSignatureFault, readJws, readKid } from './jws.ts'
+import { type Fault, judged, type Proof } from './finding.ts'
+import { findSignatureFault, type ReadJws, readJws, readKid } from './jws.ts'
 import type { PostbackKeys } from './keys.ts'
 import { type Member, type Members, type ReadObject, readObject } from './members.ts'
 import { booleanOf, digitsOf, sequence_index_max, sequenceIndexOf, textOf, unsignedValues } from './values.ts'
@@ -9,22 +9,21 @@ import { booleanOf, digitsOf, sequence_index_max, sequenceIndexOf, textOf, unsig
 /** Judges a postback of AdAttributionKit: a bare JWS, or Apple's JSON around one. */
 export function judgeAak(body: string, keys: PostbackKeys): JudgedPostback {
   const envelope = readEnvelope(body)
-  if ('code' in envelope) return unread('aak', envelope)
+  if ('code' in envelope) return judged('aak', {}, envelope)
   const jws = readJws(envelope.jws)
-  if (jws === null) return unread('aak', { code: 'bad_jws' })
-  const said = {
-    ...unread('aak', { code: 'duplicate_field' }),
-    ...readContent(jws.payload),
-    ...unsignedValues(envelope.members),
-  }
-  if (envelope.has_doubles || jws.has_doubles) return said
+  if (jws === null) return judged('aak', {}, { code: 'bad_jws' })
+  const content = { ...readContent(jws.payload), ...unsignedValues(envelope.members) }
+  return judged('aak', content, envelope.has_doubles ? { code: 'duplicate_field' } : prove(jws, keys))
+}
+
+function prove(jws: ReadJws, keys: PostbackKeys): Proof | Fault {
+  if (jws.has_doubles) return { code: 'duplicate_field' }
   const kid = readKid(jws.header)
-  if (typeof kid !== 'string') return { ...said, ...faulty(kid) }
-  const key = keys.aak.get(kid)
-  if (key === undefined) return { ...said, ...faulty({ code: 'unknown_key' }) }
-  const fault = findSignatureFault(jws, key.key) ?? findFault(jws.payload)
-  if (fault !== undefined) return { ...said, ...faulty(fault) }
-  return { ...said, verdict: 'valid', reason: 'verified', environment: key.environment, key: kid }
+  if (typeof kid !== 'string') return kid
+  const known = keys.aak.get(kid)
+  if (known === undefined) return { code: 'unknown_key' }
+  const fault = findSignatureFault(jws, known.key) ?? findFault(jws.payload)
+  return fault ?? { key: kid, environment: known.environment }
 }
 
 interface Envelope extends ReadObject {
