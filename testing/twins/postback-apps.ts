@@ -19,21 +19,15 @@ export function memoryStoreApps(): MemoryStoreApps {
 }
 
 export interface MemoryCvSchemas extends CvSchemas {
-  publish(
-    app_id: string,
-    version: Pick<CvVersion, 'published_at_ms'> & { postbacks: CvVersion['schema']['postbacks'] },
-  ): void
+  /** Adds a version, which is newer than those before it. */
+  add(app_id: string, version: CvVersion): void
 }
 
-/** Conversion value schemas in memory; the versions of an app are numbered from 1. */
+/** Conversion value schemas in memory. */
 export function memoryCvSchemas(): MemoryCvSchemas {
   const schemas = new Map<string, CvVersion[]>()
   return {
-    publish(app_id, { published_at_ms, postbacks }) {
-      const versions = schemas.get(app_id) ?? []
-      const version = versions.length + 1
-      schemas.set(app_id, [...versions, { version, published_at_ms, schema: { version, postbacks } }])
-    },
+    add: (app_id, version) => void schemas.set(app_id, [...(schemas.get(app_id) ?? []), version]),
     find: async (app_id) => schemas.get(app_id) ?? [],
     close: async () => {},
   }

@@ -57,7 +57,7 @@ const provenElsewhere = (items: readonly string[]): string => `
 const countedSql = (items: readonly string[], starts: readonly number[]): string => `
   SELECT day AS date, protocol, network, source, sequence_index, postback_key, verdict = 'valid' AS proven,
     if(proven, version, '') AS said_version, if(proven, fine, NULL) AS said_fine, if(proven, coarse, NULL) AS said_coarse,
-    if(proven, roundDown(received_at_ms, [${numbers(starts)}]), 0) AS segment,
+    if(proven, roundDown(received_at_ms, CAST([${numbers(starts)}], 'Array(Int64)')), 0) AS segment,
     proven AND sequence_index = 0 AND NOT re_engagement AS download, ifNull(redownload, 0) AS again
   FROM (SELECT * FROM postbacks_decoded_v1 FINAL WHERE ${ofApp(items)}) AS stored
   LEFT JOIN (${contested(items)}
