@@ -35,7 +35,7 @@ GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
 GRANT SELECT ON system.replicas TO tributary_event_writer;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 
--- The consumers of attribution. What they fill are sets, and what they look up must be there.
+-- The consumers of attribution and of postbacks. What they fill are sets, and what they look up must be there.
 CREATE USER IF NOT EXISTS tributary_click_writer IDENTIFIED WITH sha256_password BY {click_writer_password:String};
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_click_writer;
 GRANT SELECT, INSERT ON tributary.clicks_raw_v1 TO tributary_click_writer;
@@ -64,6 +64,14 @@ GRANT INSERT ON tributary.install_claims_v1 TO tributary_install_writer;
 GRANT INSERT ON tributary.installs_pending_v1 TO tributary_install_writer;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_install_writer;
 GRANT SELECT ON system.replicas TO tributary_install_writer;
+CREATE USER IF NOT EXISTS tributary_postback_writer IDENTIFIED WITH sha256_password BY {postback_writer_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_postback_writer;
+GRANT SELECT, INSERT ON tributary.postbacks_raw_v1 TO tributary_postback_writer;
+GRANT SELECT, INSERT ON tributary.postbacks_decoded_v1 TO tributary_postback_writer;
+GRANT INSERT ON tributary.postback_claims_v1 TO tributary_postback_writer;
+GRANT INSERT ON tributary.postback_publishers_v1 TO tributary_postback_writer;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_postback_writer;
+GRANT SELECT ON system.replicas TO tributary_postback_writer;
 -- install-writer begins a new log only when no insert of an older one is at work, on any replica.
 GRANT SELECT ON system.processes TO tributary_install_writer;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_install_writer;
@@ -84,6 +92,9 @@ GRANT SELECT ON tributary.install_facts_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.installs_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.installs_by_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.install_claims_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.postbacks_decoded_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.postback_claims_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.postback_publishers_v1 TO tributary_report_api;
 
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};

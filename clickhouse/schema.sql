@@ -548,6 +548,122 @@ ENGINE = ReplacingMergeTree
 ORDER BY (app_id, install_uuid, topic, partition, offset, sign)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
 
+CREATE MATERIALIZED VIEW postback_claims_mv_v1 TO postback_claims_v1
+(
+    `postback_key` UInt64,
+    `day` Date,
+    `environment` LowCardinality(String),
+    `received_at_ms` Int64,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    postback_key,
+    day,
+    environment,
+    received_at_ms,
+    topic,
+    partition,
+    offset
+FROM postbacks_decoded_v1
+WHERE verdict = 'valid';
+
+CREATE TABLE postback_claims_v1
+(
+    `postback_key` UInt64 COMMENT 'hash of protocol, network, id and sequence index' CODEC(ZSTD(1)),
+    `day` Date COMMENT 'UTC date of received_at_ms',
+    `environment` LowCardinality(String) COMMENT 'production or development, by the key that verified',
+    `received_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (postback_key, environment, received_at_ms, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+
+CREATE MATERIALIZED VIEW postback_publishers_mv_v1 TO postback_publishers_v1
+(
+    `publisher_item_id` UInt64,
+    `day` Date,
+    `advertised_item_id` UInt64,
+    `valid` UInt8
+)
+AS SELECT
+    publisher_item_id,
+    day,
+    advertised_item_id,
+    max(verdict = 'valid') AS valid
+FROM postbacks_decoded_v1
+WHERE (publisher_item_id != 0) AND (publisher_item_id != advertised_item_id)
+GROUP BY
+    publisher_item_id,
+    day,
+    advertised_item_id;
+
+CREATE TABLE postback_publishers_v1
+(
+    `publisher_item_id` UInt64 COMMENT 'store id of the app that showed the ad' CODEC(ZSTD(1)),
+    `day` Date COMMENT 'UTC date of received_at_ms',
+    `advertised_item_id` UInt64 COMMENT 'store id of the app that the ad was for, 0 when absent' CODEC(ZSTD(1)),
+    `valid` SimpleAggregateFunction(max, UInt8) COMMENT '1 when a signature proves one of them'
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (publisher_item_id, day, advertised_item_id)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
+CREATE TABLE postbacks_decoded_v1
+(
+    `advertised_item_id` UInt64 COMMENT 'store id of the app that the ad was for, 0 when absent',
+    `day` Date COMMENT 'UTC date of received_at_ms',
+    `received_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `protocol` LowCardinality(String) COMMENT 'skan or aak',
+    `verdict` LowCardinality(String) COMMENT 'valid, invalid or unverifiable',
+    `reason` LowCardinality(String) COMMENT 'why it has this verdict',
+    `environment` LowCardinality(String) COMMENT 'production or development, by the key that verified; empty when none did',
+    `key` LowCardinality(String) COMMENT 'name of the key that verified, empty when none did',
+    `version` LowCardinality(String) COMMENT 'version of SKAN, empty for AAK',
+    `network` LowCardinality(String) COMMENT 'ad network id',
+    `postback_id` String COMMENT 'transaction id of SKAN or postback identifier of AAK' CODEC(ZSTD(1)),
+    `sequence_index` UInt8 COMMENT '0 to 2, the number of the postback of an install',
+    `publisher_item_id` UInt64 COMMENT 'store id of the app that showed the ad, 0 when absent' CODEC(ZSTD(1)),
+    `source` LowCardinality(String) COMMENT 'source identifier, else campaign id',
+    `redownload` Nullable(UInt8) COMMENT '1 when the app was installed before, null when not told',
+    `re_engagement` UInt8 COMMENT '1 when it is no install: the app was opened again',
+    `did_win` Nullable(UInt8) COMMENT '0 when the network did not win, null when not told',
+    `fidelity_type` Nullable(UInt8) COMMENT '0 view-through, 1 rendered by StoreKit, null when not told',
+    `fine` Nullable(UInt8) COMMENT 'conversion value, 0 to 63, null when not told' CODEC(ZSTD(1)),
+    `coarse` LowCardinality(Nullable(String)) COMMENT 'low, medium or high, null when not told',
+    `country` LowCardinality(Nullable(String)) COMMENT 'ISO 3166-1 alpha-2, null when not told',
+    `judged_at_ms` Int64 COMMENT 'when it was judged, Unix epoch milliseconds; its received time for the first judgement' CODEC(ZSTD(1)),
+    `judged_by` LowCardinality(String) COMMENT 'fingerprint of the keys that it was judged with',
+    `moved` UInt8 COMMENT '1 when a later judgement reads another advertised_item_id',
+    `postback_key` UInt64 DEFAULT sipHash64(protocol, network, postback_id, sequence_index) COMMENT 'hash of what may be won once' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(judged_at_ms, moved)
+ORDER BY (advertised_item_id, day, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+
+CREATE TABLE postbacks_raw_v1
+(
+    `day` Date COMMENT 'UTC date of received_at_ms',
+    `received_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `protocol` LowCardinality(String) COMMENT 'skan or aak',
+    `content_type` LowCardinality(String) COMMENT 'Content-Type as sent, empty when absent',
+    `body` String COMMENT 'body as sent' CODEC(ZSTD(1)),
+    `audit_key` String COMMENT 'audit object that holds it' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (day, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+
 CREATE TABLE revenue_cancelled_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',

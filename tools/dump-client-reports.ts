@@ -7,7 +7,12 @@ import { z } from 'zod'
 const file = join(import.meta.dirname, '..', 'packages', 'client', 'src', 'report-rows.ts')
 
 interface Field {
-  type: string | string[]
+  type?: string | string[]
+  /** The only values, where these are known. */
+  enum?: (string | number)[]
+  anyOf?: Field[]
+  /** Of an object: the type of the values of any key. */
+  additionalProperties?: Field
   description?: string
 }
 
@@ -19,10 +24,13 @@ const words: Record<string, string> = {
   null: 'null',
 }
 
-/** The type of a field of a row: rows are flat. */
+/** The type of a field of a row. The only objects in rows are from any text to one type. */
 function typeOf(field: Field): string {
-  const types = [field.type].flat().map((type) => words[type])
-  if (types.includes(undefined)) throw new Error(`a row has a field that is not flat: ${JSON.stringify(field)}`)
+  if (field.anyOf !== undefined) return field.anyOf.map(typeOf).join(' | ')
+  if (field.enum !== undefined) return field.enum.map((value) => JSON.stringify(value).replaceAll('"', "'")).join(' | ')
+  if (field.additionalProperties) return `Record<string, ${typeOf(field.additionalProperties)}>`
+  const types = [field.type].flat().map((type) => words[type ?? ''])
+  if (types.includes(undefined)) throw new Error(`a row has a field of an unknown type: ${JSON.stringify(field)}`)
   return types.join(' | ')
 }
 

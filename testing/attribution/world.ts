@@ -25,6 +25,7 @@ import { Registry } from 'prom-client'
 import { buildTenant, memoryCredentials, type Tenant } from '../builders.ts'
 import { memoryAuditStore } from '../twins/memory-audit-store.ts'
 import { memoryKeyValue } from '../twins/memory-key-value.ts'
+import { noPostbacks } from '../twins/postback-apps.ts'
 import type { AttributionRow } from './expected-report.ts'
 
 const logger = pino({ level: process.env.SIMULATION_LOG ?? 'silent' })
@@ -73,6 +74,7 @@ export async function openWorld({ clickhouse, attributionApps, geo, now, partiti
     reportApi({
       ...{ clickhouse, credentials, logger, registry, now, keyValue: memoryKeyValue(now), embedded: true },
       fxRates: { find: async () => () => null },
+      ...noPostbacks(),
     }),
   )
 

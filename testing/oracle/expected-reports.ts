@@ -24,6 +24,8 @@ export function expectedReports(history: History, app: number, rates: readonly R
     revenue: (window: Window) => revenueReport(money, installs, rates, window),
     cohorts: (window: Window) => cohortsReport(events, installs, window),
     events: (window: Window) => eventsReport(events, money, rates, window),
+    // A history has no postbacks: its events and verdicts must make no row here.
+    skan: (_window: Window): ExpectedReport<'skan'> => ({ rows: [], missing_rates: [] }),
   } satisfies { [Name in ReportName]: (window: Window) => ExpectedReport<Name> }
 }
 

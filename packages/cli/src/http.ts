@@ -10,7 +10,7 @@ export const requestDefaults = { timeout_ms: 60_000, headers: { 'user-agent': 't
 export interface RequestOptions {
   method?: string
   headers?: Record<string, string>
-  body?: string
+  body?: string | Uint8Array<ArrayBuffer>
   signal?: AbortSignal
 }
 

@@ -56,6 +56,10 @@ export const printable = (text: string): string => text.replace(/\p{Cc}|\p{Cf}/g
 /** Formats a value of a table. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
-  const text = Array.isArray(value) ? value.join(',') : String(value)
+  const text = Array.isArray(value)
+    ? value.join(',')
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value)
   return printable(text)
 }

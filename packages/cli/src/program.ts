@@ -3,6 +3,7 @@ import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { Command, CommanderError } from 'commander'
 import { backfillCommand } from './commands/events/backfill.ts'
 import { explainCommand } from './commands/events/explain.ts'
+import { postbackCommands } from './commands/events/postback.ts'
 import { reportCommands } from './commands/events/reports.ts'
 import { sendCommand } from './commands/events/send.ts'
 import { backupCommand } from './commands/operate/backup.ts'
@@ -36,6 +37,7 @@ const groups = [
   backfillCommand,
   reportCommands,
   explainCommand,
+  postbackCommands,
   fxCommands,
   auditCommands,
   deadCommands,

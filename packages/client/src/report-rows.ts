@@ -57,4 +57,41 @@ export interface ReportRows {
     /** Counted money, refunds subtracted, at the exchange rate of its day; 0 without any. */
     revenue_usd: number
   }
+  skan: {
+    /** Day on which the postback was received, UTC. */
+    day: string
+    protocol: 'skan' | 'aak'
+    /** Ad network id. */
+    network: string
+    /** Source identifier, or the campaign id of versions before 4.0. */
+    source: string
+    /** Number of the postback of its install; 0 is the first. */
+    sequence_index: 0 | 1 | 2
+    /** Counted are winning postbacks that a production key signed: the first one of each network, id and sequence index, lost ads left out. */
+    postbacks: number
+    /** Those of `postbacks` with sequence index 0 that tell of a new install. */
+    installs: number
+    /** The same for an app that the person had before. */
+    redownloads: number
+    /** Those of `postbacks` without any conversion value: Apple told none. */
+    cv_null: number
+    /** Those of `postbacks` with a fine conversion value, by value. A value that did not come is left out. */
+    fine: Record<string, number>
+    /** Those of `postbacks` with this coarse conversion value. */
+    coarse_low: number
+    /** Those of `postbacks` with this coarse conversion value. */
+    coarse_medium: number
+    /** Those of `postbacks` with this coarse conversion value. */
+    coarse_high: number
+    /** The least revenue that the decoded values stand for. */
+    revenue_min_usd: number
+    /** The same, the most. An open highest band adds its minimum. */
+    revenue_max_usd: number
+    /** Ids that no valid postback has, each once. They are in no other field. */
+    unverified: number
+    /** Version of the conversion value schema that decodes `postbacks`; null for none, or for several. */
+    schema_version: number | null
+    /** Whether another version was published while the installs may have happened. */
+    schema_ambiguous: boolean
+  }
 }

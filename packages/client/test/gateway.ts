@@ -8,6 +8,7 @@ import { buildTenant, memoryCredentials, noSchemas } from '@tributary/testing/bu
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
@@ -67,6 +68,7 @@ export async function startReportApi() {
   await app.register(
     reportApi({
       fxRates: { find: async () => () => null },
+      ...noPostbacks(),
       clickhouse: { query: async () => [] },
       credentials: memoryCredentials([tenant]),
       keyValue: memoryKeyValue(Date.now),

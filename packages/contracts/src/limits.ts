@@ -143,6 +143,18 @@ export const limits = {
   embedded_report_memory_bytes_max: 600_000_000,
   /** Threads of one statement of a report. */
   report_threads_max: 2,
+  /** The document of `TRIBUTARY_AAK_JWKS_URL`, how long it is waited for, and how long it holds. */
+  postback_keys_bytes_max: 64 * 1024,
+  postback_keys_wait_ms_max: 5000,
+  postback_keys_fresh_ms: hour_ms,
+  /** Postbacks that postback-writer takes as one batch, and their bytes. */
+  postback_batch_rows_max: 2000,
+  postback_batch_bytes_max: 8 * 1024 * 1024,
+  /** How often unverifiable postbacks are looked for without a change of keys, and how old they may be. */
+  postback_judging_pause_ms: hour_ms,
+  postback_unverifiable_ms_max: 30 * day_ms,
+  /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
+  report_published_items_max: 10_000,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
   /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */
@@ -225,4 +237,10 @@ export const limits = {
   cv_name_chars_max: 128,
   /** Newest conversion value schemas of an app that a process knows. */
   cv_schemas_kept_max: 1000,
+  /** A text in a postback; Apple's have 40 at most. A longer one is of no use as an id. */
+  postback_value_chars_max: 256,
+  /** Nesting of a value in a postback; Apple nests nothing. */
+  postback_depth_max: 8,
+  /** Keys that are taken from `TRIBUTARY_AAK_JWKS_URL`; Apple has published three. */
+  postback_set_keys_max: 32,
 } as const

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { attributionTypes } from './attribution/verdict.ts'
 import { limits } from './limits.ts'
+import { sequenceIndexes } from './postback/cv-schema.ts'
+import { postbackProtocols } from './postback/received.ts'
 import type { Route, Routes } from './routes/route.ts'
 
 const since_ms = Date.UTC(2026, 5, 1)
@@ -113,10 +115,41 @@ const EventsReportRow = z.object({
     .describe('Counted money, refunds subtracted, at the exchange rate of its day; 0 without any.'),
 })
 
+const counted =
+  'Counted are winning postbacks that a production key signed: the first one of each network, id and sequence index'
+
+const SkanReportRow = z.object({
+  day: z.iso.date().describe('Day on which the postback was received, UTC.'),
+  protocol: z.enum(postbackProtocols),
+  network: z.string().describe('Ad network id.'),
+  source: z.string().describe('Source identifier, or the campaign id of versions before 4.0.'),
+  sequence_index: z.literal(sequenceIndexes).describe('Number of the postback of its install; 0 is the first.'),
+  postbacks: count.describe(`${counted}, lost ads left out.`),
+  installs: count.describe('Those of `postbacks` with sequence index 0 that tell of a new install.'),
+  redownloads: count.describe('The same for an app that the person had before.'),
+  cv_null: count.describe('Those of `postbacks` without any conversion value: Apple told none.'),
+  fine: z
+    .record(z.string(), count)
+    .describe('Those of `postbacks` with a fine conversion value, by value. A value that did not come is left out.'),
+  coarse_low: count.describe('Those of `postbacks` with this coarse conversion value.'),
+  coarse_medium: count.describe('Those of `postbacks` with this coarse conversion value.'),
+  coarse_high: count.describe('Those of `postbacks` with this coarse conversion value.'),
+  revenue_min_usd: z.number().describe('The least revenue that the decoded values stand for.'),
+  revenue_max_usd: z.number().describe('The same, the most. An open highest band adds its minimum.'),
+  unverified: count.describe('Ids that no valid postback has, each once. They are in no other field.'),
+  schema_version: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Version of the conversion value schema that decodes `postbacks`; null for none, or for several.'),
+  schema_ambiguous: z.boolean().describe('Whether another version was published while the installs may have happened.'),
+})
+
 export const AttributionReport = pageOf(AttributionReportRow)
 export const RevenueReport = pageOf(RevenueReportRow)
 export const CohortsReport = pageOf(CohortsReportRow)
 export const EventsReport = pageOf(EventsReportRow)
+export const SkanReport = pageOf(SkanReportRow)
 export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
@@ -168,6 +201,19 @@ export const reports = {
     row: EventsReportRow,
     page: { EventsReport },
     example: { day: '2026-06-01', event_name: 'purchase', events: 120, unique_installs: 97, revenue_usd: 598.8 },
+  },
+  skan: {
+    summary: 'Postbacks of Apple by day, network and source',
+    description:
+      'SKAdNetwork and AdAttributionKit postbacks of the app, by its store id. They are aggregates without any device, so they are in no other report, and no row of another report may be added to them. The window is of the times of receipt. Rows are ordered by day, then protocol, network, source and sequence index.',
+    row: SkanReportRow,
+    page: { SkanReport },
+    example: {
+      ...{ day: '2026-06-01', protocol: 'skan', network: 'example123.skadnetwork', source: '5239', sequence_index: 0 },
+      ...{ postbacks: 40, installs: 35, redownloads: 5, cv_null: 12, fine: { 12: 20, 31: 6 } },
+      ...{ coarse_low: 2, coarse_medium: 0, coarse_high: 0, revenue_min_usd: 119.94, revenue_max_usd: 260 },
+      ...{ unverified: 1, schema_version: 3, schema_ambiguous: false },
+    },
   },
 } as const satisfies Record<string, ReportDeclaration>
 export type ReportName = keyof typeof reports

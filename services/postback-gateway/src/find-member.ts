@@ -16,7 +16,7 @@ export function findMember(json: Buffer, name: string): string | undefined | nul
       const from = skipColon(json, key_end)
       const to = from === nowhere ? nowhere : skipNested(json, from)
       if (to === nowhere) return null
-      if (isNamed(json.subarray(at, key_end), name)) value = json.subarray(from, to)
+      if (isNamed(json, at, key_end, name)) value = json.subarray(from, to)
       at = skipSpace(json, to)
       if (json[at] !== byte.comma) break
       at = skipSpace(json, at + 1)
@@ -28,9 +28,13 @@ export function findMember(json: Buffer, name: string): string | undefined | nul
 
 const textOf = (json: Buffer): string => JSON.parse(json.toString('utf8'))
 
-/** A name of the same length without escapes is compared as it is. */
-const isNamed = (key: Buffer, name: string): boolean =>
-  key.includes(byte.backslash) ? textOf(key) === name : key.length === name.length + 2 && textOf(key) === name
+/** Whether the key between two places is the name: as it is, or longer with escapes. */
+function isNamed(json: Buffer, from: number, to: number, name: string): boolean {
+  const more = to - from - 2 - name.length // two quotes
+  if (more < 0) return false
+  const key = json.subarray(from, to)
+  return (more === 0 || key.includes(byte.backslash)) && textOf(key) === name
+}
 
 /** Behind a value of any depth: it does not recurse. */
 function skipNested(json: Buffer, from: number): number {
@@ -40,9 +44,10 @@ function skipNested(json: Buffer, from: number): number {
   do {
     const c = json[at]!
     if (c === byte.open_array || c === byte.open_object) {
-      ends.push(c === byte.open_array ? byte.close_array : byte.close_object)
+      const end = c === byte.open_array ? byte.close_array : byte.close_object
+      ends.push(end)
       at = skipSpace(json, at + 1)
-      if (json[at] !== ends.at(-1)) {
+      if (json[at] !== end) {
         if (c === byte.open_object) at = skipColon(json, skipString(json, at))
         if (at === nowhere) return nowhere
         continue
@@ -57,7 +62,8 @@ function skipNested(json: Buffer, from: number): number {
 function skipEnds(json: Buffer, from: number, ends: number[]): number {
   if (from === nowhere) return nowhere
   let at = from
-  for (let end = ends.at(-1); end !== undefined; end = ends.at(-1)) {
+  while (ends.length > 0) {
+    const end = ends[ends.length - 1]
     at = skipSpace(json, at)
     if (json[at] === byte.comma) {
       at = skipSpace(json, at + 1)

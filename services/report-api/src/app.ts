@@ -1,26 +1,23 @@
-import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import { type ReportMeta, type ReportName, report_path, reportRoutes } from '@tributary/contracts/reports'
 import type { Routes } from '@tributary/contracts/route'
-import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { Counter, Histogram } from 'prom-client'
 import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
 import { installRoute, installRoutes } from './install-route.ts'
 import { parseParameters } from './parameters.ts'
-import type { Report } from './report.ts'
+import type { Report, ReportSources } from './report.ts'
 import { attributionReport } from './reports/attribution.ts'
 import { cohortsReport } from './reports/cohorts.ts'
 import { eventsReport } from './reports/events.ts'
 import { revenueReport } from './reports/revenue.ts'
+import { skanReport } from './reports/skan.ts'
 import { createRunInTurn } from './run-in-turn.ts'
 
-export interface ReportApiDeps extends AuthorizeDeps {
-  clickhouse: Pick<Clickhouse, 'query'>
+export interface ReportApiDeps extends AuthorizeDeps, ReportSources {
   /** True if `clickhouse` is the engine in this process, which runs fewer reports at once than a server. */
   embedded?: boolean
-  fxRates: FxRates
   logger: Logger
 }
 
@@ -30,6 +27,7 @@ const reports: { readonly [Name in ReportName]: Report<Name> } = {
   revenue: revenueReport,
   cohorts: cohortsReport,
   events: eventsReport,
+  skan: skanReport,
 }
 const prefix = report_path.replace('/:report', '')
 
@@ -40,7 +38,7 @@ export const declaredRoutes = { ...reportRoutes, ...installRoutes } satisfies Ro
 export const reportApi =
   (deps: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
-    const { fxRates, now, registry, logger } = deps
+    const { now, registry, logger } = deps
     const authorize = createAuthorize(deps)
     const runInTurn = createRunInTurn(deps)
     const seconds = new Histogram({
@@ -75,7 +73,7 @@ export const reportApi =
           const { page, filters } = parseParameters(name, request.query as Record<string, unknown>, now())
           const started = performance.now()
           const { rows, missing_rates } = await runInTurn(key, reply, (clickhouse) =>
-            report({ clickhouse, fxRates }, { app_id, ...page, filters }),
+            report({ ...deps, clickhouse }, { app_id, ...page, filters }),
           )
           const elapsed_ms = Math.round(performance.now() - started)
           seconds.observe({ report: name }, elapsed_ms / 1000)

@@ -2,6 +2,8 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
 import type { ReportFilters, ReportName, ReportRow } from '@tributary/contracts/reports'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
+import type { CvSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
+import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
 import type { ReportPage } from './parameters.ts'
 
 interface ReportRequest extends ReportPage {
@@ -14,6 +16,8 @@ interface ReportRequest extends ReportPage {
 export interface ReportSources {
   clickhouse: Pick<Clickhouse, 'query'>
   fxRates: FxRates
+  storeApps: Pick<StoreApps, 'find' | 'findOwner'>
+  cvSchemas: Pick<CvSchemas, 'find'>
 }
 
 interface ReportResult<Name extends ReportName> {

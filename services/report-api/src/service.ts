@@ -2,7 +2,7 @@ import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { redisEngine } from '@tributary/service-kit/engines/redis'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { credentialsEngine } from '@tributary/tenancy/engines'
+import { credentialsEngine, cvSchemasEngine, storeAppsEngine } from '@tributary/tenancy/engines'
 import { openFxRates } from '@tributary/tenancy/fx-rates'
 import { reportApi } from './app.ts'
 
@@ -14,6 +14,8 @@ export const service = defineService({
     keyValue: redisEngine,
     postgres: postgresEngine,
     credentials: credentialsEngine,
+    storeApps: storeAppsEngine,
+    cvSchemas: cvSchemasEngine,
   },
   needs: ['clickhouse'],
   routes: async (context) =>

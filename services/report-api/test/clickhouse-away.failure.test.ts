@@ -7,6 +7,7 @@ import { buildTenant, memoryCredentials } from '@tributary/testing/builders'
 import { describeWithOwnEngine } from '@tributary/testing/engines/describe-with-engine'
 import { type FaultyProxy, openFaultyProxy } from '@tributary/testing/engines/faulty-proxy'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -38,7 +39,9 @@ await describeWithOwnEngine('clickhouse', (engine) => {
     const credentials = memoryCredentials([tenant])
     const keyValue = memoryKeyValue(Date.now)
     const fxRates = { find: async () => () => null }
-    await app.register(reportApi({ clickhouse, credentials, fxRates, keyValue, now: Date.now, registry, logger }))
+    await app.register(
+      reportApi({ ...noPostbacks(), clickhouse, credentials, fxRates, keyValue, now: Date.now, registry, logger }),
+    )
   })
   afterAll(async () => {
     await app.close()

@@ -8,6 +8,7 @@ import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { buildTenant, memoryCredentials } from '@tributary/testing/builders'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -28,7 +29,16 @@ beforeAll(async () => {
   const keyValue = memoryKeyValue(Date.now)
   const fxRates = { find: async () => () => null }
   await app.register(
-    reportApi({ clickhouse, credentials, fxRates, keyValue, now: Date.now, registry: new Registry(), logger }),
+    reportApi({
+      ...noPostbacks(),
+      clickhouse,
+      credentials,
+      fxRates,
+      keyValue,
+      now: Date.now,
+      registry: new Registry(),
+      logger,
+    }),
   )
 })
 afterAll(async () => {

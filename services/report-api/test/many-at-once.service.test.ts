@@ -3,6 +3,7 @@ import { limits } from '@tributary/contracts/limits'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { buildTenant, memoryCredentials, type Tenant } from '@tributary/testing/builders'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -30,7 +31,17 @@ async function open(embedded: boolean, patience = {}): Promise<void> {
   const keyValue = memoryKeyValue(Date.now)
   const fxRates = { find: async () => () => null }
   await app.register(
-    reportApi({ clickhouse, embedded, credentials, fxRates, keyValue, now: Date.now, registry, logger }),
+    reportApi({
+      ...noPostbacks(),
+      clickhouse,
+      embedded,
+      credentials,
+      fxRates,
+      keyValue,
+      now: Date.now,
+      registry,
+      logger,
+    }),
   )
 }
 beforeEach(() => {

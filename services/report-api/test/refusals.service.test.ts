@@ -2,6 +2,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -35,6 +36,7 @@ beforeEach(async () => {
     reportApi({
       clickhouse: { query: () => engine() },
       fxRates: { find: async () => () => null },
+      ...noPostbacks(),
       credentials: { findServerKey: (given) => findServerKey(given) },
       keyValue: memoryKeyValue(() => now_ms),
       now: () => now_ms,

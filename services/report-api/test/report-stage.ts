@@ -5,6 +5,7 @@ import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/co
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
@@ -29,8 +30,11 @@ export async function openReports(given: { rateOf: RateOf; now: () => number }) 
     company_status: 'active' as const,
     monthly_quota: null,
   })
+  const storeApps = memoryStoreApps()
+  const cvSchemas = memoryCvSchemas()
+  const postbacks = { storeApps, cvSchemas }
   const deps = { clickhouse, credentials: { findServerKey }, keyValue: memoryKeyValue(Date.now), registry, logger }
-  await app.register(reportApi({ ...deps, fxRates: { find: async () => given.rateOf }, now: given.now }))
+  await app.register(reportApi({ ...deps, ...postbacks, fxRates: { find: async () => given.rateOf }, now: given.now }))
 
   const request = (name: string, app_id: string, query: Query) => {
     const pairs = Object.entries(query).flatMap(([key, value]) =>
@@ -42,6 +46,8 @@ export async function openReports(given: { rateOf: RateOf; now: () => number }) 
   return {
     clickhouse,
     registry,
+    storeApps,
+    cvSchemas,
     request,
     /** A page of a report. */
     async ask<Name extends ReportName>(name: Name, app_id: string, query: Query) {

@@ -7,6 +7,7 @@ import { createMergeSwitch } from '@tributary/clickhouse/embedded/merge-switch'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import { postbackKeysEngine } from '@tributary/postback-writer/postback-keys'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import type { Engine } from '@tributary/service-kit/engines/engine'
@@ -24,8 +25,10 @@ import {
   appsWithSecretsEngine,
   attributionAppsEngine,
   credentialsEngine,
+  cvSchemasEngine,
   linksEngine,
   liveSchemasEngine,
+  storeAppsEngine,
 } from '@tributary/tenancy/engines'
 import type { Pool } from 'pg'
 import { localMasterKeysEngine } from './local-master-keys.ts'
@@ -57,6 +60,9 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     credentials: credentialsEngine,
     links: linksEngine,
     liveSchemas: liveSchemasEngine,
+    cvSchemas: cvSchemasEngine,
+    storeApps: storeAppsEngine,
+    postbackKeys: postbackKeysEngine,
     geo: geoEngine(join(data_dir, 'geo')),
     attributionApps: attributionAppsEngine,
     appsWithSecrets: appsWithSecretsEngine,

@@ -10,6 +10,7 @@ import { service as installFinder } from '@tributary/install-finder/service'
 import { service as installWriter } from '@tributary/install-writer/service'
 import { service as linkGateway } from '@tributary/link-gateway/service'
 import { service as postbackGateway } from '@tributary/postback-gateway/service'
+import { service as postbackWriter } from '@tributary/postback-writer/service'
 import { service as reportApi } from '@tributary/report-api/service'
 import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
 import { type Opened, openEngines } from '@tributary/service-kit/engines/engine'
@@ -39,6 +40,7 @@ export const services = [
   clickWriter,
   installAttributor,
   installWriter,
+  postbackWriter,
   ingestGateway,
   linkGateway,
   postbackGateway,

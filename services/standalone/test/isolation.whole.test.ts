@@ -25,6 +25,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -86,7 +87,7 @@ async function openWorld(apps_of: readonly number[]) {
   const shared = { credentials, liveSchemas: noSchemas, keyValue, now, registry, logger }
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
-  await app.register(reportApi({ ...shared, clickhouse, fxRates: openFxRates({ pool, now }) }))
+  await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, fxRates: openFxRates({ pool, now }) }))
   await app.register(
     adminApi({ pool, masterKeys, admin_token, audit, broker, clickhouse, keyValue, status, now, logger, registry }),
   )

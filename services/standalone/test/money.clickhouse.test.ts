@@ -14,6 +14,7 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -57,7 +58,9 @@ async function askReport(app_id: string, window: { since_ms: number; until_ms: n
   const app = createHttpApp({ logger })
   const fxRates = openFxRates({ pool: postgres.pool, now })
   const keyValue = memoryKeyValue(now)
-  await app.register(reportApi({ clickhouse, credentials, fxRates, keyValue, now, registry: new Registry(), logger }))
+  await app.register(
+    reportApi({ ...noPostbacks(), clickhouse, credentials, fxRates, keyValue, now, registry: new Registry(), logger }),
+  )
   const url = `/api/v1/reports/events?since_ms=${window.since_ms}&until_ms=${window.until_ms}&limit=1000`
   const answer = await app.inject({ url, headers: { authorization: `Bearer ${tenant.server_key}` } })
   await app.close()

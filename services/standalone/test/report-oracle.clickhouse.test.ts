@@ -23,6 +23,7 @@ import {
 } from '@tributary/testing/oracle/random-history'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -49,7 +50,7 @@ beforeAll(async () => {
   const fxRates = { find: async () => eurRates(rates) }
   // A clock that runs, since a key may make 1000 requests a minute; a window is always given.
   const shared = { keyValue: memoryKeyValue(Date.now), now: Date.now, registry: new Registry(), logger }
-  await app.register(reportApi({ ...shared, clickhouse, credentials: { findServerKey }, fxRates }))
+  await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, credentials: { findServerKey }, fxRates }))
 })
 afterAll(async () => {
   await app.close()

@@ -12,9 +12,9 @@ function grants(user: TableUser): string {
   return lines.join('\n')
 }
 
-const attributionUsers = ['click-writer', 'install-attributor', 'install-writer'] as const
+const setWriters = ['click-writer', 'install-attributor', 'install-writer', 'postback-writer'] as const
 
-function attributionUser(user: (typeof attributionUsers)[number]): string {
+function setWriter(user: (typeof setWriters)[number]): string {
   const name = user.replaceAll('-', '_')
   return `CREATE USER IF NOT EXISTS tributary_${name} IDENTIFIED WITH sha256_password BY {${name}_password:String};
 ${grants(user)}
@@ -51,8 +51,8 @@ GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_event_writer;
 GRANT SELECT ON system.replicas TO tributary_event_writer;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_event_writer;
 
--- The consumers of attribution. What they fill are sets, and what they look up must be there.
-${attributionUsers.map(attributionUser).join('\n')}
+-- The consumers of attribution and of postbacks. What they fill are sets, and what they look up must be there.
+${setWriters.map(setWriter).join('\n')}
 -- install-writer begins a new log only when no insert of an older one is at work, on any replica.
 GRANT SELECT ON system.processes TO tributary_install_writer;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_install_writer;

@@ -5,6 +5,7 @@ export type TableUser =
   | 'click-writer'
   | 'install-attributor'
   | 'install-writer'
+  | 'postback-writer'
   | 'report-api'
   | 'admin-api'
 
@@ -22,6 +23,8 @@ export interface Table {
   swept_from?: string
   /** Present where the consumer that writes it brings lost rows back when it reads the log again. */
   reread?: true
+  /** Present where a row belongs to no app until it is read, so that `app_id` can't begin the order. */
+  of_no_app?: true
 }
 
 /** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */

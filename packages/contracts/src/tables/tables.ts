@@ -1,5 +1,6 @@
 import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
+import { postbackTables } from './postback-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
 
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
@@ -19,6 +20,7 @@ export const tables = {
       'click-writer',
       'install-attributor',
       'install-writer',
+      'postback-writer',
       'report-api',
       'admin-api',
     ],
@@ -147,6 +149,7 @@ export const tables = {
     },
   },
   ...attributionTables,
+  ...postbackTables,
 } as const satisfies Record<string, Table>
 
 export type TableName = keyof typeof tables

@@ -65,6 +65,15 @@ export const address = (...schemes: string[]): Kind<string> => ({
   must: `an address that begins with ${beginning(schemes)}`,
 })
 
+/** A URL whose answer nobody on the way can change. */
+export const keySetAddress: Kind<string> = {
+  schema: lineOfText.refine(
+    (value) => isAddress(value, ['https']) || (isAddress(value, ['http']) && isLoopback(new URL(value).hostname)),
+  ),
+  must: 'an address that begins with https://, or with http:// and names this machine',
+}
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)
+
 /** URLs with one of these schemes, separated by commas. */
 export const addresses = (...schemes: string[]): Kind<string> => ({
   schema: lineOfText.refine((value) => value.split(',').every((one) => isAddress(one, schemes))),

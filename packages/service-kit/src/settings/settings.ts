@@ -8,6 +8,7 @@ import {
   flag,
   hostNames,
   type Kind,
+  keySetAddress,
   masterKey,
   networks,
   optional,
@@ -237,6 +238,13 @@ export const settings = {
     meaning: 'maximum time of one statement on PostgreSQL',
     kind: whole(100, 600_000),
     default_text: '10000',
+  }),
+
+  TRIBUTARY_AAK_JWKS_URL: setting({
+    meaning:
+      'JWK set with further keys of AdAttributionKit postbacks, which count as production; https, or http on this machine',
+    kind: optional(keySetAddress),
+    default_text: null,
   }),
 
   TRIBUTARY_REDIS_URL: setting({

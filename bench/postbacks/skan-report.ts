@@ -1,0 +1,24 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { day_ms } from '@tributary/contracts/limits'
+import { skanReport } from '@tributary/report-api/reports/skan'
+import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postback-apps'
+import { percentile } from '../bench.ts'
+import { big_item } from './prefill-postbacks.ts'
+
+const requests = 5
+
+/** Median time of the first page of the largest app, ms. */
+export async function measureReport(clickhouse: Clickhouse, days: number): Promise<number> {
+  const storeApps = memoryStoreApps()
+  storeApps.add({ app_id: 'big', store_id: `${big_item}` })
+  const sources = { clickhouse, storeApps, cvSchemas: memoryCvSchemas(), fxRates: { find: async () => () => null } }
+  const until_ms = Date.now()
+  const page = { since_ms: until_ms - days * day_ms, until_ms, limit: 100, offset: 0, filters: {} }
+  const times = []
+  for (let n = 0; n < requests; n += 1) {
+    const began = performance.now()
+    await skanReport(sources, { app_id: 'big', ...page })
+    times.push(performance.now() - began)
+  }
+  return Math.round(percentile(times, 0.5))
+}

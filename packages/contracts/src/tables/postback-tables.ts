@@ -1,0 +1,52 @@
+import { position, same, type Table } from './table.ts'
+
+/**
+ * Tables of Apple's postbacks. Each is a set by log position (docs/adr/0298). Their rows name apps by Apple's item ids: the
+ * app is matched when they are read.
+ */
+export const postbackTables = {
+  postbacks_raw_v1: {
+    row: 'a postback as it came',
+    reread: true,
+    of_no_app: true,
+    writers: ['postback-writer'],
+    readers: ['postback-writer'],
+    personal: ['audit_key'],
+  },
+  postbacks_decoded_v1: {
+    row: 'a judgement of a postback, with what the postback says',
+    reread: true,
+    of_no_app: true,
+    writers: ['postback-writer'],
+    readers: ['postback-writer', 'report-api'],
+    personal: [],
+  },
+  postback_claims_v1: {
+    row: 'a valid postback, by what it claims',
+    of_no_app: true,
+    writers: ['postback-writer'],
+    readers: ['report-api'],
+    personal: [],
+    derived: {
+      from: 'postbacks_decoded_v1',
+      where: "verdict = 'valid'",
+      known_by: 'set',
+      groups: { ...same('postback_key', 'environment', 'received_at_ms'), ...position },
+      values: { day: ['max(day)', 'max(day)'] },
+    },
+  },
+  postback_publishers_v1: {
+    row: 'an app that a publisher showed ads for on a day',
+    of_no_app: true,
+    writers: ['postback-writer'],
+    readers: ['report-api'],
+    personal: [],
+    derived: {
+      from: 'postbacks_decoded_v1',
+      where: 'publisher_item_id != 0 AND publisher_item_id != advertised_item_id',
+      known_by: 'set',
+      groups: same('publisher_item_id', 'day', 'advertised_item_id'),
+      values: { valid: ['max(valid)', "max(verdict = 'valid')"] },
+    },
+  },
+} as const satisfies Record<string, Table>

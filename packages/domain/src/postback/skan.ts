@@ -1,0 +1,70 @@
+import { verify } from 'node:crypto'
+import type { JudgedPostback } from '@tributary/contracts/postback/judged'
+import { type Fault, faulty, unread } from './finding.ts'
+import type { PostbackKeys, SkanKey } from './keys.ts'
+import { type Members, readMembers } from './members.ts'
+import { readSigned, type SkanField, skanFields } from './skan-fields.ts'
+import { booleanOf, digitsOf, fidelity_type_max, sequenceIndexOf, textOf, unsignedValues } from './values.ts'
+
+/** Judges a postback of SKAdNetwork 1.0 to 4.0. */
+export function judgeSkan(body: string, keys: PostbackKeys): JudgedPostback {
+  const members = readMembers(body)
+  if (typeof members === 'string') return unread('skan', { code: members })
+  const version = readVersion(members)
+  const fields = skanFields.get(version ?? '')
+  const said = { ...unread('skan', { code: 'wrong_type', field: 'version' }), ...readContent(members, fields) }
+  if (version === null) return said
+  const key = keys.skan.get(version)
+  if (fields === undefined || key === undefined) return { ...said, version, ...faulty({ code: 'unknown_version' }) }
+  const fault = findFault(members, fields, key)
+  if (fault !== undefined) return { ...said, version, ...faulty(fault) }
+  return { ...said, version, verdict: 'valid', reason: 'verified', environment: 'production', key: key.name }
+}
+
+/** 1.0 has no version in it. Null when the field holds no version. */
+function readVersion(members: Members): string | null {
+  const member = members.get('version')
+  if (member === undefined) return '1.0'
+  const version = textOf(member)
+  return version !== null && /^\d{1,3}\.\d{1,3}$/.test(version) ? version : null
+}
+
+/** What the sender says. A field that the version does not sign is ignored; an unknown version is read like the newest. */
+function readContent(members: Members, fields = skanFields.get('4.0')) {
+  const get = (field: SkanField) => (fields?.includes(field) ? members.get(field) : undefined)
+  const fidelity = digitsOf(get('fidelity-type'), fidelity_type_max)
+  return {
+    network: textOf(get('ad-network-id')) ?? '',
+    postback_id: textOf(get('transaction-id')) ?? '',
+    sequence_index: sequenceIndexOf(get('postback-sequence-index')),
+    advertised_item_id: digitsOf(get('app-id')) ?? '',
+    publisher_item_id: digitsOf(get('source-app-id')) ?? '',
+    source: textOf(get('source-identifier')) ?? digitsOf(get('campaign-id')) ?? '',
+    redownload: booleanOf(get('redownload')),
+    did_win: booleanOf(get('did-win')),
+    fidelity_type: fidelity === null ? null : Number(fidelity),
+    ...unsignedValues(members),
+  }
+}
+
+function findFault(members: Members, fields: readonly SkanField[], { key }: SkanKey): Fault | undefined {
+  const signed = readSigned(members, fields)
+  if (typeof signed !== 'string') return signed
+  const signature = readSignature(members)
+  if (!Buffer.isBuffer(signature)) return signature
+  if (key === null) return { code: 'unsupported_curve' }
+  const proven = verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'der' }, signature)
+  return proven ? undefined : { code: 'signature_mismatch' }
+}
+
+/** The signature as DER. Only one base64 text of it is taken, so that a resend can't look different. */
+function readSignature(members: Members): Buffer | Fault {
+  const field = 'attribution-signature'
+  const member = members.get(field)
+  if (member === undefined) return { code: 'missing_field', field }
+  const text = textOf(member)
+  if (text === null) return { code: 'wrong_type', field }
+  const der = Buffer.from(text, 'base64')
+  const is_sequence = der.length > 2 && der[0] === 0x30 && der[1] === der.length - 2
+  return is_sequence && der.toString('base64') === text ? der : { code: 'signature_encoding' }
+}

@@ -1,0 +1,81 @@
+import type { JudgedPostback } from '@tributary/contracts/postback/judged'
+import type { PostbackReceived } from '@tributary/contracts/postback/received'
+import { utcDay } from '@tributary/domain/utc-day'
+
+/** Position of a postback on the log; `topic` with the identity of the log. */
+export interface PostbackPlace {
+  topic: string
+  partition: number
+  offset: number
+}
+
+const place = ['topic', 'partition', 'offset'] as const
+
+/** The columns of an insert into `postbacks_raw_v1`, in the order of a line. */
+export const rawColumns = [
+  ...(['day', 'received_at_ms', 'protocol', 'content_type', 'body', 'audit_key'] as const),
+  ...place,
+] as const
+
+/** A line of an insert into `postbacks_raw_v1`. */
+export function rawLine(received: PostbackReceived, at: PostbackPlace): string {
+  const row: Record<(typeof rawColumns)[number], unknown> = {
+    ...{ ...received, ...at, day: utcDay(received.received_at_ms) },
+  }
+  return lineOf(rawColumns, row)
+}
+
+/** The columns of an insert into `postbacks_decoded_v1`, in the order of a line. */
+export const decodedColumns = [
+  ...(['advertised_item_id', 'day', 'received_at_ms', 'protocol', 'verdict', 'reason', 'environment', 'key'] as const),
+  ...(['version', 'network', 'postback_id', 'sequence_index', 'publisher_item_id', 'source', 'redownload'] as const),
+  ...(['re_engagement', 'did_win', 'fidelity_type', 'fine', 'coarse', 'country'] as const),
+  ...(['judged_at_ms', 'judged_by', 'moved'] as const),
+  ...place,
+] as const
+
+/** A judgement as `postbacks_decoded_v1` holds it. */
+export interface DecodedRow {
+  judged: JudgedPostback
+  place: PostbackPlace
+  received_at_ms: number
+  /** Unix epoch ms; the newest judgement of a postback counts. */
+  judged_at_ms: number
+  /** Fingerprint of the keys. */
+  judged_by: string
+  /** True for the end of a row whose postback has another advertised item id now. */
+  moved?: boolean
+}
+
+/** A line of an insert into `postbacks_decoded_v1`. */
+export function decodedLine(decoded: DecodedRow): string {
+  const { judged, place: at, received_at_ms, judged_at_ms, judged_by, moved = false } = decoded
+  const row: Record<(typeof decodedColumns)[number], unknown> = {
+    ...{ ...judged, ...at, received_at_ms, judged_at_ms, judged_by },
+    day: utcDay(received_at_ms),
+    moved: Number(moved),
+    environment: judged.environment ?? '',
+    key: judged.key ?? '',
+    advertised_item_id: itemNumber(judged.advertised_item_id),
+    publisher_item_id: itemNumber(judged.publisher_item_id),
+    redownload: bit(judged.redownload),
+    did_win: bit(judged.did_win),
+    re_engagement: bit(judged.re_engagement),
+  }
+  return lineOf(decodedColumns, row)
+}
+
+const bit = (value: boolean | null): number | null => (value === null ? null : Number(value))
+
+/** An item id as digits of a column of 64 bits: 0 without one, and for one that is too large for an app. */
+export const itemNumber = (digits: string): string =>
+  digits !== '' && BigInt.asUintN(64, BigInt(digits)) === BigInt(digits) ? digits : '0'
+
+/** ClickHouse refuses a lone surrogate, which a stranger may send. */
+const lineOf = <Column extends string>(columns: readonly Column[], row: Record<Column, unknown>): string =>
+  JSON.stringify(
+    columns.map((name) => {
+      const value = row[name]
+      return typeof value === 'string' ? value.toWellFormed() : value
+    }),
+  )

@@ -1,0 +1,118 @@
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
+import { insertRows } from '@tributary/clickhouse/insert-rows'
+import { consumers } from '@tributary/contracts/consumers'
+import { limits } from '@tributary/contracts/limits'
+import { PostbackReceived } from '@tributary/contracts/postback/received'
+import { utcDay } from '@tributary/domain/utc-day'
+import {
+  type ConsumerDefinition,
+  type DecodedRecord,
+  defineConsumer,
+} from '@tributary/service-kit/consumer/define-consumer'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { judgeAll } from './judge-received.ts'
+import { judgedTotal } from './metrics.ts'
+import type { KnownKeys } from './postback-keys.ts'
+import { decodedColumns, decodedLine, type PostbackPlace, rawColumns, rawLine } from './postback-rows.ts'
+import { hasPostback, hasPostbacksBehind, type WrittenPostback } from './written-postbacks.ts'
+
+/** A postback with its row of `postbacks_raw_v1`. */
+interface ReceivedPostback {
+  received: PostbackReceived
+  place: PostbackPlace
+  raw: string
+}
+
+/** The steps that a crash may follow, in order; see the numbered comments of `handle`. */
+export type PostbackStep = 1 | 2
+
+export interface PostbackWriterDeps {
+  clickhouse: Clickhouse
+  postbackKeys: Pick<KnownKeys, 'current'>
+  registry?: Registry
+  logger?: Logger
+  /** For tests: called after each numbered step; throwing is the crash. */
+  crash?(step: PostbackStep): void | Promise<void>
+}
+
+/**
+ * Judges received postbacks and writes them as they came and as they were decoded. Both tables are sets by log position, and
+ * a report chooses the winner among all stored ones: a repeated batch is harmless, and nothing is looked up to write
+ * (docs/adr/0298).
+ */
+export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<ReceivedPostback> {
+  const { clickhouse, postbackKeys, registry, logger, crash = () => {} } = deps
+  const failed = createFailedInserts()
+  const counted = registry && judgedTotal(registry)
+
+  return defineConsumer({
+    ...consumers.postbackWriter,
+    bounds: {
+      rows_max: limits.postback_batch_rows_max,
+      bytes_max: limits.postback_batch_bytes_max,
+      measure: ({ raw }) => ({ rows: 1, bytes: Buffer.byteLength(raw) }),
+    },
+    decode(value, { partition, offset }, source) {
+      const received = PostbackReceived.parse(JSON.parse(value.toString()))
+      const place = { topic: source, partition, offset }
+      return { received, place, raw: rawLine(received, place) }
+    },
+    async handle({ records, token, tries, dead, written, state, keep }) {
+      const keys = postbackKeys.current()
+      const judged = await judgeAll(
+        records.map(({ value }) => value.received),
+        keys,
+      )
+      const rows = records.map((one, n) => ({ ...one, judged: judged[n]! }))
+      const how = { clickhouse, failed, token, tries }
+
+      // 1. The postbacks are stored as they came. A crash now: they are inserted again, into a set.
+      const raw = { table: 'postbacks_raw_v1', columns: rawColumns }
+      const unstored = await insertRows(rows, ({ value }) => value.raw, { ...how, into: raw })
+      await crash(1)
+
+      // 2. Their judgements are in the table and its views. A crash now: they are inserted again, into sets; with other keys
+      //    than before the later insert counts. The time is that of the record, so that a judgement of the job stays newer.
+      const decoded = { table: 'postbacks_decoded_v1', columns: decodedColumns }
+      const undecoded = await insertRows(
+        rows,
+        ({ value: { received, place }, judged: one }) =>
+          decodedLine({
+            ...{ judged: one, place, received_at_ms: received.received_at_ms },
+            ...{ judged_at_ms: received.received_at_ms, judged_by: keys.fingerprint },
+          }),
+        { ...how, into: decoded },
+      )
+      await crash(2)
+
+      failed.forget(token)
+      const refused = new Map([...unstored, ...undecoded].map(({ row, err }) => [row, err]))
+      for (const [{ record }, err] of refused) {
+        const { topic, partition, offset } = record
+        logger?.error(
+          { err, topic, partition, offset },
+          'postback refused by ClickHouse, put into the dead-letter topic',
+        )
+        dead(record, 'row_refused')
+      }
+      const taken = rows.filter((row) => !refused.has(row))
+      for (const { judged: one } of taken) counted?.inc({ protocol: one.protocol, verdict: one.verdict })
+      written(taken.length)
+      const last = taken.at(-1)
+      keep({ last: last === undefined ? lastRowOf(state) : writtenAs(last) } satisfies LastRow<WrittenPostback>)
+    },
+    findMisfit: (at) =>
+      findMisfit<WrittenPostback>(at, {
+        hasRow: (last) => hasPostback(clickhouse, last),
+        hasRowsBehind: (offset, last) => hasPostbacksBehind(clickhouse, at, offset, last),
+      }),
+  })
+}
+
+const writtenAs = ({ value: { received, place } }: DecodedRecord<ReceivedPostback>): WrittenPostback => ({
+  ...place,
+  day: utcDay(received.received_at_ms),
+})

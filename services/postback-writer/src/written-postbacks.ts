@@ -1,0 +1,40 @@
+import { literals } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { day_ms } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { PostbackPlace } from './postback-rows.ts'
+
+/** A row of `postbacks_raw_v1`. */
+export interface WrittenPostback extends PostbackPlace {
+  /** UTC date on which it was received. */
+  day: string
+}
+
+/** SQL condition for one row; it reads one granule, however large the table is. */
+const rowAt = ({ day, topic, partition, offset }: WrittenPostback): string =>
+  `day = ${literals('day', [day])} AND topic = ${literals('topic', [topic])} AND partition = ${Number(partition)} AND offset = ${Number(offset)}`
+
+/** Whether `postbacks_raw_v1` has the postback. */
+export async function hasPostback(clickhouse: Pick<Clickhouse, 'query'>, at: WrittenPostback): Promise<boolean> {
+  const found = await clickhouse.query(`SELECT 1 FROM postbacks_raw_v1 WHERE ${rowAt(at)} LIMIT 1`)
+  return found.length > 0
+}
+
+/**
+ * Whether a partition of a log has postbacks behind an offset, -1 for any. It reads those from the day before the last known
+ * one on: clocks of gateways differ by less.
+ */
+export async function hasPostbacksBehind(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  { source, partition }: { source: string; partition: number },
+  offset: number,
+  last: WrittenPostback | null,
+): Promise<boolean> {
+  const from = last === null ? '1970-01-01' : utcDay(Date.parse(last.day) - day_ms)
+  const found = await clickhouse.query(
+    `SELECT 1 FROM postbacks_raw_v1
+     WHERE day >= ${literals('day', [from])} AND topic = ${literals('topic', [source])}
+       AND partition = ${Number(partition)} AND offset >= ${offset + 1} LIMIT 1`,
+  )
+  return found.length > 0
+}

@@ -1,0 +1,86 @@
+import { createHash, randomInt } from 'node:crypto'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { PostbackReceived } from '@tributary/contracts/postback/received'
+import { topics } from '@tributary/contracts/topics'
+import type { PostbackKeys } from '@tributary/domain/postback/keys'
+import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/consumer/run-consumer'
+import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
+import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
+import pino from 'pino'
+import { Registry } from 'prom-client'
+import { expect, vi } from 'vitest'
+import { type PostbackWriterDeps, postbackWriter } from '../src/postback-writer.ts'
+
+export const hour = 3600_000
+export const day = 24 * hour
+export const noon = Date.UTC(2026, 5, 10, 12)
+export const partitions = 2
+export const apple = createAppleTwin()
+const silent = pino({ level: 'silent' })
+
+/** An item id of a test of its own, above 2^32. */
+export const newItem = (): number => 5_000_000_000 + randomInt(2 ** 40)
+
+export const receivedOf = (
+  protocol: PostbackReceived['protocol'],
+  body: string,
+  received_at_ms = noon,
+): PostbackReceived => ({
+  ...{ v: 1, protocol, content_type: 'application/json', body, received_at_ms },
+  audit_key: `postbacks/${protocol}/2026/06/10/${received_at_ms}-test-1.jsonl.gz`,
+})
+
+/** Puts postbacks on the log: those with the same `id` into one partition, as the gateway does. */
+export async function publishPostbacks(
+  broker: MemoryBroker,
+  postbacks: readonly { id: string; received: PostbackReceived }[],
+): Promise<void> {
+  const records = postbacks.map(({ id, received }) => ({
+    topic: topics.postbacksReceived.name,
+    partition: createHash('sha256').update(id).digest().readUInt32BE() % partitions,
+    key: id,
+    value: Buffer.from(JSON.stringify(received)),
+  }))
+  await broker.publish(records)
+}
+
+export const makeLog = (): MemoryBroker => memoryBroker(partitions, () => noon)
+
+export interface WriterOptions extends Pick<Partial<RunConsumerOptions<never>>, 'crash'> {
+  step?: PostbackWriterDeps['crash']
+  keys?: PostbackKeys
+}
+
+/** A life of the postback-writer. `crash` is that of the kit, `step` that of its own steps. */
+export const startWriter = (
+  clickhouse: Clickhouse,
+  broker: MemoryBroker,
+  { step, keys = apple.keys, ...given }: WriterOptions = {},
+) =>
+  runConsumer({
+    broker,
+    consumer: postbackWriter({
+      ...{ clickhouse, postbackKeys: { current: () => keys }, logger: silent },
+      ...(step && { crash: step }),
+    }),
+    logger: silent,
+    registry: new Registry(),
+    now: () => noon,
+    pauses: { first_ms: 1, most_ms: 2 },
+    ...given,
+  })
+
+export const isDone = (broker: MemoryBroker): boolean =>
+  Array.from({ length: partitions }, (_, n) =>
+    broker.isDone('postback-writer', topics.postbacksReceived.name, n),
+  ).every(Boolean)
+
+export async function runToEnd(
+  clickhouse: Clickhouse,
+  broker: MemoryBroker,
+  options: WriterOptions = {},
+): Promise<void> {
+  const running = await startWriter(clickhouse, broker, options)
+  await vi.waitFor(() => expect(isDone(broker)).toBe(true), { timeout: 20_000, interval: 1 })
+  await running.close()
+}

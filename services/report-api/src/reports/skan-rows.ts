@@ -1,0 +1,87 @@
+import { limits } from '@tributary/contracts/limits'
+import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
+import type { ReportSources, WindowDays } from '../report.ts'
+
+/** The item id of an app, and the window. */
+export interface ItemWindow extends WindowDays {
+  /** Digits of 64 bits. */
+  item: string
+}
+
+/**
+ * The advertised items whose postbacks may belong to an app: itself, and what it showed ads for where no app has that item.
+ * Signed ones come first, so that what strangers make up pushes none of them out.
+ */
+export async function itemsOf(
+  { clickhouse, storeApps }: { clickhouse: ReportSources['clickhouse']; storeApps: Pick<StoreApps, 'findOwner'> },
+  window: ItemWindow,
+): Promise<string[]> {
+  const published = await clickhouse.query<{ item: string }>(
+    `SELECT toString(advertised_item_id) AS item FROM postback_publishers_v1
+     WHERE publisher_item_id = {item:UInt64} AND day >= {first_day:Date} AND day <= {last_day:Date}
+     GROUP BY advertised_item_id
+     ORDER BY max(valid) DESC, advertised_item_id
+     LIMIT ${limits.report_published_items_max}`,
+    { ...window },
+  )
+  const owners = await Promise.all(published.map(({ item }) => storeApps.findOwner(item)))
+  return [window.item, ...published.flatMap(({ item }, n) => (owners[n] === null ? [item] : []))]
+}
+
+/** Digits only: they stand in the statement, since a server takes parameters of 128 KiB at most. */
+const numbers = (values: Iterable<string | number>): string => [...values].map((value) => BigInt(value)).join(', ')
+
+/** Rows of the app in the window. */
+const ofApp = (items: readonly string[]): string => `advertised_item_id IN (${numbers(items)})
+      AND (advertised_item_id = {item:UInt64} OR publisher_item_id = {item:UInt64})
+      AND day >= {first_day:Date} AND day <= {last_day:Date}
+      AND received_at_ms >= {since_ms:Int64} AND received_at_ms < {until_ms:Int64}`
+
+/** What decides who was first: received time, then log position. */
+const place = 'tuple(received_at_ms, toString(topic), partition, offset)'
+
+/** The winner of each key that was claimed more than once, among all stored claims, in each environment by itself. */
+const contested = (items: readonly string[]): string => `
+    SELECT postback_key, environment, min(${place}) AS winner
+    FROM postback_claims_v1
+    WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict = 'valid')
+    GROUP BY postback_key, environment
+    HAVING count() > 1`
+
+/** Keys of the window that no signature proves here, but that one proves elsewhere. */
+const provenElsewhere = (items: readonly string[]): string => `
+    SELECT postback_key FROM postback_claims_v1
+    WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict != 'valid')`
+
+/** Winners that count, and what is not proven. */
+const countedSql = (items: readonly string[], starts: readonly number[]): string => `
+  SELECT day AS date, protocol, network, source, sequence_index, postback_key, verdict = 'valid' AS proven,
+    if(proven, version, '') AS said_version, if(proven, fine, NULL) AS said_fine, if(proven, coarse, NULL) AS said_coarse,
+    if(proven, roundDown(received_at_ms, CAST([${numbers(starts)}], 'Array(Int64)')), 0) AS segment,
+    proven AND sequence_index = 0 AND NOT re_engagement AS download, ifNull(redownload, 0) AS again
+  FROM (SELECT * FROM postbacks_decoded_v1 FINAL WHERE ${ofApp(items)}) AS stored
+  LEFT JOIN (${contested(items)}
+  ) AS contests ON stored.postback_key = contests.postback_key AND stored.environment = contests.environment
+  WHERE if(verdict = 'valid',
+    environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND (winner.1 = 0 OR winner = ${place}),
+    postback_key NOT IN (${provenElsewhere(items)}))`
+
+/** Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`). */
+export const skanRowsSql = (items: readonly string[], starts: readonly number[]): string => `
+SELECT toString(date) AS day, protocol, network, source, sequence_index,
+  sum(counted) AS postbacks, sum(new) AS installs, sum(old) AS redownloads,
+  sumIf(counted, said_fine IS NULL AND said_coarse IS NULL) AS cv_null,
+  sumIf(counted, said_coarse = 'low') AS coarse_low, sumIf(counted, said_coarse = 'medium') AS coarse_medium,
+  sumIf(counted, said_coarse = 'high') AS coarse_high, sum(unproven) AS unverified,
+  groupArrayIf((said_version, segment, said_fine, said_coarse, counted), counted > 0) AS values
+FROM (
+  SELECT date, protocol, network, source, sequence_index, proven, said_version, segment, said_fine, said_coarse,
+    countIf(proven) AS counted, countIf(download AND NOT again) AS new, countIf(download AND again) AS old,
+    uniqExactIf(postback_key, NOT proven) AS unproven
+  FROM (${countedSql(items, starts)}
+  )
+  GROUP BY date, protocol, network, source, sequence_index, proven, said_version, segment, said_fine, said_coarse
+)
+GROUP BY date, protocol, network, source, sequence_index
+ORDER BY date, protocol, network, source, sequence_index
+LIMIT {limit:UInt32} OFFSET {offset:UInt64}`

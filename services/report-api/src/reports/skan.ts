@@ -1,0 +1,47 @@
+import type { ReportRow } from '@tributary/contracts/reports'
+import { type Report, windowDays } from '../report.ts'
+import { type CountedValue, decodeRow, segmentStarts } from './skan-decode.ts'
+import { itemsOf, skanRowsSql } from './skan-rows.ts'
+
+/**
+ * Apple's postbacks of the app by day of receipt (docs/rules.md#skan-report). Nothing of a row depends on when the app was
+ * registered or its schema published here: the app is matched, winners are chosen and values decoded as it is read.
+ */
+export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offset, ...window }) => {
+  const { clickhouse, storeApps, cvSchemas } = sources
+  const nothing = { rows: [], missing_rates: [] }
+  const days = windowDays(window)
+  const app = await storeApps.find(app_id)
+  if (days === null || app === null || app.store_id === null) return nothing
+  const own = { item: app.store_id, ...days }
+  const items = await itemsOf({ clickhouse, storeApps }, own)
+  const versions = await cvSchemas.find(app_id)
+  const counted = await clickhouse.query<SkanRow>(skanRowsSql(items, segmentStarts(versions)), {
+    ...own,
+    environments: app.development_keys ? ['production', 'development'] : ['production'],
+    ...{ limit, offset },
+  })
+  const rows = counted.map(({ unverified, values, ...row }): ReportRow<'skan'> => {
+    const key = { protocol: row.protocol, sequence_index: row.sequence_index }
+    const { fine, ...decoded } = decodeRow(versions, key, values.map(toValue))
+    const { day, protocol, network, source, sequence_index, postbacks, installs, redownloads, cv_null } = row
+    const { coarse_low, coarse_medium, coarse_high } = row
+    const { revenue_min_usd, revenue_max_usd, ...schema } = decoded
+    return {
+      ...{ day, protocol, network, source, sequence_index, postbacks, installs, redownloads, cv_null, fine },
+      ...{ coarse_low, coarse_medium, coarse_high, revenue_min_usd, revenue_max_usd, unverified, ...schema },
+    }
+  })
+  return { rows, missing_rates: [] }
+}
+
+/** A row without what its values mean. */
+type SkanRow = Omit<
+  ReportRow<'skan'>,
+  'fine' | 'revenue_min_usd' | 'revenue_max_usd' | 'schema_version' | 'schema_ambiguous'
+> & { values: Value[] }
+type Value = [version: string, since_ms: number, fine: number | null, coarse: CountedValue['coarse'], postbacks: number]
+
+const toValue = ([version, since_ms, fine, coarse, postbacks]: Value): CountedValue => ({
+  ...{ version, received_at_ms: since_ms, fine, coarse, postbacks },
+})

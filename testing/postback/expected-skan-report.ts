@@ -1,0 +1,152 @@
+import { hour_ms } from '@tributary/contracts/limits'
+import type { CvSchema, CvVersion } from '@tributary/contracts/postback/cv-schema'
+import type { PostbackKeys } from '@tributary/domain/postback/keys'
+import { type ReadPostback, type ReceivedPostback, readReceived } from './received.ts'
+
+/** An app with its App Store item id. */
+export interface StoreApp {
+  app_id: string
+  store_id: string
+  development_keys: boolean
+  /** From the first. */
+  schemas: readonly CvVersion[]
+}
+
+/** All that the report depends on. */
+export interface PostbackHistory {
+  /** In the order of the log. */
+  postbacks: readonly ReceivedPostback[]
+  /** All apps of all companies. */
+  apps: readonly StoreApp[]
+  keys: PostbackKeys
+}
+
+/** A row of the report `skan`; `fine` holds counts by value. */
+export interface ExpectedSkanRow {
+  day: string
+  protocol: 'skan' | 'aak'
+  network: string
+  source: string
+  sequence_index: number
+  postbacks: number
+  installs: number
+  redownloads: number
+  cv_null: number
+  fine: Record<string, number>
+  coarse_low: number
+  coarse_medium: number
+  coarse_high: number
+  revenue_min_usd: number
+  revenue_max_usd: number
+  unverified: number
+  schema_version: number | null
+  schema_ambiguous: boolean
+}
+
+interface Judged extends ReceivedPostback, ReadPostback {}
+
+/**
+ * The report `skan` of an app by the words of docs/rules.md#skan-report: loops over raw postbacks, which are read and
+ * verified here. Rows are in the order of day, protocol, network, source and sequence index.
+ */
+export function expectedSkanReport(
+  { postbacks, apps, keys }: PostbackHistory,
+  app: StoreApp,
+  window: { since_ms: number; until_ms: number },
+): ExpectedSkanRow[] {
+  const all = postbacks.map((postback): Judged => ({ ...postback, ...readReceived(postback, keys) }))
+  const isOurs = (one: Judged) => appOf(one, apps) === app
+  const isInside = (one: Judged) => one.received_at_ms >= window.since_ms && one.received_at_ms < window.until_ms
+  const trusted = ['production', ...(app.development_keys ? ['development'] : [])]
+  const counted = winners(all).filter(({ environment = '', lost }) => trusted.includes(environment) && !lost)
+  const proven = new Set(all.filter(({ verdict }) => verdict === 'valid').map(claimOf))
+  const unproven = all.filter((one) => !proven.has(claimOf(one)))
+  const groups = new Map<string, { counted: Judged[]; unproven: Judged[] }>()
+  for (const [kind, list] of Object.entries({ counted, unproven })) {
+    for (const one of list.filter(isOurs).filter(isInside)) {
+      const name = JSON.stringify([dayOf(one), one.protocol, one.network, one.source, one.index])
+      const group = groups.get(name) ?? { counted: [], unproven: [] }
+      group[kind as keyof typeof group].push(one)
+      groups.set(name, group)
+    }
+  }
+  return [...groups.values()].map((group) => rowOf(group.counted, group.unproven, app.schemas)).sort(byGroup)
+}
+
+const dayOf = ({ received_at_ms }: Judged): string => new Date(received_at_ms).toISOString().slice(0, 10)
+
+/** What may be counted once. */
+const claimOf = ({ protocol, network, id, index }: Judged): string => JSON.stringify([protocol, network, id, index])
+
+/** The advertised app, else the app that showed the ad. */
+function appOf(one: Judged, apps: readonly StoreApp[]): StoreApp | undefined {
+  const find = (item: string) => apps.find(({ store_id }) => store_id !== '' && store_id === item)
+  return find(one.advertised) ?? find(one.publisher)
+}
+
+/** The first valid postback of each claim and environment, by received time, then place in the log. */
+function winners(all: readonly Judged[]): Judged[] {
+  const first = new Map<string, Judged>()
+  const valid = all.filter(({ verdict }) => verdict === 'valid')
+  for (const one of valid.toSorted((a, b) => a.received_at_ms - b.received_at_ms)) {
+    const name = `${claimOf(one)} ${one.environment}`
+    if (!first.has(name)) first.set(name, one)
+  }
+  return [...first.values()]
+}
+
+function rowOf(counted: Judged[], unproven: Judged[], schemas: readonly CvVersion[]): ExpectedSkanRow {
+  const one = (counted[0] ?? unproven[0])!
+  const count = (isCounted: (one: Judged) => boolean) => counted.filter(isCounted).length
+  const fine: Record<string, number> = {}
+  for (const { fine: value } of counted) if (value !== undefined) fine[value] = (fine[value] ?? 0) + 1
+  const decoded = counted.map((postback) => decode(postback, schemas))
+  const versions = new Set(decoded.map(({ version }) => version))
+  const sum = (micros: number[]) => micros.reduce((total, amount) => total + amount, 0) / 1e6
+  return {
+    ...{ day: dayOf(one), protocol: one.protocol, network: one.network, source: one.source },
+    ...{ sequence_index: one.index, postbacks: counted.length },
+    installs: count(({ index, type }) => index === 0 && type === 'install'),
+    redownloads: count(({ index, type }) => index === 0 && type === 'redownload'),
+    cv_null: count((postback) => postback.fine === undefined && postback.coarse === undefined),
+    fine,
+    coarse_low: count(({ coarse }) => coarse === 'low'),
+    coarse_medium: count(({ coarse }) => coarse === 'medium'),
+    coarse_high: count(({ coarse }) => coarse === 'high'),
+    revenue_min_usd: sum(decoded.map(({ min }) => min)),
+    revenue_max_usd: sum(decoded.map(({ max }) => max)),
+    unverified: new Set(unproven.map(({ id }) => id)).size,
+    schema_version: versions.size === 1 ? ([...versions][0] ?? null) : null,
+    schema_ambiguous: decoded.some(({ ambiguous }) => ambiguous),
+  }
+}
+
+/** Oldest install of a postback, in hours before it came: end of Apple's window and longest delay. */
+function oldestHours({ protocol, version, index }: Judged): number {
+  if (protocol === 'skan' && !/^([4-9]|\d\d+)\./.test(version)) return 64 * 24 + 24
+  return [48 + 48, 168 + 144, 840 + 144][index]!
+}
+
+/** Version and revenue in millionths of a USD. */
+function decode(postback: Judged, schemas: readonly CvVersion[]) {
+  const { received_at_ms, index, fine, coarse } = postback
+  const oldest_ms = received_at_ms - oldestHours(postback) * hour_ms
+  const live = schemas.filter(({ published_at_ms }) => published_at_ms <= oldest_ms).at(-1)
+  const ambiguous = schemas.some(
+    ({ published_at_ms }) => published_at_ms > oldest_ms && published_at_ms <= received_at_ms,
+  )
+  const lists = live?.schema.postbacks.find((one) => one.postback_sequence_index === index)
+  const bands: Band[] = (fine === undefined ? lists?.coarse : lists?.fine) ?? []
+  const band = bands.find(({ value }) => value === (fine ?? coarse))
+  const min = Math.round((band?.revenue_min_usd ?? 0) * 1e6)
+  const max = band?.revenue_max_usd == null ? min : Math.round(band.revenue_max_usd * 1e6)
+  return { version: live?.version ?? null, ambiguous, min, max }
+}
+type Lists = CvSchema['postbacks'][number]
+type Band = Lists['fine'][number] | Lists['coarse'][number]
+
+const order = ['day', 'protocol', 'network', 'source', 'sequence_index'] as const
+function byGroup(a: ExpectedSkanRow, b: ExpectedSkanRow): number {
+  for (const name of order) if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1
+  return 0
+}
