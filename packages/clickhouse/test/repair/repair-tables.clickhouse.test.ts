@@ -121,7 +121,7 @@ describe('at the start', () => {
     'event_keys_v1',
     'events_per_day_v1',
     'event_installs_per_day_v1',
-    'activity_per_day_v1',
+    'activity_by_day_v1',
     'revenue_raw_v1',
     'transaction_keys_v1',
     'identities_v1',
@@ -139,6 +139,22 @@ describe('at the start', () => {
     await repaired.settle()
     expect(await repair()).toMatchObject({ broken: [], refilled: [] })
   })
+
+  test.each(['report_stamps_v1', 'revenue_raw_v1'])(
+    'no figure stays settled after a broken part of %s, and stamps that are left are whole',
+    async (table) => {
+      await writeBatch()
+      await clickhouse.command("INSERT INTO settled_installs_v1 (app_id, stamp) VALUES ('a', 1)")
+      const [part] = await activeParts(table)
+      await clickhouse.reopen(() => cutFiles(part!))
+      const repaired = await repair()
+      expect([repaired.reread, repaired.beyond]).toEqual([[], []])
+      expect(await clickhouse.query('SELECT app_id FROM settled_installs_v1')).toEqual([])
+      const stamps = await clickhouse.query('SELECT app_id FROM report_stamps_v1')
+      expect(stamps.length > 0).toBe(table !== 'report_stamps_v1')
+      await repaired.settle()
+    },
+  )
 
   test('claims that are filled again are settled anew: nothing stays cancelled by what they were before', async () => {
     await writeBatch()
@@ -161,6 +177,7 @@ describe('at the start', () => {
       'event_keys_v1',
       'events_per_day_v1',
       'events_received_per_day_v1',
+      'money_days_v1',
       'revenue_raw_v1',
       'transaction_keys_v1',
     ])

@@ -62,7 +62,7 @@ export const attributionTables = {
   installs_by_day_v1: {
     row: 'the same by day of install, without those that wait for a click',
     writers: ['install-writer'],
-    readers: ['report-api'],
+    readers: ['report-api', 'admin-api'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
     derived: {
       from: 'installs_v1',
@@ -74,6 +74,22 @@ export const attributionTables = {
         ...position,
       },
       values: { flagged: ['max(flagged)', 'max(notEmpty(fraud_flags))'] },
+    },
+  },
+  installs_by_key_v1: {
+    row: 'the same by install, with what money needs of it',
+    writers: ['install-writer', 'admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: ['install_key', 'installed_at_ms', 'reinstall'],
+    derived: {
+      from: 'installs_v1',
+      where: 'pending = 0',
+      known_by: 'set',
+      groups: {
+        ...same('app_id', 'install_key', 'installed_at_ms', 'partner', 'reinstall', 'sign'),
+        row_key: `sipHash64(${Object.keys(position).join(', ')})`,
+      },
+      values: { day: ['max(day)', 'max(day)'] },
     },
   },
   install_claims_v1: {

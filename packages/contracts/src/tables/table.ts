@@ -25,6 +25,11 @@ export interface Table {
   reread?: true
   /** Present where a row belongs to no app until it is read, so that `app_id` can't begin the order. */
   of_no_app?: true
+  /**
+   * Present where the settler works with it: `figures` are worked out again whenever their table is empty, and must be
+   * emptied when rows that they were worked out from, or `stamps`, were lost.
+   */
+  settling?: 'stamps' | 'figures'
 }
 
 /** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */

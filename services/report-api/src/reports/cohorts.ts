@@ -43,7 +43,7 @@ LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
 const windowOf = (ts_ms: string) => `floor((${ts_ms} - installed_ms) / ${day_ms})`
 
 // A UTC day meets two of these windows of an install at most. The first event of the day is in the earlier one of those with an
-// event, and the last event is in the later one. A day may have several rows in `activity_per_day_v1`; each tells the truth.
+// event, and the last event is in the later one. A day may have several rows; each tells the truth.
 const countsSql = `
 WITH cohort AS (${cohortSql('AND day IN {days:Array(Date)}')}
 )
@@ -55,7 +55,11 @@ FROM (
     UNION ALL
     SELECT date, install_key, ${windowOf('min_ts_ms')} AS first, ${windowOf('max_ts_ms')} AS last
     FROM (
-      SELECT sipHash64(install_uuid) AS install_key, min_ts_ms, max_ts_ms
+      SELECT install_key, min_ts_ms, max_ts_ms
+      FROM activity_by_day_v1
+      WHERE app_id = {app_id:String} AND day > arrayMin({days:Array(Date)}) AND day <= arrayMax({days:Array(Date)}) + 31
+      UNION ALL
+      SELECT sipHash64(install_uuid), min_ts_ms, max_ts_ms
       FROM activity_per_day_v1
       WHERE app_id = {app_id:String} AND day > arrayMin({days:Array(Date)}) AND day <= arrayMax({days:Array(Date)}) + 31
     ) AS activity
