@@ -23,25 +23,27 @@ export const ltvReport: Report<'ltv'> = async (
   const spent = await clickhouse.query<FxLookup>(spentSql(named), params)
   const rateOf = await findRates(fxRates, spent)
   const ns = daysOf('ltv', asked)
-  const page = await clickhouse.query<EarnedRow>(pageSql(firstDayOf[group]('date'), named), {
-    ...{ ...params, ns, limit, offset },
-    ...factorsOf(spent, rateOf),
-  })
+  const factors = factorsOf(spent, rateOf)
+  const sql = pageSql(firstDayOf[group]('date'), named, Object.keys(factors))
+  const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
   const missing = firstDays(spent.filter((lookup) => rateOf(lookup) === null))
   return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
 }
 
-/** The factor of each day and currency that has a rate, as three lists. */
-function factorsOf(lookups: readonly FxLookup[], rateOf: RateOf) {
-  const rated = lookups.flatMap((lookup) => {
-    const rates = rateOf(lookup)
-    return rates === null ? [] : [{ ...lookup, factor: usdFactor(rates).toString() }]
+/** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */
+const factors_per_parameter = 1_500
+
+/** The factors of the days and currencies that have a rate, such as `2026-06-01/EUR/10837...`, as parameters. */
+function factorsOf(lookups: readonly FxLookup[], rateOf: RateOf): Record<string, string[]> {
+  const factors = lookups.flatMap(({ day, currency }) => {
+    const rates = rateOf({ day, currency })
+    return rates === null ? [] : [`${day}/${currency}/${usdFactor(rates)}`]
   })
-  return {
-    factor_days: rated.map(({ day }) => day),
-    factor_currencies: rated.map(({ currency }) => currency),
-    factors: rated.map(({ factor }) => factor),
+  const params: Record<string, string[]> = {}
+  for (let at = 0; at === 0 || at < factors.length; at += factors_per_parameter) {
+    params[`factors_${at}`] = factors.slice(at, at + factors_per_parameter)
   }
+  return params
 }
 
 interface EarnedRow {
@@ -91,7 +93,7 @@ FROM (${earnedSql(named)}
 GROUP BY code, money_day
 ORDER BY code, money_day`
 
-const pageSql = (period: string, named: string) => `
+const pageSql = (period: string, named: string, factors: readonly string[]) => `
 SELECT toString(${period}) AS day, partner, sum(fresh) AS installs, groupArrayIf((late, toString(usd)), fresh = 0) AS earned
 FROM (
   SELECT date, partner, count() AS fresh, toUInt64(0) AS late, toInt256(0) AS usd
@@ -103,9 +105,11 @@ FROM (
   FROM (${earnedSql(named)}
   ) AS earned
   INNER JOIN (
-    SELECT rate.1 AS money_day, rate.2 AS code, toInt256(rate.3) AS factor
-    FROM (SELECT arrayJoin(arrayZip({factor_days:Array(Date)}, {factor_currencies:Array(String)}, {factors:Array(String)})) AS rate)
-  ) AS rates USING (money_day, code)
+    SELECT toDate(factor_of[1]) AS money_day, factor_of[2] AS code, toInt256(factor_of[3]) AS factor
+    FROM (
+      SELECT splitByChar('/', arrayJoin(arrayConcat(${factors.map((name) => `{${name}:Array(String)}`).join(', ')}))) AS factor_of
+    )
+  ) AS factors USING (money_day, code)
   GROUP BY date, partner, late
 )
 GROUP BY ${period}, partner
