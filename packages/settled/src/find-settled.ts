@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type FigureName, figureOf } from './figures.ts'
-import { addDays } from './sql/cohorts.ts'
+import { addDays, type CohortPair } from './sql/cohorts.ts'
 
 type Statements = Pick<Clickhouse, 'query'>
 
@@ -45,12 +45,6 @@ export async function findSettled(
   const settled = new Set(rows.map(({ day }) => day))
   const days = daysOf(from, to)
   return { settled_days: [...settled], live_days: days.filter((day) => !settled.has(day)) }
-}
-
-/** A day of install with a number of days. */
-export interface CohortPair {
-  day: string
-  n: number
 }
 
 /** Pairs of a range of install days, each in one of the lists. */

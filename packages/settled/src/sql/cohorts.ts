@@ -3,6 +3,12 @@ import { day_ms } from '@tributary/contracts/limits'
 /** The days that cohorts are settled for. Any other is worked out live. */
 export const settledNumbers = [0, 1, 3, 7, 14, 30, 60, 90] as const
 
+/** A day of install with a number of days. */
+export interface CohortPair {
+  day: string
+  n: number
+}
+
 /** Days of install with numbers of days, pair by pair, as SQL: placeholders in reports, and literals in the settler. */
 export interface CohortPairs {
   /** A string. */
@@ -68,7 +74,7 @@ export const settledRetainedSql = ({ app_id, days, numbers }: Omit<CohortPairs, 
     AND (day, n) IN (SELECT (pair.1, pair.2) FROM (SELECT arrayJoin(arrayZip(${days}, ${numbers})) AS pair))`
 
 /** The UTC days that the windows of the pairs meet, ascending. */
-export function activityDays(pairs: readonly { day: string; n: number }[]): string[] {
+export function activityDays(pairs: readonly CohortPair[]): string[] {
   const days = pairs.flatMap(({ day, n }) => [addDays(day, n), addDays(day, n + 1)])
   return [...new Set(days)].toSorted()
 }
