@@ -1,72 +1,115 @@
-import { day_ms } from '@tributary/contracts/limits'
-import type { ReportRow } from '@tributary/contracts/reports'
-import { installsInWindow, type Report, windowDays } from '../report.ts'
+import { daysOf, type ReportRow } from '@tributary/contracts/reports'
+import { activityDays, addDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
+import { findSettledCohorts, type SettledCohorts } from '@tributary/settled/find-settled'
+import type { Report, ReportSources } from '../report.ts'
+import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
+import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
- * Installs by day and how many of them came back (docs/rules.md#cohorts-report). The first statement finds the days of the
- * page. The second counts everything on these days at once, so that the numbers of a row fit together.
+ * Installs by period and how many of them came back (docs/rules.md#cohorts-report). The installs of each day tell the page.
+ * Then the installs of its days that came back are counted: as they are stored for settled pairs of day and number, else live.
  */
-export const cohortsReport: Report<'cohorts'> = async ({ clickhouse }, { app_id, limit, offset, ...window }) => {
-  const known = windowDays(window)
-  if (known === null) return { rows: [], missing_rates: [] }
-  const params = { app_id, ...known }
-  const page = await clickhouse.query<{ day: string }>(daysSql, { ...params, limit, offset })
-  if (page.length === 0) return { rows: [], missing_rates: [] }
-  const counts = await clickhouse.query<CountRow>(countsSql, { ...params, days: page.map(({ day }) => day) })
-  return { rows: counts.map(rowOf), missing_rates: [] }
+export const cohortsReport: Report<'cohorts'> = async (
+  sources,
+  { app_id, limit, offset, group, days: asked, ...window },
+) => {
+  const days = windowDays(window)
+  if (days === null) return { rows: [], missing_rates: [] }
+  const found = await findDays(sources, 'installs', app_id, days)
+  const params = { app_id, ...days, ...daysParams(found) }
+  const installs = await sources.clickhouse.query<InstallsRow>(installsSql(found, firstDayOf[group]('date')), params)
+  const page = [...Map.groupBy(installs, ({ period }) => period)].slice(offset, offset + limit)
+  const numbers = daysOf('cohorts', asked)
+  const install_days = page.flatMap(([, group]) => group.map(({ install_day }) => install_day))
+  const retainedOf = await countRetained(sources, { app_id, ...days }, install_days, numbers)
+  const rows = page.map(([day, group]) => {
+    const sum = (count: (row: InstallsRow) => number) => group.reduce((total, row) => total + count(row), 0)
+    const came = numbers.map((n) => sum(({ install_day }) => retainedOf({ day: install_day, n })))
+    return rowOf(
+      day,
+      sum(({ installs }) => installs),
+      numbers,
+      came,
+    )
+  })
+  return { rows, missing_rates: [] }
 }
 
-type CountRow = Pick<ReportRow<'cohorts'>, 'day' | 'installs' | 'd1' | 'd7' | 'd30'>
-
-const rowOf = (counts: CountRow): ReportRow<'cohorts'> => {
-  const rate = (retained: number) => Math.round((retained * 10_000) / counts.installs) / 10_000
-  return { ...counts, d1_rate: rate(counts.d1), d7_rate: rate(counts.d7), d30_rate: rate(counts.d30) }
+interface InstallsRow {
+  /** First day of the period. */
+  period: string
+  install_day: string
+  installs: number
 }
 
-/** Installs of the window that are no reinstalls, once each. `days` is a condition on the day; it may be empty. */
-const cohortSql = (days: string) => `
-  SELECT day AS date, installed_at_ms AS installed_ms, install_key
-  FROM installs_by_day_v1 FINAL
-  WHERE ${installsInWindow} AND reinstall = 0 ${days}
-  GROUP BY date, installed_ms, install_key
-  HAVING sum(sign) > 0`
-
-const daysSql = `
-SELECT toString(date) AS day
-FROM (${cohortSql('')}
-)
-GROUP BY date
-ORDER BY date
-LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
-
-/** The number of the 24 hours after an install that a time is in, from 0 on; negative before the install. */
-const windowOf = (ts_ms: string) => `floor((${ts_ms} - installed_ms) / ${day_ms})`
-
-// A UTC day meets two of these windows of an install at most. The first event of the day is in the earlier one of those with an
-// event, and the last event is in the later one. A day may have several rows; each tells the truth.
-const countsSql = `
-WITH cohort AS (${cohortSql('AND day IN {days:Array(Date)}')}
-)
-SELECT toString(date) AS day, count() AS installs, sum(on_1) AS d1, sum(on_7) AS d7, sum(on_30) AS d30
+const installsSql = (found: FoundDays<'installs'>, period: string) => `
+SELECT toString(${period}) AS period, toString(date) AS install_day, sum(fresh) AS installs
 FROM (
-  SELECT date, install_key, ${[1, 7, 30].map((n) => `max(first = ${n} OR last = ${n}) AS on_${n}`).join(', ')}
-  FROM (
-    SELECT date, install_key, -1. AS first, -1. AS last FROM cohort
-    UNION ALL
-    SELECT date, install_key, ${windowOf('min_ts_ms')} AS first, ${windowOf('max_ts_ms')} AS last
-    FROM (
-      SELECT install_key, min_ts_ms, max_ts_ms
-      FROM activity_by_day_v1
-      WHERE app_id = {app_id:String} AND day > arrayMin({days:Array(Date)}) AND day <= arrayMax({days:Array(Date)}) + 31
-      UNION ALL
-      SELECT sipHash64(install_uuid), min_ts_ms, max_ts_ms
-      FROM activity_per_day_v1
-      WHERE app_id = {app_id:String} AND day > arrayMin({days:Array(Date)}) AND day <= arrayMax({days:Array(Date)}) + 31
-    ) AS activity
-    INNER JOIN cohort USING (install_key)
-    WHERE first IN (1, 7, 30) OR last IN (1, 7, 30)
+  SELECT date, installs AS fresh
+  FROM (${windowSql(found, 'groups')}
   )
-  GROUP BY date, install_key
 )
 GROUP BY date
+HAVING installs > 0
 ORDER BY date`
+
+function rowOf(
+  day: string,
+  installs: number,
+  numbers: readonly number[],
+  came: readonly number[],
+): ReportRow<'cohorts'> {
+  // Installs and those that came back are read one after the other: a rate stays one while installs change in between.
+  const rate = (count: number) => Math.min(1, Math.round((count * 10_000) / installs) / 10_000)
+  const counts = numbers.map((n, at) => [`d${n}`, came[at]!])
+  const rates = numbers.map((n, at) => [`d${n}_rate`, rate(came[at]!)])
+  return { day, installs, ...Object.fromEntries([...counts, ...rates]) }
+}
+
+/** How many installs of a day came back after a number of days. */
+type RetainedOf = (pair: CohortPair) => number
+
+async function countRetained(
+  { clickhouse }: ReportSources,
+  window: WindowDays & { app_id: string },
+  install_days: readonly string[],
+  numbers: readonly number[],
+): Promise<RetainedOf> {
+  const { app_id, whole_from, whole_to } = window
+  const isWhole = (day: string) => day >= whole_from && day < whole_to
+  const [from, last] = [install_days.find(isWhole), install_days.findLast(isWhole)]
+  const range = from === undefined || last === undefined ? null : { app_id, from, to: addDays(last, 1), numbers }
+  const found: SettledCohorts = range === null ? { settled: [], live: [] } : await findSettledCohorts(clickhouse, range)
+  const edges = install_days.filter((day) => !isWhole(day)).flatMap((day) => numbers.map((n) => ({ day, n })))
+  // Days without installs need no look at events.
+  const asked = new Set(install_days)
+  const live = [...found.live.filter(({ day }) => asked.has(day)), ...edges]
+  const parts: SettledCohorts = { settled: found.settled, live }
+  const rows = await clickhouse.query<CohortPair & { came: number }>(retainedSqlOf(parts), {
+    ...window,
+    ...Object.fromEntries(
+      Object.entries(parts).flatMap(([part, pairs]: [string, CohortPair[]]) => [
+        [`${part}_days`, pairs.map(({ day }) => day)],
+        [`${part}_numbers`, pairs.map(({ n }) => n)],
+        [`${part}_activity`, activityDays(pairs)],
+      ]),
+    ),
+  })
+  const counts = new Map(rows.map(({ day, n, came }) => [`${day}/${n}`, came]))
+  return ({ day, n }) => counts.get(`${day}/${n}`) ?? 0
+}
+
+const pairsOf = (part: 'settled' | 'live') => ({
+  app_id: '{app_id:String}',
+  days: `{${part}_days:Array(Date)}`,
+  numbers: `{${part}_numbers:Array(UInt16)}`,
+  activity_days: `{${part}_activity:Array(Date)}`,
+})
+
+const settledPairs = settledRetainedSql(pairsOf('settled'))
+const livePairs = retainedSql({ ...pairsOf('live'), moments: momentsOf('installs') })
+
+const retainedSqlOf = ({ settled, live }: SettledCohorts) => `
+SELECT toString(date) AS day, n, retained AS came
+FROM (${live.length === 0 ? settledPairs : settled.length === 0 ? livePairs : `${settledPairs} UNION ALL ${livePairs}`}
+)`
