@@ -50,6 +50,19 @@ export const PeriodParameters = z.object({
 })
 const { group, days } = PeriodParameters.shape
 
+/** The forms of an answer. */
+export const reportFormats = ['json', 'csv'] as const
+export type ReportFormat = (typeof reportFormats)[number]
+
+/** The parameters above, and the form of the answer. */
+export const FormParameters = PeriodParameters.extend({
+  format: z
+    .enum(reportFormats)
+    .optional()
+    .describe('Form of the answer. Without it `Accept: text/csv` gives CSV, anything else JSON.'),
+})
+const { format } = FormParameters.shape
+
 /** A filter keeps the rows whose field of the same name has one of its values. */
 const filterParameters = {
   event_name: z
@@ -305,6 +318,7 @@ export const parametersOf = (name: ReportName): z.ZodObject =>
     ...filtersOf(name),
     group,
     ...(daysDeclared(name) === undefined ? {} : { days }),
+    format,
   })
 
 /** Where all reports are answered; each has an operation of its own in the document. */

@@ -53,9 +53,15 @@ export function createRunInTurn({ clickhouse, embedded = false, registry }: RunI
 
   return async (owner, { raw }, work) => {
     const gone = new AbortController()
-    if (raw.destroyed) gone.abort()
-    raw.once('close', () => gone.abort())
+    const leave = () => gone.abort()
+    if (raw.destroyed) leave()
+    raw.once('close', leave)
     raw.setTimeout(silence_ms_max, () => raw.destroy())
-    return pool.run(owner, () => work(limitStatements(clickhouse, memory_bytes_max)), gone.signal)
+    try {
+      const limited = () => limitStatements(clickhouse, memory_bytes_max, gone.signal)
+      return await pool.run(owner, () => work(limited()), gone.signal)
+    } finally {
+      raw.off('close', leave) // an answer of many pages comes here once a page
+    }
   }
 }
