@@ -1,7 +1,8 @@
-import type { ReportName } from '@tributary/contracts/reports'
+import type { ReportFormat, ReportName } from '@tributary/contracts/reports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import type { AskedReport, ReportPage } from '../parameters.ts'
+import { csv_type } from './csv.ts'
 import { isKnown, weakTag } from './etag.ts'
 
 /** A page of a report as it came from the engine. */
@@ -35,9 +36,13 @@ export interface Answer {
   close(totals: Totals): void
 }
 
+const content_types = { json: 'application/json; charset=utf-8', csv: csv_type }
+
 /** The form that `Accept` prefers; JSON where it accepts neither. */
-export const preferredFormat = (request: FastifyRequest): 'json' | 'csv' =>
-  new Negotiator(request).mediaType(['application/json', 'text/csv']) === 'text/csv' ? 'csv' : 'json'
+export function preferredFormat(request: FastifyRequest): ReportFormat {
+  const preferred = new Negotiator(request).mediaType(Object.values(content_types))
+  return preferred === content_types.csv ? 'csv' : 'json'
+}
 
 /**
  * Adds the weak tag of `content` to the answer and says whether the client has that answer already (docs/rules.md#answers-that-did-not-change).
