@@ -324,6 +324,13 @@ export const parametersOf = (name: ReportName): z.ZodObject =>
 /** Where all reports are answered; each has an operation of its own in the document. */
 export const report_path = '/api/v1/reports/:report'
 
+const knownTag = z.object({
+  'If-None-Match': z
+    .string()
+    .optional()
+    .describe('`ETag` of an earlier answer. If the rows are still the same, the answer is 304 without them.'),
+})
+
 function reportRoute(name: ReportName): Route {
   const { summary, description, page, example } = reports[name]
   return {
@@ -335,12 +342,16 @@ function reportRoute(name: ReportName): Route {
     summary,
     description: `${description} Days are UTC and without rows where nothing happened; the window is exact to the millisecond. The app is that of the key.`,
     query: parametersOf(name),
+    headers: knownTag,
     answers: {
       200: {
         schema: page,
-        description: 'A page of rows.',
+        form: 'json or csv',
+        description:
+          'A page of rows; as CSV (RFC 4180, with a header line) all rows if the request has no `limit`. A connection that ends with a fault means that rows are missing.',
         example: { rows: [example], meta: { since_ms, until_ms, limit: 100, offset: 0, elapsed_ms: 12 } },
       },
+      304: { description: 'The answer is the one of `If-None-Match`.' },
     },
     errors: [
       'unknown_report',
