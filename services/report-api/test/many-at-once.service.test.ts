@@ -126,9 +126,12 @@ test('requests in one connection that waited are not run either when it ends', a
 
 test('a report that runs begins no further statement once its client left', async () => {
   const sent: string[] = []
-  const engine = { query: async (sql: string) => void sent.push(sql) ?? [] }
+  const query = async (sql: string) => {
+    sent.push(sql)
+    return []
+  }
   const client = new AbortController()
-  const limited = limitStatements(engine, 1_000_000, client.signal)
+  const limited = limitStatements({ query }, 1_000_000, client.signal)
   await limited.query('SELECT 1')
   client.abort()
   expect(() => limited.query('SELECT 2')).toThrow(expect.objectContaining({ code: 'unavailable' }))

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { columnsOf, reportNames } from '@tributary/contracts/reports'
+import type { EventRow } from '@tributary/contracts/rows'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openReports, type Reports } from './report-stage.ts'
@@ -43,7 +44,7 @@ const get = (app_id: string, path: string, headers: Headers = {}) =>
 const port = () => (reports.app.server.address() as AddressInfo).port
 const metric = async (line: string) => (await reports.registry.metrics()).includes(`${line}\n`)
 
-async function insert(app_id: string, ...events: Parameters<typeof testEventRow>[0][]) {
+async function insert(app_id: string, ...events: Partial<EventRow>[]) {
   await reports.clickhouse.insertEvents(
     events.map((event) => testEventRow({ app_id, ts_ms: march(2), install_uuid: 'i-1', ...event })),
     randomUUID(),
@@ -211,7 +212,7 @@ test('a client sees that an export broke off, and the metrics count it; a page t
     throw new Error('Code: 241. Memory limit exceeded')
   }
   const refused = await fetch(url, { headers })
-  expect([refused.status, (await refused.json()).error]).toEqual([500, 'internal_error'])
+  expect([refused.status, ((await refused.json()) as { error: string }).error]).toEqual([500, 'internal_error'])
 })
 
 test('an export holds its place only while a page is worked out, and ends when its client leaves', async () => {

@@ -15,7 +15,7 @@ interface Row {
 export async function* allPages<Page extends { rows: readonly Row[] }>(
   ask: (page: ReportPage) => Promise<Page>,
   from: ReportPage,
-  page_rows = limits.report_csv_page_rows,
+  page_rows: number = limits.report_csv_page_rows,
 ): AsyncGenerator<Page & { isLast: boolean }> {
   let next: ReportPage = { ...from, limit: page_rows }
   /** The last row that was given of a period that is larger than a page. */
