@@ -112,12 +112,20 @@ test('CSV has the columns and rows of JSON, harmless for spreadsheets, by Accept
   expect((await get(app_id, 'events?format=csv&limit=0', { accept: 'text/csv' })).json().error).toBe('invalid_limit')
 })
 
-test('without limit CSV has the rows of all pages, also compressed; with limit one page', async () => {
-  const pages = []
-  for (let offset = 0; offset < busy_rows; offset += 1000) {
-    const answer = await get(busy, `events?${inWindow}&limit=1000&offset=${offset}`)
-    pages.push(...answer.json().rows.map((row: object) => Object.values(row).join(',')))
+/** The rows of all pages of 1000 as JSON, as lines of cells. */
+async function pagesOf(app_id: string, path: string): Promise<string[]> {
+  const lines: string[] = []
+  for (let isLast = false; !isLast; ) {
+    const { rows } = (await get(app_id, `${path}&limit=1000&offset=${lines.length}`)).json()
+    lines.push(...rows.map((row: object) => Object.values(row).join(',')))
+    isLast = rows.length < 1000
   }
+  return lines
+}
+
+test('without limit CSV has the rows of all pages, also compressed; with limit one page', async () => {
+  const pages = await pagesOf(busy, `events?${inWindow}`)
+  expect(pages).toHaveLength(busy_rows)
   expect(busy_rows).toBeGreaterThan(2 * limits.report_csv_page_rows)
   const plain = await get(busy, `events?${inWindow}&format=csv`)
   expect(plain.body.split('\r\n').slice(1, -1)).toEqual(pages)
@@ -134,6 +142,11 @@ test('without limit CSV has the rows of all pages, also compressed; with limit o
     expect(json.headers['content-encoding']).toBe(encoding)
     expect(JSON.parse(inflate(json.rawPayload).toString()).rows).toHaveLength(50)
   }
+  // 1 March is a Sunday: the first week begins before the window, and no page holds both weeks.
+  const weeks = await pagesOf(busy, `events?${inWindow}&group=week`)
+  expect([weeks.length, weeks[0]?.slice(0, 10)]).toEqual([8000, '2026-02-23'])
+  const file = await get(busy, `events?${inWindow}&group=week&format=csv`)
+  expect(file.body.split('\r\n').slice(1, -1)).toEqual(weeks)
   const rest = await get(busy, `events?${inWindow}&format=csv&offset=${busy_rows - 3}`)
   expect(rest.body.split('\r\n').slice(1, -1)).toEqual(pages.slice(-3))
   for (const accepted of ['gzip;q=0', 'identity, gzip;q=0.5', 'br', '']) {
