@@ -13,7 +13,7 @@ import { countAnswers } from './answers/count-answers.ts'
 import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
 import { installRoute, installRoutes } from './install-route.ts'
 import { parseParameters, type ReportPage } from './parameters.ts'
-import type { Report } from './report.ts'
+import type { Report, ReportSources } from './report.ts'
 import { attributionReport } from './reports/attribution.ts'
 import { cohortsReport } from './reports/cohorts.ts'
 import { eventsReport } from './reports/events.ts'
@@ -72,11 +72,12 @@ export const reportApi =
           addVary(reply, 'Accept')
           reply.header('cache-control', 'private, no-cache')
           const { app_id, key_id } = key
+          let turns = 0
           const ask = async (page: ReportPage) => {
             const started = performance.now()
-            const result = await runInTurn(key, reply, (clickhouse) =>
-              report({ clickhouse, fxRates }, { app_id, ...page, filters, group, days }),
-            )
+            const work = (clickhouse: ReportSources['clickhouse']) =>
+              report({ clickhouse, fxRates }, { app_id, ...page, filters, group, days })
+            const result = await runInTurn(key, reply, work, turns++ > 0)
             return { ...result, elapsed_ms: Math.round(performance.now() - started) }
           }
           const line = { request_id: request.id, report: name, format, app_id, key_id }

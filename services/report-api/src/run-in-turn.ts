@@ -11,11 +11,15 @@ interface RunInTurnDeps {
   registry: Registry
 }
 
-/** Runs the statements of one request at the turn of its key, within the limits of docs/api.md#reports. */
+/**
+ * Runs the statements of one request at the turn of its key, within the limits of docs/api.md#reports. `continues` if the
+ * request had a turn before.
+ */
 export type RunInTurn = <Result>(
   owner: Owner,
   reply: FastifyReply,
   work: (clickhouse: Pick<Clickhouse, 'query'>) => Promise<Result>,
+  continues?: boolean,
 ) => Promise<Result>
 
 /** How long a connection stays open without a byte while its report waits and runs. */
@@ -51,7 +55,7 @@ export function createRunInTurn({ clickhouse, embedded = false, registry }: RunI
   })
   const memory_bytes_max = embedded ? limits.embedded_report_memory_bytes_max : limits.report_memory_bytes_max
 
-  return async (owner, { raw }, work) => {
+  return async (owner, { raw }, work, continues) => {
     const gone = new AbortController()
     const leave = () => gone.abort()
     if (raw.destroyed) leave()
@@ -59,7 +63,7 @@ export function createRunInTurn({ clickhouse, embedded = false, registry }: RunI
     raw.setTimeout(silence_ms_max, () => raw.destroy())
     try {
       const limited = () => limitStatements(clickhouse, memory_bytes_max, gone.signal)
-      return await pool.run(owner, () => work(limited()), gone.signal)
+      return await pool.run(owner, () => work(limited()), gone.signal, continues)
     } finally {
       raw.off('close', leave) // an answer of many pages comes here once a page
     }

@@ -23,6 +23,9 @@ const numbers = [
   '%00',
   '1;2',
   '1.5',
+  '0,7,30',
+  'week',
+  'csv',
 ]
 
 /** Mostly refused before the engine is asked: an answer with rows costs as much as a hundred others. */
