@@ -57,7 +57,10 @@ export interface ServerClient {
   sendBulk(events: readonly ServerEvent[], options?: CallOptions): Promise<BulkResult>
   /** Reads one page of a report. */
   report<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): Promise<Report<N>>
-  /** Reads all pages from `offset` on. All pages use the window of the first answer. */
+  /**
+   * Reads all pages from `offset` on. All pages use the window of the first answer. New rows between two pages may move a
+   * row from one page to the other; `reportCsv` has each row once.
+   */
   reportPages<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): AsyncGenerator<Report<N>>
   /** Opens a report as CSV: all rows, or one page if `limit` is given. */
   reportCsv(name: ReportName, params?: ReportParams, options?: CallOptions): Promise<ReportCsv>
