@@ -137,6 +137,8 @@ export const limits = {
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
   key_reports_waiting_max: 32,
+  /** Reports of one server key that wait, run, or have an answer that the client has not read to its end. */
+  key_reports_open_max: 72,
   company_reports_running_max: 8,
   /** Reports of all companies that one process runs at the same time on a ClickHouse server. */
   reports_running_max: 16,

@@ -2,6 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import type { FastifyReply } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { countOpenAnswers } from './answers/open-answers.ts'
 import { createFairPool, type Owner } from './fair-pool.ts'
 import { limitStatements } from './statement-limits.ts'
 
@@ -53,9 +54,11 @@ export function createRunInTurn({ clickhouse, embedded = false, registry }: RunI
       for (const [state, count] of Object.entries(pool.counts())) this.set({ state }, count)
     },
   })
+  const openAnswer = countOpenAnswers(() => refused.inc({ reason: 'unread' }))
   const memory_bytes_max = embedded ? limits.embedded_report_memory_bytes_max : limits.report_memory_bytes_max
 
   return async (owner, { raw }, work, continues) => {
+    if (!continues) openAnswer(owner.key_id, raw)
     const gone = new AbortController()
     const leave = () => gone.abort()
     if (raw.destroyed) leave()

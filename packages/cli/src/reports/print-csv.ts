@@ -21,7 +21,7 @@ export async function printCsv(
     for await (const part of text) {
       if (!stdout.write(part)) await once(stdout, 'drain')
       rows += part.split('\r\n').length - 1
-      progress.update(lastDay(part), rows)
+      if (!stdout.isTTY) progress.update(lastDay(part), rows) // on a terminal the rows show it
     }
   } finally {
     progress.stop()

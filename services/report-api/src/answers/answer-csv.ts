@@ -8,8 +8,8 @@ import { csv_type, csvLine, csvLines } from './csv.ts'
 type CsvPage = AnsweredPage & { isLast: boolean }
 
 /**
- * Answers rows as CSV: the page of `limit`, or all rows without it (docs/rules.md#csv-answers). Whoever fails before the
- * first byte gets a coded error. Later nothing but the end of the connection can tell that rows are missing.
+ * Answers rows as CSV: the page of `limit`, or all rows without it (docs/rules.md#csv-answers). A failure
+ * before the first byte is a coded error. After it only the end of the connection can tell that rows are missing.
  */
 export async function answerCsv(answer: Answer): Promise<unknown> {
   const { name, asked, reply, ask } = answer
@@ -22,8 +22,9 @@ export async function answerCsv(answer: Answer): Promise<unknown> {
     reply.header('x-missing-rates', missing_rates.slice(0, limits.report_missing_rates_max).join(','))
   }
   const begin = csvLine(columns) + csvLines(columns, first.rows)
-  if (!first.isLast) return reply.send(Readable.from(streamLines(answer, { columns, begin, first, pages })))
-  answer.close({ ...first, rows: first.rows.length })
+  const totals: Totals = { rows: first.rows.length, missing_rates, elapsed_ms: first.elapsed_ms }
+  if (!first.isLast) return reply.send(Readable.from(streamLines(answer, { columns, begin, totals, pages })))
+  answer.close(totals)
   return isUnchanged(answer, `${missing_rates} ${begin}`) ? reply.status(304).send() : begin
 }
 
@@ -35,13 +36,14 @@ interface Rest {
   columns: readonly string[]
   /** The lines of the first page. */
   begin: string
-  first: CsvPage
+  /** Those of the first page, whose rows need not stay in memory. */
+  totals: Totals
   pages: AsyncGenerator<CsvPage>
 }
 
 /** All lines. An error resets the connection: after an orderly end a client without chunks would take the file for whole. */
-async function* streamLines({ reply, close }: Answer, { columns, begin, first, pages }: Rest): AsyncGenerator<string> {
-  const totals: Totals = { ...first, rows: first.rows.length, end: 'client_left' }
+async function* streamLines({ reply, close }: Answer, { columns, begin, totals, pages }: Rest): AsyncGenerator<string> {
+  totals.end = 'client_left'
   try {
     yield begin
     for await (const { rows, elapsed_ms } of pages) {

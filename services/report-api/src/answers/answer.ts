@@ -13,7 +13,7 @@ export interface AnsweredPage {
   elapsed_ms: number
 }
 
-/** What a request got. */
+/** The result of a request. */
 export interface Totals {
   rows: number
   missing_rates: readonly string[]

@@ -5,7 +5,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 
-/** What can be sent, by its name in `Content-Encoding` (RFC 9110 8.4, RFC 8878). */
+/** The encodings of answers by their name in `Content-Encoding` (RFC 9110 8.4, RFC 8878). */
 const encodings = {
   gzip: { whole: promisify(gzip), stream: createGzip },
   zstd: { whole: promisify(zstdCompress), stream: createZstdCompress },
