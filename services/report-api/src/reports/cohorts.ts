@@ -1,6 +1,6 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
-import { activityDays, addDays, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
-import { type CohortPair, findSettledCohorts, type SettledCohorts } from '@tributary/settled/find-settled'
+import { activityDays, addDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
+import { findSettledCohorts, type SettledCohorts } from '@tributary/settled/find-settled'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
 import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
