@@ -26,9 +26,14 @@ function typeOf(field: Field): string {
   return types.join(' | ')
 }
 
+/** The index signature of the fields `^d[0-9]+_rate$`. */
+const indexOf = (pattern: string) => `[field: \`${pattern.slice(1, -1).replace('[0-9]+', `$\{number}`)}\`]`
+
 function rowLines(row: z.ZodObject): string[] {
-  const { properties = {} } = z.toJSONSchema(row, { io: 'output' })
-  return Object.entries(properties as Record<string, Field>).flatMap(([name, field]) => [
+  const { properties = {}, patternProperties = {} } = z.toJSONSchema(row, { io: 'output' })
+  const ofDays = Object.entries(patternProperties).map(([pattern, field]) => [indexOf(pattern), field])
+  const fields = { ...properties, ...Object.fromEntries(ofDays) }
+  return Object.entries(fields as Record<string, Field>).flatMap(([name, field]) => [
     ...(field.description === undefined ? [] : [`    /** ${field.description} */`]),
     `    ${name}: ${typeOf(field)}`,
   ])

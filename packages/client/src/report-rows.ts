@@ -45,6 +45,10 @@ export interface ReportRows {
     d7_rate: number
     /** `d30` by `installs`, 0 to 1, rounded to 4 places. */
     d30_rate: number
+    /** Those of `installs` with an event in the 24 hours that begin N x 24 hours after the install. */
+    [field: `d${number}`]: number
+    /** `dN` by `installs`, 0 to 1, rounded to 4 places. */
+    [field: `d${number}_rate`]: number
   }
   events: {
     /** UTC. */
@@ -56,5 +60,19 @@ export interface ReportRows {
     unique_installs: number
     /** Counted money, refunds subtracted, at the exchange rate of its day; 0 without any. */
     revenue_usd: number
+  }
+  ltv: {
+    /** Day of the install, UTC. */
+    day: string
+    /** Partner of the newest verdict of the install. */
+    partner: string
+    /** New installs, reinstalls left out. */
+    installs: number
+    /** Their counted money from the time of the install on, refunds subtracted, at the exchange rate of its day. */
+    revenue_usd: number
+    /** Counted money from the time of the install to the end of the 24 hours that begin N x 24 hours after the install. */
+    [field: `d${number}_revenue_usd`]: number
+    /** `dN_revenue_usd` by `installs`. */
+    [field: `d${number}_arpi_usd`]: number
   }
 }

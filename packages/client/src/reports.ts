@@ -15,6 +15,8 @@ export interface ReportMeta {
   limit: number
   offset: number
   elapsed_ms: number
+  /** On cohorts and ltv: the last days of the answer are over for installs before this time. */
+  mature_until_ms?: number | undefined
   /** Currencies with money in the window but no exchange rate. `revenue_usd` lacks that money. */
   missing_rates?: string[] | undefined
 }

@@ -122,6 +122,9 @@ export const limits = {
   partner_chars_max: 64,
   /** Values of one filter of a report. */
   report_filter_values_max: 100,
+  /** Numbers in the parameter `days` of a report, and the largest of them. */
+  report_days_max: 10,
+  report_day_max: 365,
   /** Newest decisions on an install that its record tells of; older ones are left out. */
   install_decisions_max: 1000,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */

@@ -26,6 +26,30 @@ const pageParameters = {
   offset: z.number().int().min(0).default(0).describe('Rows before the page.'),
 }
 
+/** The periods that rows may be of. A week begins on Monday (ISO 8601). */
+export const reportGroups = ['day', 'week', 'month'] as const
+export type ReportGroup = (typeof reportGroups)[number]
+
+/** What the rows of a report are of: `group` of every report, `days` of those with fields of days since the install. */
+export const PeriodParameters = z.object({
+  group: z
+    .enum(reportGroups)
+    .default('day')
+    .describe('Period of a row. `day` of a row is the first day of its week (Monday) or month.'),
+  /** Parses `0,7,30` to its numbers. */
+  days: z
+    .string()
+    .regex(/^\d{1,3}(,\d{1,3})*$/)
+    .transform((text) => text.split(',').map(Number))
+    .refine((days) => days.length <= limits.report_days_max && days.every((n) => n <= limits.report_day_max))
+    .optional()
+    .meta({
+      description: `Days since the install that the rows have fields of: up to ${limits.report_days_max} numbers of 0 to ${limits.report_day_max}, separated by commas.`,
+      example: '0,1,3,7,14,30,60,90',
+    }),
+})
+const { group, days } = PeriodParameters.shape
+
 /** A filter keeps the rows whose field of the same name has one of its values. */
 const filterParameters = {
   event_name: z
@@ -53,6 +77,13 @@ export const ReportMeta = z.object({
   limit: z.number().int(),
   offset: z.number().int(),
   elapsed_ms: z.number().int(),
+  mature_until_ms: z
+    .number()
+    .int()
+    .optional()
+    .describe(
+      'On cohorts and ltv: the 24 hours of the largest number of days in the answer are over for installs before this time. Figures of later installs may still grow.',
+    ),
   missing_rates: z
     .array(z.string())
     .optional()
@@ -88,20 +119,65 @@ const RevenueReportRow = z.object({
     .describe('`revenue_usd` by the installs with a purchase above 0 that has an exchange rate; 0 without any.'),
 })
 
-const retained = (n: number) =>
-  count.describe(`Those of \`installs\` with an event in the 24 hours that begin ${n} x 24 hours after the install.`)
-const rate = (n: number) => z.number().describe(`\`d${n}\` by \`installs\`, 0 to 1, rounded to 4 places.`)
+/** Fields of a row that exist for each number of days since the install: `d7_rate` has the suffix `_rate`. */
+interface DayFields {
+  /** Every answer has these days. */
+  always: readonly number[]
+  /** The further days of an answer whose request has no `days`. */
+  default: readonly number[]
+  /** Schema of the field of a day, by its suffix, in the order of the columns. */
+  fields: Readonly<Record<string, (n: number | 'N') => z.ZodType>>
+}
 
-const CohortsReportRow = z.object({
-  day: z.iso.date().describe('Day of the install, UTC.'),
-  installs: count.describe('New installs, reinstalls left out.'),
-  d1: retained(1),
-  d7: retained(7),
-  d30: retained(30),
-  d1_rate: rate(1),
-  d7_rate: rate(7),
-  d30_rate: rate(30),
+/** JSON Schema of the fields of any day. */
+const anyDay = ({ fields }: DayFields) => ({
+  patternProperties: Object.fromEntries(
+    Object.entries(fields).map(([suffix, schema]) => {
+      const { type, description } = z.toJSONSchema(schema('N'))
+      return [`^d[0-9]+${suffix}$`, { type, description }]
+    }),
+  ),
 })
+
+const after = (n: number | 'N') => `that begin ${n} x 24 hours after the install`
+const retained = (n: number | 'N') => count.describe(`Those of \`installs\` with an event in the 24 hours ${after(n)}.`)
+const rate = (n: number | 'N') => z.number().describe(`\`d${n}\` by \`installs\`, 0 to 1, rounded to 4 places.`)
+const cohortDays = { always: [1, 7, 30], default: [], fields: { '': retained, _rate: rate } } satisfies DayFields
+
+const CohortsReportRow = z
+  .object({
+    day: z.iso.date().describe('Day of the install, UTC.'),
+    installs: count.describe('New installs, reinstalls left out.'),
+    d1: retained(1),
+    d7: retained(7),
+    d30: retained(30),
+    d1_rate: rate(1),
+    d7_rate: rate(7),
+    d30_rate: rate(30),
+  })
+  .meta(anyDay(cohortDays))
+
+const earned = (n: number | 'N') =>
+  z.number().describe(`Counted money from the time of the install to the end of the 24 hours ${after(n)}.`)
+const perInstall = (n: number | 'N') => z.number().describe(`\`d${n}_revenue_usd\` by \`installs\`.`)
+const ltvDays = {
+  always: [],
+  default: [0, 7, 30],
+  fields: { _revenue_usd: earned, _arpi_usd: perInstall },
+} satisfies DayFields
+
+const LtvReportRow = z
+  .object({
+    day: z.iso.date().describe('Day of the install, UTC.'),
+    partner: z.string().describe('Partner of the newest verdict of the install.'),
+    installs: count.describe('New installs, reinstalls left out.'),
+    revenue_usd: z
+      .number()
+      .describe(
+        'Their counted money from the time of the install on, refunds subtracted, at the exchange rate of its day.',
+      ),
+  })
+  .meta(anyDay(ltvDays))
 
 const EventsReportRow = z.object({
   day,
@@ -117,6 +193,7 @@ export const AttributionReport = pageOf(AttributionReportRow)
 export const RevenueReport = pageOf(RevenueReportRow)
 export const CohortsReport = pageOf(CohortsReportRow)
 export const EventsReport = pageOf(EventsReportRow)
+export const LtvReport = pageOf(LtvReportRow)
 export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
@@ -125,6 +202,8 @@ interface ReportDeclaration {
   description: string
   /** Its fields with the name of a filter can be filtered by. */
   row: z.ZodObject
+  /** Present where rows have fields of days since the install; the request may name the days. */
+  days?: DayFields
   /** `pageOf` the row, under its name in the document. */
   page: Record<string, z.ZodType>
   example: object
@@ -156,6 +235,7 @@ export const reports = {
     description:
       'Installs of the app that came back 1, 7 and 30 days after their install. The window is of install times. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.',
     row: CohortsReportRow,
+    days: cohortDays,
     page: { CohortsReport },
     example: {
       ...{ day: '2026-06-01', installs: 480, d1: 192, d7: 81, d30: 29 },
@@ -169,10 +249,47 @@ export const reports = {
     page: { EventsReport },
     example: { day: '2026-06-01', event_name: 'purchase', events: 120, unique_installs: 97, revenue_usd: 598.8 },
   },
+  ltv: {
+    summary: 'Lifetime value by day of install and partner',
+    description:
+      'Money that the installs of a day brought since their install. The window is of install times. Installs count as in the report `cohorts`, by the partner of their newest verdict. Rows are ordered by day, then partner.',
+    row: LtvReportRow,
+    days: ltvDays,
+    page: { LtvReport },
+    example: {
+      ...{ day: '2026-06-01', partner: 'acme', installs: 240, revenue_usd: 842.1 },
+      ...{ d0_revenue_usd: 96, d7_revenue_usd: 410.4, d30_revenue_usd: 842.1 },
+      ...{ d0_arpi_usd: 0.4, d7_arpi_usd: 1.71, d30_arpi_usd: 3.5088 },
+    },
+  },
 } as const satisfies Record<string, ReportDeclaration>
 export type ReportName = keyof typeof reports
-export type ReportRow<Name extends ReportName> = z.infer<(typeof reports)[Name]['row']>
+/** A row, with its fields of each day in the answer. */
+export type ReportRow<Name extends ReportName> = Flat<z.infer<(typeof reports)[Name]['row']> & DayColumns<Name>>
+type DayColumns<Name extends ReportName> = (typeof reports)[Name] extends { days: { fields: infer Fields } }
+  ? { [Column in `d${number}${keyof Fields & string}`]: number }
+  : unknown
+type Flat<Row> = { [Field in keyof Row]: Row[Field] }
 export const reportNames = Object.keys(reports) as ReportName[]
+
+const daysDeclared = (name: ReportName): DayFields | undefined => {
+  const declared: ReportDeclaration = reports[name]
+  return declared.days
+}
+
+/** The numbers of days since the install that an answer has fields of, ascending; none if the report has no such fields. */
+export function daysOf(name: ReportName, asked?: readonly number[]): number[] {
+  const declared = daysDeclared(name)
+  if (declared === undefined) return []
+  return [...new Set([...declared.always, ...(asked ?? declared.default)])].toSorted((a, b) => a - b)
+}
+
+/** The fields of a row in their order; `asked` are the days of the request. */
+export function columnsOf(name: ReportName, asked?: readonly number[]): string[] {
+  const fixed = Object.keys(reports[name].row.shape).filter((field) => !/^d\d/.test(field))
+  const suffixes = Object.keys(daysDeclared(name)?.fields ?? {})
+  return [...fixed, ...suffixes.flatMap((suffix) => daysOf(name, asked).map((n) => `d${n}${suffix}`))]
+}
 
 /** The filters of a report: those whose field its rows have. */
 export const filtersOf = (name: ReportName): Partial<typeof filterParameters> =>
@@ -182,7 +299,13 @@ export const filtersOf = (name: ReportName): Partial<typeof filterParameters> =>
 export type ReportFilters = { [Name in FilterName]?: string[] }
 
 /** All query parameters of a report; any other is `unknown_parameter`. */
-export const parametersOf = (name: ReportName): z.ZodObject => z.object({ ...pageParameters, ...filtersOf(name) })
+export const parametersOf = (name: ReportName): z.ZodObject =>
+  z.object({
+    ...pageParameters,
+    ...filtersOf(name),
+    group,
+    ...(daysDeclared(name) === undefined ? {} : { days }),
+  })
 
 /** Where all reports are answered; each has an operation of its own in the document. */
 export const report_path = '/api/v1/reports/:report'
@@ -213,7 +336,7 @@ function reportRoute(name: ReportName): Route {
       'window_too_large',
       'invalid_limit',
       'invalid_offset',
-      ...(Object.keys(filtersOf(name)).length > 0 ? (['invalid_field'] as const) : []),
+      'invalid_field',
     ],
   }
 }

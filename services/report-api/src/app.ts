@@ -9,10 +9,11 @@ import { Counter, Histogram } from 'prom-client'
 import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
 import { installRoute, installRoutes } from './install-route.ts'
 import { parseParameters } from './parameters.ts'
-import type { Report } from './report.ts'
+import { matureUntil, type Report } from './report.ts'
 import { attributionReport } from './reports/attribution.ts'
 import { cohortsReport } from './reports/cohorts.ts'
 import { eventsReport } from './reports/events.ts'
+import { ltvReport } from './reports/ltv.ts'
 import { revenueReport } from './reports/revenue.ts'
 import { createRunInTurn } from './run-in-turn.ts'
 
@@ -30,6 +31,7 @@ const reports: { readonly [Name in ReportName]: Report<Name> } = {
   revenue: revenueReport,
   cohorts: cohortsReport,
   events: eventsReport,
+  ltv: ltvReport,
 }
 const prefix = report_path.replace('/:report', '')
 
@@ -72,10 +74,11 @@ export const reportApi =
           const { name, report } = findReport(request)
           const key = await authorize(request, reply)
           const { app_id, key_id } = key
-          const { page, filters } = parseParameters(name, request.query as Record<string, unknown>, now())
+          const asked_at_ms = now()
+          const { page, ...asked } = parseParameters(name, request.query as Record<string, unknown>, asked_at_ms)
           const started = performance.now()
           const { rows, missing_rates } = await runInTurn(key, reply, (clickhouse) =>
-            report({ clickhouse, fxRates }, { app_id, ...page, filters }),
+            report({ clickhouse, fxRates }, { app_id, ...page, ...asked }),
           )
           const elapsed_ms = Math.round(performance.now() - started)
           seconds.observe({ report: name }, elapsed_ms / 1000)
@@ -85,7 +88,8 @@ export const reportApi =
             'report answered',
           )
           const lacking = missing_rates.length > 0 && { missing_rates }
-          return { rows, meta: { ...page, elapsed_ms, ...lacking } satisfies ReportMeta }
+          const mature_until_ms = matureUntil(name, asked.days, asked_at_ms)
+          return { rows, meta: { ...page, elapsed_ms, mature_until_ms, ...lacking } satisfies ReportMeta }
         })
       },
       { prefix },

@@ -1,6 +1,13 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
-import { filtersOf, parametersOf, type ReportFilters, type ReportName } from '@tributary/contracts/reports'
+import {
+  filtersOf,
+  PeriodParameters,
+  parametersOf,
+  type ReportFilters,
+  type ReportName,
+} from '@tributary/contracts/reports'
+import type { z } from 'zod'
 
 /** The page of a report that a client requests (docs/api.md#reports). */
 export interface ReportPage {
@@ -15,19 +22,28 @@ export interface ReportPage {
 /** Query as the HTTP layer gives it: a repeated parameter is an array. */
 type Query = Record<string, unknown>
 
+type Periods = z.infer<typeof PeriodParameters>
+
 const window_ms_max = limits.report_window_days_max * day_ms
 
 /**
  * Throws the first fault in the order of docs/api.md#reports: unknown parameters, numbers, order of the window, its
- * size, limit, offset, filters.
+ * size, limit, offset, then those that are `invalid_field`.
  */
 export function parseParameters(
   report: ReportName,
   query: Query,
   now_ms: number,
-): { page: ReportPage; filters: ReportFilters } {
+): { page: ReportPage; filters: ReportFilters } & Periods {
   refuseUnknown(report, query)
-  return { page: parsePage(query, now_ms), filters: parseFilters(report, query) }
+  return { page: parsePage(query, now_ms), filters: parseFilters(report, query), ...parsePeriods(query) }
+}
+
+/** `days` of a report without such fields is refused before. */
+function parsePeriods(query: Query): Periods {
+  const parsed = PeriodParameters.safeParse(query)
+  if (!parsed.success) throw new CodedError('invalid_field', { field: String(parsed.error.issues[0]?.path[0]) })
+  return parsed.data
 }
 
 function refuseUnknown(report: ReportName, query: Query): void {

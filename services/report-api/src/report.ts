@@ -1,13 +1,23 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import type { ReportFilters, ReportName, ReportRow } from '@tributary/contracts/reports'
+import {
+  daysOf,
+  type ReportFilters,
+  type ReportGroup,
+  type ReportName,
+  type ReportRow,
+} from '@tributary/contracts/reports'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { ReportPage } from './parameters.ts'
 
-interface ReportRequest extends ReportPage {
+/** What a report answers: the window, the page, and what its rows are of. */
+export interface ReportRequest extends ReportPage {
   /** From the server key, never from the request. */
   app_id: string
   filters: ReportFilters
+  group: ReportGroup
+  /** Days since the install, in any order; absent without the parameter. */
+  days?: readonly number[] | undefined
 }
 
 /** The data that reports read. */
@@ -27,6 +37,15 @@ export type Report<Name extends ReportName> = (
   sources: ReportSources,
   request: ReportRequest,
 ) => Promise<ReportResult<Name>>
+
+/**
+ * `meta.mature_until_ms` of docs/rules.md#days-since-the-install: the 24 hours of the last day in the answer are over for
+ * installs before it. Undefined if the rows have no such days.
+ */
+export function matureUntil(name: ReportName, days: readonly number[] | undefined, now_ms: number): number | undefined {
+  const last = daysOf(name, days).at(-1)
+  return last === undefined ? undefined : now_ms - (last + 1) * day_ms
+}
 
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
 const time_ms_max = Date.UTC(2100, 0, 1)
