@@ -1,5 +1,5 @@
-import { attributionReport, cohortsReport, ltvReport } from './expected-installs.ts'
 import { countedEvents, countedMoney, hasRate, isRefund, lacking, type Money, newestVerdicts, usd } from './counted.ts'
+import { attributionReport, cohortsReport, ltvReport } from './expected-installs.ts'
 import { type DecidedInstall, dayOf, type History, type Rate, type SentEvent } from './history.ts'
 import { type ExpectedReport, grouped, inside, keyOfPeriod, passes, type Question } from './question.ts'
 
@@ -27,9 +27,7 @@ function revenueReport(
   question: Question,
 ): ExpectedReport {
   const partnerOf = ({ install_uuid }: Money) => installs.get(install_uuid)?.partner ?? 'organic'
-  const all = money.filter(
-    (event) => inside(question, event.event_ts_ms) && passes(question.partner, partnerOf(event)),
-  )
+  const all = money.filter((event) => inside(question, event.event_ts_ms) && passes(question.partner, partnerOf(event)))
   const rows = grouped(all, (event) => [keyOfPeriod(question, event.event_ts_ms), partnerOf(event)])
   return {
     rows: rows.map(([[day = '', partner = ''], group]) => {
@@ -55,14 +53,20 @@ function eventsReport(
     inside(question, event.event_ts_ms) && passes(question.event_name, event.event_name)
   const keyOf = (event: SentEvent) => [keyOfPeriod(question, event.event_ts_ms), event.event_name]
   const paid = money.filter(isAsked)
-  const paidOf = new Map(grouped(paid, keyOf).map(([key, group]) => [key.join(), group]))
+  const paidOf = new Map(grouped(paid, keyOf).map(([key, group]) => [JSON.stringify(key), group]))
   const rows = grouped(events.filter(isAsked), keyOf).map(([key, group]) => ({
     ...{ day: key[0]!, event_name: key[1]!, events: group.length },
     unique_installs: new Set(group.map(({ install_uuid }) => install_uuid)).size,
-    revenue_usd: usd(paidOf.get(key.join()) ?? [], rates),
+    revenue_usd: usd(paidOf.get(JSON.stringify(key)) ?? [], rates),
   }))
   // Money is summed by day, name and currency before it is converted: what cancels itself out needs no rate.
   const sums = grouped(paid, ({ event_ts_ms, event_name, currency }) => [dayOf(event_ts_ms), event_name, currency])
   const open = sums.filter(([, group]) => group.reduce((sum, { micros }) => sum + micros, 0n) !== 0n)
-  return { rows, missing_rates: lacking(open.flatMap(([, group]) => group), rates) }
+  return {
+    rows,
+    missing_rates: lacking(
+      open.flatMap(([, group]) => group),
+      rates,
+    ),
+  }
 }

@@ -1,172 +1,149 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Envelope } from '@tributary/contracts/envelope'
 import { day_ms } from '@tributary/contracts/limits'
-import { type ReportMeta, type ReportName, reportNames } from '@tributary/contracts/reports'
-import { topics } from '@tributary/contracts/topics'
-import { eventWriter } from '@tributary/event-writer/event-writer'
-import { transactionSweep } from '@tributary/event-writer/money/sweep-transactions'
-import { reportApi } from '@tributary/report-api/app'
-import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
-import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { type ReportName, reportNames } from '@tributary/contracts/reports'
 import { expectedReports } from '@tributary/testing/oracle/expected-reports'
-import { eurRates, type History, historyText, type Rate, type SentEvent } from '@tributary/testing/oracle/history'
+import { historyText } from '@tributary/testing/oracle/history'
 import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
-import {
-  first_ms,
-  now_ms,
-  partitions,
-  randomHistory,
-  randomRates,
-  randomWindow,
-} from '@tributary/testing/oracle/random-history'
-import { memoryBroker } from '@tributary/testing/twins/memory-broker'
-import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import type { Question } from '@tributary/testing/oracle/question'
+import { first_ms, now_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
+import { randomQuestion } from '@tributary/testing/oracle/random-question'
 import fc from 'fast-check'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newAppId, openReportStage, type PlacedDecision, type ReportStage } from './stage.ts'
 
 const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 50)
-const topic = topics.eventsAccepted
-const logger = pino({ level: 'silent' })
-const now = () => now_ms
+/** Histories that are written together, each with apps of its own. */
+const written_together = 10
 /** Histories, failures and their shrinking share this time. */
 const run_ms_max = histories * 1000
 
-let clickhouse: TestClickhouse
-let app: ReturnType<typeof createHttpApp>
-let rates: readonly Rate[] = []
+let stage: ReportStage
 beforeAll(async () => {
-  clickhouse = await openTestClickhouse()
-  app = createHttpApp({ logger })
-  // The id of an app is its server key here.
-  const findServerKey = async (app_id: string) => ({
-    ...{ key_id: app_id, app_id, company_id: app_id, platform: 'ios' as const, allowed_events: [] },
-    ...{ scopes: ['reports:read' as const], company_status: 'active' as const, monthly_quota: null },
-  })
-  const fxRates = { find: async () => eurRates(rates) }
-  // A clock that runs, since a key may make 1000 requests a minute; a window is always given.
-  const shared = { keyValue: memoryKeyValue(Date.now), now: Date.now, registry: new Registry(), logger }
-  await app.register(reportApi({ ...shared, clickhouse, credentials: { findServerKey }, fxRates }))
+  stage = await openReportStage()
 })
-afterAll(async () => {
-  await app.close()
-  await clickhouse.close()
-})
+afterAll(() => stage.close())
 
-/** Writes the events as the service does. */
-async function writeEvents(events: readonly SentEvent[], app_ids: readonly string[], chunk: number): Promise<void> {
-  const broker = memoryBroker(partitions, now)
-  broker.chunk_records_max = chunk
-  await broker.publish(
-    events.map(({ app: at, install_uuid, partition, source, received_at_ms, ...event }) => {
-      const envelope: Envelope = {
-        ...{ v: 1, company_id: 'co_1', app_id: app_ids[at]!, platform: 'ios', source, install_uuid, received_at_ms },
-        ...{ ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: '', events: [event] },
-      }
-      return { topic: topic.name, partition, key: null, value: Buffer.from(JSON.stringify(envelope)) }
-    }),
-  )
-  const consumer = eventWriter({ clickhouse })
-  const running = await runConsumer({ broker, consumer, logger, registry: new Registry(), now })
-  const isDone = () =>
-    Array.from({ length: partitions }, (_, n) => broker.isDone(consumer.name, topic.name, n)).every(Boolean)
-  const deadline = Date.now() + 20_000
-  while (!isDone()) {
-    if (Date.now() > deadline) throw new Error('not in time')
-    await pause(1)
+/** Everything that is random about one history. */
+const randomPlan = fc.record({
+  history: randomHistory,
+  /** Shares of events and of decisions that are written before everything is settled. */
+  before: fc.record({ events: fc.integer({ min: 0, max: 10 }), decisions: fc.integer({ min: 0, max: 10 }) }),
+  mess: fc.record({ shuffle: fc.nat(50), blocks: fc.integer({ min: 1, max: 4 }), again: fc.boolean() }),
+  rates: randomRates,
+  corrected: randomRates,
+  question: randomQuestion,
+  page: fc.record({ name: fc.constantFrom(...reportNames), pages: fc.integer({ min: 1, max: 4 }) }),
+})
+/** A failure leaves all of them out but one: absent ones come from shrinking alone. */
+const randomPlans = fc.array(fc.option(randomPlan, { freq: 1_000_000 }), {
+  minLength: written_together,
+  maxLength: written_together,
+})
+type Plan = typeof randomPlan extends fc.Arbitrary<infer Value> ? Value : never
+
+const apps_of_history = 2
+const all = { since_ms: first_ms - 5 * day_ms, until_ms: now_ms }
+
+/** A plan with the ids of its apps, cut into what is written before everything is settled and what is written after. */
+function prepare(plan: Plan) {
+  const { history, before } = plan
+  const app_ids = Array.from({ length: apps_of_history }, newAppId)
+  const placed = history.decisions.map((decision, place): PlacedDecision => ({ ...decision, place }))
+  const events = Math.ceil((history.events.length * before.events) / 10)
+  const decisions = Math.ceil((placed.length * before.decisions) / 10)
+  return {
+    ...{ plan, app_ids },
+    earlier: { events: history.events.slice(0, events), decisions: placed.slice(0, decisions) },
+    later: { events: history.events.slice(events), decisions: placed.slice(decisions) },
   }
-  await running.close()
-  await transactionSweep(clickhouse)()
+}
+type Prepared = ReturnType<typeof prepare>
+
+/** The parts of several histories as one, whose apps stand behind each other. */
+async function write(prepared: readonly Prepared[], part: 'earlier' | 'later'): Promise<void> {
+  const moved = <Item extends { app: number }>(items: readonly Item[], n: number) =>
+    items.map((item) => ({ ...item, app: item.app + n * apps_of_history }))
+  const events = prepared.flatMap((one, n) => moved(one[part].events, n))
+  const decisions = part === 'earlier' ? [] : prepared.flatMap((one, n) => moved(one.later.decisions, n))
+  const app_ids = prepared.flatMap((one) => one.app_ids)
+  await stage.write({ events, decisions }, app_ids)
 }
 
 /** Writes the rows of verdicts in another order than install-writer does, in several blocks, and some of them again. */
-async function writeVerdicts({ decisions }: History, app_ids: readonly string[], mess: Mess): Promise<void> {
+async function writeVerdictsInDisorder({ plan: { mess }, app_ids, earlier }: Prepared): Promise<void> {
   const rows = app_ids.flatMap((app_id, at) =>
     installRows(
       app_id,
-      decisions.filter((decision) => decision.app === at),
+      earlier.decisions.filter((decision) => decision.app === at),
     ),
   )
   const key = (n: number) => (mess.shuffle * (n + 1) * 7919) % 101
   const shuffled = rows.map((row, n) => ({ row, n: key(n) })).toSorted((a, b) => a.n - b.n)
   const cut = Math.ceil(shuffled.length / mess.blocks)
-  for (let from = 0; from < shuffled.length; from += cut) {
-    const block = shuffled.slice(from, from + cut).map(({ row }) => row)
-    await insertInstalls(clickhouse, block, randomBytes(10).toString('hex'))
+  const blocks = Array.from({ length: mess.blocks }, (_, n) => shuffled.slice(n * cut, (n + 1) * cut))
+  for (const block of [...blocks, shuffled.filter(({ n }) => mess.again && n % 2 === 1)]) {
+    await insertInstalls(
+      stage.clickhouse,
+      block.map(({ row }) => row),
+      randomBytes(10).toString('hex'),
+    )
   }
-  const again = shuffled.filter(({ n }) => mess.again && n % 2 === 1).map(({ row }) => row)
-  await insertInstalls(clickhouse, again, randomBytes(10).toString('hex'))
 }
 
-const randomMess = fc.record({
-  chunk: fc.integer({ min: 8, max: 60 }),
-  shuffle: fc.nat(50),
-  blocks: fc.integer({ min: 1, max: 4 }),
-  again: fc.boolean(),
-})
-type Mess = typeof randomMess extends fc.Arbitrary<infer Value> ? Value : never
+/** Asks a report, holds its rows against the loops, and gives these. */
+async function check({ plan, app_ids }: Prepared, app: number, name: ReportName, question: Question) {
+  const expected = expectedReports(plan.history, app, stage.rates)[name](question)
+  const found = await stage.ask(name, app_ids[app]!, question)
+  const time = (ms: number) => new Date(ms).toISOString()
+  const story = `${name} of app ${app}, ${time(question.since_ms)} to ${time(question.until_ms)}, ${JSON.stringify(question)}`
+  const parts = `settled before event ${plan.before.events} and verdict ${plan.before.decisions} of 10`
+  expect(found, `${story}\n${parts}\n${historyText(plan.history, app, stage.rates)}`).toEqual(expected)
+  return expected
+}
 
-async function ask(name: ReportName, app_id: string, query: Record<string, string | number>) {
-  const params = new URLSearchParams(
-    Object.entries(query).map(([field, value]): [string, string] => [field, `${value}`]),
-  )
-  const headers = { authorization: `Bearer ${app_id}` }
-  const answer = await app.inject({ url: `/api/v1/reports/${name}?${params}`, headers })
-  expect(answer.statusCode, answer.body).toBe(200)
-  return answer.json<{ rows: Record<string, unknown>[]; meta: ReportMeta }>()
+async function checkPages({ plan, app_ids }: Prepared): Promise<void> {
+  const { name, pages } = plan.page
+  const { rows, missing_rates } = expectedReports(plan.history, 0, stage.rates)[name](all)
+  const limit = Math.max(1, Math.ceil(rows.length / pages))
+  const found: unknown[] = []
+  for (let offset = 0; offset <= rows.length; offset += limit) {
+    const page = await stage.ask(name, app_ids[0]!, { ...all, limit, offset })
+    found.push(...page.rows)
+    expect(page.missing_rates).toEqual(missing_rates)
+  }
+  expect(found).toEqual(rows)
+}
+
+async function checkHistory(prepared: Prepared): Promise<void> {
+  const { plan } = prepared
+  stage.rates = plan.rates
+  for (const name of reportNames) await check(prepared, 0, name, all)
+  stage.rates = plan.corrected
+  for (const name of reportNames) await check(prepared, 0, name, plan.question(plan.history, name))
+  await check(prepared, 1, plan.page.name, plan.question(plan.history, plan.page.name))
+  await checkPages(prepared)
 }
 
 test(
   'whatever happened, and however it was written: every report equals loops over events and verdicts',
   async () => {
-    const all = { since_ms: first_ms - 5 * day_ms, until_ms: now_ms }
-    const plan = fc.record({
-      history: randomHistory,
-      mess: randomMess,
-      rates: randomRates,
-      corrected: randomRates,
-      window: randomWindow,
-      page: fc.record({ name: fc.constantFrom(...reportNames), pages: fc.integer({ min: 1, max: 4 }) }),
+    const property = fc.asyncProperty(randomPlans, fc.integer({ min: 8, max: 60 }), async (plans, chunk) => {
+      const prepared = plans.flatMap((plan) => (plan === null ? [] : [prepare(plan)]))
+      stage.broker.chunk_records_max = chunk
+      await write(prepared, 'earlier')
+      for (const one of prepared) await writeVerdictsInDisorder(one)
+      await write(prepared, 'later')
+      for (const one of prepared) await checkHistory(one)
     })
-    await fc.assert(
-      fc.asyncProperty(plan, async ({ history, mess, page, ...tables }) => {
-        const window = tables.window(history)
-        const app_ids = [0, 1].map(() => `app_${randomBytes(10).toString('hex')}`)
-        await writeEvents(history.events, app_ids, mess.chunk)
-        await writeVerdicts(history, app_ids, mess)
-
-        const check = async (at: number, name: ReportName, asked: typeof window) => {
-          const { rows, missing_rates } = expectedReports(history, at, rates)[name](asked)
-          const { rows: found, meta } = await ask(name, app_ids[at]!, { ...asked, limit: 1000 })
-          const story = `${name} of app ${at}, ${new Date(asked.since_ms).toISOString()} to ${new Date(asked.until_ms).toISOString()}`
-          const text = `${story}\n${historyText(history, at, rates)}`
-          expect({ rows: found, missing_rates: meta.missing_rates ?? [] }, text).toEqual({ rows, missing_rates })
-          return rows
-        }
-
-        rates = tables.rates
-        for (const name of reportNames) await check(0, name, all)
-        rates = tables.corrected
-        for (const name of reportNames) await check(0, name, window)
-        await check(1, page.name, window)
-
-        const rows = await check(0, page.name, all)
-        const { missing_rates } = expectedReports(history, 0, rates)[page.name](all)
-        const limit = Math.max(1, Math.ceil(rows.length / page.pages))
-        const pages: unknown[] = []
-        for (let offset = 0; offset <= rows.length; offset += limit) {
-          const { rows: some, meta } = await ask(page.name, app_ids[0]!, { ...all, limit, offset })
-          pages.push(...some)
-          expect(meta.missing_rates ?? []).toEqual(missing_rates)
-        }
-        expect(pages).toEqual(rows)
-      }),
+    await fc.assert(property, {
+      numRuns: Math.ceil(histories / written_together),
       // A failure is told while there is time for it: shrinking would go on for long.
-      { numRuns: histories, interruptAfterTimeLimit: run_ms_max },
-    )
+      interruptAfterTimeLimit: run_ms_max,
+      // The message of the failed comparison tells the history; the plan that made it would hide it.
+      async asyncReporter({ failed, seed, counterexamplePath, errorInstance }) {
+        if (failed) throw new Error(`seed ${seed}, path ${counterexamplePath}: ${errorInstance}`)
+      },
+    })
   },
   run_ms_max + 60_000,
 )
