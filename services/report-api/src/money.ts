@@ -2,11 +2,8 @@ import type { EurRates } from '@tributary/contracts/currencies'
 import { type ForeignAmount, sumUsd, usdRates } from '@tributary/domain/money/money-usd'
 import type { FxLookup, FxRates } from '@tributary/tenancy/fx-rates'
 
-/** Amounts of one UTC day. */
-interface Money {
-  day: string
-  money: readonly (readonly [currency: string, micros: string])[]
-}
+/** Micros of a currency as text, and the UTC day whose rate converts them. */
+export type Amount = readonly [day: string, currency: string, micros: string]
 
 /** The rates of a currency on a day; null without any. */
 export type RateOf = (lookup: FxLookup) => EurRates | null
@@ -22,19 +19,27 @@ export async function findRates(fxRates: FxRates, lookups: readonly FxLookup[]):
 }
 
 /** The days and currencies of the amounts of some rows. */
-export const lookupsOf = (rows: readonly Money[]): FxLookup[] =>
-  rows.flatMap(({ day, money }) => money.map(([currency]) => ({ day, currency })))
+export const lookupsOf = (rows: readonly { money: readonly Amount[] }[]): FxLookup[] =>
+  rows.flatMap(({ money }) => money.map(([day, currency]) => ({ day, currency })))
 
 /**
- * USD of a row, or the part of each of `sharers`, at the rate of its day or the last rate before it (docs/rules.md#usd).
- * The sum is rounded once, to 4 places. Amounts without a rate add nothing; `missingRates` names their currencies.
+ * USD of a row, or the part of each of `sharers`, each amount at the rate of its day or the last rate before it
+ * (docs/rules.md#usd). The sum is rounded once, to 4 places. Amounts without a rate add nothing; `missingRates` names
+ * their currencies.
  */
-export function convertMoney(rateOf: RateOf, { day, money }: Money, sharers = 1): number {
-  const amounts = money.flatMap(([currency, micros]): ForeignAmount[] => {
+export function convertMoney(rateOf: RateOf, money: readonly Amount[], sharers = 1): number {
+  const amounts = money.flatMap(([day, currency, micros]): ForeignAmount[] => {
     const rates = rateOf({ day, currency })
     return rates === null ? [] : [{ micros, rates }]
   })
   return sumUsd(amounts, sharers)
+}
+
+/** The first day of each currency; `spent` is ordered by day in each currency. */
+export function firstDays(spent: readonly FxLookup[]): Map<string, string> {
+  const first = new Map<string, string>()
+  for (const { currency, day } of spent) if (!first.has(currency)) first.set(currency, day)
+  return first
 }
 
 /**

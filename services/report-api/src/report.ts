@@ -47,6 +47,13 @@ export function matureUntil(name: ReportName, days: readonly number[] | undefine
   return last === undefined ? undefined : now_ms - (last + 1) * day_ms
 }
 
+/** SQL of the first day of the period that a day is in. */
+export const firstDayOf: Readonly<Record<ReportGroup, (day: string) => string>> = {
+  day: (day) => day,
+  week: (day) => `toMonday(${day})`,
+  month: (day) => `toStartOfMonth(${day})`,
+}
+
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
 const time_ms_max = Date.UTC(2100, 0, 1)
 

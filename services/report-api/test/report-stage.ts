@@ -10,7 +10,7 @@ import { Registry } from 'prom-client'
 import { expect } from 'vitest'
 import { reportApi } from '../src/app.ts'
 
-export type Query = Record<string, number | string[]>
+export type Query = Record<string, number | string | string[]>
 export type RateOf = (lookup: { day: string; currency: string }) => EurRates | null
 
 /** The service on an empty engine of its own. A server key is the id of its app. */

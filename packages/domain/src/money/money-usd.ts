@@ -28,6 +28,27 @@ export function sumUsd(amounts: readonly ForeignAmount[], sharers = 1): number {
   return Number(roundedQuotient(numerator, denominator * BigInt(sharers) * 100n)) / 10_000
 }
 
+/** A factor is an integer of 10^-40 USD for one unit of a currency. */
+const factor_scale = 10n ** 40n
+/** Factors are cut off, so a sum of up to 10^26 micros errs by less than this. */
+const factor_error = 10n ** 26n
+
+/** What micros of a currency are multiplied by where many are added outside of this process; `factoredUsd` rounds the sum. */
+export function usdFactor(rates: EurRates): bigint {
+  const usd = decimal(rates.usd)
+  const units = decimal(rates.units)
+  return (factor_scale * usd.digits * units.scale) / (usd.scale * units.digits)
+}
+
+/**
+ * The USD of a sum of micros times factors, or the part of each of `sharers`, rounded as `sumUsd` does. A sum that is
+ * nearer to a half than factors can tell is the half: rates have few digits, so that no other sum is that near.
+ */
+export function factoredUsd(sum: bigint, sharers = 1): number {
+  const surely = sum < 0n ? sum - factor_error : sum + factor_error
+  return Number(roundedQuotient(surely, factor_scale * BigInt(sharers) * 100n)) / 10_000
+}
+
 /** `1.25` is 125 / 100. */
 function decimal(text: string): { digits: bigint; scale: bigint } {
   const [whole = '', fraction = ''] = text.split('.')

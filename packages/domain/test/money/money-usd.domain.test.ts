@@ -1,4 +1,4 @@
-import { sumUsd, usdRates } from '@tributary/domain/money/money-usd'
+import { factoredUsd, sumUsd, usdFactor, usdRates } from '@tributary/domain/money/money-usd'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
@@ -61,5 +61,25 @@ test('any amounts at any rates equal long division', () => {
       }))
       expect(sumUsd(given)).toBe(expected)
     }),
+  )
+})
+
+test('sums of micros times factors are rounded as exact sums are, halves too', () => {
+  const few = fc.integer({ min: 1, max: 30 }).map(String)
+  const rates = fc.record({
+    usd: fc.oneof(few, fc.constantFrom('1.0837', '0.00005')),
+    units: fc.oneof(few, fc.constantFrom('163.59')),
+  })
+  const micros = fc.oneof(
+    fc.integer({ min: -400, max: 400 }).map(String),
+    fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }).map(String),
+  )
+  const sharers = fc.integer({ min: 1, max: 4 })
+  fc.assert(
+    fc.property(fc.array(fc.record({ micros, rates }), { maxLength: 6 }), sharers, (amounts, sharers) => {
+      const sum = amounts.reduce((total, { micros, rates }) => total + BigInt(micros) * usdFactor(rates), 0n)
+      expect(factoredUsd(sum, sharers)).toBe(sumUsd(amounts, sharers))
+    }),
+    { numRuns: 2000 },
   )
 })

@@ -1,12 +1,20 @@
-import { convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
-import { partlyCoveredDays, type Report, type ReportSources, wholeDays, wholeWindow, windowDays } from '../report.ts'
+import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
+import {
+  firstDayOf,
+  partlyCoveredDays,
+  type Report,
+  type ReportSources,
+  wholeDays,
+  wholeWindow,
+  windowDays,
+} from '../report.ts'
 
 /**
- * Counts by day and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
+ * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
  * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Money
  * counts by docs/rules.md#money-once. It is summed in its own currency, then each row is converted to USD.
  */
-export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, ...window }) => {
+export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, group, ...window }) => {
   const { clickhouse, fxRates } = sources
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
@@ -14,8 +22,9 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
   const params = { app_id, ...days, ...(event_names && { event_names }) }
   const named = event_names === undefined ? '' : 'AND event_name IN {event_names:Array(String)}'
   const amounts = amountsSql(named)
-  const page = await clickhouse.query<CountRow>(countsSql(amounts), { ...params, limit, offset })
-  const uniques = await queryUniques(clickhouse, params, named, page)
+  const periodOf = firstDayOf[group]
+  const page = await clickhouse.query<CountRow>(countsSql(periodOf('date'), amounts), { ...params, limit, offset })
+  const uniques = await queryUniques(clickhouse, params, uniquesSql(periodOf('day'), named), page)
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
   const spent = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(currenciesSql(amounts), params)
@@ -25,7 +34,7 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
     event_name,
     events,
     unique_installs: uniques.get(day + event_name) ?? 0,
-    revenue_usd: convertMoney(rateOf, { day, money }),
+    revenue_usd: convertMoney(rateOf, money),
   }))
   return { rows, missing_rates }
 }
@@ -34,8 +43,8 @@ interface CountRow {
   day: string
   event_name: string
   events: number
-  /** Currency and micros as text, for each currency with another sum than 0. */
-  money: [currency: string, micros: string][]
+  /** Each UTC day and currency with another sum than 0. */
+  money: Amount[]
 }
 
 /** Counts and money by day, event name and currency. `named` is a condition on the event name; it may be empty. */
@@ -60,12 +69,13 @@ const amountsSql = (named: string) => `
   )
   GROUP BY date, event_name, code`
 
-const countsSql = (amounts: string) => `
-SELECT toString(date) AS day, event_name, sum(n) AS events, groupArrayIf((code, toString(amount)), amount != 0) AS money
+const countsSql = (period: string, amounts: string) => `
+SELECT toString(${period}) AS day, event_name, sum(n) AS events,
+  groupArrayIf((toString(date), code, toString(amount)), amount != 0) AS money
 FROM (${amounts}
 )
-GROUP BY date, event_name
-ORDER BY date, event_name
+GROUP BY ${period}, event_name
+ORDER BY ${period}, event_name
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
 
 interface Currency {
@@ -74,11 +84,11 @@ interface Currency {
   day: string
 }
 
-/** The result of `currenciesSql` without a query, from a page that holds all rows; they are ordered by day. */
+/** The result of `currenciesSql` without a query, from a page that holds all rows. */
 function currenciesOf(rows: readonly CountRow[]): Currency[] {
   const firstDay = new Map<string, string>()
-  for (const { day, money } of rows) {
-    for (const [currency] of money) if (!firstDay.has(currency)) firstDay.set(currency, day)
+  for (const [day, currency] of rows.flatMap(({ money }) => money)) {
+    if (day < (firstDay.get(currency) ?? '9')) firstDay.set(currency, day)
   }
   return [...firstDay]
     .map(([currency, day]) => ({ currency, day }))
@@ -100,17 +110,17 @@ interface UniqueRow {
   unique_installs: number
 }
 
-/** Distinct installs of the rows of a page, by day and event name. */
+/** Distinct installs of the rows of a page, by period and event name. */
 async function queryUniques(
   clickhouse: ReportSources['clickhouse'],
   params: object,
-  named: string,
+  sql: string,
   page: readonly CountRow[],
 ) {
   const first = page[0]
   const last = page.at(-1)
   if (first === undefined || last === undefined) return new Map<string, number>()
-  const rows = await clickhouse.query<UniqueRow>(uniquesSql(named), {
+  const rows = await clickhouse.query<UniqueRow>(sql, {
     ...params,
     page_first_day: first.day,
     page_first_name: first.event_name,
@@ -120,21 +130,21 @@ async function queryUniques(
   return new Map(rows.map((row) => [row.day + row.event_name, row.unique_installs]))
 }
 
-// Rows are ordered by day and name, so a page is one range of both.
-const pageRange = `day >= {page_first_day:Date} AND day <= {page_last_day:Date}
-    AND (day > {page_first_day:Date} OR event_name >= {page_first_name:String})
-    AND (day < {page_last_day:Date} OR event_name <= {page_last_name:String})`
+// Rows are ordered by period and name, so a page is one range of both.
+const pageRange = (period: string) => `day >= {page_first_day:Date} AND ${period} <= {page_last_day:Date}
+    AND (${period} > {page_first_day:Date} OR event_name >= {page_first_name:String})
+    AND (${period} < {page_last_day:Date} OR event_name <= {page_last_name:String})`
 
-const uniquesSql = (named: string) => `
-SELECT toString(date) AS day, event_name, unique_installs
+const uniquesSql = (period: string, named: string) => `
+SELECT toString(date) AS day, event_name, uniqExactMerge(installs) AS unique_installs
 FROM (
-  SELECT day AS date, event_name, uniqExactMerge(installs) AS unique_installs
+  SELECT ${period} AS date, event_name, installs
   FROM event_installs_per_day_v1
-  WHERE ${wholeDays} AND ${pageRange} ${named}
-  GROUP BY date, event_name
+  WHERE ${wholeDays} AND ${pageRange(period)} ${named}
   UNION ALL
-  SELECT day AS date, event_name, uniqExact(install_uuid) AS unique_installs
+  SELECT ${period} AS date, event_name, uniqExactState(install_uuid) AS installs
   FROM events_raw_v1
-  WHERE ${partlyCoveredDays} AND ${pageRange} ${named}
+  WHERE ${partlyCoveredDays} AND ${pageRange(period)} ${named}
   GROUP BY date, event_name
-)`
+)
+GROUP BY date, event_name`

@@ -1,43 +1,39 @@
 import { organic } from '@tributary/contracts/attribution/verdict'
 import { refundEvents } from '@tributary/contracts/rows'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { convertMoney, findRates, lookupsOf } from '../money.ts'
-import { type Report, wholeWindow, windowDays } from '../report.ts'
+import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
+import { firstDayOf, type Report, wholeWindow, windowDays } from '../report.ts'
 
 /**
- * Money by day and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
+ * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
  * to USD. The rates are looked up first, because whether an install pays depends on them.
  */
 export const revenueReport: Report<'revenue'> = async (
   { clickhouse, fxRates },
-  { app_id, limit, offset, filters, ...window },
+  { app_id, limit, offset, filters, group, ...window },
 ) => {
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
   const { partner: partners } = filters
   const params = { app_id, ...days, ...(partners && { partners }) }
-  const spent = await clickhouse.query<FxLookup>(spentSql(partners === undefined ? countedSql : ofPartners), params)
+  const spent = await clickhouse.query<FxLookup>(spentSql(partners === undefined ? withPartner : ofPartners), params)
   const rateOfSpent = await findRates(fxRates, spent)
   const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
-  const page = await clickhouse.query<MoneyRow>(pageSql(partners === undefined ? withPartner : ofPartners), {
-    ...{ ...params, limit, offset, refunds: refundEvents },
-    ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
-  })
+  const page = await clickhouse.query<MoneyRow>(
+    pageSql(firstDayOf[group]('date'), partners === undefined ? withPartner : ofPartners),
+    {
+      ...{ ...params, limit, offset, refunds: refundEvents },
+      ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
+    },
+  )
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const rows = page.map(({ paying, money, ...row }) => ({
     ...row,
-    revenue_usd: convertMoney(rateOf, { day: row.day, money }),
-    arppu_usd: paying === 0 ? 0 : convertMoney(rateOf, { day: row.day, money }, paying),
+    revenue_usd: convertMoney(rateOf, money),
+    arppu_usd: paying === 0 ? 0 : convertMoney(rateOf, money, paying),
   }))
   const missing = firstDays(spent.filter((lookup) => rateOfSpent(lookup) === null))
   return { rows, missing_rates: [...missing.keys()] }
-}
-
-/** The first day of each currency; `spent` is ordered by day in each currency. */
-function firstDays(spent: readonly FxLookup[]): Map<string, string> {
-  const first = new Map<string, string>()
-  for (const { currency, day } of spent) if (!first.has(currency)) first.set(currency, day)
-  return first
 }
 
 interface MoneyRow {
@@ -46,19 +42,23 @@ interface MoneyRow {
   purchases: number
   /** Installs with a payment above 0 that has a rate. */
   paying: number
-  /** Currency and micros as text, for each currency with amounts other than 0. */
-  money: [currency: string, micros: string][]
+  /** Each UTC day and currency with amounts other than 0. */
+  money: Amount[]
 }
 
 /** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples are slow. */
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
-/** Events of the window whose money counts. */
-const countedSql = `
-    SELECT day AS date, sipHash64(install_uuid) AS install_key, event_name, currency AS code, toInt128(amount_micros) AS micros
+/** Events whose money counts, of those that `where` takes. */
+export const countedMoney = (where: string) => `
+    SELECT day AS money_day, ts_ms, sipHash64(install_uuid) AS install_key, event_name, currency AS code,
+      toInt128(amount_micros) AS micros
     FROM revenue_raw_v1
-    WHERE ${wholeWindow}
-      AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${wholeWindow})`
+    WHERE ${where}
+      AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${where})`
+
+/** Those of the window. */
+const countedSql = countedMoney(wholeWindow)
 
 /** The partner of the newest verdict of each install with money in the window. */
 const partnersSql = `
@@ -70,7 +70,7 @@ const partnersSql = `
 
 /** The counted events with their partner. */
 const withPartner = `
-  SELECT date, if(empty(verdict), '${organic}', verdict) AS partner, install_key, event_name, code, micros
+  SELECT money_day AS date, if(empty(verdict), '${organic}', verdict) AS partner, install_key, event_name, code, micros
   FROM (${countedSql}
   ) AS counted
   LEFT JOIN (${partnersSql}
@@ -90,9 +90,9 @@ GROUP BY code, date
 ORDER BY code, date`
 
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
-const pageSql = (money: string) => `
-SELECT toString(date) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) AS paying,
-  groupArrayIf((code, toString(amount)), amounts > 0) AS money
+const pageSql = (period: string, money: string) => `
+SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) AS paying,
+  groupArrayIf((toString(date), code, toString(amount)), amounts > 0) AS money
 FROM (
   SELECT date, partner, code, sum(micros) AS amount, countIf(micros != 0) AS amounts,
     countIf(event_name NOT IN {refunds:Array(String)}) AS bought,
@@ -104,6 +104,6 @@ FROM (
   )
   GROUP BY date, partner, code
 )
-GROUP BY date, partner
-ORDER BY date, partner
+GROUP BY ${period}, partner
+ORDER BY ${period}, partner
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
