@@ -1,24 +1,37 @@
 -- Made by `npm run dump` from the migrations. Do not edit.
 
-CREATE MATERIALIZED VIEW activity_per_day_mv_v1 TO activity_per_day_v1
+CREATE MATERIALIZED VIEW activity_by_day_mv_v1 TO activity_by_day_v1
 (
     `app_id` LowCardinality(String),
-    `install_uuid` String,
     `day` Date,
+    `install_key` UInt64,
     `min_ts_ms` Int64,
     `max_ts_ms` Int64
 )
 AS SELECT
     app_id,
-    install_uuid,
     day,
+    sipHash64(install_uuid) AS install_key,
     min(ts_ms) AS min_ts_ms,
     max(ts_ms) AS max_ts_ms
 FROM events_raw_v1
 GROUP BY
     app_id,
-    install_uuid,
-    day;
+    day,
+    install_key;
+
+CREATE TABLE activity_by_day_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `day` Date COMMENT 'UTC date of the events',
+    `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets',
+    `min_ts_ms` SimpleAggregateFunction(min, Int64) COMMENT 'time of the first event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
+    `max_ts_ms` SimpleAggregateFunction(max, Int64) COMMENT 'time of the last event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
+    INDEX by_install install_key TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (app_id, day, install_key)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10, index_granularity = 8192;
 
 CREATE TABLE activity_per_day_v1
 (
@@ -31,6 +44,40 @@ CREATE TABLE activity_per_day_v1
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, install_uuid, day)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
+
+CREATE MATERIALIZED VIEW activity_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'activity' AS source,
+    day,
+    count() AS rows
+FROM activity_by_day_v1
+GROUP BY
+    app_id,
+    day;
+
+CREATE MATERIALIZED VIEW cancelled_money_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'money' AS source,
+    day,
+    count() AS rows
+FROM revenue_cancelled_v1
+GROUP BY
+    app_id,
+    day;
 
 CREATE TABLE click_floods_v1
 (
@@ -527,6 +574,23 @@ ENGINE = ReplacingMergeTree
 ORDER BY (app_id, received_at_ms, install_uuid, topic, partition, offset, sign)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
 
+CREATE MATERIALIZED VIEW installs_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'installs' AS source,
+    day,
+    count() AS rows
+FROM installs_by_day_v1
+GROUP BY
+    app_id,
+    day;
+
 CREATE TABLE installs_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
@@ -559,6 +623,61 @@ CREATE TABLE installs_v1
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, install_uuid, topic, partition, offset, sign)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+
+CREATE MATERIALIZED VIEW money_days_mv_v1 TO money_days_v1
+(
+    `app_id` LowCardinality(String),
+    `install_key` UInt64,
+    `day` Date
+)
+AS SELECT
+    app_id,
+    sipHash64(install_uuid) AS install_key,
+    day
+FROM revenue_raw_v1
+GROUP BY
+    app_id,
+    install_key,
+    day;
+
+CREATE TABLE money_days_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets',
+    `day` Date COMMENT 'UTC date of events whose money counts'
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, install_key, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+
+CREATE MATERIALIZED VIEW money_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'money' AS source,
+    day,
+    count() AS rows
+FROM money_days_v1
+GROUP BY
+    app_id,
+    day;
+
+CREATE TABLE report_stamps_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the data belongs to; /backfill counts what the settler copied',
+    `source` LowCardinality(String) COMMENT 'activity, uniques, installs or money',
+    `day` Date COMMENT 'UTC date of the events, or of the installs',
+    `rows` SimpleAggregateFunction(sum, UInt64) COMMENT 'number of changes',
+    `changed_at_ms` SimpleAggregateFunction(max, Int64) DEFAULT toUnixTimestamp64Milli(now64(3)) COMMENT 'time of the last change by the clock of ClickHouse, Unix epoch milliseconds'
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (app_id, source, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
 
 CREATE TABLE revenue_cancelled_v1
 (
@@ -630,7 +749,8 @@ CREATE TABLE revenue_raw_v1
     `topic` LowCardinality(String) COMMENT 'log position: topic',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
     `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
-    `claim_rank` UInt8 DEFAULT 2 COMMENT 'who claims the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed' CODEC(ZSTD(1))
+    `claim_rank` UInt8 DEFAULT 2 COMMENT 'who claims the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed' CODEC(ZSTD(1)),
+    `install_key` UInt64 DEFAULT sipHash64(install_uuid) COMMENT '64-bit hash of install_uuid, for joins and sets'
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid)
@@ -645,6 +765,69 @@ CREATE TABLE schema_migrations_v1
 ENGINE = ReplacingMergeTree
 ORDER BY version
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
+
+CREATE TABLE settled_cohorts_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the installs belong to',
+    `day` Date COMMENT 'UTC date of the installs',
+    `n` UInt16 COMMENT 'number of the 24 hours, from 0 on',
+    `stamp` UInt64 COMMENT 'stamp of the day and of the days of the windows that it was worked out at',
+    `retained` UInt64 COMMENT 'installs with an event in these 24 hours'
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day, n)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
+CREATE TABLE settled_installs_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the installs belong to',
+    `day` Date COMMENT 'UTC date of the installs',
+    `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
+    `groups.partner` Array(LowCardinality(String)) COMMENT 'partner, or organic',
+    `groups.attribution_type` Array(LowCardinality(String)) COMMENT 'method that matched the click, or organic',
+    `groups.installs` Array(Int64) COMMENT 'number of new installs',
+    `groups.reinstalls` Array(Int64) COMMENT 'number of reinstalls',
+    `groups.fraud_flagged` Array(Int64) COMMENT 'number of new installs with a fraud flag'
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64;
+
+CREATE TABLE settled_money_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the money belongs to',
+    `day` Date COMMENT 'UTC date of the money',
+    `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
+    `money.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
+    `money.currency` Array(LowCardinality(String)) COMMENT 'ISO 4217 alpha-3 in upper case',
+    `money.purchases` Array(UInt64) COMMENT 'number of money events that are no refunds',
+    `money.micros` Array(Int128) COMMENT 'sum of money in micros of currency',
+    `money.amounts` Array(UInt64) COMMENT 'number of amounts other than 0',
+    `payers.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
+    `payers.currencies` Array(Array(LowCardinality(String))) COMMENT 'currencies that an install paid an amount above 0 in, ascending',
+    `payers.installs` Array(UInt64) COMMENT 'number of installs that paid in exactly these currencies',
+    `ltv.install_day` Array(Date) COMMENT 'UTC date of the install time of new installs',
+    `ltv.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
+    `ltv.age` Array(UInt16) COMMENT 'whole 24 hours from the install time to the money',
+    `ltv.currency` Array(LowCardinality(String)) COMMENT 'ISO 4217 alpha-3 in upper case',
+    `ltv.micros` Array(Int128) COMMENT 'sum of money in micros of currency',
+    `ltv.amounts` Array(UInt64) COMMENT 'number of amounts other than 0'
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64;
+
+CREATE TABLE settled_uniques_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the events belong to',
+    `day` Date COMMENT 'UTC date of the events',
+    `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
+    `uniques.event_name` Array(LowCardinality(String)) COMMENT 'name of the events',
+    `uniques.installs` Array(UInt64) COMMENT 'number of distinct installs'
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64;
 
 CREATE MATERIALIZED VIEW transaction_keys_mv_v1 TO transaction_keys_v1
 (
@@ -687,3 +870,20 @@ CREATE TABLE transaction_keys_v1
 ENGINE = MergeTree
 ORDER BY (app_id, transaction_key)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+
+CREATE MATERIALIZED VIEW uniques_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'uniques' AS source,
+    day,
+    count() AS rows
+FROM event_installs_per_day_v1
+GROUP BY
+    app_id,
+    day;

@@ -23,7 +23,7 @@ event ids until it is answered 200, and every seventh request to two gateways at
   in_log            distinct events (app, install_uuid, event_id) found by reading the topic from Kafka
   in_events_raw     rows of events_raw_v1
   rollups           the count of each roll-up: keys of event_keys_v1, events of events_per_day_v1, installs by (app, day,
-                    name) of event_installs_per_day_v1, (install, day) pairs of activity_per_day_v1, and likewise for
+                    name) of event_installs_per_day_v1, (install, day) pairs of activity_by_day_v1, and likewise for
                     every other table that a materialized view fills
   differing         groups of each roll-up that differ from brute force over events_raw_v1, in either direction
   lost              acknowledged events that are not in events_raw_v1, looked up one by one

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { stampSources } from '@tributary/contracts/report-tables'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -28,13 +29,13 @@ test('the roll-ups equal a naive count of the rows', async () => {
   const naive = {
     perDay: `SELECT day, event_name, currency, count() AS events, toString(sum(revenue_micros)) AS micros FROM events_raw_v1 ${where}`,
     installs: `SELECT day, event_name, uniqExact(install_uuid) AS installs FROM events_raw_v1 ${where}`,
-    activity: `SELECT install_uuid, day, min(ts_ms) AS first, max(ts_ms) AS last FROM events_raw_v1 ${where}`,
+    activity: `SELECT sipHash64(install_uuid) AS install_key, day, min(ts_ms) AS first, max(ts_ms) AS last FROM events_raw_v1 ${where}`,
     keys: `SELECT key_day, event_key, topic, partition, offset FROM events_raw_v1 ${where}`,
   }
   const rolledUp = {
     perDay: `SELECT day, event_name, currency, sum(events) AS events, toString(sum(revenue_micros)) AS micros FROM events_per_day_v1 ${where}`,
     installs: `SELECT day, event_name, uniqExactMerge(installs) AS installs FROM event_installs_per_day_v1 ${where}`,
-    activity: `SELECT install_uuid, day, min(min_ts_ms) AS first, max(max_ts_ms) AS last FROM activity_per_day_v1 ${where}`,
+    activity: `SELECT install_key, day, min(min_ts_ms) AS first, max(max_ts_ms) AS last FROM activity_by_day_v1 ${where}`,
     keys: `SELECT key_day, event_key, topic, partition, offset FROM event_keys_v1 ${where}`,
   }
   for (const name of ['installs', 'activity', 'keys'] as const) {
@@ -113,8 +114,9 @@ test('a batch of days from 2010 to tomorrow is one block in every table', async 
   const before = new Map((await parts()).map((row) => [row.table, row.parts]))
   await clickhouse.insertEvents(rows, randomUUID())
   for (const { table, parts: count } of await parts()) {
-    const years = table === 'events_raw_v1' ? 17 : 1
-    if (table.endsWith('_v1')) expect(count - (before.get(table) ?? 0), table).toBeLessThanOrEqual(years)
+    // Of stamps each view behind the data inserts its own.
+    const most = table === 'events_raw_v1' ? 17 : table === 'report_stamps_v1' ? stampSources.length : 1
+    if (table.endsWith('_v1')) expect(count - (before.get(table) ?? 0), table).toBeLessThanOrEqual(most)
   }
   await clickhouse.command('SYSTEM START MERGES')
 })
@@ -156,7 +158,7 @@ test('a large block stays one block in each view, so that a retry knows all of i
     SELECT table, rows FROM system.parts
     WHERE active AND database = currentDatabase() AND rows > 20000 ORDER BY table`)
   expect(parts).toEqual([
-    { table: 'activity_per_day_v1', rows: 150_000 },
+    { table: 'activity_by_day_v1', rows: 150_000 },
     { table: 'event_keys_v1', rows: 150_000 },
     { table: 'events_raw_v1', rows: 150_000 },
   ])

@@ -146,6 +146,13 @@ export const limits = {
   embedded_report_memory_bytes_max: 600_000_000,
   /** Threads of one statement of a report. */
   report_threads_max: 2,
+  /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
+  settle_memory_bytes_max: 400_000_000,
+  /** Days of one statement of the settler (docs/adr/0272): bounds its time, and how long it holds a session. */
+  settle_days_max: 8,
+  settle_cohort_days_max: 32,
+  /** Days whose stamps the settler reads at a time. */
+  settle_page: 5000,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
   /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */

@@ -129,7 +129,7 @@ export async function countsOf(clickhouse: Clickhouse, app_id: string) {
       ${of('count()', 'event_keys_v1')} AS keys,
       ${of('sum(events)', 'events_per_day_v1')} AS per_day,
       ${of('uniqExactMerge(installs)', 'event_installs_per_day_v1')} AS installs,
-      ${of('uniqExact(install_uuid)', 'activity_per_day_v1')} AS active`,
+      ${of('uniqExact(install_key)', 'activity_by_day_v1')} AS active`,
     { app_id },
   )
   return row!

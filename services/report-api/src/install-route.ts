@@ -97,14 +97,20 @@ const undecided = { verdict: null, rule_version: null, windows: null, candidates
 
 const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:String}'
 
-const knownSql = `SELECT day FROM activity_per_day_v1 WHERE ${ofInstall} LIMIT 1`
+/** Days with events of the install, also of those that an earlier version wrote. */
+const daysSql = `
+  SELECT day FROM activity_by_day_v1 WHERE app_id = {app_id:String} AND install_key = sipHash64({install_uuid:String})
+  UNION ALL
+  SELECT day FROM activity_per_day_v1 WHERE ${ofInstall}`
+
+const knownSql = `SELECT day FROM (${daysSql}) LIMIT 1`
 
 // docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. The position on the
 // log tells which came first; clocks of gateways differ. The table events_raw_v1 is ordered by day, so the condition on the days of the install keeps the number of read rows small.
 const firstInstallSql = `
 SELECT source, ts_ms, received_at_ms, sent_at_ms
 FROM events_raw_v1
-WHERE ${ofInstall} AND day IN (SELECT day FROM activity_per_day_v1 WHERE ${ofInstall})
+WHERE ${ofInstall} AND day IN (${daysSql})
   AND event_name IN ('app_install', 'app_first_open') AND JSONExtractRaw(props, 'identity_migration') != 'true'
 ORDER BY event_name = 'app_install' DESC, topic, partition, offset, ts_ms
 LIMIT 1`

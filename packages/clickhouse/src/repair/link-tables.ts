@@ -1,6 +1,6 @@
 import { link, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sweptFrom } from '@tributary/contracts/tables'
+import { settledTables, sweptFrom } from '@tributary/contracts/tables'
 
 /** `<partition>_<first block>_<last block>_<level>[_<mutation>]`: a part that is in use or was merged into one that is. */
 const part = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
@@ -12,7 +12,7 @@ const part = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
  */
 export async function linkTables(data_dir: string, to: string): Promise<void> {
   const tables = new Map<string, string>()
-  const filled = new Set(Object.keys(sweptFrom))
+  const filled = new Set([...Object.keys(sweptFrom), ...settledTables])
   const definitions = join(data_dir, 'metadata', 'tributary')
   for (const file of await readdir(definitions)) {
     const text = await readFile(join(definitions, file), 'utf8')

@@ -1,3 +1,4 @@
+import { stampTables } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 
 /** A materialized view: what it reads, what it fills and how. */
@@ -9,7 +10,10 @@ export interface ViewSource {
   selectFrom(relation: string): string
 }
 
-/** The materialized views that fill a table of ours (`TO`), by that table, as the engine itself words them. */
+/**
+ * The materialized views that fill a table of ours (`TO`), by that table, as the engine itself words them. Views of stamps are
+ * left out: they only count what happens.
+ */
 export async function readViewSources(clickhouse: Clickhouse): Promise<Map<string, ViewSource>> {
   const views = await clickhouse.query<{ name: string; as_select: string; made: string }>(`
     SELECT name, as_select, create_table_query AS made FROM system.tables
@@ -22,6 +26,7 @@ export async function readViewSources(clickhouse: Clickhouse): Promise<Map<strin
     const target = /^CREATE MATERIALIZED VIEW \S+ TO (?:\w+\.)?(\w+)/.exec(made)?.[1]
     const [clause, source] = /\bFROM (?:\w+\.)?(\w+)/.exec(as_select) ?? []
     if (target === undefined || clause === undefined || source === undefined) return []
+    if (stampTables.includes(target)) return []
     const selectFrom = (relation: string) => as_select.replace(clause, () => `FROM ${relation}`)
     return [{ source, target, columns: (columnsOf.get(name) ?? []).map((column) => column.name), selectFrom }]
   })

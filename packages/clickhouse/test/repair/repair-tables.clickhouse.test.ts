@@ -121,7 +121,7 @@ describe('at the start', () => {
     'event_keys_v1',
     'events_per_day_v1',
     'event_installs_per_day_v1',
-    'activity_per_day_v1',
+    'activity_by_day_v1',
     'revenue_raw_v1',
     'transaction_keys_v1',
     'identities_v1',
@@ -161,6 +161,7 @@ describe('at the start', () => {
       'event_keys_v1',
       'events_per_day_v1',
       'events_received_per_day_v1',
+      'money_days_v1',
       'revenue_raw_v1',
       'transaction_keys_v1',
     ])

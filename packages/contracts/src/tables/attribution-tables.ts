@@ -65,7 +65,7 @@ export const attributionTables = {
   installs_by_day_v1: {
     row: 'the same by day of install, without those that wait for a click',
     writers: ['install-writer'],
-    readers: ['report-api'],
+    readers: ['report-api', 'admin-api'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
     derived: {
       from: 'installs_v1',

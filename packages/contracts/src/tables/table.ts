@@ -22,6 +22,11 @@ export interface Table {
   swept_from?: string
   /** Present where the consumer that writes it brings lost rows back when it reads the log again. */
   reread?: true
+  /**
+   * Present where the settler works with it: `figures` are worked out again whenever their table is empty, and must be
+   * emptied when rows that they were worked out from, or `stamps`, were lost.
+   */
+  settling?: 'stamps' | 'figures'
 }
 
 /** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */

@@ -1,5 +1,6 @@
 import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
+import { moneyDays, settlingTables } from './report-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
 
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
@@ -36,7 +37,7 @@ export const tables = {
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api'],
+    readers: ['event-writer', 'report-api', 'admin-api'],
     personal: [],
     derived: {
       from: 'events_raw_v1',
@@ -64,7 +65,7 @@ export const tables = {
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
     writers: ['event-writer'],
-    readers: ['report-api'],
+    readers: ['report-api', 'admin-api'],
     personal: ['installs'],
     derived: {
       from: 'events_raw_v1',
@@ -73,17 +74,23 @@ export const tables = {
       sums: { installs: ['uniqExactMerge(installs)', 'uniqExact(install_uuid)'] },
     },
   },
-  activity_per_day_v1: {
+  activity_by_day_v1: {
     row: 'first and last event of an install on a day',
-    writers: ['event-writer'],
-    readers: ['report-api'],
-    personal: ['install_uuid'],
+    writers: ['event-writer', 'admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: ['install_key'],
     derived: {
       from: 'events_raw_v1',
       known_by: 'set',
-      groups: same('app_id', 'install_uuid', 'day'),
+      groups: { ...same('app_id', 'day'), install_key: 'sipHash64(install_uuid)' },
       values: { min_ts_ms: ['min(min_ts_ms)', 'min(ts_ms)'], max_ts_ms: ['max(max_ts_ms)', 'max(ts_ms)'] },
     },
+  },
+  activity_per_day_v1: {
+    row: 'the same as an earlier version wrote it; the settler copies it to activity_by_day_v1 and empties it',
+    writers: ['admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: ['install_uuid'],
   },
   identities_v1: {
     row: 'first time that an install had a user id',
@@ -101,8 +108,8 @@ export const tables = {
   revenue_raw_v1: {
     row: 'an event whose money counts',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api'],
-    personal: ['install_uuid', 'event_key'],
+    readers: ['event-writer', 'report-api', 'admin-api'],
+    personal: ['install_uuid', 'install_key', 'event_key'],
     derived: {
       from: 'events_raw_v1',
       where: hasMoney,
@@ -112,6 +119,7 @@ export const tables = {
         amount_micros: 'assumeNotNull(revenue_micros)',
         ...same('transaction_key', 'received_at_ms'),
         ...position,
+        install_key: 'sipHash64(install_uuid)',
         claim_rank: `if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend})`,
       },
     },
@@ -131,10 +139,11 @@ export const tables = {
   revenue_cancelled_v1: {
     row: 'an event of revenue_raw_v1 whose money does not count after all',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api'],
+    readers: ['event-writer', 'report-api', 'admin-api'],
     personal: ['install_uuid', 'event_key'],
     swept_from: 'transaction_keys_v1',
   },
+  money_days_v1: moneyDays,
   event_keys_v1: {
     row: 'the idempotency key of an event',
     writers: ['event-writer'],
@@ -147,6 +156,7 @@ export const tables = {
     },
   },
   ...attributionTables,
+  ...settlingTables,
 } as const satisfies Record<string, Table>
 
 export type TableName = keyof typeof tables
@@ -181,3 +191,12 @@ export const rereadTables: ReadonlySet<string> = new Set(
     return reread === true
   }),
 )
+/** The tables that the settler fills, and may fill again at any time. */
+export const settledTables: readonly string[] = tableNames.filter((name) => settlingOf(name) === 'figures')
+/** The table of stamps. Several views fill it, and nothing fills it again. */
+export const stampTables: readonly string[] = tableNames.filter((name) => settlingOf(name) === 'stamps')
+
+function settlingOf(name: TableName): Table['settling'] {
+  const { settling }: Table = tables[name]
+  return settling
+}

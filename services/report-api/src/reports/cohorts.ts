@@ -80,6 +80,10 @@ SELECT toString(date) AS install_day, sumForEach(arrayMap(bit -> bitAnd(came, bi
 FROM (
   SELECT date, install_key, groupBitOr(bitOr(${bitOf(windowOf('min_ts_ms'))}, ${bitOf(windowOf('max_ts_ms'))})) AS came
   FROM (
+    SELECT install_key, min_ts_ms, max_ts_ms FROM activity_by_day_v1
+    WHERE app_id = {app_id:String} AND day >= arrayMin({days:Array(Date)}) + arrayMin({ns:Array(Int32)})
+      AND day <= arrayMax({days:Array(Date)}) + arrayMax({ns:Array(Int32)}) + 1
+    UNION ALL
     SELECT sipHash64(install_uuid) AS install_key, min_ts_ms, max_ts_ms
     FROM activity_per_day_v1
     WHERE app_id = {app_id:String} AND day >= arrayMin({days:Array(Date)}) + arrayMin({ns:Array(Int32)})

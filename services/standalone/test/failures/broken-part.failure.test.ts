@@ -39,7 +39,7 @@ it('a table that lost a part is filled again at the start, loudly, and what is s
   await waitUntilWritten(first.url, data_dir)
   expect(await first.stop('SIGTERM')).toBe(0)
   await breakPart('event_keys_v1')
-  await breakPart('activity_per_day_v1')
+  await breakPart('activity_by_day_v1')
 
   const second = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_LOG_LEVEL: 'info' } })
   target.standalone = second
@@ -50,7 +50,7 @@ it('a table that lost a part is filled again at the start, loudly, and what is s
   await waitUntilWritten(second.url, data_dir)
   const metrics = await (await fetch(`${second.url}/metrics`)).text()
   expect(metrics).toMatch(/^tributary_broken_parts_total\{table="event_keys_v1"\} 1$/m)
-  expect(metrics).toMatch(/^tributary_broken_parts_total\{table="activity_per_day_v1"\} 1$/m)
+  expect(metrics).toMatch(/^tributary_broken_parts_total\{table="activity_by_day_v1"\} 1$/m)
   expect(second.output()).toContain('part of a table is broken')
   expect(second.output()).toContain('table is filled again')
   expect(await second.stop('SIGTERM')).toBe(0)

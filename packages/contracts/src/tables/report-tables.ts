@@ -1,0 +1,58 @@
+import { same, type Table } from './table.ts'
+
+/** Where a figure of a day comes from: each has stamps of its own (docs/adr/0270). */
+export const stampSources = ['activity', 'uniques', 'installs', 'money'] as const
+export type StampSource = (typeof stampSources)[number]
+
+/** The days of money of each install, which a changed verdict bumps the stamps of. */
+export const moneyDays = {
+  row: 'a day on which an install has money',
+  writers: ['event-writer'],
+  readers: ['install-writer'],
+  personal: ['install_key'],
+  derived: {
+    from: 'revenue_raw_v1',
+    known_by: 'set',
+    groups: { ...same('app_id'), install_key: 'sipHash64(install_uuid)' },
+    values: { day: ['arraySort(groupUniqArray(day))', 'arraySort(groupUniqArray(day))'] },
+  },
+} as const satisfies Table
+
+/** Stamps, and the figures that the settler works out by them. */
+export const settlingTables = {
+  report_stamps_v1: {
+    row: 'a number of changes to what a report reads of a day; views behind the data add to it',
+    writers: ['install-writer', 'admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: [],
+    settling: 'stamps',
+  },
+  settled_installs_v1: {
+    row: 'the installs of a day by partner and attribution type',
+    writers: ['admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: [],
+    settling: 'figures',
+  },
+  settled_uniques_v1: {
+    row: 'the distinct installs of a day by event name',
+    writers: ['admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: [],
+    settling: 'figures',
+  },
+  settled_money_v1: {
+    row: 'the money of a day by partner and currency, its payers, and how old their installs were',
+    writers: ['admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: [],
+    settling: 'figures',
+  },
+  settled_cohorts_v1: {
+    row: 'how many installs of a day came back in one of the 24 hours after their install',
+    writers: ['admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: [],
+    settling: 'figures',
+  },
+} as const satisfies Record<string, Table>

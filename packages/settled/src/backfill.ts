@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import { literals } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { StampSource } from '@tributary/contracts/report-tables'
+import { addStamps } from './bump-stamps.ts'
+import { insertSelect } from './insert-select.ts'
+
+/** Counts in `report_stamps_v1` what was copied, by the first day of the month; no id of an app begins so. */
+const marks_app = '/backfill'
+/** The day of the mark that all is copied. */
+const done_day = '1970-01-01'
+
+interface Copy {
+  source: StampSource
+  from: string
+  /** A set: what is copied twice is there once. Its stamps follow by the views behind it. */
+  to: string
+  columns: string
+  select: string
+}
+
+const copies: readonly Copy[] = [
+  {
+    source: 'money',
+    from: 'revenue_raw_v1',
+    to: 'money_days_v1',
+    columns: 'app_id, install_key, day',
+    select: 'app_id, sipHash64(install_uuid) AS install_key, day',
+  },
+  {
+    source: 'activity',
+    from: 'activity_per_day_v1',
+    to: 'activity_by_day_v1',
+    columns: 'app_id, day, install_key, min_ts_ms, max_ts_ms',
+    select: 'app_id, day, sipHash64(install_uuid) AS install_key, min(min_ts_ms), max(max_ts_ms)',
+  },
+]
+
+/** Days with data that were stored before there were stamps: each gets a stamp, without which the settler finds none of them. */
+const seeds = `
+  SELECT app_id, arrayJoin(['activity', 'uniques']) AS source, day FROM events_per_day_v1 WHERE NOT startsWith(app_id, '/')
+  UNION DISTINCT SELECT app_id, 'installs', day FROM installs_by_day_v1
+  UNION DISTINCT SELECT app_id, 'money', day FROM revenue_raw_v1`
+
+/**
+ * Copies what an earlier version stored into the tables that settled figures need, month by month, and gives all of it stamps.
+ * May be killed and repeated at any time. Nothing may be settled before it is done: a changed verdict would not find the days of
+ * money of its install. Reports are exact meanwhile, since they read the tables of the earlier version too.
+ */
+export async function backfill(clickhouse: Clickhouse): Promise<void> {
+  const marks = await readMarks(clickhouse)
+  if (marks.has(`money/${done_day}`)) return
+  // 1. Each month of a table, then its mark. A crash in between: the month is copied again.
+  for (const copy of copies) {
+    for (const month of await monthsOf(clickhouse, copy.from)) {
+      if (marks.has(`${copy.source}/${month}`)) continue
+      await copyMonth(clickhouse, copy, month)
+      await mark(clickhouse, copy.source, month)
+    }
+  }
+  // 2. Stamps. A crash now: days get one more, and are settled once more.
+  await insertSelect(
+    clickhouse,
+    [seeds],
+    `INSERT INTO report_stamps_v1 (app_id, source, day, rows) SELECT app_id, source, day, 1 FROM (${seeds})`,
+  )
+  // 3. The old table is empty before all is done, so that no report reads it again.
+  await clickhouse.command('TRUNCATE TABLE activity_per_day_v1')
+  await mark(clickhouse, 'money', done_day)
+}
+
+async function readMarks(clickhouse: Clickhouse): Promise<Set<string>> {
+  const found = await clickhouse.query<{ mark: string }>(
+    `SELECT DISTINCT concat(source, '/', toString(day)) AS mark FROM report_stamps_v1 WHERE app_id = '${marks_app}'`,
+  )
+  return new Set(found.map(({ mark: one }) => one))
+}
+
+const mark = (clickhouse: Clickhouse, source: StampSource, day: string) =>
+  addStamps(clickhouse, [{ app_id: marks_app, source, day, rows: 1 }], `backfill/${randomUUID()}`)
+
+async function monthsOf(clickhouse: Clickhouse, table: string): Promise<string[]> {
+  const found = await clickhouse.query<{ month: string }>(
+    `SELECT DISTINCT toString(toStartOfMonth(day)) AS month FROM ${table} ORDER BY month`,
+  )
+  return found.map(({ month }) => month)
+}
+
+async function copyMonth(clickhouse: Clickhouse, { from, to, columns, select }: Copy, month: string): Promise<void> {
+  const first = `toDate(${literals('day', [month])})`
+  await insertSelect(
+    clickhouse,
+    [from],
+    `INSERT INTO ${to} (${columns}) SELECT ${select} FROM ${from}
+     WHERE day >= ${first} AND day < addMonths(${first}, 1) GROUP BY app_id, install_key, day`,
+  )
+}

@@ -1,0 +1,78 @@
+import type { StampSource } from '@tributary/contracts/report-tables'
+import { installsSql } from './sql/installs.ts'
+import { ltvSql, moneySql, payersSql } from './sql/money.ts'
+import type { DaysOfApp } from './sql/place.ts'
+import { uniquesSql } from './sql/uniques.ts'
+
+/** A list in the row of a settled day: its columns, and the SQL that works its rows out: `date` and these columns. */
+interface FigureList {
+  columns: readonly string[]
+  liveSql(at: DaysOfApp): string
+}
+
+/** A figure that is settled by UTC days (docs/adr/0270). */
+interface Figure {
+  table: string
+  /** Its stamps are those of this source and day. */
+  source: StampSource
+  lists: Readonly<Record<string, FigureList>>
+}
+
+/** Each figure by day: the settler fills its table by this SQL, and reports work days out by it that are not settled. */
+export const figures = {
+  installs: {
+    table: 'settled_installs_v1',
+    source: 'installs',
+    lists: {
+      groups: {
+        columns: ['partner', 'attribution_type', 'installs', 'reinstalls', 'fraud_flagged'],
+        liveSql: installsSql,
+      },
+    },
+  },
+  uniques: {
+    table: 'settled_uniques_v1',
+    source: 'uniques',
+    lists: { uniques: { columns: ['event_name', 'installs'], liveSql: uniquesSql } },
+  },
+  money: {
+    table: 'settled_money_v1',
+    source: 'money',
+    lists: {
+      money: { columns: ['partner', 'currency', 'purchases', 'micros', 'amounts'], liveSql: moneySql },
+      payers: { columns: ['partner', 'currencies', 'installs'], liveSql: payersSql },
+      ltv: { columns: ['install_day', 'partner', 'age', 'currency', 'micros', 'amounts'], liveSql: ltvSql },
+    },
+  },
+} as const satisfies Record<string, Figure>
+
+export type FigureName = keyof typeof figures
+export const figureNames = Object.keys(figures) as FigureName[]
+export type ListName<Name extends FigureName> = keyof (typeof figures)[Name]['lists'] & string
+
+export const figureOf = (name: FigureName): Figure => figures[name]
+
+/**
+ * Rows of a list on settled days: `date` and its columns. The days must be settled (`findSettled`); a row that was settled
+ * again meanwhile is as right.
+ */
+export function settledSql<Name extends FigureName>(name: Name, list: ListName<Name>, at: DaysOfApp): string {
+  const { table, lists }: Figure = figures[name]
+  const joined = lists[list]!.columns.map((column) => `\`${list}.${column}\` AS ${column}`)
+  return `
+  SELECT day AS date, ${lists[list]!.columns.join(', ')}
+  FROM ${table} FINAL ARRAY JOIN ${joined.join(', ')}
+  WHERE app_id = ${at.app_id} AND day IN ${at.days}`
+}
+
+/**
+ * The same rows of `settled_days` and of `live_days`, which are worked out now, in a report: the two are parameters, and so is
+ * `app_id`. No day may be in both. Partly covered days go into a `liveSql` of their own, with `moments`.
+ */
+export function listSql<Name extends FigureName>(name: Name, list: ListName<Name>): string {
+  const app_id = '{app_id:String}'
+  const { lists }: Figure = figures[name]
+  return `${settledSql(name, list, { app_id, days: '{settled_days:Array(Date)}' })}
+  UNION ALL
+${lists[list]!.liveSql({ app_id, days: '{live_days:Array(Date)}' })}`
+}

@@ -1,0 +1,75 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { limits } from '@tributary/contracts/limits'
+import { type FigureName, figureOf } from './figures.ts'
+import type { Stamped } from './settle-days.ts'
+import { settledNumbers } from './sql/cohorts.ts'
+
+type Statements = Pick<Clickhouse, 'query'>
+
+/** A day that is to be settled. */
+export interface Due extends Stamped {
+  app_id: string
+  /** The number of days of a cohort; 0 for other figures. */
+  n: number
+}
+
+/** What is due comes in pages, by app and number, the oldest day first. */
+export interface DueRequest {
+  /** Days that changed later than so long ago are left for another time, by the clock of ClickHouse. */
+  quiet_ms: number
+  /** The last one of the page before. */
+  after: Due | null
+}
+
+// Apps that begin with a slash are no apps.
+const ofApps = `NOT startsWith(app_id, '/')`
+const quiet = (quiet_ms: number) => `max(changed) <= toUnixTimestamp64Milli(now64(3)) - ${Number(quiet_ms)}`
+
+/** Days whose settled row has another stamp than the day has, or that have none. */
+export function findDueDays(clickhouse: Statements, name: FigureName, { quiet_ms, after }: DueRequest): Promise<Due[]> {
+  const { table, source } = figureOf(name)
+  const behind = after === null ? '1' : `(app_id, date) > (${text(after.app_id)}, toDate(${text(after.day)}))`
+  return clickhouse.query<Due>(
+    `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp
+     FROM (
+       SELECT app_id, day AS date, sum(rows) AS present, max(changed_at_ms) AS changed, toUInt64(0) AS settled
+       FROM report_stamps_v1 WHERE source = '${source}' AND ${ofApps} GROUP BY app_id, date
+       UNION ALL
+       SELECT app_id, day AS date, 0, 0, max(stamp) FROM ${table} GROUP BY app_id, date
+     )
+     WHERE ${behind}
+     GROUP BY app_id, date
+     HAVING max(present) > 0 AND max(present) != max(settled) AND ${quiet(quiet_ms)}
+     ORDER BY app_id, date LIMIT ${limits.settle_page}`,
+  )
+}
+
+/** The same for cohorts: a pair reads the installs of its day, and the activity of the two days that its window meets. */
+export function findDuePairs(clickhouse: Statements, { quiet_ms, after }: DueRequest): Promise<Due[]> {
+  const behind =
+    after === null ? '1' : `(app_id, n, date) > (${text(after.app_id)}, ${Number(after.n)}, toDate(${text(after.day)}))`
+  const numbers = `CAST([${settledNumbers}], 'Array(UInt16)')`
+  return clickhouse.query<Due>(
+    `SELECT app_id, toString(date) AS day, n, toString(sum(present)) AS stamp
+     FROM (
+       SELECT app_id, day AS date, arrayJoin(${numbers}) AS n, sum(rows) AS present, max(changed_at_ms) AS changed,
+         1 AS installs, toUInt64(0) AS settled
+       FROM report_stamps_v1 WHERE source = 'installs' AND ${ofApps} GROUP BY app_id, date
+       UNION ALL
+       SELECT app_id, date - n - arrayJoin([0, 1]), n, present, changed, 0, 0
+       FROM (
+         SELECT app_id, day AS date, arrayJoin(${numbers}) AS n, sum(rows) AS present, max(changed_at_ms) AS changed
+         FROM report_stamps_v1 WHERE source = 'activity' AND ${ofApps} GROUP BY app_id, date
+       )
+       UNION ALL
+       SELECT app_id, day AS date, n, 0, 0, 0, max(stamp) FROM settled_cohorts_v1 GROUP BY app_id, date, n
+     )
+     WHERE ${behind}
+     GROUP BY app_id, n, date
+     HAVING max(installs) = 1 AND sum(present) != max(settled) AND ${quiet(quiet_ms)}
+     ORDER BY app_id, n, date LIMIT ${limits.settle_page}`,
+  )
+}
+
+/** A literal. The values come from these tables. */
+const text = (value: string) => `'${value.replaceAll(/[\\']/g, '\\$&')}'`

@@ -1,0 +1,94 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { type FigureName, figureOf } from './figures.ts'
+import { addDays, type CohortPair } from './sql/cohorts.ts'
+
+type Statements = Pick<Clickhouse, 'query'>
+
+/** Whole UTC days of an app, `YYYY-MM-DD`. */
+export interface DayRange {
+  app_id: string
+  from: string
+  /** Exclusive. */
+  to: string
+}
+
+/** The days of a range, each in one of the lists, both ascending. */
+export interface SettledDays {
+  /** The settled row counts everything that is visible now: read it, or a newer one. */
+  settled_days: string[]
+  /** To be worked out now; among them are days without data. */
+  live_days: string[]
+}
+
+/**
+ * Which days of a range are settled: those whose settled row has the stamp of today. Call it before the statement that reads
+ * the figures.
+ */
+export async function findSettled(
+  clickhouse: Statements,
+  name: FigureName,
+  { app_id, from, to }: DayRange,
+): Promise<SettledDays> {
+  const { table, source } = figureOf(name)
+  const rows = await clickhouse.query<{ day: string }>(
+    `SELECT toString(date) AS day
+     FROM (
+       SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled FROM report_stamps_v1
+       WHERE app_id = {app_id:String} AND source = '${source}' AND day >= {from:Date} AND day < {to:Date} GROUP BY date
+       UNION ALL
+       SELECT day AS date, toUInt64(0) AS present, max(stamp) AS settled FROM ${table}
+       WHERE app_id = {app_id:String} AND day >= {from:Date} AND day < {to:Date} GROUP BY date
+     )
+     GROUP BY date HAVING max(present) > 0 AND max(present) = max(settled) ORDER BY date`,
+    { app_id, from, to },
+  )
+  const settled = new Set(rows.map(({ day }) => day))
+  const days = daysOf(from, to)
+  return { settled_days: [...settled], live_days: days.filter((day) => !settled.has(day)) }
+}
+
+/** Pairs of a range of install days, each in one of the lists. */
+export interface SettledCohorts {
+  settled: CohortPair[]
+  live: CohortPair[]
+}
+
+/**
+ * The same for cohorts (`settled_cohorts_v1`), for each of these numbers of days. A settled pair without anybody retained has a
+ * row too.
+ */
+export async function findSettledCohorts(
+  clickhouse: Statements,
+  { app_id, from, to, numbers }: DayRange & { numbers: readonly number[] },
+): Promise<SettledCohorts> {
+  const params = { app_id, from, to, last: addDays(to, Math.max(0, ...numbers)), numbers }
+  const rows = await clickhouse.query<{ kind: string; day: string; n: number; stamp: number }>(
+    `SELECT toString(source) AS kind, toString(t.day) AS day, toUInt16(0) AS n, sum(rows) AS stamp FROM report_stamps_v1 AS t
+     WHERE app_id = {app_id:String} AND source IN ('installs', 'activity') AND t.day >= {from:Date} AND t.day <= {last:Date}
+     GROUP BY source, t.day
+     UNION ALL
+     SELECT 'settled' AS kind, toString(t.day) AS day, n, max(t.stamp) AS stamp FROM settled_cohorts_v1 AS t
+     WHERE app_id = {app_id:String} AND t.day >= {from:Date} AND t.day < {to:Date} AND n IN {numbers:Array(UInt16)}
+     GROUP BY t.day, n`,
+    params,
+  )
+  const stamps = new Map(rows.map(({ kind, day, n, stamp }) => [`${kind}/${day}/${n}`, stamp]))
+  const stampOf = (kind: string, day: string, n = 0) => stamps.get(`${kind}/${day}/${n}`) ?? 0
+  const found: SettledCohorts = { settled: [], live: [] }
+  for (const day of daysOf(from, to)) {
+    const installs = stampOf('installs', day)
+    for (const n of numbers) {
+      const present = installs + stampOf('activity', addDays(day, n)) + stampOf('activity', addDays(day, n + 1))
+      const is_settled = present > 0 && stampOf('settled', day, n) === present
+      found[is_settled ? 'settled' : 'live'].push({ day, n })
+    }
+  }
+  return found
+}
+
+/** Each day from the first on to the last, which is exclusive. */
+export function daysOf(from: string, to: string): string[] {
+  const days: string[] = []
+  for (let day = from; day < to; day = addDays(day, 1)) days.push(day)
+  return days
+}

@@ -1,0 +1,102 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import type { Logger } from 'pino'
+import { backfill } from './backfill.ts'
+import { figureNames } from './figures.ts'
+import { type Due, type DueRequest, findDueDays, findDuePairs } from './find-due.ts'
+import { settleCohorts, settleDays } from './settle-days.ts'
+
+export interface SettlerDeps {
+  clickhouse: Clickhouse
+  logger: Logger
+  /** Called after each statement. */
+  onSettled?: (figure: string, days: number) => void
+}
+
+export interface SettleOptions {
+  /** Days that changed in the last so many milliseconds are left for another time. */
+  quiet_ms: number
+  /** Ends it between two statements. */
+  signal?: AbortSignal
+}
+
+/** A kind of figure. One statement settles days of one app and number. */
+interface Work {
+  figure: string
+  days_max: number
+  find(request: DueRequest): Promise<Due[]>
+  settle(app_id: string, days: readonly Due[]): Promise<void>
+}
+
+/**
+ * Settles the days that are due, and resolves with their number: a day of a figure, or a day of installs and one of the numbers
+ * of a cohort, counts one. Any number of processes may do it at once, and each may be killed at any time (docs/adr/0270).
+ */
+export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
+  let filled = false
+
+  return async function settle({ quiet_ms, signal }: SettleOptions): Promise<number> {
+    if (!filled) await backfill(clickhouse)
+    filled = true
+    let settled = 0
+    for (const work of works(clickhouse)) settled += await settleAll(work, quiet_ms, signal)
+    return settled
+  }
+
+  /** Each day at most once, so that a day that changes all the time does not hold up the others. */
+  async function settleAll(work: Work, quiet_ms: number, signal?: AbortSignal): Promise<number> {
+    let settled = 0
+    for (let after: Due | null = null; ; ) {
+      const due: Due[] = await work.find({ quiet_ms, after })
+      for (const some of cut(due, work.days_max)) {
+        if (signal?.aborted) return settled
+        settled += await settleSome(work, some)
+      }
+      if (due.length < limits.settle_page) return settled
+      after = due.at(-1)!
+    }
+  }
+
+  /** Halves what the engine refuses, as for want of memory. A day alone that is refused stays live. */
+  async function settleSome(work: Work, some: readonly Due[]): Promise<number> {
+    try {
+      await work.settle(some[0]!.app_id, some)
+      onSettled?.(work.figure, some.length)
+      return some.length
+    } catch (err) {
+      if (err instanceof CodedError && err.code === 'unavailable') throw err
+      logger.warn({ err, figure: work.figure, days: some.length, first: some[0] }, 'days could not be settled')
+      if (some.length === 1) return 0
+      const half = Math.ceil(some.length / 2)
+      return (await settleSome(work, some.slice(0, half))) + (await settleSome(work, some.slice(half)))
+    }
+  }
+}
+
+const works = (clickhouse: Clickhouse): Work[] => [
+  ...figureNames.map((figure) => ({
+    figure,
+    days_max: limits.settle_days_max,
+    find: (request: DueRequest) => findDueDays(clickhouse, figure, request),
+    settle: (app_id: string, days: readonly Due[]) => settleDays(clickhouse, figure, app_id, days),
+  })),
+  {
+    figure: 'cohorts',
+    days_max: limits.settle_cohort_days_max,
+    find: (request) => findDuePairs(clickhouse, request),
+    settle: (app_id, pairs) => settleCohorts(clickhouse, app_id, pairs),
+  },
+]
+
+/** Neighbours of one app and number, at most so many at a time. */
+function cut(due: readonly Due[], days_max: number): Due[][] {
+  const parts: Due[][] = []
+  for (const one of due) {
+    const last = parts.at(-1)
+    const fits = last !== undefined && last.length < days_max && last[0]!.app_id === one.app_id && last[0]!.n === one.n
+    if (fits) last.push(one)
+    else parts.push([one])
+  }
+  return parts
+}

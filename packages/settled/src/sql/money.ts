@@ -1,0 +1,65 @@
+import { organic } from '@tributary/contracts/attribution/verdict'
+import { day_ms } from '@tributary/contracts/limits'
+import { refundEvents } from '@tributary/contracts/rows'
+import { type DaysOfApp, onDays } from './place.ts'
+
+const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
+
+/** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples are slow. */
+const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
+
+/** Events whose money counts: `date, ts, install_key, event_name, code, amount`. */
+const countedSql = (at: DaysOfApp): string => `
+      SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount
+      FROM revenue_raw_v1
+      WHERE ${onDays(at)}
+        AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})`
+
+/** The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. */
+const verdictsSql = (at: DaysOfApp): string => `
+      SELECT install_key, partner AS verdict, day AS installed_on, installed_at_ms AS installed_ms, reinstall AS again
+      FROM installs_by_day_v1 FINAL
+      WHERE app_id = ${at.app_id} AND install_key IN (SELECT install_key FROM revenue_raw_v1 WHERE ${onDays(at)})
+      GROUP BY install_key, verdict, installed_on, installed_ms, again
+      HAVING sum(sign) > 0`
+
+/**
+ * The events whose money counts with the newest verdict of their install (docs/rules.md#revenue-report): `date, ts,
+ * install_key, event_name, code, amount, partner`. `verdict` is empty without one; then `installed_on`, `installed_ms` and
+ * `again` (1 for a reinstall) say nothing.
+ */
+export const moneyEventsSql = (at: DaysOfApp): string => `
+    SELECT *, if(empty(verdict), '${organic}', verdict) AS partner
+    FROM (${countedSql(at)}
+    ) AS counted
+    LEFT JOIN (${verdictsSql(at)}
+    ) AS verdicts USING (install_key)`
+
+/** Money by day, partner and currency. `amounts` counts those other than 0. */
+export const moneySql = (at: DaysOfApp): string => `
+  SELECT date, partner, code AS currency, countIf(${isPurchase}) AS purchases, sum(amount) AS micros,
+    countIf(amount != 0) AS amounts
+  FROM (${moneyEventsSql(at)}
+  )
+  GROUP BY date, partner, currency`
+
+/** Paying installs by day, partner and the set of currencies that they paid in, whatever rates are known. */
+export const payersSql = (at: DaysOfApp): string => `
+  SELECT date, partner, currencies, count() AS installs
+  FROM (
+    SELECT date, partner, install_key, arraySort(groupUniqArray(code)) AS currencies
+    FROM (${moneyEventsSql(at)}
+    )
+    WHERE ${isPurchase} AND amount > 0
+    GROUP BY date, partner, install_key
+  )
+  GROUP BY date, partner, currencies`
+
+/** Money of new installs from the install time on, by its day, the day of the install, partner, age and currency. */
+export const ltvSql = (at: DaysOfApp): string => `
+  SELECT date, installed_on AS install_day, partner, toUInt16(intDiv(ts - installed_ms, ${day_ms})) AS age,
+    code AS currency, sum(amount) AS micros, countIf(amount != 0) AS amounts
+  FROM (${moneyEventsSql(at)}
+  )
+  WHERE notEmpty(verdict) AND again = 0 AND ts >= installed_ms
+  GROUP BY date, install_day, partner, age, currency`
