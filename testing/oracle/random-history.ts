@@ -59,9 +59,8 @@ const decision = fc.record({
   place: fc.nat(9),
 })
 
-/** One install: it may have events and no verdict, or the other way round. The same id may be in two apps. */
+/** One install: it may have events and no verdict, or the other way round. */
 const install = fc.record({
-  app: fc.constantFrom(0, 0, 0, 1),
   install_uuid: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
   installed_at_ms: installedAt,
   events: fc.array(event, { maxLength: 7, size: 'medium' }),
@@ -69,13 +68,13 @@ const install = fc.record({
 })
 type Install = typeof install extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Everything that reports depend on, at random. It shrinks to few installs with few events. */
+/** Everything that the reports of one app depend on, at random. It shrinks to few installs with few events. */
 export const randomHistory: fc.Arbitrary<History> = fc
   .uniqueArray(install, {
     minLength: 1,
-    maxLength: 8,
+    maxLength: 5,
     size: 'medium',
-    selector: (one) => `${one.app}/${one.install_uuid}`,
+    selector: ({ install_uuid }) => install_uuid,
   })
   .map((installs) => ({
     events: byPlace(installs.flatMap(eventsOf)),
@@ -85,10 +84,10 @@ export const randomHistory: fc.Arbitrary<History> = fc
 const byPlace = <Item>(items: readonly (readonly [place: number, item: Item])[]): Item[] =>
   items.toSorted(([a], [b]) => a - b).map(([, item]) => item)
 
-const eventsOf = ({ app, install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
+const eventsOf = ({ install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
   events.flatMap(({ at, place, again_ms, received_ago_ms, ...sent }) => {
     const event: SentEvent = {
-      ...{ app, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
+      ...{ app: 0, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
       ...{ event_ts_ms: at(installed_at_ms), received_at_ms: now_ms - received_ago_ms },
     }
     if (again_ms === null) return [[place, event]]
@@ -99,11 +98,11 @@ const eventsOf = ({ app, install_uuid, installed_at_ms, events }: Install): [num
     ]
   })
 
-const decisionsOf = ({ app, install_uuid, installed_at_ms, decisions }: Install): [number, DecidedInstall][] =>
+const decisionsOf = ({ install_uuid, installed_at_ms, decisions }: Install): [number, DecidedInstall][] =>
   decisions.map(({ place, moved_ms, method, partner, pending, reinstall, flagged }) => [
     place,
     {
-      ...{ app, install_uuid, installed_at_ms: installed_at_ms + moved_ms, pending },
+      ...{ app: 0, install_uuid, installed_at_ms: installed_at_ms + moved_ms, pending },
       partner: pending ? '' : partner,
       attribution_type: pending ? '' : partner === organic ? organic : method,
       ...{ reinstall: reinstall && !pending, flagged: flagged && !pending },

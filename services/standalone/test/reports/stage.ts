@@ -9,8 +9,17 @@ import { installWriter } from '@tributary/install-writer/install-writer'
 import { reportApi } from '@tributary/report-api/app'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { createSettler } from '@tributary/settled/settler'
 import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
-import { type DecidedInstall, eurRates, type Rate, type SentEvent } from '@tributary/testing/oracle/history'
+import { expectedReports } from '@tributary/testing/oracle/expected-reports'
+import {
+  type DecidedInstall,
+  eurRates,
+  type History,
+  historyText,
+  type Rate,
+  type SentEvent,
+} from '@tributary/testing/oracle/history'
 import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
 import type { ExpectedReport, Question } from '@tributary/testing/oracle/question'
 import { now_ms, partitions } from '@tributary/testing/oracle/random-history'
@@ -49,6 +58,7 @@ export async function openReportStage() {
     }
   }
   const http = await openHttp(clickhouse, () => stage.rates)
+  const settle = createSettler({ clickhouse, logger })
 
   const stage = {
     clickhouse,
@@ -64,7 +74,18 @@ export async function openReportStage() {
       await untilWritten()
       if (part.events.length > 0) await transactionSweep(clickhouse)()
     },
+    /** Settles every figure of every app that is due. */
+    settle: () => settle({ quiet_ms: 0 }),
     ask: http.ask,
+    /** Asks a report, holds its rows against the loops of the oracle, and gives these. */
+    async compare({ history, app, app_id, note }: Compared, name: ReportName, question: Question) {
+      const expected = expectedReports(history, app, stage.rates)[name](question)
+      const found = await http.ask(name, app_id, question)
+      const time = (ms: number) => new Date(ms).toISOString()
+      const story = `${name} of app ${app}, ${time(question.since_ms)} to ${time(question.until_ms)}, ${JSON.stringify(question)}`
+      expect(found, `${story}\n${note}\n${historyText(history, app, stage.rates)}`).toEqual(expected)
+      return expected
+    },
     async close() {
       await Promise.all(running.map((consumer) => consumer.close()))
       await http.close()
@@ -74,6 +95,14 @@ export async function openReportStage() {
   return stage
 }
 export type ReportStage = Awaited<ReturnType<typeof openReportStage>>
+
+/** An app of a history, and what a failure should tell of it. */
+interface Compared {
+  history: History
+  app: number
+  app_id: string
+  note: string
+}
 
 /** A decision with its place among all decisions of its app: a later one replaces those before it. */
 export type PlacedDecision = DecidedInstall & { place: number }
