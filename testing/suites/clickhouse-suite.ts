@@ -55,6 +55,14 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       expect(row).toEqual({ text, n: 7, list: ['a', "b'\\"], day: '2026-01-31', none: null })
     })
 
+    it('passes lists that are together longer than a URL', async () => {
+      const list = Array.from({ length: 1_500 }, (_, n) => `2026-01-31/EUR/${n}'"\\größe`.padEnd(60, '7'))
+      const lists = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`list_${n}`, list]))
+      const all = Object.keys(lists).map((name) => `{${name}:Array(String)}`)
+      const sql = `SELECT arrayDistinct([${all}]) AS lists, toUInt32(length(arrayConcat(${all}))) AS n`
+      expect(await clickhouse.query(sql, lists)).toEqual([{ lists: [list], n: 15_000 }])
+    })
+
     it('returns 64-bit integers as numbers, or as text when the SQL converts them', async () => {
       const sql = "SELECT toUInt64(9007199254740991) AS n, toString(toUInt64('18446744073709551615')) AS text"
       expect(await clickhouse.query(sql)).toEqual([{ n: 9007199254740991, text: '18446744073709551615' }])

@@ -48,6 +48,8 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     max_open_connections: options.max_open_connections,
     // Each call has a deadline of its own.
     request_timeout: insert_ms_max,
+    // Long lists of a statement go into its body, since a URL is short.
+    use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: idle_socket_ms },
     compression: { request: false, response: false },
     // Callers get the error and log it with what they know.

@@ -8,11 +8,11 @@ const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`)
 /** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples are slow. */
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
-/** Events whose money counts: `date, ts, install_key, event_name, code, amount`. */
-const countedSql = (at: DaysOfApp): string => `
+/** Events whose money counts: `date, ts, install_key, event_name, code, amount`. `taken` is a further condition on them. */
+const countedSql = (at: DaysOfApp, taken = '1'): string => `
       SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount
       FROM revenue_raw_v1
-      WHERE ${onDays(at)}
+      WHERE ${onDays(at)} AND ${taken}
         AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})`
 
 /** The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. */
@@ -62,4 +62,23 @@ export const ltvSql = (at: DaysOfApp): string => `
   FROM (${moneyEventsSql(at)}
   )
   WHERE notEmpty(verdict) AND again = 0 AND ts >= installed_ms
+  GROUP BY date, install_day, partner, age, currency`
+
+/** The same rows of the money of some installs, on days of money: `of` takes the installs. */
+export const ltvOfInstallsSql = (of: DaysOfApp, money_days: string): string => `
+  SELECT date, installed_on AS install_day, partner, toUInt16(intDiv(ts - installed_ms, ${day_ms})) AS age,
+    code AS currency, sum(amount) AS micros, countIf(amount != 0) AS amounts
+  FROM (${countedSql(
+    { app_id: of.app_id, days: money_days },
+    `install_key IN (SELECT install_key FROM installs_by_day_v1 WHERE ${onDays(of)})`,
+  )}
+  ) AS counted
+  INNER JOIN (
+      SELECT install_key, partner, day AS installed_on, installed_at_ms AS installed_ms
+      FROM installs_by_day_v1 FINAL
+      WHERE ${onDays(of)} AND reinstall = 0
+      GROUP BY install_key, partner, installed_on, installed_ms
+      HAVING sum(sign) > 0
+  ) AS cohort USING (install_key)
+  WHERE ts >= installed_ms
   GROUP BY date, install_day, partner, age, currency`

@@ -1,44 +1,42 @@
 import { organic } from '@tributary/contracts/attribution/verdict'
 import type { ReportRow } from '@tributary/contracts/reports'
-import { firstDayOf, installsInWindow, type Report, windowDays } from '../report.ts'
+import type { Report } from '../report.ts'
+import { firstDayOf, windowDays } from '../window-days.ts'
+import { findDays, windowSql } from '../window-rows.ts'
 
-/**
- * Installs by period, partner and attribution type (docs/rules.md#attribution-report). The signs of an install cancel all
- * its verdicts but the newest, so a sum of signs counts each install once.
- */
+/** Installs by period, partner and attribution type (docs/rules.md#attribution-report). */
 export const attributionReport: Report<'attribution'> = async (
-  { clickhouse },
+  sources,
   { app_id, limit, offset, filters, group, ...window },
 ) => {
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
   const { partner, attribution_type } = filters
   const named = [
-    partner && 'AND partner IN {partners:Array(String)}',
-    attribution_type && 'AND attribution_type IN {attribution_types:Array(String)}',
+    partner && 'partner IN {partners:Array(String)}',
+    attribution_type && 'attribution_type IN {attribution_types:Array(String)}',
   ]
-  const rows = await clickhouse.query<ReportRow<'attribution'>>(
-    installsSql(firstDayOf[group], named.filter(Boolean).join(' ')),
-    {
-      ...{ app_id, ...days, limit, offset },
-      ...(partner && { partners: partner }),
-      ...(attribution_type && { attribution_types: attribution_type }),
-    },
-  )
+  const settled = await findDays(sources, 'installs', app_id, days)
+  const sql = installsSql(firstDayOf[group]('date'), named.filter(Boolean).join(' AND ') || '1')
+  const rows = await sources.clickhouse.query<ReportRow<'attribution'>>(sql, {
+    ...{ app_id, ...days, ...settled, limit, offset },
+    ...(partner && { partners: partner }),
+    ...(attribution_type && { attribution_types: attribution_type }),
+  })
   return { rows, missing_rates: [] }
 }
 
-/** `named` is a condition on partner and attribution type; it may be empty. */
-const installsSql = (periodOf: (day: string) => string, named: string) => `
-SELECT toString(date) AS day, partner, attribution_type, sumIf(sign, reinstall = 0) AS installs,
-  sumIf(sign, reinstall = 0 AND attribution_type = '${organic}') AS organic, sumIf(sign, reinstall = 1) AS reinstalls,
-  sumIf(sign, reinstall = 0 AND flagged = 1) AS fraud_flagged
+/** `named` is a condition on partner and attribution type. */
+const installsSql = (period: string, named: string) => `
+SELECT toString(${period}) AS day, partner, attribution_type, sum(fresh) AS installs,
+  sumIf(fresh, attribution_type = '${organic}') AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged
 FROM (
-  SELECT ${periodOf('day')} AS date, partner, attribution_type, reinstall, flagged, sign
-  FROM installs_by_day_v1 FINAL
-  WHERE ${installsInWindow} ${named}
+  SELECT date, partner, attribution_type, installs AS fresh, reinstalls AS again, fraud_flagged AS flagged
+  FROM (${windowSql('installs', 'groups')}
+  )
 )
-GROUP BY date, partner, attribution_type
+WHERE ${named}
+GROUP BY ${period}, partner, attribution_type
 HAVING installs != 0 OR reinstalls != 0
-ORDER BY date, partner, attribution_type
+ORDER BY ${period}, partner, attribution_type
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`

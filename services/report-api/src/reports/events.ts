@@ -1,17 +1,13 @@
+import { addDays } from '@tributary/settled/cohorts'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
-import {
-  firstDayOf,
-  partlyCoveredDays,
-  type Report,
-  type ReportSources,
-  wholeDays,
-  wholeWindow,
-  windowDays,
-} from '../report.ts'
+import type { Report, ReportSources } from '../report.ts'
+import { firstDayOf, partlyCoveredDays, type WindowDays, wholeDays, wholeWindow, windowDays } from '../window-days.ts'
+import { findDays, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
- * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Money
+ * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read: of a day as
+it is settled, of a week or a month from sets. Money
  * counts by docs/rules.md#money-once. It is summed in its own currency, then each row is converted to USD.
  */
 export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, group, ...window }) => {
@@ -24,7 +20,7 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
   const amounts = amountsSql(named)
   const periodOf = firstDayOf[group]
   const page = await clickhouse.query<CountRow>(countsSql(periodOf('date'), amounts), { ...params, limit, offset })
-  const uniques = await queryUniques(clickhouse, params, uniquesSql(periodOf('day'), named), page)
+  const uniques = await queryUniques(sources, params, page, group === 'day' ? null : setsSql(periodOf('day'), named))
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
   const spent = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(currenciesSql(amounts), params)
@@ -110,18 +106,20 @@ interface UniqueRow {
   unique_installs: number
 }
 
-/** Distinct installs of the rows of a page, by period and event name. */
+/** Distinct installs of the rows of a page, by period and event name. `sql` counts them from sets. */
 async function queryUniques(
-  clickhouse: ReportSources['clickhouse'],
-  params: object,
-  sql: string,
+  sources: ReportSources,
+  params: WindowDays & { app_id: string },
   page: readonly CountRow[],
+  sql: string | null,
 ) {
   const first = page[0]
   const last = page.at(-1)
   if (first === undefined || last === undefined) return new Map<string, number>()
-  const rows = await clickhouse.query<UniqueRow>(sql, {
-    ...params,
+  const settled =
+    sql === null ? await findDays(sources, 'uniques', params.app_id, wholeOf(params, first.day, last.day)) : {}
+  const rows = await sources.clickhouse.query<UniqueRow>(sql ?? uniquesSql, {
+    ...{ ...params, ...settled },
     page_first_day: first.day,
     page_first_name: first.event_name,
     page_last_day: last.day,
@@ -130,12 +128,24 @@ async function queryUniques(
   return new Map(rows.map((row) => [row.day + row.event_name, row.unique_installs]))
 }
 
+/** The whole days of a window that a page has. */
+function wholeOf({ whole_from, whole_to }: WindowDays, first: string, last: string) {
+  const behind = addDays(last, 1)
+  return { whole_from: first > whole_from ? first : whole_from, whole_to: behind < whole_to ? behind : whole_to }
+}
+
 // Rows are ordered by period and name, so a page is one range of both.
-const pageRange = (period: string) => `day >= {page_first_day:Date} AND ${period} <= {page_last_day:Date}
+const pageRange = (period: string) => `${period} >= {page_first_day:Date} AND ${period} <= {page_last_day:Date}
     AND (${period} > {page_first_day:Date} OR event_name >= {page_first_name:String})
     AND (${period} < {page_last_day:Date} OR event_name <= {page_last_name:String})`
 
-const uniquesSql = (period: string, named: string) => `
+const uniquesSql = `
+SELECT toString(date) AS day, event_name, installs AS unique_installs
+FROM (${windowSql('uniques', 'uniques')}
+)
+WHERE ${pageRange('date')}`
+
+const setsSql = (period: string, named: string) => `
 SELECT toString(date) AS day, event_name, uniqExactMerge(installs) AS unique_installs
 FROM (
   SELECT ${period} AS date, event_name, installs

@@ -1,10 +1,13 @@
-import { day_ms } from '@tributary/contracts/limits'
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
+import { addDays } from '@tributary/settled/cohorts'
+import { daysOf as daysBetween } from '@tributary/settled/find-settled'
+import { ltvOfInstallsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findRates, firstDays, type RateOf } from '../money.ts'
-import { firstDayOf, installsInWindow, type Report, windowDays } from '../report.ts'
-import { countedMoney } from './revenue.ts'
+import type { Report, ReportSources } from '../report.ts'
+import { firstDayOf, windowDays } from '../window-days.ts'
+import { findDays, wholeDaysSql, windowSql } from '../window-rows.ts'
 
 /**
  * Money of the installs of a period since their install (docs/rules.md#ltv-report). The first statement names the days and
@@ -12,36 +15,56 @@ import { countedMoney } from './revenue.ts'
  * is too much to be added here.
  */
 export const ltvReport: Report<'ltv'> = async (
-  { clickhouse, fxRates },
+  sources,
   { app_id, limit, offset, filters, group, days: asked, ...window },
 ) => {
+  const { clickhouse, fxRates } = sources
   const known = windowDays(window)
   if (known === null) return { rows: [], missing_rates: [] }
   const { partner: partners } = filters
-  const named = partners === undefined ? '' : 'AND partner IN {partners:Array(String)}'
-  const params = { app_id, ...known, ...(partners && { partners }) }
-  const spent = await clickhouse.query<FxLookup>(spentSql(named), params)
+  const named = partners === undefined ? '1' : 'partner IN {partners:Array(String)}'
+  const money_days = await findMoneyDays(sources, app_id, known.first_day)
+  const settled = {
+    ...(await findDays(sources, 'installs', app_id, known)),
+    ...(await findDays(sources, 'money', app_id, money_days)),
+  }
+  const edge_money = daysBetween(known.edge_days[0] ?? money_days.whole_to, money_days.whole_to)
+  const params = { app_id, ...known, ...settled, edge_money, ...(partners && { partners }) }
+  const earned = earnedSql(known.edge_days.length > 0, named)
+  const spent = await clickhouse.query<FxLookup>(spentSql(earned), params)
   const rateOf = await findRates(fxRates, spent)
   const ns = daysOf('ltv', asked)
-  const page = await clickhouse.query<EarnedRow>(pageSql(firstDayOf[group]('date'), named), {
-    ...{ ...params, ns, limit, offset },
-    ...factorsOf(spent, rateOf),
-  })
+  const factors = factorsOf(spent, rateOf)
+  const sql = pageSql(firstDayOf[group]('date'), earned, named, Object.keys(factors))
+  const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
   const missing = firstDays(spent.filter((lookup) => rateOf(lookup) === null))
   return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
 }
 
-/** The factor of each day and currency that has a rate, as three lists. */
-function factorsOf(lookups: readonly FxLookup[], rateOf: RateOf) {
-  const rated = lookups.flatMap((lookup) => {
-    const rates = rateOf(lookup)
-    return rates === null ? [] : [{ ...lookup, factor: usdFactor(rates).toString() }]
+/** Days of money from the first day of the window on: installs go on paying behind its end. */
+async function findMoneyDays({ clickhouse }: ReportSources, app_id: string, first_day: string) {
+  const [row] = await clickhouse.query<{ last: string }>(
+    'SELECT toString(max(day)) AS last FROM revenue_raw_v1 WHERE app_id = {app_id:String} AND day >= {first_day:Date}',
+    { app_id, first_day },
+  )
+  const last = row?.last ?? ''
+  return { whole_from: first_day, whole_to: last < first_day ? first_day : addDays(last, 1) }
+}
+
+/** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */
+const factors_per_parameter = 1_500
+
+/** The factors of the days and currencies that have a rate, such as `2026-06-01/EUR/10837...`, as parameters. */
+function factorsOf(lookups: readonly FxLookup[], rateOf: RateOf): Record<string, string[]> {
+  const factors = lookups.flatMap(({ day, currency }) => {
+    const rates = rateOf({ day, currency })
+    return rates === null ? [] : [`${day}/${currency}/${usdFactor(rates)}`]
   })
-  return {
-    factor_days: rated.map(({ day }) => day),
-    factor_currencies: rated.map(({ currency }) => currency),
-    factors: rated.map(({ factor }) => factor),
+  const params: Record<string, string[]> = {}
+  for (let at = 0; at === 0 || at < factors.length; at += factors_per_parameter) {
+    params[`factors_${at}`] = factors.slice(at, at + factors_per_parameter)
   }
+  return params
 }
 
 interface EarnedRow {
@@ -66,46 +89,53 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
   }
 }
 
-/** Installs of the window that are no reinstalls, once each. `named` is a condition on the partner; it may be empty. */
-const cohortSql = (named: string) => `
-    SELECT day AS date, installed_at_ms AS installed_ms, install_key, partner
-    FROM installs_by_day_v1 FINAL
-    WHERE ${installsInWindow} AND reinstall = 0 ${named}
-    GROUP BY date, installed_ms, install_key, partner
-    HAVING sum(sign) > 0`
+/**
+ * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
+ * partly covered days of install is looked up by install, since settled money does not know when on a day an install was.
+ */
+const earnedSql = (has_edges: boolean, named: string) => `
+    SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
+    FROM (
+      SELECT * FROM (${wholeDaysSql('money', 'ltv')}
+      )
+      WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
+      ${has_edges ? `UNION ALL ${ltvOfInstallsSql(edge, '{edge_money:Array(Date)}')}` : ''}
+    )
+    WHERE ${named}`
 
-/** Amounts of these installs from their install on: `age` counts the 24 hours before the amount. */
-const earnedSql = (named: string) => `
-  SELECT date, partner, money_day, code, intDiv(ts_ms - installed_ms, ${day_ms}) AS age, micros
-  FROM (${countedMoney('app_id = {app_id:String} AND day >= {first_day:Date}')}
-  ) AS counted
-  INNER JOIN (${cohortSql(named)}
-  ) AS cohort USING (install_key)
-  WHERE ts_ms >= installed_ms AND micros != 0`
+const edge = {
+  app_id: '{app_id:String}',
+  days: '{edge_days:Array(Date)}',
+  moments: 'installed_at_ms >= {since_ms:Int64} AND installed_at_ms < {until_ms:Int64}',
+}
 
 /** Each day with such money of a currency. */
-const spentSql = (named: string) => `
+const spentSql = (earned: string) => `
 SELECT code AS currency, toString(money_day) AS day
-FROM (${earnedSql(named)}
+FROM (${earned}
 )
+WHERE amounts > 0
 GROUP BY code, money_day
 ORDER BY code, money_day`
 
-const pageSql = (period: string, named: string) => `
+const pageSql = (period: string, earned: string, named: string, factors: readonly string[]) => `
 SELECT toString(${period}) AS day, partner, sum(fresh) AS installs, groupArrayIf((late, toString(usd)), fresh = 0) AS earned
 FROM (
-  SELECT date, partner, count() AS fresh, toUInt64(0) AS late, toInt256(0) AS usd
-  FROM (${cohortSql(named)}
+  SELECT date, partner, toUInt64(sum(installs)) AS fresh, toUInt64(0) AS late, toInt256(0) AS usd
+  FROM (${windowSql('installs', 'groups')}
   )
+  WHERE ${named}
   GROUP BY date, partner
   UNION ALL
-  SELECT date, partner, toUInt64(0) AS fresh, arrayCount(n -> n < age, {ns:Array(Int32)}) AS late, sum(micros * factor) AS usd
-  FROM (${earnedSql(named)}
+  SELECT on AS date, partner, toUInt64(0) AS fresh, arrayCount(n -> n < age, {ns:Array(UInt16)}) AS late, sum(micros * factor) AS usd
+  FROM (${earned}
   ) AS earned
   INNER JOIN (
-    SELECT rate.1 AS money_day, rate.2 AS code, toInt256(rate.3) AS factor
-    FROM (SELECT arrayJoin(arrayZip({factor_days:Array(Date)}, {factor_currencies:Array(String)}, {factors:Array(String)})) AS rate)
-  ) AS rates USING (money_day, code)
+    SELECT toDate(factor_of[1]) AS money_day, factor_of[2] AS code, toInt256(factor_of[3]) AS factor
+    FROM (
+      SELECT splitByChar('/', arrayJoin(arrayConcat(${factors.map((name) => `{${name}:Array(String)}`).join(', ')}))) AS factor_of
+    )
+  ) AS factors USING (money_day, code)
   GROUP BY date, partner, late
 )
 GROUP BY ${period}, partner

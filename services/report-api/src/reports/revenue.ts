@@ -1,31 +1,35 @@
-import { organic } from '@tributary/contracts/attribution/verdict'
 import { refundEvents } from '@tributary/contracts/rows'
+import { moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
-import { firstDayOf, type Report, wholeWindow, windowDays } from '../report.ts'
+import type { Report } from '../report.ts'
+import { firstDayOf, windowDays } from '../window-days.ts'
+import { findDays, windowSql } from '../window-rows.ts'
 
 /**
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
  * to USD. The rates are looked up first, because whether an install pays depends on them.
  */
 export const revenueReport: Report<'revenue'> = async (
-  { clickhouse, fxRates },
+  sources,
   { app_id, limit, offset, filters, group, ...window },
 ) => {
+  const { clickhouse, fxRates } = sources
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
   const { partner: partners } = filters
-  const params = { app_id, ...days, ...(partners && { partners }) }
-  const spent = await clickhouse.query<FxLookup>(spentSql(partners === undefined ? withPartner : ofPartners), params)
+  const named = partners === undefined ? '1' : 'partner IN {partners:Array(String)}'
+  const settled = await findDays(sources, 'money', app_id, days)
+  const params = { app_id, ...days, ...settled, ...(partners && { partners }) }
+  const spent = await clickhouse.query<FxLookup>(spentSql(named), params)
   const rateOfSpent = await findRates(fxRates, spent)
   const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
-  const page = await clickhouse.query<MoneyRow>(
-    pageSql(firstDayOf[group]('date'), partners === undefined ? withPartner : ofPartners),
-    {
-      ...{ ...params, limit, offset, refunds: refundEvents },
-      ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
-    },
-  )
+  const period = firstDayOf[group]('date')
+  const payers = group === 'day' ? payersOfDays : payersOfPeriods(period)
+  const page = await clickhouse.query<MoneyRow>(pageSql(period, payers, named), {
+    ...{ ...params, limit, offset, refunds: refundEvents },
+    ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
+  })
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const rows = page.map(({ paying, money, ...row }) => ({
     ...row,
@@ -46,64 +50,53 @@ interface MoneyRow {
   money: Amount[]
 }
 
-/** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples are slow. */
-const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
-
-/** Events whose money counts, of those that `where` takes. */
-export const countedMoney = (where: string) => `
-    SELECT day AS money_day, ts_ms, sipHash64(install_uuid) AS install_key, event_name, currency AS code,
-      toInt128(amount_micros) AS micros
-    FROM revenue_raw_v1
-    WHERE ${where}
-      AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${where})`
-
-/** Those of the window. */
-const countedSql = countedMoney(wholeWindow)
-
-/** The partner of the newest verdict of each install with money in the window. */
-const partnersSql = `
-    SELECT install_key, partner AS verdict
-    FROM installs_by_day_v1 FINAL
-    WHERE app_id = {app_id:String} AND install_key IN (SELECT sipHash64(install_uuid) FROM revenue_raw_v1 WHERE ${wholeWindow})
-    GROUP BY install_key, verdict
-    HAVING sum(sign) > 0`
-
-/** The counted events with their partner. */
-const withPartner = `
-  SELECT money_day AS date, if(empty(verdict), '${organic}', verdict) AS partner, install_key, event_name, code, micros
-  FROM (${countedSql}
-  ) AS counted
-  LEFT JOIN (${partnersSql}
-  ) AS verdicts USING (install_key)`
-
-/** The same of the filtered partners. */
-const ofPartners = `${withPartner}
-  WHERE partner IN {partners:Array(String)}`
-
-/** Each day with money of a currency. */
-const spentSql = (money: string) => `
+/** Each day with money of a currency. `named` is a condition on the partner. */
+const spentSql = (named: string) => `
 SELECT code AS currency, toString(date) AS day
-FROM (${money}
-)
-WHERE micros != 0
+FROM (SELECT date, partner, currency AS code, amounts FROM (${windowSql('money', 'money')}
+))
+WHERE amounts > 0 AND ${named}
 GROUP BY code, date
 ORDER BY code, date`
 
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
-const pageSql = (period: string, money: string) => `
-SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) AS paying,
-  groupArrayIf((toString(date), code, toString(amount)), amounts > 0) AS money
-FROM (
-  SELECT date, partner, code, sum(micros) AS amount, countIf(micros != 0) AS amounts,
-    countIf(event_name NOT IN {refunds:Array(String)}) AS bought,
-    uniqExactStateIf(install_key, event_name NOT IN {refunds:Array(String)} AND micros > 0 AND date >= rated_from) AS payers
-  FROM (
-    SELECT *, transform(toString(code), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06')) AS rated_from
-    FROM (${money}
-    )
+const isRated = (currency: string) =>
+  `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
+
+/** Paying installs by day, from counts of those that paid in the same currencies. */
+const payersOfDays = `
+  SELECT date AS on, partner, sumIf(installs, arrayExists(code -> ${isRated('code')}, currencies)) AS payers
+  FROM (${windowSql('money', 'payers')}
   )
-  GROUP BY date, partner, code
+  GROUP BY on, partner`
+
+/** Paying installs of longer periods are no sums of days: they are counted among the events. */
+const payersOfPeriods = (period: string) => `
+  SELECT ${period} AS on, partner, uniqExact(install_key) AS payers
+  FROM (${moneyEventsSql({
+    app_id: '{app_id:String}',
+    days: 'arrayConcat({settled_money:Array(Date)}, {live_money:Array(Date)}, {edge_days:Array(Date)})',
+    moments: 'ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}',
+  })}
+  )
+  WHERE event_name NOT IN {refunds:Array(String)} AND amount > 0 AND ${isRated('code')}
+  GROUP BY on, partner`
+
+const pageSql = (period: string, payers: string, named: string) => `
+SELECT toString(on) AS day, partner, sum(bought) AS purchases, sum(payers) AS paying,
+  groupArrayIf((toString(money_day), code, toString(amount)), has_amounts) AS money
+FROM (
+  SELECT ${period} AS on, partner, date AS money_day, currency AS code, micros AS amount, amounts > 0 AS has_amounts,
+    purchases AS bought, toUInt64(0) AS payers, 1 AS is_money
+  FROM (${windowSql('money', 'money')}
+  )
+  UNION ALL
+  SELECT on, partner, on AS money_day, '' AS code, toInt128(0) AS amount, 0 AS has_amounts, 0 AS bought, payers, 0 AS is_money
+  FROM (${payers}
+  )
 )
-GROUP BY ${period}, partner
-ORDER BY ${period}, partner
+WHERE ${named}
+GROUP BY on, partner
+HAVING max(is_money) = 1
+ORDER BY on, partner
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`

@@ -59,10 +59,13 @@ async function runAlone(data_dir: string, { sql, rows, database, settings, forma
   const session = new Session(data_dir)
   try {
     await session.queryAsync(`USE \`${database.replaceAll('`', '')}\``)
-    if (settings.length > 0) {
-      await session.queryAsync(
-        `SET ${settings.map(([name, value]) => `${identifier(name)} = ${quoted(value)}`).join()}`,
-      )
+    // Parameters come after `max_query_size`, because they may be longer than its default.
+    const [params = [], plain = []] = [true, false].map((is) =>
+      settings.filter(([name]) => /^param_/.test(name) === is),
+    )
+    for (const some of [plain, params]) {
+      const list = some.map(([name, value]) => `${identifier(name)} = ${quoted(value)}`)
+      if (list.length > 0) await session.queryAsync(`SET ${list.join()}`)
     }
     const insert = rows.length > 0 ? rawInsert(sql) : null
     if (insert !== null) {

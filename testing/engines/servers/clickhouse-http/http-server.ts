@@ -24,12 +24,14 @@ export function serveEngine(engine: Engine): Server {
 async function answer(engine: Engine, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://engine')
   const body = await readBody(request)
+  const form = await readForm(request, body)
+  for (const [name, value] of form) searchParams.set(name, `${value}`)
   if (pathname === '/ping' || (pathname === '/' && request.method === 'GET' && !searchParams.has('query'))) {
     response.end('Ok.\n')
     return
   }
   const query_id = searchParams.get('query_id') ?? randomUUID()
-  const statement = readStatement(request.method, searchParams, body)
+  const statement = readStatement(request.method, searchParams, form.length > 0 ? Buffer.alloc(0) : body)
   response.setHeader('X-ClickHouse-Query-Id', query_id)
   response.setHeader('X-ClickHouse-Server-Display-Name', 'tributary-test-engine')
   response.setHeader('X-ClickHouse-Timezone', 'UTC')
@@ -83,6 +85,18 @@ function readStatement(method: string | undefined, url: URLSearchParams, body: B
     settings,
     format: url.get('default_format') ?? 'TabSeparated',
   }
+}
+
+/** `http_max_field_value_size` of a server. */
+const field_bytes_max = 128 * 1024
+
+/** A form has the statement and its parameters, which are in the URL otherwise. */
+async function readForm({ headers }: IncomingMessage, body: Buffer): Promise<[string, unknown][]> {
+  const type = headers['content-type'] ?? ''
+  if (!type.startsWith('multipart/form-data')) return []
+  const form = [...(await new Response(Uint8Array.from(body), { headers: { 'content-type': type } }).formData())]
+  if (form.some(([, value]) => Buffer.byteLength(`${value}`) > field_bytes_max)) throw new Error('Field value too long')
+  return form
 }
 
 const decoders = new Map<string, (body: Buffer) => Promise<Buffer>>([
