@@ -118,7 +118,7 @@ FROM clicks_raw_v1;
 CREATE TABLE click_keys_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app of the link',
-    `match_key` UInt64 COMMENT 'hash of the kind and the value' CODEC(ZSTD(1)),
+    `match_key` UInt64 COMMENT 'hash of the kind and the value' CODEC(NONE),
     `clicked_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
     `click_id` String COMMENT 'ours, UUIDv7' CODEC(ZSTD(1)),
     `day` Date COMMENT 'UTC date of clicked_at_ms',
@@ -127,9 +127,10 @@ CREATE TABLE click_keys_v1
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(day)
+PRIMARY KEY (app_id, match_key)
 ORDER BY (app_id, match_key, clicked_at_ms, click_id)
 TTL day + toIntervalDay(90)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE TABLE clicks_raw_v1
 (
@@ -137,28 +138,13 @@ CREATE TABLE clicks_raw_v1
     `click_id` String COMMENT 'ours, UUIDv7' CODEC(ZSTD(1)),
     `day` Date COMMENT 'UTC date of clicked_at_ms',
     `clicked_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),
-    `company_id` LowCardinality(String) COMMENT 'company that owns the app',
-    `link_id` LowCardinality(String) COMMENT 'tracking link',
     `partner` LowCardinality(String) COMMENT 'partner of the link',
     `campaign` LowCardinality(String) COMMENT 'campaign of the link, empty when absent',
-    `ad_group` LowCardinality(String) COMMENT 'ad group of the link, empty when absent',
-    `creative` LowCardinality(String) COMMENT 'creative of the link, empty when absent',
-    `ext_click_id` String COMMENT 'click_id of the partner, empty when absent' CODEC(ZSTD(1)),
-    `sub1` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
-    `sub2` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
-    `sub3` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
-    `sub4` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
-    `sub5` String COMMENT 'free value of the partner, empty when absent' CODEC(ZSTD(1)),
-    `deep_link` String COMMENT 'deep link of the link, empty when absent' CODEC(ZSTD(1)),
     `lookback_hours` UInt16 COMMENT 'window of the link in hours, 0 when the window of the app holds',
     `filtered_reason` LowCardinality(String) COMMENT 'why it attributes nothing, empty when it may',
     `ip` String COMMENT 'address of the visitor' CODEC(ZSTD(1)),
-    `country` LowCardinality(String) COMMENT 'ISO 3166-1 alpha-2, empty when unknown',
     `user_agent` String COMMENT 'User-Agent as sent' CODEC(ZSTD(1)),
-    `os` LowCardinality(String) COMMENT 'ios or android, empty for others',
-    `os_major` UInt16 COMMENT 'major version of the system, 0 when unknown',
-    `model` LowCardinality(String) COMMENT 'model of the device, empty when unknown',
-    `device_hashes` Array(String) COMMENT 'keyed hashes of the device ids in the query' CODEC(ZSTD(1)),
+    `click` String COMMENT 'JSON: the record of clicks.recorded.v1 without ip and user_agent' CODEC(ZSTD(1)),
     `match_keys` Array(UInt64) COMMENT 'hashes of what an install may match it by' CODEC(ZSTD(1)),
     `topic` LowCardinality(String) COMMENT 'log position: topic and identity of the log',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
@@ -168,7 +154,7 @@ ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(day)
 ORDER BY (app_id, click_id)
 TTL day + toIntervalDay(90)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE MATERIALIZED VIEW event_installs_per_day_mv_v1 TO event_installs_per_day_v1
 (
@@ -419,8 +405,9 @@ CREATE TABLE install_claims_v1
     `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
+PRIMARY KEY (app_id, click_id)
 ORDER BY (app_id, click_id, install_uuid, topic, partition, offset, sign)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE MATERIALIZED VIEW install_fact_keys_mv_v1 TO install_fact_keys_v1
 (
@@ -453,7 +440,7 @@ FROM install_facts_v1;
 CREATE TABLE install_fact_keys_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
-    `match_key` UInt64 COMMENT 'hash of the kind and the value' CODEC(ZSTD(1)),
+    `match_key` UInt64 COMMENT 'hash of the kind and the value' CODEC(NONE),
     `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
     `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
     `kind` LowCardinality(String) COMMENT 'install or alias',
@@ -465,8 +452,9 @@ CREATE TABLE install_fact_keys_v1
     `event_index` UInt32 COMMENT 'position of the event in its record' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
+PRIMARY KEY (app_id, match_key)
 ORDER BY (app_id, match_key, received_at_ms, install_uuid, topic, partition, offset, event_index)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE TABLE install_facts_v1
 (
@@ -484,7 +472,7 @@ CREATE TABLE install_facts_v1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, install_uuid, topic, partition, offset, event_index)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
 CREATE MATERIALIZED VIEW installs_by_day_mv_v1 TO installs_by_day_v1
 (

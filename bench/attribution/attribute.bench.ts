@@ -67,6 +67,16 @@ const deviceOf = (n: number): string => `device-${n}`
 const addressOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
 const clickedAt = (n: number, until_ms: number): number => until_ms - ((n * 7919) % spread_ms)
 
+/** Most of a click, as `clicks_raw_v1` holds it: `@` stands for its number, `#` for what the engine works out. */
+const clickText = (app_id: string): string =>
+  JSON.stringify({
+    ...{ v: 1, click_id: '#id', company_id: 'co_bench', app_id, link_id: 'link@' },
+    ...{ partner: 'partner', campaign: 'campaign', ad_group: null, creative: null, ext_click_id: 'ext-@' },
+    ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, deep_link: null, lookback_hours: null },
+    ...{ clicked_at_ms: '#ms', filtered_reason: null, country: null, os: 'android', os_major: 15, model: null },
+    device_hashes: ['device-@'],
+  })
+
 /** Lets the engine make clicks, the `n`th of the `n`th device, with the keys that the product gives them. */
 async function storeClicks(
   clickhouse: Clickhouse,
@@ -83,23 +93,20 @@ async function storeClicks(
     click_id: `concat(substring(right(${hex}, 12), 1, 8), '-', substring(right(${hex}, 12), 9, 4), '-7000-8000-', leftPad(lower(hex(n)), 12, '0'))`,
     day: `toDate(fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC'))`,
     clicked_at_ms: ms,
-    company_id: `'co_bench'`,
-    link_id: `concat('link', toString(n % 50))`,
     partner: `concat('partner', toString(n % 10))`,
     campaign: `concat('campaign', toString(n % 100))`,
-    ext_click_id: `concat('ext-', toString(n))`,
     ip,
     user_agent: `'Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36'`,
-    os: `'android'`,
-    os_major: '15',
-    device_hashes: `[${device}]`,
+    click: `replaceOne(replaceOne(replaceAll('${clickText(app_id)}', '@', toString(n)), '#id', click_id), '"#ms"', toString(${ms}))`,
     match_keys: `[${key('device', device)}, ${key('address_model', `concat(${ip}, char(0), '15', char(0))`)}, ${key('address', `concat(${ip}, char(0), '15')`)}]`,
     topic: `'clicks.recorded.v1@bench'`,
     offset: 'n',
   }
   for (let at = from; at < to; at += slice_rows) {
     await clickhouse.command(
-      `INSERT INTO clicks_raw_v1 (${Object.keys(values).join(', ')}) SELECT ${Object.values(values).join(', ')}
+      `INSERT INTO clicks_raw_v1 (${Object.keys(values).join(', ')}) SELECT ${Object.entries(values)
+        .map(([name, value]) => `${value} AS ${name}`)
+        .join(', ')}
        FROM (SELECT number AS n FROM numbers(${at}, ${Math.min(slice_rows, to - at)}))`,
     )
   }
@@ -163,7 +170,12 @@ function installOf({ app_id, until_ms, stored }: Measured, n: number): InstallFa
     ...{ kind: 'install', v: 1, company_id: 'co_bench', app_id, install_uuid: randomUUID(), installed_at_ms },
     ...{ received_at_ms: installed_at_ms, event_name: 'app_install', is_sdk: true, platform: 'android' },
     place: { topic: 'events.accepted.v1@bench', partition: 0, offset: n, index: 0 },
-    ...{ ip: n % 2 === 0 ? addressOf(clicked) : addressOf(n * 257), os_major: 15, model: null, user_id: `user-${n}` },
+    ...{
+      ip: n % 2 === 0 ? addressOf(clicked) : `192.168.${(n >> 8) & 255}.${n & 255}`,
+      os_major: 15,
+      model: null,
+      user_id: `user-${n}`,
+    },
     device_hashes: [n % 2 === 0 ? deviceOf(clicked) : `new-${n}`],
     ...{ referrer: null, named_click: null, referrer_click_server_s: null, install_begin_server_s: null },
   }

@@ -17,4 +17,4 @@ CREATE TABLE IF NOT EXISTS install_facts_v1 {{on_cluster}}
 ENGINE = {{replicated}}ReplacingMergeTree
 ORDER BY (app_id, install_uuid, topic, partition, offset, event_index)
 SETTINGS {{dedupe_window}}, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
-    min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096
+    min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 4096

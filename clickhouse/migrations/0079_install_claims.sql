@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS install_claims_v1 {{on_cluster}}
     offset            UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
 )
 ENGINE = {{replicated}}ReplacingMergeTree
+PRIMARY KEY (app_id, click_id)
 ORDER BY (app_id, click_id, install_uuid, topic, partition, offset, sign)
 SETTINGS {{dedupe_window}}, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
-    min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096
+    min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096

@@ -88,6 +88,7 @@ export function adminShots(admin_token: string, { tenant, other }: Companies, ke
     shot('POST /replays', 'bad_json', { body: '[' }),
     shot('POST /replays', 'invalid_field', { body: { source: 'tape' } }),
     shot('POST /replays', 'unknown_app', { body: { source: 'log', app_id: 'none' } }),
+    shot('POST /settle', 'ok'),
     shot('POST /master-key/rotate', 'ok'),
     shot('GET /status', 'ok'),
   ]

@@ -7,57 +7,45 @@ import { utcDay } from '@tributary/domain/utc-day'
 import { type LogPartition, ofPartition } from './install-rows.ts'
 import { checked, literals } from './literals.ts'
 
-/** Texts and numbers of a click that a row holds as they are; '' and 0 stand for null. */
-const texts = [
-  ...(['campaign', 'ad_group', 'creative', 'ext_click_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'] as const),
-  ...(['deep_link', 'filtered_reason', 'country', 'os', 'model'] as const),
-] as const
-const numbers = ['lookback_hours', 'os_major'] as const
-const same = [
-  ...(['app_id', 'click_id', 'clicked_at_ms', 'company_id', 'link_id', 'partner', 'ip', 'user_agent'] as const),
-  'device_hashes',
-] as const
-
 /** The columns of an insert into `clicks_raw_v1`, in the order of a line. */
 export const clickColumns = [
-  ...same,
-  ...texts,
-  ...numbers,
-  'day',
-  'match_keys',
-  'topic',
-  'partition',
-  'offset',
+  ...([
+    'app_id',
+    'click_id',
+    'day',
+    'clicked_at_ms',
+    'partner',
+    'campaign',
+    'lookback_hours',
+    'filtered_reason',
+  ] as const),
+  ...(['ip', 'user_agent', 'click', 'match_keys', 'topic', 'partition', 'offset'] as const),
 ] as const
-
-type Column = (typeof clickColumns)[number]
-type Row = Record<Column, unknown>
 
 /** A line of an insert into `clicks_raw_v1`. */
 export function clickLine(click: Click, { topic, partition, offset }: Place): string {
-  const row: Row = {
-    ...click,
-    ...Object.fromEntries(texts.map((name) => [name, click[name] ?? ''])),
-    ...Object.fromEntries(numbers.map((name) => [name, click[name] ?? 0])),
-    ...{ day: utcDay(click.clicked_at_ms), match_keys: clickKeys(click), topic, partition, offset },
-  } as Row
+  const { ip, user_agent, ...rest } = click
+  const { app_id, click_id, clicked_at_ms, partner, campaign, lookback_hours, filtered_reason } = rest
+  const row: Record<(typeof clickColumns)[number], unknown> = {
+    ...{ app_id, click_id, day: utcDay(clicked_at_ms), clicked_at_ms, partner, campaign: campaign ?? '' },
+    ...{ lookback_hours: lookback_hours ?? 0, filtered_reason: filtered_reason ?? '', ip, user_agent },
+    ...{ click: JSON.stringify(rest), match_keys: clickKeys(click), topic, partition, offset },
+  }
   return JSON.stringify(clickColumns.map((name) => row[name]))
 }
 
+type ClickRow = Record<'click' | 'ip' | 'user_agent', string> & Omit<Place, 'index'>
+
 /** The click of a row. */
-export function toClick(row: Record<string, unknown>): KeptClick {
-  const { topic, partition, offset } = row as unknown as Place
-  const kept = Object.fromEntries(same.map((name) => [name, row[name]]))
-  const nullable = Object.fromEntries([...texts, ...numbers].map((name) => [name, row[name] || null]))
-  return { v: 1, ...kept, ...nullable, place: { topic, partition, offset, index: 0 } } as KeptClick
-}
+const toClick = ({ click, ip, user_agent, ...place }: ClickRow): KeptClick => ({
+  ...(JSON.parse(click) as Omit<Click, 'ip' | 'user_agent'>),
+  ...{ ip, user_agent, place: { ...place, index: 0 } },
+})
 
 export interface ClickLookup {
   app_id: string
   click_ids: readonly string[]
 }
-
-const columns = clickColumns.filter((name) => name !== 'match_keys' && name !== 'day').join(', ')
 
 /** Clicks of an app by their ids; those that are not there are left out. */
 export async function findClicks(
@@ -65,9 +53,9 @@ export async function findClicks(
   { app_id, click_ids }: ClickLookup,
 ): Promise<KeptClick[]> {
   if (click_ids.length === 0) return []
-  const rows = await clickhouse.query<Record<string, unknown>>(
-    `SELECT ${columns} FROM clicks_raw_v1
-     WHERE app_id = ${literals('app_id', [app_id])} AND click_id IN (${literals('click_id', click_ids)})
+  const rows = await clickhouse.query<ClickRow>(
+    `SELECT click, ip, user_agent, topic, partition, offset FROM clicks_raw_v1
+     PREWHERE click_id IN (${literals('click_id', click_ids)}) WHERE app_id = ${literals('app_id', [app_id])}
      ORDER BY click_id, topic, partition, offset LIMIT 1 BY click_id`,
   )
   return rows.map(toClick)

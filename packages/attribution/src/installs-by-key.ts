@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { checked, literals } from './literals.ts'
+import { checked, keySet, literals } from './literals.ts'
 
 /** Exact bounds; those that are absent bound nothing. */
 export interface KeyBounds {
@@ -43,8 +43,7 @@ export async function* findInstallsByKeys(
 ): AsyncGenerator<KeyedInstall[]> {
   for (const apps of slices(app_ids, apps_max)) {
     for (const keys of slices(match_keys, keys_max)) {
-      const numbers = keys.map((key) => checked('match_key', key)).join(',')
-      const among = `install_fact_keys_v1.match_key IN CAST('[${numbers}]', 'Array(UInt64)')`
+      const among = `install_fact_keys_v1.match_key IN ${keySet(keys)}`
       yield* pagesOf(clickhouse, `app_id IN (${literals('app_id', apps)}) AND ${among}`, bounds)
     }
   }

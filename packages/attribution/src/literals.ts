@@ -25,3 +25,7 @@ export function checked(column: keyof typeof shapes, value: string): string {
   if (!shapes[column].test(value)) throw new TypeError(`${column} has another shape`)
   return value
 }
+
+/** Match keys as one SQL literal: an array is read faster than a list. Throws a TypeError for one of another shape. */
+export const keySet = (match_keys: Iterable<string>): string =>
+  `CAST('[${[...match_keys].map((key) => checked('match_key', key)).join(',')}]', 'Array(UInt64)')`

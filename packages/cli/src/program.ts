@@ -14,6 +14,7 @@ import { masterKeyCommands } from './commands/operate/master-key.ts'
 import { migrateCommand } from './commands/operate/migrate.ts'
 import { rebuildCommand } from './commands/operate/rebuild.ts'
 import { replayCommand } from './commands/operate/replay.ts'
+import { settleCommand } from './commands/operate/settle.ts'
 import { statusCommand } from './commands/operate/status.ts'
 import { topicsCommands } from './commands/operate/topics.ts'
 import { appCommands } from './commands/tenants/app.ts'
@@ -39,6 +40,7 @@ const groups = [
   deadCommands,
   replayCommand,
   rebuildCommand,
+  settleCommand,
   backupCommand,
   configCommand,
   topicsCommands,

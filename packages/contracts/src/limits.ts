@@ -151,6 +151,8 @@ export const limits = {
   /** Days of one statement of the settler (docs/adr/0272): bounds its time, and how long it holds a session. */
   settle_days_max: 8,
   settle_cohort_days_max: 32,
+  /** After this time `POST /settle` begins no further statement, so that no proxy takes the connection for idle. */
+  settle_ms_max: 10_000,
   /** Days whose stamps the settler reads at a time. */
   settle_page: 5000,
   audit_group_linger_ms: 50,

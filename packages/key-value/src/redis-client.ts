@@ -18,7 +18,10 @@ export interface RedisClientOptions {
 
 const reconnectAfter = (tries: number) => Math.min(reconnect_most_ms, reconnect_first_ms * 2 ** Math.min(tries, 10))
 
-/** Nothing waits while Redis is away, and nothing that was cut off is sent again: it may have been counted. */
+/**
+ * Nothing waits while Redis is away, and nothing that was cut off is sent again: it may have been counted. Commands of one turn
+ * of the event loop are written at once: a write for each took a quarter of the CPU of a redirect.
+ */
 const options: RedisOptions = {
   lazyConnect: true,
   connectTimeout: connect_ms_max,
@@ -26,6 +29,7 @@ const options: RedisOptions = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
+  enableAutoPipelining: true,
   retryStrategy: reconnectAfter,
 }
 

@@ -29,19 +29,25 @@ interface Work {
   settle(app_id: string, days: readonly Due[]): Promise<void>
 }
 
+/** What a run settled: a day of a figure, or a day of installs and one of the numbers of a cohort, counts one. */
+export interface Settled {
+  settled: number
+  /** False: the signal ended the run before all that was due was settled. */
+  done: boolean
+}
+
 /**
- * Settles the days that are due, and resolves with their number: a day of a figure, or a day of installs and one of the numbers
- * of a cohort, counts one. Any number of processes may do it at once, and each may be killed at any time (docs/adr/0270).
+ * Settles the days that are due. Any number of processes may do it at once, and each may be killed at any time (docs/adr/0270).
  */
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
   let filled = false
 
-  return async function settle({ quiet_ms, signal }: SettleOptions): Promise<number> {
+  return async function settle({ quiet_ms, signal }: SettleOptions): Promise<Settled> {
     if (!filled) await backfill(clickhouse)
     filled = true
     let settled = 0
     for (const work of works(clickhouse)) settled += await settleAll(work, quiet_ms, signal)
-    return settled
+    return { settled, done: signal?.aborted !== true }
   }
 
   /** Each day at most once, so that a day that changes all the time does not hold up the others. */

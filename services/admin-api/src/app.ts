@@ -14,6 +14,7 @@ import { addCompanyRoutes } from './routes/company-routes.ts'
 import { addFxRoutes } from './routes/fx-routes.ts'
 import { addLinkRoutes } from './routes/link-routes.ts'
 import { addServerKeyRoutes } from './routes/server-key-routes.ts'
+import { addSettleRoute } from './routes/settle-route.ts'
 import { addSystemRoutes } from './routes/system-routes.ts'
 import { addUsageRoute } from './routes/usage-route.ts'
 
@@ -58,6 +59,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addDeadLetterRoutes(app, deps)
       addSystemRoutes(app, deps)
       addReplayRoute(app, deps)
+      addSettleRoute(app, deps)
     }
     await outer.register(routes)
   }

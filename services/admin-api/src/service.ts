@@ -12,9 +12,12 @@ import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
+import { openSettler, quiet_ms } from './settler.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
 const reconciliation_pause_ms = 5000
+/** Between two looks for days that are due. */
+const settler_pause_ms = 20_000
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
 
 /** Manages companies, apps and keys, and shows the state of the whole. */
@@ -22,7 +25,7 @@ export const service = defineService({
   name: 'admin-api',
   engines: {
     broker: kafkaEngine(),
-    clickhouse: clickhouseEngine(),
+    clickhouse: clickhouseEngine({ complete_reads: true }),
     keyValue: redisEngine,
     audit: s3Engine,
     postgres: postgresEngine,
@@ -39,6 +42,16 @@ export const service = defineService({
         const deps = { ...context, pool, pause }
         return (signal) =>
           unlessRunning(pool, 'quota_reconciliation', (lost) => reconcileQuota(deps, AbortSignal.any([signal, lost])))
+      },
+    },
+    {
+      name: 'settler',
+      pause_ms: settler_pause_ms,
+      // One process of several does it; two would do no harm.
+      prepare({ postgres: pool, ...context }) {
+        const settle = openSettler(context)
+        return (signal) =>
+          unlessRunning(pool, 'settler', (lost) => settle({ quiet_ms, signal: AbortSignal.any([signal, lost]) }))
       },
     },
   ],

@@ -79,7 +79,7 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
       // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
       // writes at this very moment is left to the sweep.
       if (money.contested.length > 0) {
-        const taken_back = await cancelBeatenClaims(clickhouse, money.contested)
+        const taken_back = await cancelBeatenClaims(clickhouse, money.contested, { again: batch.repeated })
         cancelled?.inc(taken_back)
       }
       for (const { record, err } of refused) {

@@ -5,6 +5,7 @@ import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { CodedError } from '@tributary/contracts/errors'
 import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
 
 type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'tries' | 'fence'>
 
@@ -29,7 +30,13 @@ export async function beginLog(clickhouse: Clickhouse, batch: NewLog, records_ma
     await batch.fence()
     await refill(clickhouse, table, tail, batch)
   }
+  await bumpMoneyDays(clickhouse, await installsOf(clickhouse, tail))
 }
+
+const installsOf = (clickhouse: Clickhouse, tail: string) =>
+  clickhouse.query<{ app_id: string; install_uuid: string }>(
+    `SELECT DISTINCT app_id, install_uuid FROM installs_v1 WHERE ${tail}`,
+  )
 
 /** The newest other log that the partition has rows of; null without one. */
 async function findOlderLog(clickhouse: Clickhouse, { topic, source, partition }: NewLog): Promise<string | null> {

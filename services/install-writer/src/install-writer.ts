@@ -12,6 +12,7 @@ import { Decision } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
 import { utcDay } from '@tributary/domain/utc-day'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { beginLog } from './begin-log.ts'
@@ -79,7 +80,9 @@ export function installWriter({
       //    takes each once. Readers see the old decision or the new one, never both and never none.
       const found = await writeInstalls(installs, { clickhouse, failed, batch })
       failed.forget(batch.token)
-      // 4. Refused records become dead letters, and the offset is committed with the last row, by the kit.
+      // 4. Settled money of these installs is known to be old. A crash before it: the batch comes again, and does it.
+      await bumpMoneyDays(clickhouse, installsOf(found.replacements))
+      // 5. Refused records become dead letters, and the offset is committed with the last row, by the kit.
       report(batch, found, logger)
       metrics?.observe(found.replacements, now())
     },
@@ -90,6 +93,8 @@ export function installWriter({
       }),
   })
 }
+
+const installsOf = (replacements: WrittenInstalls['replacements']) => replacements.map(({ decision }) => decision)
 
 async function groupByInstall(clickhouse: Clickhouse, batch: Batch<DecodedDecision>): Promise<InstallDecisions[]> {
   const received = batch.records.map(({ record, value }) => ({ record, decision: value.decision }))

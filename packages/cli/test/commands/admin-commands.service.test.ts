@@ -24,6 +24,7 @@ describe('commands of the admin API', () => {
       ...{ store_id: '1', provider_token: null, created_at_ms: 5, old_secrets_end_ms: [] },
       ...{ click_window_hours: 1, probabilistic: false, probabilistic_window_hours: 2, reinstall_days: 3 },
     }
+    let settling = 0
     const requested: unknown[] = []
     const take = (body: unknown) => (request: Received) => {
       requested.push(sent(request))
@@ -43,6 +44,10 @@ describe('commands of the admin API', () => {
       'POST /admin/api/v1/keys': take(key),
       'GET /admin/api/v1/keys?app_id=app_1': () => ({ status: 200, body: { keys: [listed] } }),
       'POST /admin/api/v1/keys/key_1/revoke': take({ key_id: 'key_1', status: 'revoked' }),
+      'POST /admin/api/v1/settle': () => {
+        settling += 1
+        return { status: 200, body: { settled: 400, done: settling === 2 } }
+      },
       'POST /admin/api/v1/master-key/rotate': take({ key_id: '1a2b3c4d', rotated: 2, unreadable: 0 }),
     })
     const answers: unknown[] = []
@@ -65,6 +70,7 @@ describe('commands of the admin API', () => {
       'key list --app app_1',
       'key revoke key_1',
       'key rotate-master',
+      'settle',
     ]) {
       const run = await tributary([...words.split(' '), '--json'], env)
       expect(run).toMatchObject({ code: 0, stderr: '' })
@@ -89,6 +95,7 @@ describe('commands of the admin API', () => {
       { keys: [listed] },
       { key_id: 'key_1', status: 'revoked' },
       { key_id: '1a2b3c4d', rotated: 2, unreadable: 0 },
+      { settled: 800 },
     ])
     expect(requested.filter((body) => Object.keys(body as object).length > 0)).toEqual([
       { name: 'Air', plan: 'growth', monthly_quota: 5 },

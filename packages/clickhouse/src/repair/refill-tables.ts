@@ -1,4 +1,4 @@
-import { sweptFrom } from '@tributary/contracts/tables'
+import { settledTables, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { readViewSources, type ViewSource } from '../schema/view-sources.ts'
 
@@ -33,12 +33,22 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
   const emptied = views.map(({ target }) => target)
   // The sweep cancels anew, by the claims as they are now: what one claim cancelled before may be the best one now.
   for (const [table, source] of Object.entries(sweptFrom)) if (wanted.has(source)) emptied.push(table)
+  await emptySettled(clickhouse)
   for (const table of emptied) await clickhouse.command(`TRUNCATE TABLE ${table}`)
   for (const view of views) {
     // The insert into its source fills it.
     if (!wanted.has(view.source)) await refill(clickhouse, view, logger)
   }
+  await emptySettled(clickhouse)
   return views.map(({ target }) => target)
+}
+
+/**
+ * Forgets every settled figure. To be done before and after rows go away that figures were worked out from, since no stamp counts
+ * that: before it a crash would leave old figures, and meanwhile a settler may make some.
+ */
+export async function emptySettled(clickhouse: Pick<Clickhouse, 'command'>): Promise<void> {
+  for (const table of settledTables) await clickhouse.command(`TRUNCATE TABLE ${table}`)
 }
 
 async function refill(clickhouse: Clickhouse, view: ViewSource, logger: RefillOptions['logger']): Promise<void> {

@@ -1,9 +1,9 @@
-import { derivedOf, rereadTables, sweptFrom } from '@tributary/contracts/tables'
+import { derivedOf, rereadTables, settledTables, stampTables, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { readViewSources } from '../schema/view-sources.ts'
 import { type BrokenPart, findBrokenParts, settleBrokenPart } from './broken-parts.ts'
 import { findDifferences, type GoesOnAt } from './compare-tables.ts'
-import { refillTables } from './refill-tables.ts'
+import { emptySettled, refillTables } from './refill-tables.ts'
 
 export interface RepairOptions {
   clickhouse: Clickhouse
@@ -57,8 +57,13 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   // Views have rows that their source lost: what is read again would be there twice under two identities of the log.
   for (const { source, target } of sources.values()) if (reread.includes(source)) wanted.add(target)
   const beyond = [...damaged].filter(
-    (table) => table !== raw && table !== records && !reread.includes(table) && !sources.has(sweptFrom[table] ?? table),
+    (table) =>
+      ![raw, records, ...stampTables, ...settledTables, ...reread].includes(table) &&
+      !sources.has(sweptFrom[table] ?? table),
   )
+  // Stamps that lost rows are smaller than they were: figures go first, and the settler gives all days new ones (docs/adr/0270).
+  if (damaged.size > 0 || wanted.size > 0) await emptySettled(clickhouse)
+  for (const table of stampTables) if (damaged.has(table)) await clickhouse.command(`TRUNCATE TABLE ${table}`)
   if (wanted.size > 0 || reread.length > 0) await beforeRefill()
   for (const table of reread) await mend[table]?.(clickhouse)
   const refilled = wanted.size === 0 ? [] : await refillTables({ clickhouse, tables: wanted, logger })

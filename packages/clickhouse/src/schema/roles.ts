@@ -65,4 +65,8 @@ ${grants('report-api')}
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
 ${grants('admin-api')}
+-- ... settles figures of days: on replicas, once the data behind a stamp is there. It empties the table that it has copied.
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
+GRANT SELECT ON system.replicas TO tributary_admin_api;
+GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;
 `

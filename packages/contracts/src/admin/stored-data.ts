@@ -49,6 +49,12 @@ export const ReplayProgress = z.object({
 })
 export type ReplayProgress = z.infer<typeof ReplayProgress>
 
+export const Settled = z.object({
+  settled: z.number().int().describe('Figures of a day that were settled.'),
+  done: z.boolean().describe('False: more is due, and the next call goes on.'),
+})
+export type Settled = z.infer<typeof Settled>
+
 const auditQuery = z.object({
   key: z.string().meta({
     description: 'An `audit_key` that an answer had.',
@@ -109,5 +115,21 @@ export const storedDataRoutes = {
     body: { schema: { StartReplay }, examples: { example: { source: 'log', dry_run: true } } },
     answers: { 200: { schema: { ReplayProgress }, form: 'lines', description: 'Lines of `ReplayProgress`.' } },
     errors: ['unknown_app', 'replay_running'],
+  },
+  settle: {
+    method: 'POST',
+    path: '/admin/api/v1/settle',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'Settle the figures of reports that are due',
+    description:
+      'Works out the figures of each day that has changed since they were worked out, without waiting until a day is quiet. A job does it always. Answers after some seconds, `done` or not; call it again until it is. Reports are right before, meanwhile and after; days that are not settled take longer.',
+    answers: {
+      200: {
+        schema: { Settled },
+        description: 'What was settled.',
+        example: { settled: 412, done: true } satisfies Settled,
+      },
+    },
   },
 } satisfies Routes

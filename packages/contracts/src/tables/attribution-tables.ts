@@ -10,10 +10,7 @@ export const attributionTables = {
     reread: true,
     writers: ['click-writer'],
     readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api'],
-    personal: [
-      ...['click_id', 'clicked_at_ms', 'ext_click_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
-      ...['ip', 'user_agent', 'device_hashes', 'match_keys'],
-    ],
+    personal: ['click_id', 'clicked_at_ms', 'ip', 'user_agent', 'click', 'match_keys'],
   },
   click_keys_v1: {
     row: 'something that an install may match a click by',

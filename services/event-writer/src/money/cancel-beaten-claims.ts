@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import {
   findTransactionClaims,
@@ -15,11 +15,13 @@ type Claimed = TransactionLookup & Position
 /**
  * Cancels the money of all but the best claim on each of the transactions, and returns how many it cancelled
  * (docs/adr/0195). May be called at any time, by any number of processes: `revenue_cancelled_v1` is a set, and a claim
- * that a better one beats is beaten for ever.
+ * that a better one beats is beaten for ever. With `again`, rows that are there are put in once more: after a crash in the midst
+ * of an insert the stamps of their days may lack them (docs/adr/0270).
  */
 export async function cancelBeatenClaims(
   clickhouse: Clickhouse,
   lookups: readonly TransactionLookup[],
+  { again = false } = {},
 ): Promise<number> {
   const beaten = beatenClaims(await findTransactionClaims(clickhouse, lookups))
   if (beaten.length === 0) return 0
@@ -27,6 +29,7 @@ export async function cancelBeatenClaims(
   // These tables have no order by transaction: the days bound what is read.
   const days = new Set(beaten.map(({ day }) => day))
   const done = await selectTransactions<RevenueRow>(clickhouse, beaten, 'revenue_cancelled_v1', revenueRowColumns, days)
+  if (again && done.length > 0) await cancel(clickhouse, done, randomUUID())
   for (const row of done) open.delete(claimOf(row))
   const lacking = [...open.values()]
   const found = await selectTransactions<RevenueRow>(clickhouse, lacking, 'revenue_raw_v1', revenueRowColumns, days)
@@ -56,9 +59,9 @@ const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>
 
 const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
 
-async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[]): Promise<void> {
+async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[], try_id = ''): Promise<void> {
   const lines = rows.map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
   const text = lines.toSorted().join('\n')
-  const token = `revenue_cancelled_v1/${createHash('sha256').update(text).digest('hex')}`
+  const token = `revenue_cancelled_v1/${createHash('sha256').update(text).digest('hex')}${try_id}`
   await clickhouse.insert({ table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: text, token })
 }

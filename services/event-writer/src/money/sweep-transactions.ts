@@ -11,15 +11,20 @@ const first_ms = day_ms
 /**
  * A sweep for transactions that several events have the money of, because two partitions wrote at the same moment or a
  * batch ended half-way; returns how many events it cancelled. The first run looks at the last day that anything was
- * written, each other one at what was written since (by ClickHouse's clock); the next run does what a failed one left.
+ * written, each other one at what was written since (by ClickHouse's clock); the next run does what a failed one left. The first run,
+ * and the one after a failed one, put in again what they find cancelled.
  * Any number of processes may sweep.
  */
 export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> {
+  let again = true
   let since = `(SELECT max(written_at_ms) FROM transaction_keys_v1) - ${first_ms}`
   return async () => {
     const [clock] = await clickhouse.query<{ now_ms: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now_ms')
     const suspects = await clickhouse.query<TransactionLookup>(suspectsSql(since))
-    const cancelled = await cancelBeatenClaims(clickhouse, suspects)
+    const found = { again }
+    again = true
+    const cancelled = await cancelBeatenClaims(clickhouse, suspects, found)
+    again = false
     since = `${clock!.now_ms - overlap_ms}`
     return cancelled
   }

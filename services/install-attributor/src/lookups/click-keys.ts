@@ -1,4 +1,4 @@
-import { literals } from '@tributary/attribution/literals'
+import { keySet, literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
@@ -49,14 +49,17 @@ export async function findClickKeys(
 
 const columns = 'app_id, toString(match_key) AS match_key, click_id, clicked_at_ms'
 
-/** The limit is one more than a key may have, so that a busier key is known by its number of rows. */
+/**
+ * The limit is one more than a key may have, so that a busier key is known by its number of rows. Most granules hold no
+ * wanted key, so the key alone is read of them (PREWHERE).
+ */
 function ofKeys(app_ids: readonly string[], byKey: ReadonlyMap<string, readonly ClickRange[]>): string {
   const ranges = [...byKey.values()].flat()
   const from_ms = Math.min(...ranges.map((range) => range.from_ms))
   const to_ms = Math.max(...ranges.map((range) => range.to_ms))
   return `SELECT ${columns} FROM click_keys_v1 AS k
-    WHERE app_id IN (${literals('app_id', app_ids)}) AND k.match_key IN (${literals('match_key', byKey.keys())})
-      AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
+    PREWHERE k.match_key IN ${keySet(byKey.keys())}
+    WHERE app_id IN (${literals('app_id', app_ids)}) AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
     LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
 }
 
@@ -68,7 +71,8 @@ function ofRange(app_id: string, range: ClickRange): string[] {
   const part = (where: string, order: 'ASC' | 'DESC', limit: number) => `
     SELECT * FROM (SELECT DISTINCT ${columns} FROM click_keys_v1 AS k
     WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key = ${literals('match_key', [match_key])} AND ${where}
-    ORDER BY clicked_at_ms ${order}, click_id ${order} LIMIT ${limit})`
+    ORDER BY clicked_at_ms ${order}, click_id ${order} LIMIT ${limit}
+    SETTINGS optimize_read_in_order = 1)`
   const before = `clicked_at_ms >= ${from_ms} AND clicked_at_ms <= ${at_ms}`
   return [
     part(`${before} AND ${mayWin}`, 'DESC', limits.install_candidates_max),

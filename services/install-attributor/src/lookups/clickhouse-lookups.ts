@@ -10,8 +10,15 @@ import type { Flood, Lookups } from './lookups.ts'
 /** Ids of one statement. */
 const ids_max = 5000
 
-/** `Lookups` in the tables of ClickHouse. Statements are bounded: many ids become several. */
-export function clickhouseLookups(clickhouse: Pick<Clickhouse, 'query'>): Lookups {
+/**
+ * `Lookups` in the tables of ClickHouse. Statements are bounded: many ids become several. They read many
+ * single granules: on one thread, because sharing them out costs more, and not in the order of the key, because merging the
+ * parts row by row took three times as long.
+ */
+export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
+  const clickhouse: Pick<Clickhouse, 'query'> = {
+    query: (sql, params) => engine.query(`${sql} SETTINGS max_threads = 1, optimize_read_in_order = 0`, params),
+  }
   const clicksOf = (app_id: string, click_ids: readonly string[]) =>
     inParts(click_ids, (part) => findClicks(clickhouse, { app_id, click_ids: part }))
 

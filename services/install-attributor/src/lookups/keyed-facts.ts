@@ -1,4 +1,4 @@
-import { literals } from '@tributary/attribution/literals'
+import { keySet, literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type InstallRange, type KeyedFact, key_facts_max } from './lookups.ts'
 
@@ -39,7 +39,8 @@ function ofKeys(app_id: string, byKey: ReadonlyMap<string, readonly InstallRange
   const installed = `installed_at_ms >= ${bound('installed_from_ms', true, 0)} AND installed_at_ms < ${bound('installed_to_ms', false, far_ms)}`
   return `SELECT toString(match_key) AS match_key, install_uuid, received_at_ms, installed_at_ms, kind
     FROM install_fact_keys_v1 AS k
-    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key IN (${literals('match_key', byKey.keys())})
+    PREWHERE k.match_key IN ${keySet(byKey.keys())}
+    WHERE app_id = ${literals('app_id', [app_id])}
       AND received_at_ms >= ${bound('received_from_ms', true, 0)} AND received_at_ms < ${bound('received_to_ms', false, far_ms)}
       AND (kind = 'alias' OR (${installed}))
     GROUP BY k.match_key, install_uuid, received_at_ms, installed_at_ms, kind

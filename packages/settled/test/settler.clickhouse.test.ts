@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { day_ms } from '@tributary/contracts/limits'
+import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
+import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { bumpMoneyDays } from '../src/bump-stamps.ts'
+import { createSettler } from '../src/settler.ts'
+import { cancel, dayOf, decisionOf, first_ms, liveFigures, moneyOf, settledFigures, writeApp } from './world.ts'
+
+const logger = pino({ level: 'silent' })
+let clickhouse: TestClickhouse
+let app_id: string
+beforeAll(async () => {
+  clickhouse = await openTestClickhouse()
+})
+afterAll(() => clickhouse.close())
+beforeEach(async () => {
+  // Apps of other tests would only be settled too.
+  for (const table of ['events_per_day_v1', 'installs_by_day_v1', 'revenue_raw_v1', 'report_stamps_v1'])
+    await clickhouse.command(`TRUNCATE TABLE ${table}`)
+  app_id = randomUUID()
+  await writeApp(clickhouse, app_id)
+})
+
+const settle = (engine: Clickhouse = clickhouse, quiet_ms = 0) =>
+  createSettler({ clickhouse: engine, logger })({ quiet_ms })
+
+/** Everything is settled, and equals what is worked out live. */
+async function expectSettled() {
+  const { figures, cohorts, settled } = await settledFigures(clickhouse, app_id)
+  const live = await liveFigures(clickhouse, app_id)
+  for (const [name, rows] of Object.entries(live)) expect(rows.length, name).toBeGreaterThan(5)
+  expect(figures).toEqual(live)
+  expect(cohorts.settled.length).toBe(5 * 8)
+  return settled
+}
+
+test('what is settled equals what is worked out live, and a second run finds nothing due', async () => {
+  expect((await settle()).settled).toBeGreaterThan(60)
+  await expectSettled()
+  expect(await settle()).toEqual({ settled: 0, done: true })
+})
+
+test('a day that has just changed is left alone until it is quiet', async () => {
+  expect(await settle(clickhouse, 60_000)).toEqual({ settled: 0, done: true })
+})
+
+const late_ms = first_ms + 6 * day_ms + 5_000
+const lateEvent = (given: object = {}) =>
+  testEventRow({ app_id, ts_ms: late_ms, install_uuid: 'install-4', event_name: 'late', ...given })
+const notSettled = (days: readonly string[], before: readonly string[]) => before.filter((day) => !days.includes(day))
+
+/** Each change, the figures that are not settled after it, and the days on which they are not. */
+const changes: [what: string, change: () => Promise<void>, live: Record<string, number[]>][] = [
+  ['a late event', () => clickhouse.insertEvents([lateEvent()], randomUUID()), { uniques: [6] }],
+  [
+    'a refund',
+    () =>
+      clickhouse.insertEvents(
+        [lateEvent({ event_name: 'purchase_refunded', revenue_micros: '-5', currency: 'USD' })],
+        randomUUID(),
+      ),
+    { uniques: [6], money: [6] },
+  ],
+  ['cancelled money', async () => cancel(clickhouse, [await moneyOf(clickhouse, app_id, late_ms)]), { money: [6] }],
+  [
+    'a changed verdict',
+    async () => {
+      const before = decisionOf(4)
+      const rows = installRows(app_id, [before, { ...before, partner: 'other' }], 1000)
+      await insertInstalls(clickhouse, rows.slice(1), randomUUID())
+      await bumpMoneyDays(clickhouse, [{ app_id, install_uuid: before.install_uuid }])
+    },
+    { installs: [4], money: [4, 5, 6, 9] },
+  ],
+]
+
+test.each(changes)(
+  'after %s only the days that it changes are live, and they are settled again',
+  async (_, change, live) => {
+    await settle()
+    const before = await expectSettled()
+    await change()
+    const { settled } = await settledFigures(clickhouse, app_id)
+    for (const [figure, days] of Object.entries(before)) {
+      const expected = (live[figure] ?? []).map((n) => dayOf(first_ms + n * day_ms)).filter((day) => days.includes(day))
+      expect({ figure, days: notSettled(settled[figure]!, days) }).toEqual({ figure, days: expected })
+    }
+    await settle()
+    await expectSettled()
+  },
+)
+
+/** The engine for a process that is killed at the step with that number, after it or instead of it. */
+function killedAt(step: number, instead: boolean): Clickhouse {
+  let steps = 0
+  const dying =
+    <Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      steps += 1
+      if (steps > step || (steps === step && instead)) throw new Error('killed')
+      const result = await run(...args)
+      if (steps === step) throw new Error('killed')
+      return result
+    }
+  return {
+    ...clickhouse,
+    query: dying(clickhouse.query) as Clickhouse['query'],
+    insert: dying(clickhouse.insert),
+    command: dying(clickhouse.command),
+  }
+}
+
+test('settlers that are killed at any step, and several at once, leave no figure that is wrong', async () => {
+  for (const step of [1, 3, 5, 7, 8, 11, 14, 17, 22]) {
+    await settle(killedAt(step, step % 2 === 0)).catch(() => {})
+    const { figures, settled } = await settledFigures(clickhouse, app_id)
+    const live = await liveFigures(clickhouse, app_id)
+    for (const [list, rows] of Object.entries(figures)) {
+      const days = settled[list.split('.')[0]!]
+      const known = (live[list] as { date: string }[]).filter(({ date }) => days === undefined || days.includes(date))
+      if (days !== undefined) expect({ step, list, rows }).toEqual({ step, list, rows: known })
+      else expect(live[list]).toEqual(expect.arrayContaining(rows))
+    }
+  }
+  await Promise.all([settle(), clickhouse.insertEvents([lateEvent()], randomUUID()), settle()])
+  await settle()
+  await expectSettled()
+})
+
+/** Makes the tables those of a version without settled figures. */
+async function goBack() {
+  await clickhouse.command(
+    `INSERT INTO activity_per_day_v1 SELECT app_id, install_uuid, day, min(ts_ms), max(ts_ms) FROM events_raw_v1
+     WHERE app_id = '${app_id}' GROUP BY app_id, install_uuid, day`,
+  )
+  for (const table of ['activity_by_day_v1', 'money_days_v1', 'report_stamps_v1'])
+    await clickhouse.command(`TRUNCATE TABLE ${table}`)
+}
+
+test('what an earlier version stored is copied and settled, whatever kills it, and figures are right all the time', async () => {
+  const live = await liveFigures(clickhouse, app_id)
+  await goBack()
+  expect(await liveFigures(clickhouse, app_id)).toEqual(live)
+  for (let step = 1; step <= 12; step += 1) {
+    await settle(killedAt(step, step % 2 === 0)).catch(() => {})
+    expect(await liveFigures(clickhouse, app_id)).toEqual(live)
+  }
+  await settle()
+  await expectSettled()
+  expect(await clickhouse.query('SELECT count() AS rows FROM activity_per_day_v1')).toEqual([{ rows: 0 }])
+  // A verdict that changes later finds the days of money that were stored before.
+  await bumpMoneyDays(clickhouse, [{ app_id, install_uuid: 'install-4' }])
+  expect((await settle()).settled).toBeGreaterThan(1)
+})
