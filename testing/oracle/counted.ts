@@ -54,21 +54,33 @@ export function newestVerdicts(decisions: readonly DecidedInstall[]): Map<string
   return new Map([...newest].filter(([, { pending }]) => !pending))
 }
 
-const rateOfMoney = ({ currency, event_ts_ms }: Money, rates: readonly Rate[]): bigint => {
-  if (currency === 'USD') return 100_000n
-  return BigInt(rateOf(rates, currency, dayOf(event_ts_ms))?.usd_e5 ?? 0)
+/** USD of one unit: a fraction. */
+interface Factor {
+  over: bigint
+  under: bigint
+}
+
+function factorOf({ currency, event_ts_ms }: Money, rates: readonly Rate[]): Factor | null {
+  if (currency === 'USD') return { over: 1n, under: 1n }
+  const rate = rateOf(rates, currency, dayOf(event_ts_ms))
+  return rate && { over: BigInt(rate.usd_e5), under: BigInt(rate.units_e5) }
 }
 
 /** True if the day of the money, or a day before it, has a rate of its currency. */
-export const hasRate = (event: Money, rates: readonly Rate[]) => rateOfMoney(event, rates) !== 0n
+export const hasRate = (event: Money, rates: readonly Rate[]) => factorOf(event, rates) !== null
 
 /** The sum in USD, shared by `sharers`, rounded once, to 4 places, halves away from zero (docs/rules.md#usd). */
 export function usd(money: readonly Money[], rates: readonly Rate[], sharers = 1): number {
-  const sum = money.reduce((total, event) => total + event.micros * rateOfMoney(event, rates), 0n)
-  const unit = 100n * 100_000n * BigInt(sharers)
-  const size = sum < 0n ? -sum : sum
+  const sum = { over: 0n, under: 1n }
+  for (const event of money) {
+    const { over, under } = factorOf(event, rates) ?? { over: 0n, under: 1n }
+    sum.over = sum.over * under + event.micros * over * sum.under
+    sum.under *= under
+  }
+  const unit = 100n * sum.under * BigInt(sharers)
+  const size = sum.over < 0n ? -sum.over : sum.over
   const places = Number((size * 2n + unit) / (unit * 2n)) / 10_000
-  return sum < 0n ? 0 - places : places
+  return sum.over < 0n ? 0 - places : places
 }
 
 /** The currencies of amounts other than 0 that have no rate. */

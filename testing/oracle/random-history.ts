@@ -115,6 +115,7 @@ export const randomRates: fc.Arbitrary<Rate[]> = fc.uniqueArray(
     currency: fc.constantFrom('EUR', 'GBP'),
     day: fc.constantFrom(-1, 1, 3, 8, 30).map((n) => dayOf(first_ms + n * day_ms)),
     usd_e5: fc.integer({ min: 80_000, max: 160_000 }),
+    units_e5: fc.constantFrom(100_000, 16_235_000, 87_654, 300_000),
   }),
   { maxLength: 5, selector: ({ currency, day }) => `${currency} ${day}` },
 )

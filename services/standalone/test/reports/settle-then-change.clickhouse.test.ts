@@ -38,7 +38,7 @@ function verdict(install_uuid: string, installed_at_ms: number, given: Partial<D
 }
 const waiting = { pending: true, partner: '', attribution_type: '' }
 
-/** The installs a to d are new, r is a reinstall, p waits for its click, and n has no verdict. */
+/** The installs a to d and g are new, r is a reinstall, p waits for its click, and n has no verdict. */
 const installed = {
   a: on(0, 10 * hour_ms),
   b: on(0, day_ms - 1),
@@ -61,12 +61,12 @@ const before = () => ({
   ],
   decisions: [
     ...[verdict('a', installed.a), verdict('b', installed.b, { partner: 'zen' })],
-    ...[verdict('c', installed.c, { partner: 'organic' }), verdict('d', installed.d)],
+    ...[verdict('c', installed.c, { partner: 'organic' }), verdict('d', installed.d), verdict('g', installed.g)],
     ...[verdict('r', installed.r, { reinstall: true }), verdict('p', installed.p, waiting)],
   ],
   rates: [
-    { currency: 'EUR', day: dayOf(on(0)), usd_e5: 108_000 },
-    { currency: 'GBP', day: dayOf(on(5)), usd_e5: 127_000 },
+    { currency: 'EUR', day: dayOf(on(0)), usd_e5: 108_000, units_e5: 100_000 },
+    { currency: 'GBP', day: dayOf(on(5)), usd_e5: 108_000, units_e5: 87_654 },
   ] satisfies Rate[],
 })
 
@@ -96,8 +96,10 @@ const changes: Record<string, Change> = {
   'money that is cancelled on its own day': {
     events: [paid('d', installed.d + 1, 12, { source: 's2s', transaction_id: 't1' })],
   },
-  'a corrected rate': { rates: [{ currency: 'EUR', day: dayOf(on(2)), usd_e5: 50_000 }] },
-  'a rate of a currency that had none': { rates: [{ currency: 'XXX', day: dayOf(on(0)), usd_e5: 20_000 }] },
+  'a corrected rate': { rates: [{ currency: 'EUR', day: dayOf(on(2)), usd_e5: 108_000, units_e5: 216_000 }] },
+  'a rate of a currency that had none': {
+    rates: [{ currency: 'XXX', day: dayOf(on(0)), usd_e5: 108_000, units_e5: 700_000 }],
+  },
   'a verdict of another partner': { decisions: [verdict('a', installed.a, { partner: 'zen' })] },
   'a verdict that becomes organic': { decisions: [verdict('b', installed.b, { partner: 'organic' })] },
   'a verdict that becomes flagged': { decisions: [verdict('a', installed.a, { flagged: true })] },
