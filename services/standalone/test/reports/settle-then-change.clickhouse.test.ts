@@ -40,6 +40,7 @@ const waiting = { pending: true, partner: '', attribution_type: '' }
 
 /** The installs a to d and g are new, r is a reinstall, p waits for its click, and n has no verdict. */
 const installed = {
+  g: on(0, 5),
   a: on(0, 10 * hour_ms),
   b: on(0, day_ms - 1),
   c: on(1),
@@ -123,8 +124,8 @@ const changes: Record<string, Change> = {
 
 const days = [0, 2, 7]
 const whole = { since_ms: on(-5), until_ms: on(40) }
-const questions: Question[] = [
-  whole,
+/** Asked in turn. */
+const others: Question[] = [
   { ...whole, group: 'week', days },
   { since_ms: on(0, 11 * hour_ms), until_ms: on(8, 1), days },
 ]
@@ -177,7 +178,9 @@ describe('settle everything, then change one thing, and ask at once', () => {
     for (const { app_id } of stories) expect(await openDays(app_id)).toEqual([])
     await write('later')
   })
-  test.each(stories)('after $name every row of every report is right', (story) => compareAll(story, questions))
+  test.each(stories)('after $name every row of every report is right', (story) =>
+    compareAll(story, [whole, others[story.app % others.length]!]),
+  )
 })
 
 test('settled again, every row of every report is right', async () => {
