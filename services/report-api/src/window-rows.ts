@@ -3,41 +3,62 @@ import { findSettled } from '@tributary/settled/find-settled'
 import type { ReportSources } from './report.ts'
 import type { WindowDays } from './window-days.ts'
 
-const app_id = '{app_id:String}'
-
-/** Conditions on the moments of a window, for its partly covered days. */
-const moments: Readonly<Record<FigureName, string>> = {
-  installs: 'installed_at_ms >= {since_ms:Int64} AND installed_at_ms < {until_ms:Int64}',
-  uniques: 'ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}',
-  money: 'ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}',
+/** The days of a figure in a window: how each is read. */
+export interface FoundDays<Name extends FigureName> {
+  name: Name
+  /** As it is stored. */
+  settled: readonly string[]
+  /** Worked out now: whole days. */
+  live: readonly string[]
+  /** Worked out now from the moments of the window: partly covered days. */
+  edge: readonly string[]
 }
 
-/**
- * Rows of a list of a figure in a window, each with its `date`: settled days as they are stored, the others and partly covered
- * days live. Its parameters are those of `findDays` of the figure, `app_id` and the window.
- */
-export const windowSql = <Name extends FigureName>(name: Name, list: ListName<Name>): string => `
-${wholeDaysSql(name, list)}
-  UNION ALL
-${figureOf(name).lists[list]!.liveSql({ app_id, days: '{edge_days:Array(Date)}', moments: moments[name] })}`
+type Days = Pick<WindowDays, 'whole_from' | 'whole_to' | 'edge_days'>
 
-/** The same of whole days only. */
-export const wholeDaysSql = <Name extends FigureName>(name: Name, list: ListName<Name>): string => `
-${settledSql(name, list, { app_id, days: `{settled_${name}:Array(Date)}` })}
-  UNION ALL
-${figureOf(name).lists[list]!.liveSql({ app_id, days: `{live_${name}:Array(Date)}` })}`
-
-/** Whole days, of a window or others. */
-type WholeDays = Pick<WindowDays, 'whole_from' | 'whole_to'>
-
-/** The parameters that say which whole days are settled. Ask before the figure is read, in a statement of its own. */
-export async function findDays(
+/** Finds the days of a figure in a window. Ask before the figure is read, in a statement of its own. */
+export async function findDays<Name extends FigureName>(
   { clickhouse }: Pick<ReportSources, 'clickhouse'>,
-  name: FigureName,
-  app: string,
-  { whole_from, whole_to }: WholeDays,
-): Promise<Record<string, string[]>> {
-  const range = { app_id: app, from: whole_from, to: whole_to }
-  const { settled_days, live_days } = await findSettled(clickhouse, name, range)
-  return { [`settled_${name}`]: settled_days, [`live_${name}`]: live_days }
+  name: Name,
+  app_id: string,
+  { whole_from, whole_to, edge_days }: Days,
+): Promise<FoundDays<Name>> {
+  const range = { app_id, from: whole_from, to: whole_to }
+  const { settled_days, live_days } =
+    whole_from < whole_to ? await findSettled(clickhouse, name, range) : { settled_days: [], live_days: [] }
+  const days = { name, settled: settled_days, live: live_days, edge: edge_days }
+  // Sets of installs are of whole days. All else is read by moments, so that the moments of a window take whole days as well.
+  if (name === 'uniques' || edge_days.length === 0) return days
+  return { ...days, live: [], edge: [...live_days, ...edge_days] }
+}
+
+/** The parameters of `windowSql`, besides `app_id` and the window. */
+export const daysParams = ({
+  name,
+  settled,
+  live,
+  edge,
+}: FoundDays<FigureName>): Record<string, readonly string[]> => ({
+  [`settled_${name}`]: settled,
+  [`live_${name}`]: live,
+  [`edge_${name}`]: edge,
+})
+
+const moment_of = { installs: 'installed_at_ms', uniques: 'ts_ms', money: 'ts_ms' } as const
+
+/** SQL condition on the moments of a window. */
+export const momentsOf = (name: FigureName): string =>
+  `${moment_of[name]} >= {since_ms:Int64} AND ${moment_of[name]} < {until_ms:Int64}`
+
+/** Rows of a list of a figure in a window, each with its `date`. A statement without needless parts is sooner understood. */
+export function windowSql<Name extends FigureName>(found: FoundDays<Name>, list: ListName<Name>): string {
+  const { name, settled, live, edge } = found
+  const { liveSql } = figureOf(name).lists[list]!
+  const on = (kind: string) => ({ app_id: '{app_id:String}', days: `{${kind}_${name}:Array(Date)}` })
+  const parts = [
+    ...(settled.length > 0 ? [settledSql(name, list, on('settled'))] : []),
+    ...(live.length > 0 ? [liveSql(on('live'))] : []),
+    ...(edge.length > 0 ? [liveSql({ ...on('edge'), moments: momentsOf(name) })] : []),
+  ]
+  return parts.length > 0 ? parts.join('\n  UNION ALL') : liveSql(on('live'))
 }

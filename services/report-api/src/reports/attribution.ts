@@ -2,7 +2,7 @@ import { organic } from '@tributary/contracts/attribution/verdict'
 import type { ReportRow } from '@tributary/contracts/reports'
 import type { Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { findDays, windowSql } from '../window-rows.ts'
+import { daysParams, type FoundDays, findDays, windowSql } from '../window-rows.ts'
 
 /** Installs by period, partner and attribution type (docs/rules.md#attribution-report). */
 export const attributionReport: Report<'attribution'> = async (
@@ -16,10 +16,10 @@ export const attributionReport: Report<'attribution'> = async (
     partner && 'partner IN {partners:Array(String)}',
     attribution_type && 'attribution_type IN {attribution_types:Array(String)}',
   ]
-  const settled = await findDays(sources, 'installs', app_id, days)
-  const sql = installsSql(firstDayOf[group]('date'), named.filter(Boolean).join(' AND ') || '1')
+  const found = await findDays(sources, 'installs', app_id, days)
+  const sql = installsSql(found, firstDayOf[group]('date'), named.filter(Boolean).join(' AND ') || '1')
   const rows = await sources.clickhouse.query<ReportRow<'attribution'>>(sql, {
-    ...{ app_id, ...days, ...settled, limit, offset },
+    ...{ app_id, ...days, ...daysParams(found), limit, offset },
     ...(partner && { partners: partner }),
     ...(attribution_type && { attribution_types: attribution_type }),
   })
@@ -27,12 +27,12 @@ export const attributionReport: Report<'attribution'> = async (
 }
 
 /** `named` is a condition on partner and attribution type. */
-const installsSql = (period: string, named: string) => `
+const installsSql = (found: FoundDays<'installs'>, period: string, named: string) => `
 SELECT toString(${period}) AS day, partner, attribution_type, sum(fresh) AS installs,
   sumIf(fresh, attribution_type = '${organic}') AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged
 FROM (
   SELECT date, partner, attribution_type, installs AS fresh, reinstalls AS again, fraud_flagged AS flagged
-  FROM (${windowSql('installs', 'groups')}
+  FROM (${windowSql(found, 'groups')}
   )
 )
 WHERE ${named}

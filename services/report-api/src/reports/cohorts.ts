@@ -1,9 +1,9 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
-import { activityDays, addDays, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
-import { type CohortPair, findSettledCohorts } from '@tributary/settled/find-settled'
+import { activityDays, addDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
+import { findSettledCohorts, type SettledCohorts } from '@tributary/settled/find-settled'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
-import { findDays, windowSql } from '../window-rows.ts'
+import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
  * Installs by period and how many of them came back (docs/rules.md#cohorts-report). The installs of each day tell the page.
@@ -15,9 +15,9 @@ export const cohortsReport: Report<'cohorts'> = async (
 ) => {
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
-  const settled = await findDays(sources, 'installs', app_id, days)
-  const params = { app_id, ...days, ...settled }
-  const installs = await sources.clickhouse.query<InstallsRow>(installsSql(firstDayOf[group]('date')), params)
+  const found = await findDays(sources, 'installs', app_id, days)
+  const params = { app_id, ...days, ...daysParams(found) }
+  const installs = await sources.clickhouse.query<InstallsRow>(installsSql(found, firstDayOf[group]('date')), params)
   const page = [...Map.groupBy(installs, ({ period }) => period)].slice(offset, offset + limit)
   const numbers = daysOf('cohorts', asked)
   const install_days = page.flatMap(([, group]) => group.map(({ install_day }) => install_day))
@@ -42,11 +42,11 @@ interface InstallsRow {
   installs: number
 }
 
-const installsSql = (period: string) => `
+const installsSql = (found: FoundDays<'installs'>, period: string) => `
 SELECT toString(${period}) AS period, toString(date) AS install_day, sum(fresh) AS installs
 FROM (
   SELECT date, installs AS fresh
-  FROM (${windowSql('installs', 'groups')}
+  FROM (${windowSql(found, 'groups')}
   )
 )
 GROUP BY date
@@ -79,15 +79,16 @@ async function countRetained(
   const isWhole = (day: string) => day >= whole_from && day < whole_to
   const [from, last] = [install_days.find(isWhole), install_days.findLast(isWhole)]
   const range = from === undefined || last === undefined ? null : { app_id, from, to: addDays(last, 1), numbers }
-  const found = range === null ? { settled: [], live: [] } : await findSettledCohorts(clickhouse, range)
+  const found: SettledCohorts = range === null ? { settled: [], live: [] } : await findSettledCohorts(clickhouse, range)
   const edges = install_days.filter((day) => !isWhole(day)).flatMap((day) => numbers.map((n) => ({ day, n })))
   // Days without installs need no look at events.
   const asked = new Set(install_days)
-  const parts = { settled: found.settled, live: found.live.filter(({ day }) => asked.has(day)), edge: edges }
-  const rows = await clickhouse.query<CohortPair & { came: number }>(retainedOfParts, {
+  const live = [...found.live.filter(({ day }) => asked.has(day)), ...edges]
+  const parts: SettledCohorts = { settled: found.settled, live }
+  const rows = await clickhouse.query<CohortPair & { came: number }>(retainedSqlOf(parts), {
     ...window,
     ...Object.fromEntries(
-      Object.entries(parts).flatMap(([part, pairs]) => [
+      Object.entries(parts).flatMap(([part, pairs]: [string, CohortPair[]]) => [
         [`${part}_days`, pairs.map(({ day }) => day)],
         [`${part}_numbers`, pairs.map(({ n }) => n)],
         [`${part}_activity`, activityDays(pairs)],
@@ -98,20 +99,17 @@ async function countRetained(
   return ({ day, n }) => counts.get(`${day}/${n}`) ?? 0
 }
 
-const pairsOf = (part: 'settled' | 'live' | 'edge') => ({
+const pairsOf = (part: 'settled' | 'live') => ({
   app_id: '{app_id:String}',
   days: `{${part}_days:Array(Date)}`,
   numbers: `{${part}_numbers:Array(UInt16)}`,
   activity_days: `{${part}_activity:Array(Date)}`,
 })
 
-const moments = 'installed_at_ms >= {since_ms:Int64} AND installed_at_ms < {until_ms:Int64}'
+const settledPairs = settledRetainedSql(pairsOf('settled'))
+const livePairs = retainedSql({ ...pairsOf('live'), moments: momentsOf('installs') })
 
-const retainedOfParts = `
+const retainedSqlOf = ({ settled, live }: SettledCohorts) => `
 SELECT toString(date) AS day, n, retained AS came
-FROM (${settledRetainedSql(pairsOf('settled'))}
-  UNION ALL
-${retainedSql(pairsOf('live'))}
-  UNION ALL
-${retainedSql({ ...pairsOf('edge'), moments })}
+FROM (${live.length === 0 ? settledPairs : settled.length === 0 ? livePairs : `${settledPairs} UNION ALL ${livePairs}`}
 )`

@@ -2,7 +2,7 @@ import { addDays } from '@tributary/settled/cohorts'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, partlyCoveredDays, type WindowDays, wholeDays, wholeWindow, windowDays } from '../window-days.ts'
-import { findDays, windowSql } from '../window-rows.ts'
+import { daysParams, type FoundDays, findDays, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
@@ -116,10 +116,9 @@ async function queryUniques(
   const first = page[0]
   const last = page.at(-1)
   if (first === undefined || last === undefined) return new Map<string, number>()
-  const settled =
-    sql === null ? await findDays(sources, 'uniques', params.app_id, wholeOf(params, first.day, last.day)) : {}
-  const rows = await sources.clickhouse.query<UniqueRow>(sql ?? uniquesSql, {
-    ...{ ...params, ...settled },
+  const found = await findDays(sources, 'uniques', params.app_id, daysOfPage(params, first.day, last.day))
+  const rows = await sources.clickhouse.query<UniqueRow>(sql ?? uniquesSql(found), {
+    ...{ ...params, ...daysParams(found) },
     page_first_day: first.day,
     page_first_name: first.event_name,
     page_last_day: last.day,
@@ -128,10 +127,14 @@ async function queryUniques(
   return new Map(rows.map((row) => [row.day + row.event_name, row.unique_installs]))
 }
 
-/** The whole days of a window that a page has. */
-function wholeOf({ whole_from, whole_to }: WindowDays, first: string, last: string) {
+/** The days of a window that a page of days has. */
+function daysOfPage({ whole_from, whole_to, edge_days }: WindowDays, first: string, last: string) {
   const behind = addDays(last, 1)
-  return { whole_from: first > whole_from ? first : whole_from, whole_to: behind < whole_to ? behind : whole_to }
+  return {
+    whole_from: first > whole_from ? first : whole_from,
+    whole_to: behind < whole_to ? behind : whole_to,
+    edge_days: edge_days.filter((day) => day >= first && day <= last),
+  }
 }
 
 // Rows are ordered by period and name, so a page is one range of both.
@@ -139,9 +142,9 @@ const pageRange = (period: string) => `${period} >= {page_first_day:Date} AND ${
     AND (${period} > {page_first_day:Date} OR event_name >= {page_first_name:String})
     AND (${period} < {page_last_day:Date} OR event_name <= {page_last_name:String})`
 
-const uniquesSql = `
+const uniquesSql = (found: FoundDays<'uniques'>) => `
 SELECT toString(date) AS day, event_name, installs AS unique_installs
-FROM (${windowSql('uniques', 'uniques')}
+FROM (${windowSql(found, 'uniques')}
 )
 WHERE ${pageRange('date')}`
 

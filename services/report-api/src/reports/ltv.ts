@@ -7,7 +7,7 @@ import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findRates, firstDays, type RateOf } from '../money.ts'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { findDays, wholeDaysSql, windowSql } from '../window-rows.ts'
+import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
  * Money of the installs of a period since their install (docs/rules.md#ltv-report). The first statement names the days and
@@ -24,18 +24,18 @@ export const ltvReport: Report<'ltv'> = async (
   const { partner: partners } = filters
   const named = partners === undefined ? '1' : 'partner IN {partners:Array(String)}'
   const money_days = await findMoneyDays(sources, app_id, known.first_day)
-  const settled = {
-    ...(await findDays(sources, 'installs', app_id, known)),
-    ...(await findDays(sources, 'money', app_id, money_days)),
+  const installs = await findDays(sources, 'installs', app_id, known)
+  const money = await findDays(sources, 'money', app_id, money_days)
+  const params = {
+    ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...(partners && { partners }) },
+    late_money: daysBetween(known.edge_days[0] ?? money_days.whole_to, money_days.whole_to),
   }
-  const edge_money = daysBetween(known.edge_days[0] ?? money_days.whole_to, money_days.whole_to)
-  const params = { app_id, ...known, ...settled, edge_money, ...(partners && { partners }) }
-  const earned = earnedSql(known.edge_days.length > 0, named)
+  const earned = earnedSql(money, known.edge_days.length > 0, named)
   const spent = await clickhouse.query<FxLookup>(spentSql(earned), params)
   const rateOf = await findRates(fxRates, spent)
   const ns = daysOf('ltv', asked)
   const factors = factorsOf(spent, rateOf)
-  const sql = pageSql(firstDayOf[group]('date'), earned, named, Object.keys(factors))
+  const sql = pageSql(installs, firstDayOf[group]('date'), earned, named, Object.keys(factors))
   const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
   const missing = firstDays(spent.filter((lookup) => rateOf(lookup) === null))
   return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
@@ -48,7 +48,7 @@ async function findMoneyDays({ clickhouse }: ReportSources, app_id: string, firs
     { app_id, first_day },
   )
   const last = row?.last ?? ''
-  return { whole_from: first_day, whole_to: last < first_day ? first_day : addDays(last, 1) }
+  return { whole_from: first_day, whole_to: last < first_day ? first_day : addDays(last, 1), edge_days: [] }
 }
 
 /** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */
@@ -93,20 +93,20 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
  * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
  * partly covered days of install is looked up by install, since settled money does not know when on a day an install was.
  */
-const earnedSql = (has_edges: boolean, named: string) => `
+const earnedSql = (money: FoundDays<'money'>, has_edges: boolean, named: string) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
-      SELECT * FROM (${wholeDaysSql('money', 'ltv')}
+      SELECT * FROM (${windowSql(money, 'ltv')}
       )
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
-      ${has_edges ? `UNION ALL ${ltvOfInstallsSql(edge, '{edge_money:Array(Date)}')}` : ''}
+      ${has_edges ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
     )
     WHERE ${named}`
 
 const edge = {
   app_id: '{app_id:String}',
   days: '{edge_days:Array(Date)}',
-  moments: 'installed_at_ms >= {since_ms:Int64} AND installed_at_ms < {until_ms:Int64}',
+  moments: momentsOf('installs'),
 }
 
 /** Each day with such money of a currency. */
@@ -118,11 +118,17 @@ WHERE amounts > 0
 GROUP BY code, money_day
 ORDER BY code, money_day`
 
-const pageSql = (period: string, earned: string, named: string, factors: readonly string[]) => `
+const pageSql = (
+  installs: FoundDays<'installs'>,
+  period: string,
+  earned: string,
+  named: string,
+  factors: readonly string[],
+) => `
 SELECT toString(${period}) AS day, partner, sum(fresh) AS installs, groupArrayIf((late, toString(usd)), fresh = 0) AS earned
 FROM (
   SELECT date, partner, toUInt64(sum(installs)) AS fresh, toUInt64(0) AS late, toInt256(0) AS usd
-  FROM (${windowSql('installs', 'groups')}
+  FROM (${windowSql(installs, 'groups')}
   )
   WHERE ${named}
   GROUP BY date, partner

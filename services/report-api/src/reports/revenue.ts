@@ -4,7 +4,7 @@ import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
 import type { Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { findDays, windowSql } from '../window-rows.ts'
+import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
@@ -19,14 +19,14 @@ export const revenueReport: Report<'revenue'> = async (
   if (days === null) return { rows: [], missing_rates: [] }
   const { partner: partners } = filters
   const named = partners === undefined ? '1' : 'partner IN {partners:Array(String)}'
-  const settled = await findDays(sources, 'money', app_id, days)
-  const params = { app_id, ...days, ...settled, ...(partners && { partners }) }
-  const spent = await clickhouse.query<FxLookup>(spentSql(named), params)
+  const found = await findDays(sources, 'money', app_id, days)
+  const params = { app_id, ...days, ...daysParams(found), ...(partners && { partners }) }
+  const spent = await clickhouse.query<FxLookup>(spentSql(found, named), params)
   const rateOfSpent = await findRates(fxRates, spent)
   const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
   const period = firstDayOf[group]('date')
-  const payers = group === 'day' ? payersOfDays : payersOfPeriods(period)
-  const page = await clickhouse.query<MoneyRow>(pageSql(period, payers, named), {
+  const payers = group === 'day' ? payersOfDays(found) : payersOfPeriods(period)
+  const page = await clickhouse.query<MoneyRow>(pageSql(found, period, payers, named), {
     ...{ ...params, limit, offset, refunds: refundEvents },
     ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
   })
@@ -51,9 +51,9 @@ interface MoneyRow {
 }
 
 /** Each day with money of a currency. `named` is a condition on the partner. */
-const spentSql = (named: string) => `
+const spentSql = (found: FoundDays<'money'>, named: string) => `
 SELECT code AS currency, toString(date) AS day
-FROM (SELECT date, partner, currency AS code, amounts FROM (${windowSql('money', 'money')}
+FROM (SELECT date, partner, currency AS code, amounts FROM (${windowSql(found, 'money')}
 ))
 WHERE amounts > 0 AND ${named}
 GROUP BY code, date
@@ -64,9 +64,9 @@ const isRated = (currency: string) =>
   `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
 
 /** Paying installs by day, from counts of those that paid in the same currencies. */
-const payersOfDays = `
+const payersOfDays = (found: FoundDays<'money'>) => `
   SELECT date AS on, partner, sumIf(installs, arrayExists(code -> ${isRated('code')}, currencies)) AS payers
-  FROM (${windowSql('money', 'payers')}
+  FROM (${windowSql(found, 'payers')}
   )
   GROUP BY on, partner`
 
@@ -75,20 +75,20 @@ const payersOfPeriods = (period: string) => `
   SELECT ${period} AS on, partner, uniqExact(install_key) AS payers
   FROM (${moneyEventsSql({
     app_id: '{app_id:String}',
-    days: 'arrayConcat({settled_money:Array(Date)}, {live_money:Array(Date)}, {edge_days:Array(Date)})',
-    moments: 'ts_ms >= {since_ms:Int64} AND ts_ms < {until_ms:Int64}',
+    days: 'arrayConcat({settled_money:Array(Date)}, {live_money:Array(Date)}, {edge_money:Array(Date)})',
+    moments: momentsOf('money'),
   })}
   )
   WHERE event_name NOT IN {refunds:Array(String)} AND amount > 0 AND ${isRated('code')}
   GROUP BY on, partner`
 
-const pageSql = (period: string, payers: string, named: string) => `
+const pageSql = (found: FoundDays<'money'>, period: string, payers: string, named: string) => `
 SELECT toString(on) AS day, partner, sum(bought) AS purchases, sum(payers) AS paying,
   groupArrayIf((toString(money_day), code, toString(amount)), has_amounts) AS money
 FROM (
   SELECT ${period} AS on, partner, date AS money_day, currency AS code, micros AS amount, amounts > 0 AS has_amounts,
     purchases AS bought, toUInt64(0) AS payers, 1 AS is_money
-  FROM (${windowSql('money', 'money')}
+  FROM (${windowSql(found, 'money')}
   )
   UNION ALL
   SELECT on, partner, on AS money_day, '' AS code, toInt128(0) AS amount, 0 AS has_amounts, 0 AS bought, payers, 0 AS is_money
