@@ -12,6 +12,7 @@ import { openReportClient, type ReportClient } from './reports/ask.ts'
 import { bruteForce } from './reports/brute-force.ts'
 import { fillApp } from './reports/fill.ts'
 import { type BenchApp, now_ms } from './reports/model.ts'
+import { measureSettler, settleAll } from './reports/settler.ts'
 import { startTraffic } from './reports/traffic.ts'
 import { newAppId } from './writer/events.ts'
 import { waitForMerges } from './writer/prefill.ts'
@@ -33,7 +34,7 @@ const month_ms_max = 50
 export const bench: Bench = {
   name: 'reports',
   title:
-    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --traffic 5000)',
+    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --traffic 5000 --minutes 3)',
   async run(args) {
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-reports-'))
     const clickhouse = await openEmbeddedClickhouse({ data_dir })
@@ -45,6 +46,7 @@ export const bench: Bench = {
         events: numberArgument(args, 'events', 10_000_000),
         runs: numberArgument(args, 'runs', 20),
         traffic: numberArgument(args, 'traffic', 5000),
+        minutes: numberArgument(args, 'minutes', 3),
       })
       await client.close()
       return measured
@@ -60,12 +62,13 @@ interface Setup {
   client: ReportClient
   events: number
   runs: number
+  /** Events a second while reports are measured. */
   traffic: number
+  /** How long the settler is measured. */
+  minutes: number
 }
 
-const settleAll = async (_: Clickhouse) => {}
-
-async function measure({ clickhouse, client, events, runs, traffic }: Setup) {
+async function measure({ clickhouse, client, events, runs, traffic, minutes }: Setup) {
   const large: BenchApp = { app_id: newAppId(), events }
   const tenth: BenchApp = { app_id: newAppId(), events: events * tenth_share }
   const small = Array.from({ length: small_apps }, () => ({ app_id: newAppId(), events: events * small_share }))
@@ -74,7 +77,10 @@ async function measure({ clickhouse, client, events, runs, traffic }: Setup) {
     await waitForMerges(clickhouse)
   })
   console.info(`filled in ${fill_s} s`)
-  const settle_s = await seconds(() => settleAll(clickhouse))
+  const settle_s = await seconds(async () => {
+    await settleAll(clickhouse)
+    await waitForMerges(clickhouse)
+  })
   console.info(`settled in ${settle_s} s`)
   const disk_bytes = await bytesPerEvent(clickhouse)
 
@@ -82,19 +88,22 @@ async function measure({ clickhouse, client, events, runs, traffic }: Setup) {
   for (const row of quiet) await compare(row, { clickhouse, client, app: large })
   const growth = (await measureAll(client, tenth, runs, 'a tenth')).filter(({ window }) => window === 'year')
   const busy: Figures[] = []
+  let settler_share = 0
   for (const [load, fresh] of [
     ['writes of the last days', 0.95],
     ['writes over the year', 0],
   ] as const) {
     const flow = await startTraffic(clickhouse, { app_id: large.app_id, events_per_s: traffic, fresh })
     const rows = await measureAll(client, large, runs, load)
+    if (fresh > 0) settler_share = await measureSettler(clickhouse, minutes)
     const { sent } = await flow.stop()
     console.info(`${load}: ${sent} events`)
     for (const row of rows) await compare(row, { clickhouse, client, app: large })
     busy.push(...rows)
+    await settleAll(clickhouse)
   }
   const rows = [...quiet, ...growth, ...busy]
-  return { rows: rows.map(asRow), aims: aimsOf({ quiet, growth, busy, disk_bytes, events }) }
+  return { rows: rows.map(asRow), aims: aimsOf({ quiet, growth, busy, disk_bytes, events, settle_s, settler_share }) }
 }
 
 interface Figures {
@@ -170,9 +179,11 @@ interface Measured {
   busy: Figures[]
   disk_bytes: number
   events: number
+  settle_s: number
+  settler_share: number
 }
 
-function aimsOf({ quiet, growth, busy, disk_bytes, events }: Measured): Aim[] {
+function aimsOf({ quiet, growth, busy, disk_bytes, events, settle_s, settler_share }: Measured): Aim[] {
   const aimOf = ({ report, window }: Figures) => (window === 'year' ? year_ms_max[report] : month_ms_max)
   const atMost = (what: string, measured: number, most: number): Aim => ({
     ...{ what, aim: `<= ${most}`, measured: rounded(measured), met: measured <= most },
@@ -192,6 +203,8 @@ function aimsOf({ quiet, growth, busy, disk_bytes, events }: Measured): Aim[] {
     { what: 'year against brute force, least', aim: '>= 20', measured: rounded(least), met: least >= 20 },
     atMost(`year at ${events / 1e6} M against ${(events * tenth_share) / 1e6} M events, most`, grown, 1.5),
     atMost('bytes on disk an event', disk_bytes, 120),
+    atMost('settling everything, s a million events', (settle_s * 1e6) / events, 6),
+    atMost('settler at fresh events, % of a core', settler_share * 100, 5),
     atMost('reports that differ from brute force', unequal, 0),
   ]
 }
