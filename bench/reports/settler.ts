@@ -10,7 +10,7 @@ const quiet_ms = 60_000
 const logger = pino({ level: 'warn' })
 
 /** Settles everything at once, as `tributary settle` does. */
-export const settleAll = (clickhouse: Clickhouse): Promise<number> =>
+export const settleAll = (clickhouse: Clickhouse): Promise<unknown> =>
   createSettler({ clickhouse, logger })({ quiet_ms: 0 })
 
 /** Lets the settler work as the service does, for some minutes: the share of the time in which one of its statements ran. */
