@@ -13,7 +13,14 @@ export async function measureReport(clickhouse: Clickhouse, days: number): Promi
   storeApps.add({ app_id: 'big', store_id: `${big_item}` })
   const sources = { clickhouse, storeApps, cvSchemas: memoryCvSchemas(), fxRates: { find: async () => () => null } }
   const until_ms = Date.now()
-  const page = { since_ms: until_ms - days * day_ms, until_ms, limit: 100, offset: 0, filters: {} }
+  const page = {
+    group: 'day' as const,
+    since_ms: until_ms - days * day_ms,
+    until_ms,
+    limit: 100,
+    offset: 0,
+    filters: {},
+  }
   const times = []
   for (let n = 0; n < requests; n += 1) {
     const began = performance.now()

@@ -5,6 +5,7 @@ import type { ReportName } from '@tributary/contracts/reports'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { eurRates, now_ms } from './model.ts'
@@ -37,7 +38,8 @@ export async function openReportClient(clickhouse: Clickhouse): Promise<ReportCl
   const keyValue = memoryKeyValue(() => now_ms + minutes++ * 60_000)
   const shared = { clickhouse, embedded: true, keyValue, registry: new Registry(), logger, now: () => now_ms }
   const fxRates = { find: async () => eurRates }
-  await app.register(reportApi({ ...shared, credentials: { findServerKey }, fxRates }))
+  const noPostbacks = { storeApps: memoryStoreApps(), cvSchemas: memoryCvSchemas() }
+  await app.register(reportApi({ ...shared, credentials: { findServerKey }, fxRates, ...noPostbacks }))
 
   async function ask(name: ReportName, app_id: string, asked: Asked) {
     const started = performance.now()

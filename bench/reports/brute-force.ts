@@ -7,6 +7,9 @@ interface Window {
   since_ms: number
   until_ms: number
 }
+/** Reports of events. Postbacks have a bench of their own. */
+export type MeasuredReport = Exclude<ReportName, 'skan'>
+
 /** Sums of micros by `YYYY-MM-DD/CUR`, as `sumMap` gives them. */
 type Money = [keys: string[], micros: (string | number)[]]
 
@@ -35,7 +38,7 @@ interface Found {
 /** The rows of a report from one statement over every raw event and verdict of the window. */
 export async function bruteForce(
   clickhouse: Pick<Clickhouse, 'query'>,
-  name: ReportName,
+  name: MeasuredReport,
   app_id: string,
   window: Window,
 ): Promise<{ rows: object[]; ms: number }> {
@@ -70,7 +73,7 @@ const purchased = `event_name NOT IN ('purchase_refunded', 'subscription_refunde
 const inDay = (n: number) =>
   `ts_ms >= installed_at_ms + ${n} * ${day_ms} AND ts_ms < installed_at_ms + ${n + 1} * ${day_ms}`
 
-const statements: Record<ReportName, BruteForce> = {
+const statements: Record<MeasuredReport, BruteForce> = {
   attribution: {
     sql: (app, window) => `
       SELECT toString(installed_day) AS day, partner, attribution_type, countIf(NOT reinstall) AS installs,

@@ -18,7 +18,7 @@ export function expectedReports(history: History, app: number, rates: readonly R
     events: (question: Question) => eventsReport(events, money, rates, question),
     ltv: (question: Question) => ltvReport(money, installs, rates, question),
     // A history has no postbacks: its events and verdicts must make no row here.
-    skan: (_question: Question): ExpectedReport<'skan'> => ({ rows: [], missing_rates: [] }),
+    skan: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
   }
 }
 

@@ -107,7 +107,10 @@ const headers = {
   'RateLimit-Reset': header('Seconds until more are left.'),
   'X-Service-Quota-Used': header('Events of the company in this month.'),
   'X-Service-Quota-Limit': header('Events of the company that a month may have; absent when unlimited.'),
-  ETag: header('Weak tag of the answer. Only if the request has `since_ms` and `until_ms`.', 'string'),
+  ETag: header(
+    'Tag of this answer, for `If-None-Match`. A report has a weak one, if the request names its window.',
+    'string',
+  ),
   'X-Missing-Rates': header(
     'Only with CSV: `meta.missing_rates`, separated by commas. Absent when there is none.',
     'string',
@@ -116,7 +119,6 @@ const headers = {
   'WWW-Authenticate': header('`Bearer`.', 'string'),
   Allow: header('Methods of the path.', 'string'),
   Location: header('Where to go.', 'string', true),
-  ETag: header('Tag of this answer, for `If-None-Match`.', 'string', true),
   'Cache-Control': header('How long the answer may be kept.', 'string', true),
 }
 

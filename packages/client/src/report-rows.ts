@@ -97,6 +97,7 @@ export interface ReportRows {
     schema_version: number | null
     /** Whether another version was published while the installs may have happened. */
     schema_ambiguous: boolean
+  }
   ltv: {
     /** Day of the install, UTC. */
     day: string

@@ -1,6 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
 import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
-import type { ReportSources, WindowDays } from '../report.ts'
+import type { ReportSources } from '../report.ts'
+import type { WindowDays } from '../window-days.ts'
 
 /** The item id of an app, and the window. */
 export interface ItemWindow extends WindowDays {
@@ -54,8 +55,8 @@ const provenElsewhere = (items: readonly string[]): string => `
     WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict != 'valid')`
 
 /** Winners that count, and what is not proven. */
-const countedSql = (items: readonly string[], starts: readonly number[]): string => `
-  SELECT day AS date, protocol, network, source, sequence_index, postback_key, verdict = 'valid' AS proven,
+const countedSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
+  SELECT ${period} AS date, protocol, network, source, sequence_index, postback_key, verdict = 'valid' AS proven,
     if(proven, version, '') AS said_version, if(proven, fine, NULL) AS said_fine, if(proven, coarse, NULL) AS said_coarse,
     if(proven, roundDown(received_at_ms, CAST([${numbers(starts)}], 'Array(Int64)')), 0) AS segment,
     proven AND sequence_index = 0 AND NOT re_engagement AS download, ifNull(redownload, 0) AS again
@@ -66,8 +67,8 @@ const countedSql = (items: readonly string[], starts: readonly number[]): string
     environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND (winner.1 = 0 OR winner = ${place}),
     postback_key NOT IN (${provenElsewhere(items)}))`
 
-/** Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`). */
-export const skanRowsSql = (items: readonly string[], starts: readonly number[]): string => `
+/** Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`. */
+export const skanRowsSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
 SELECT toString(date) AS day, protocol, network, source, sequence_index,
   sum(counted) AS postbacks, sum(new) AS installs, sum(old) AS redownloads,
   sumIf(counted, said_fine IS NULL AND said_coarse IS NULL) AS cv_null,
@@ -78,7 +79,7 @@ FROM (
   SELECT date, protocol, network, source, sequence_index, proven, said_version, segment, said_fine, said_coarse,
     countIf(proven) AS counted, countIf(download AND NOT again) AS new, countIf(download AND again) AS old,
     uniqExactIf(postback_key, NOT proven) AS unproven
-  FROM (${countedSql(items, starts)}
+  FROM (${countedSql(period, items, starts)}
   )
   GROUP BY date, protocol, network, source, sequence_index, proven, said_version, segment, said_fine, said_coarse
 )

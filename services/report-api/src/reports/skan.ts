@@ -1,5 +1,6 @@
 import type { ReportRow } from '@tributary/contracts/reports'
-import { type Report, windowDays } from '../report.ts'
+import type { Report } from '../report.ts'
+import { firstDayOf, windowDays } from '../window-days.ts'
 import { type CountedValue, decodeRow, segmentStarts } from './skan-decode.ts'
 import { itemsOf, skanRowsSql } from './skan-rows.ts'
 
@@ -7,7 +8,7 @@ import { itemsOf, skanRowsSql } from './skan-rows.ts'
  * Apple's postbacks of the app by day of receipt (docs/rules.md#skan-report). Nothing of a row depends on when the app was
  * registered or its schema published here: the app is matched, winners are chosen and values decoded as it is read.
  */
-export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offset, ...window }) => {
+export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offset, group, ...window }) => {
   const { clickhouse, storeApps, cvSchemas } = sources
   const nothing = { rows: [], missing_rates: [] }
   const days = windowDays(window)
@@ -16,11 +17,14 @@ export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offse
   const own = { item: app.store_id, ...days }
   const items = await itemsOf({ clickhouse, storeApps }, own)
   const versions = await cvSchemas.find(app_id)
-  const counted = await clickhouse.query<SkanRow>(skanRowsSql(items, segmentStarts(versions)), {
-    ...own,
-    environments: app.development_keys ? ['production', 'development'] : ['production'],
-    ...{ limit, offset },
-  })
+  const counted = await clickhouse.query<SkanRow>(
+    skanRowsSql(firstDayOf[group]('day'), items, segmentStarts(versions)),
+    {
+      ...own,
+      environments: app.development_keys ? ['production', 'development'] : ['production'],
+      ...{ limit, offset },
+    },
+  )
   const rows = counted.map(({ unverified, values, ...row }): ReportRow<'skan'> => {
     const key = { protocol: row.protocol, sequence_index: row.sequence_index }
     const { fine, ...decoded } = decodeRow(versions, key, values.map(toValue))

@@ -25,6 +25,7 @@ import type { ExpectedReport, Question } from '@tributary/testing/oracle/questio
 import { now_ms, partitions } from '@tributary/testing/oracle/random-history'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
@@ -137,7 +138,8 @@ async function openHttp(clickhouse: Parameters<typeof reportApi>[0]['clickhouse'
   const fxRates = { find: async () => eurRates(ratesOfNow()) }
   // A clock that runs, since a key may make 1000 requests a minute; a window is always given.
   const shared = { keyValue: memoryKeyValue(Date.now), now: Date.now, registry: new Registry(), logger }
-  await app.register(reportApi({ ...shared, clickhouse, credentials: { findServerKey }, fxRates }))
+  const noPostbacks = { storeApps: memoryStoreApps(), cvSchemas: memoryCvSchemas() }
+  await app.register(reportApi({ ...shared, clickhouse, credentials: { findServerKey }, fxRates, ...noPostbacks }))
   return {
     close: () => app.close(),
     async ask(name: ReportName, app_id: string, question: Question & { limit?: number; offset?: number }) {
