@@ -50,7 +50,7 @@ export interface Fleet {
   /** Starts another process. Resolves once it is ready. */
   startGateway(options?: StartOptions): Promise<FleetProcess>
   startWriter(options?: StartOptions): Promise<FleetProcess>
-  startService(name: string): Promise<FleetProcess>
+  startService(name: string, options?: StartOptions): Promise<FleetProcess>
   /** Makes a bucket for audit objects, and returns its name for `TRIBUTARY_S3_BUCKET`. */
   makeBucket(): Promise<string>
   /** Number of records in the topic, and of records that event-writer has committed. */
@@ -116,7 +116,7 @@ export async function openFleet({
       ...{ gateways: [], writers: [], others: [], tenants, master_key, broker, clickhouse, engine, stop },
       startGateway: (options) => start('ingest-gateway', fleet.gateways, options),
       startWriter: (options) => start('event-writer', fleet.writers, options),
-      startService: (name) => start(name, fleet.others),
+      startService: (name, options) => start(name, fleet.others, options),
       makeBucket: () => makeBucket(engine('s3').url),
       progress: () => progressOf(broker),
       untilWritten: (ms_max = 60_000) => untilWritten(broker, ms_max),

@@ -6,6 +6,7 @@ import { type Fleet, openFleet } from './fleet.ts'
 import type { FleetProcess } from './fleet-process.ts'
 import { type Freshness, watchFreshness } from './freshness.ts'
 import { type Load, startLoad } from './load.ts'
+import { comparePostbacks, startPostbacks } from './postbacks.ts'
 
 export interface SoakOptions {
   minutes: number
@@ -25,6 +26,9 @@ export interface SoakResult extends Omit<Verdict, 'half'> {
   kills: number
   events_per_second: number
   freshness_p99_ms: number
+  postbacks: number
+  postbacks_lost: number
+  postbacks_unknown: number
 }
 
 const apps = 4
@@ -48,6 +52,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
   const { gateways, writers, events, minutes, log } = options
   const fleet = await openFleet({ gateways, writers, apps })
   try {
+    // The devices come through a proxy, each from an address of its own.
+    const receiver = await fleet.startService('postback-gateway', { env: { TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1' } })
+    await fleet.startService('postback-writer')
     log(`${gateways} gateways and ${writers} writers are ready`)
     const started = performance.now()
     const freshness = watchFreshness(fleet.clickhouse)
@@ -59,15 +66,20 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
       events_max: events,
       onAcknowledged: ([first]) => first && freshness.offer(first),
     })
+    const postbacks = startPostbacks(receiver.url)
     const progress = setInterval(() => log(lineOf(load, fleet.writers, started)), log_every_ms)
     const kills = await Promise.all([killAtRandom(fleet, options), load.ended]).then(([count]) => count)
     log(
       `${load.acknowledged_events()} events are acknowledged, ${kills} processes were killed; waiting for the writers`,
     )
+    await postbacks.stop()
     await fleet.untilWritten(written_ms_max)
     clearInterval(progress)
     const seconds = (performance.now() - started) / 1000
-    return await compare(fleet, load, freshness, kills, seconds)
+    const counted = await compare(fleet, load, freshness, kills, seconds)
+    const received = await comparePostbacks(fleet, postbacks, written_ms_max)
+    const whole = received.postbacks_lost === 0 && received.postbacks_unknown === 0
+    return { ...counted, ...received, exact: counted.exact && whole }
   } finally {
     await fleet.stop()
   }
@@ -97,7 +109,7 @@ async function compare(
 /** Kills one process at a random moment of each equal share of the run, and restarts it after a moment. */
 async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number> {
   const { minutes, kills, random } = options
-  const processes = [...fleet.gateways, ...fleet.writers]
+  const processes = [...fleet.gateways, ...fleet.writers, ...fleet.others]
   const share_ms = (minutes * 60_000) / Math.max(1, kills)
   const started = performance.now()
   const down = new Map<FleetProcess, Promise<void>>()
@@ -118,7 +130,7 @@ async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number>
     while (down.size === processes.length) await Promise.race(down.values())
     const victim = choose(
       processes.filter((process) => !down.has(process)),
-      (process) => fleet.gateways.includes(process) || work.goes_on() || random() < idle_writer_part,
+      (process) => !fleet.writers.includes(process) || work.goes_on() || random() < idle_writer_part,
       random,
     )
     const back = revive(fleet, victim, random() * away_ms_max).then(() => void down.delete(victim))

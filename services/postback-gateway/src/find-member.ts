@@ -38,40 +38,37 @@ function isNamed(json: Buffer, from: number, to: number, name: string): boolean 
 
 /** Behind a value of any depth: it does not recurse. */
 function skipNested(json: Buffer, from: number): number {
-  /** What ends each array and object that is open. */
-  const ends: number[] = []
+  if (json[from] !== byte.open_array && json[from] !== byte.open_object) return skipValue(json, from, 0)
+  /** What ends each array and object that is open. A list that grows would take twice the time. */
+  const ends = new Uint8Array((json.length - from) >> 1)
+  let depth = 0
   let at = from
   do {
     const c = json[at]!
     if (c === byte.open_array || c === byte.open_object) {
       const end = c === byte.open_array ? byte.close_array : byte.close_object
-      ends.push(end)
       at = skipSpace(json, at + 1)
       if (json[at] !== end) {
+        if (depth === ends.length) return nowhere // there are too few bytes left to end them
+        ends[depth++] = end
         if (c === byte.open_object) at = skipColon(json, skipString(json, at))
-        if (at === nowhere) return nowhere
         continue
       }
+      at += 1
     } else at = skipValue(json, at, 0)
-    at = skipEnds(json, at, ends)
-  } while (at !== nowhere && ends.length > 0)
-  return at
-}
-
-/** From behind a value, over what ends with it, to the next value. */
-function skipEnds(json: Buffer, from: number, ends: number[]): number {
-  if (from === nowhere) return nowhere
-  let at = from
-  while (ends.length > 0) {
-    const end = ends[ends.length - 1]
-    at = skipSpace(json, at)
-    if (json[at] === byte.comma) {
-      at = skipSpace(json, at + 1)
-      return end === byte.close_object ? skipColon(json, skipString(json, at)) : at
+    // What ends with the value, up to the next value.
+    while (at !== nowhere && depth > 0) {
+      at = skipSpace(json, at)
+      const end = ends[depth - 1]
+      if (json[at] === byte.comma) {
+        at = skipSpace(json, at + 1)
+        if (end === byte.close_object) at = skipColon(json, skipString(json, at))
+        break
+      }
+      if (json[at] !== end) return nowhere
+      depth -= 1
+      at += 1
     }
-    if (json[at] !== end) return nowhere
-    ends.pop()
-    at += 1
-  }
+  } while (at !== nowhere && depth > 0)
   return at
 }
