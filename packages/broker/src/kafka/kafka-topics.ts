@@ -5,6 +5,8 @@ import { type AppliedTopics, TopicsRefused } from '../broker.ts'
 import { kafkaTimeouts } from './kafka-client.ts'
 
 const made_poll_ms = 50
+/** A broker on a busy machine makes the folders of all partitions, hundreds, before it leads the last of them. */
+const made_wait_ms_max = 30_000
 
 /** How topics are kept by a cluster; on a single node both are 1. */
 export interface TopicReplication {
@@ -107,7 +109,7 @@ const not_yet = ['LEADER_NOT_AVAILABLE', 'UNKNOWN_TOPIC_OR_PARTITION', 'NOT_LEAD
  * names itself as leader before it can say where a partition ends, and until then it takes no record either.
  */
 async function fetchMade(admin: Admin, names: readonly string[]): Promise<Map<string, ITopicMetadata>> {
-  for (const deadline = Date.now() + kafkaTimeouts.request_ms; ; await pause(made_poll_ms)) {
+  for (const deadline = Date.now() + made_wait_ms_max; ; await pause(made_poll_ms)) {
     try {
       const found = await fetchTopics(admin, names)
       if (found.size === names.length) {
@@ -119,7 +121,7 @@ async function fetchMade(admin: Admin, names: readonly string[]): Promise<Map<st
       if (!not_yet.includes(type ?? cause?.type ?? '')) throw error
     }
     if (Date.now() > deadline) {
-      throw new Error(`Kafka made ${names.join(', ')}, but did not lead them in ${kafkaTimeouts.request_ms} ms`)
+      throw new Error(`Kafka made ${names.join(', ')}, but did not lead them in ${made_wait_ms_max} ms`)
     }
   }
 }
