@@ -77,7 +77,7 @@ async function measureStages(rows: number, stored_max: number) {
     await measurePostbackWriter({ clickhouse, broker, apple }, warm)
     const stages = []
     for (const stored of [0, stored_max / 10, stored_max]) {
-      await prefillPostbacks(clickhouse, stored)
+      await prefillPostbacks(clickhouse, stored, stored_max)
       await waitForMerges(clickhouse)
       const before = cpuNow()
       await measurePostbackWriter({ clickhouse, broker, apple }, rows)
