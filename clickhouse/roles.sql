@@ -112,3 +112,7 @@ GRANT SELECT, INSERT ON tributary.settled_installs_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_uniques_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_money_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_cohorts_v1 TO tributary_admin_api;
+-- ... settles figures of days: on replicas, once the data behind a stamp is there. It empties the table that it has copied.
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
+GRANT SELECT ON system.replicas TO tributary_admin_api;
+GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;

@@ -140,6 +140,22 @@ describe('at the start', () => {
     expect(await repair()).toMatchObject({ broken: [], refilled: [] })
   })
 
+  test.each(['report_stamps_v1', 'revenue_raw_v1'])(
+    'no figure stays settled after a broken part of %s, and stamps that are left are whole',
+    async (table) => {
+      await writeBatch()
+      await clickhouse.command("INSERT INTO settled_installs_v1 (app_id, stamp) VALUES ('a', 1)")
+      const [part] = await activeParts(table)
+      await clickhouse.reopen(() => cutFiles(part!))
+      const repaired = await repair()
+      expect([repaired.reread, repaired.beyond]).toEqual([[], []])
+      expect(await clickhouse.query('SELECT app_id FROM settled_installs_v1')).toEqual([])
+      const stamps = await clickhouse.query('SELECT app_id FROM report_stamps_v1')
+      expect(stamps.length > 0).toBe(table !== 'report_stamps_v1')
+      await repaired.settle()
+    },
+  )
+
   test('claims that are filled again are settled anew: nothing stays cancelled by what they were before', async () => {
     await writeBatch()
     await clickhouse.command(
