@@ -4,11 +4,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import { addStamps } from './bump-stamps.ts'
 import { insertSelect } from './insert-select.ts'
-
-/** Counts in `report_stamps_v1` what was copied, by the first day of the month; no id of an app begins so. */
-const marks_app = '/backfill'
-/** The day of the mark that all is copied. */
-const done_day = '1970-01-01'
+import { done_day, marks_app } from './sql/filled.ts'
 
 interface Copy {
   source: StampSource
@@ -17,6 +13,7 @@ interface Copy {
   to: string
   columns: string
   select: string
+  group: string
 }
 
 const copies: readonly Copy[] = [
@@ -26,6 +23,7 @@ const copies: readonly Copy[] = [
     to: 'money_days_v1',
     columns: 'app_id, install_key, day',
     select: 'app_id, sipHash64(install_uuid) AS install_key, day',
+    group: 'app_id, install_key, day',
   },
   {
     source: 'activity',
@@ -33,6 +31,16 @@ const copies: readonly Copy[] = [
     to: 'activity_by_day_v1',
     columns: 'app_id, day, install_key, min_ts_ms, max_ts_ms',
     select: 'app_id, day, sipHash64(install_uuid) AS install_key, min(min_ts_ms), max(max_ts_ms)',
+    group: 'app_id, install_key, day',
+  },
+  {
+    source: 'installs',
+    from: 'installs_by_day_v1',
+    to: 'installs_by_key_v1',
+    columns: 'app_id, install_key, row_key, sign, day, installed_at_ms, partner, reinstall',
+    select:
+      'app_id, install_key, sipHash64(topic, partition, offset) AS row_key, sign, day, installed_at_ms, partner, reinstall',
+    group: 'ALL',
   },
 ]
 
@@ -86,12 +94,16 @@ async function monthsOf(clickhouse: Clickhouse, table: string): Promise<string[]
   return found.map(({ month }) => month)
 }
 
-async function copyMonth(clickhouse: Clickhouse, { from, to, columns, select }: Copy, month: string): Promise<void> {
+async function copyMonth(
+  clickhouse: Clickhouse,
+  { from, to, columns, select, group }: Copy,
+  month: string,
+): Promise<void> {
   const first = `toDate(${literals('day', [month])})`
   await insertSelect(
     clickhouse,
     [from],
     `INSERT INTO ${to} (${columns}) SELECT ${select} FROM ${from}
-     WHERE day >= ${first} AND day < addMonths(${first}, 1) GROUP BY app_id, install_key, day`,
+     WHERE day >= ${first} AND day < addMonths(${first}, 1) GROUP BY ${group}`,
   )
 }

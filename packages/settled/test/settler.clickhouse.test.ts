@@ -136,7 +136,7 @@ async function goBack() {
     `INSERT INTO activity_per_day_v1 SELECT app_id, install_uuid, day, min(ts_ms), max(ts_ms) FROM events_raw_v1
      WHERE app_id = '${app_id}' GROUP BY app_id, install_uuid, day`,
   )
-  for (const table of ['activity_by_day_v1', 'money_days_v1', 'report_stamps_v1'])
+  for (const table of ['activity_by_day_v1', 'money_days_v1', 'installs_by_key_v1', 'report_stamps_v1'])
     await clickhouse.command(`TRUNCATE TABLE ${table}`)
 }
 

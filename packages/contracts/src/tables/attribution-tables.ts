@@ -76,6 +76,22 @@ export const attributionTables = {
       values: { flagged: ['max(flagged)', 'max(notEmpty(fraud_flags))'] },
     },
   },
+  installs_by_key_v1: {
+    row: 'the same by install, with what money needs of it',
+    writers: ['install-writer', 'admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: ['install_key', 'installed_at_ms', 'reinstall'],
+    derived: {
+      from: 'installs_v1',
+      where: 'pending = 0',
+      known_by: 'set',
+      groups: {
+        ...same('app_id', 'install_key', 'installed_at_ms', 'partner', 'reinstall', 'sign'),
+        row_key: `sipHash64(${Object.keys(position).join(', ')})`,
+      },
+      values: { day: ['max(day)', 'max(day)'] },
+    },
+  },
   install_claims_v1: {
     row: 'a verdict that gives a click to an install, or the end of one',
     writers: ['install-writer'],

@@ -1,6 +1,7 @@
 import { organic } from '@tributary/contracts/attribution/verdict'
 import { day_ms } from '@tributary/contracts/limits'
 import { refundEvents } from '@tributary/contracts/rows'
+import { isFilledSql } from './filled.ts'
 import { type DaysOfApp, onDays } from './place.ts'
 
 const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
@@ -15,13 +16,28 @@ const countedSql = (at: DaysOfApp, taken = '1'): string => `
       WHERE ${onDays(at)} AND ${taken}
         AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})`
 
-/** The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. */
+/**
+ * The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. Until all verdicts
+ * are copied (docs/adr/0274) those of before come from the table by day. Both are sets, and may share rows.
+ */
 const verdictsSql = (at: DaysOfApp): string => `
-      SELECT install_key, partner AS verdict, day AS installed_on, installed_at_ms AS installed_ms, reinstall AS again
-      FROM installs_by_day_v1 FINAL
-      WHERE app_id = ${at.app_id} AND install_key IN (SELECT install_key FROM revenue_raw_v1 WHERE ${onDays(at)})
+      SELECT install_key, verdict, installed_on, installed_ms, again
+      FROM (
+        SELECT ${verdictColumns}, row_key AS place
+        FROM installs_by_key_v1 FINAL
+        WHERE app_id = ${at.app_id} AND install_key IN (${payingSql(at)})
+        UNION DISTINCT
+        SELECT ${verdictColumns}, sipHash64(topic, partition, offset) AS place
+        FROM installs_by_day_v1 FINAL
+        WHERE (${isFilledSql}) = 0 AND app_id = ${at.app_id} AND install_key IN (${payingSql(at)})
+      )
       GROUP BY install_key, verdict, installed_on, installed_ms, again
       HAVING sum(sign) > 0`
+
+const verdictColumns =
+  'install_key, sign, partner AS verdict, day AS installed_on, installed_at_ms AS installed_ms, reinstall AS again'
+
+const payingSql = (at: DaysOfApp): string => `SELECT install_key FROM revenue_raw_v1 WHERE ${onDays(at)}`
 
 /**
  * The events whose money counts with the newest verdict of their install (docs/rules.md#revenue-report): `date, ts,
