@@ -23,12 +23,13 @@ export interface DecidedInstall extends TestDecision {
   app: number
 }
 
-/** USD of one unit of a currency from a day on, in hundred-thousandths. */
+/** What one EUR is worth from a day on, in hundred-thousandths: in USD, and in units of a currency. */
 export interface Rate {
   currency: string
   /** UTC, `YYYY-MM-DD`. */
   day: string
   usd_e5: number
+  units_e5: number
 }
 
 /** Everything that reports of some apps depend on. */
@@ -54,7 +55,7 @@ export const eurRates =
   (rates: readonly Rate[]) =>
   ({ currency, day }: { currency: string; day: string }): EurRates | null => {
     const rate = rateOf(rates, currency, day)
-    return rate === null ? null : { usd: (rate.usd_e5 / 100_000).toFixed(5), units: '1' }
+    return rate && { usd: (rate.usd_e5 / 100_000).toFixed(5), units: (rate.units_e5 / 100_000).toFixed(5) }
   }
 
 /** The history of an app as text, one line an event, a decision or a rate. */
@@ -80,7 +81,7 @@ export function historyText({ events, decisions }: History, app: number, rates: 
           ...[d.reinstall && 'reinstall', d.flagged && 'flagged'].filter(Boolean),
         ].join(' '),
       ),
-    ...rates.map(({ currency, day, usd_e5 }) => `rate ${currency} ${day} ${usd_e5 / 100_000}`),
+    ...rates.map(({ currency, day, usd_e5, units_e5 }) => `rate ${currency} ${day} ${usd_e5} USD for ${units_e5}`),
   ].join('\n')
 }
 

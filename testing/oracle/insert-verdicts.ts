@@ -26,13 +26,14 @@ export function installRows(app_id: string, decisions: readonly TestDecision[], 
     const before = newest.get(decision.install_uuid)
     newest.set(decision.install_uuid, decision)
     const place = { topic: 'installs.attributed.v1@test', partition: 0, offset: from + index }
-    const row = { decision: toDecision(app_id, decision), sign: 1 as const, place }
-    return [...(before === undefined ? [] : [{ ...row, decision: toDecision(app_id, before), sign: -1 as const }]), row]
+    const row = { decision: toDecision(app_id, decision, place.offset), sign: 1 as const, place }
+    const cancel = before && { ...row, decision: toDecision(app_id, before, place.offset), sign: -1 as const }
+    return cancel ? [cancel, row] : [row]
   })
 }
 
-/** A decision that says nothing but what a report sees of it. */
-function toDecision(app_id: string, decision: TestDecision): Decision {
+/** A decision that says nothing but what a report sees of it. The one with the higher `offset` was made later. */
+export function toDecision(app_id: string, decision: TestDecision, offset: number): Decision {
   const { install_uuid, installed_at_ms, partner, attribution_type, reinstall, flagged, pending } = decision
   const place = { topic: 'events.accepted.v1@test', partition: 0, offset: 0, index: 0 }
   const verdict: Verdict = {
@@ -45,7 +46,7 @@ function toDecision(app_id: string, decision: TestDecision): Decision {
     ...{ v: 1, company_id: app_id, app_id, install_uuid, installed_at_ms, received_at_ms: installed_at_ms, place },
     ...{ pending, verdict: pending ? null : verdict, clicked_at_ms: null, rule_version, candidates: [], clicks: [] },
     windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },
-    ...{ decided_at_ms: installed_at_ms, decided_at: { log: 'installs.found.v1@test', offset: 0, try: 1 } },
+    ...{ decided_at_ms: installed_at_ms, decided_at: { log: 'installs.found.v1@test', offset, try: 1 } },
   }
 }
 

@@ -3,15 +3,16 @@ import { day_ms } from '@tributary/contracts/limits'
 import fc from 'fast-check'
 import { type DecidedInstall, dayOf, type History, midnight, type Rate, type SentEvent } from './history.ts'
 
-/** Start of all histories, and when they are read. Events may be sent until then. */
-export const first_ms = Date.UTC(2026, 2, 1)
+/** Start of all histories, and when they are read. Events may be sent until then. It is a Sunday at the end of a year. */
+export const first_ms = Date.UTC(2025, 11, 28)
 export const now_ms = first_ms + 40 * day_ms
 /** Partitions of the log of events. */
 export const partitions = 2
 
 /** Times of a day: its edges more often than others. */
 const timeOfDay = fc.oneof(fc.constantFrom(0, 1, day_ms / 2, day_ms - 1), fc.integer({ min: 0, max: day_ms - 1 }))
-const installedAt = fc.tuple(fc.integer({ min: 0, max: 2 }), timeOfDay).map(([day, ms]) => first_ms + day * day_ms + ms)
+/** On either side of a Monday and of the New Year. */
+const installedAt = fc.tuple(fc.constantFrom(0, 1, 3, 4), timeOfDay).map(([day, ms]) => first_ms + day * day_ms + ms)
 
 /** After the install, with edges of the 24-hour windows and midnights more often than other times. */
 const afterInstall = fc.oneof(
@@ -58,9 +59,8 @@ const decision = fc.record({
   place: fc.nat(9),
 })
 
-/** One install: it may have events and no verdict, or the other way round. The same id may be in two apps. */
+/** One install: it may have events and no verdict, or the other way round. */
 const install = fc.record({
-  app: fc.constantFrom(0, 0, 0, 1),
   install_uuid: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
   installed_at_ms: installedAt,
   events: fc.array(event, { maxLength: 7, size: 'medium' }),
@@ -68,13 +68,13 @@ const install = fc.record({
 })
 type Install = typeof install extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Everything that reports depend on, at random. It shrinks to few installs with few events. */
+/** Everything that the reports of one app depend on, at random. It shrinks to few installs with few events. */
 export const randomHistory: fc.Arbitrary<History> = fc
   .uniqueArray(install, {
     minLength: 1,
-    maxLength: 8,
+    maxLength: 5,
     size: 'medium',
-    selector: (one) => `${one.app}/${one.install_uuid}`,
+    selector: ({ install_uuid }) => install_uuid,
   })
   .map((installs) => ({
     events: byPlace(installs.flatMap(eventsOf)),
@@ -84,10 +84,10 @@ export const randomHistory: fc.Arbitrary<History> = fc
 const byPlace = <Item>(items: readonly (readonly [place: number, item: Item])[]): Item[] =>
   items.toSorted(([a], [b]) => a - b).map(([, item]) => item)
 
-const eventsOf = ({ app, install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
+const eventsOf = ({ install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
   events.flatMap(({ at, place, again_ms, received_ago_ms, ...sent }) => {
     const event: SentEvent = {
-      ...{ app, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
+      ...{ app: 0, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
       ...{ event_ts_ms: at(installed_at_ms), received_at_ms: now_ms - received_ago_ms },
     }
     if (again_ms === null) return [[place, event]]
@@ -98,11 +98,11 @@ const eventsOf = ({ app, install_uuid, installed_at_ms, events }: Install): [num
     ]
   })
 
-const decisionsOf = ({ app, install_uuid, installed_at_ms, decisions }: Install): [number, DecidedInstall][] =>
+const decisionsOf = ({ install_uuid, installed_at_ms, decisions }: Install): [number, DecidedInstall][] =>
   decisions.map(({ place, moved_ms, method, partner, pending, reinstall, flagged }) => [
     place,
     {
-      ...{ app, install_uuid, installed_at_ms: installed_at_ms + moved_ms, pending },
+      ...{ app: 0, install_uuid, installed_at_ms: installed_at_ms + moved_ms, pending },
       partner: pending ? '' : partner,
       attribution_type: pending ? '' : partner === organic ? organic : method,
       ...{ reinstall: reinstall && !pending, flagged: flagged && !pending },
@@ -115,26 +115,7 @@ export const randomRates: fc.Arbitrary<Rate[]> = fc.uniqueArray(
     currency: fc.constantFrom('EUR', 'GBP'),
     day: fc.constantFrom(-1, 1, 3, 8, 30).map((n) => dayOf(first_ms + n * day_ms)),
     usd_e5: fc.integer({ min: 80_000, max: 160_000 }),
+    units_e5: fc.constantFrom(100_000, 16_235_000, 87_654, 300_000),
   }),
   { maxLength: 5, selector: ({ currency, day }) => `${currency} ${day}` },
 )
-
-const edge = fc.record({
-  pick: fc.nat(99),
-  ms: fc.constantFrom(0, 0, 1, -1),
-  midnight: fc.constantFrom(false, false, true),
-})
-
-/** Finds a window in a history: it begins and ends at, or beside, what happened or its midnights. It may hold nothing. */
-export const randomWindow = fc.tuple(edge, edge).map((edges) => ({ events, decisions }: History) => {
-  const times = [
-    ...decisions.map(({ installed_at_ms }) => installed_at_ms),
-    ...events.map(({ event_ts_ms }) => event_ts_ms),
-    ...[first_ms, now_ms],
-  ]
-  const [a = 0, b = 0] = edges.map((one) => {
-    const time = times[one.pick % times.length]!
-    return (one.midnight ? midnight(time, 0) : time) + one.ms
-  })
-  return { since_ms: Math.min(a, b), until_ms: Math.max(a, b) + (a === b ? 1 : 0) }
-})

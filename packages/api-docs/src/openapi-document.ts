@@ -106,6 +106,11 @@ const headers = {
   'RateLimit-Reset': header('Seconds until more are left.'),
   'X-Service-Quota-Used': header('Events of the company in this month.'),
   'X-Service-Quota-Limit': header('Events of the company that a month may have; absent when unlimited.'),
+  ETag: header('Weak tag of the answer. Only if the request has `since_ms` and `until_ms`.', 'string'),
+  'X-Missing-Rates': header(
+    'Only with CSV: `meta.missing_rates`, separated by commas. Absent when there is none.',
+    'string',
+  ),
   'Retry-After': header('Seconds to wait before the request is sent again.'),
   'WWW-Authenticate': header('`Bearer`.', 'string'),
   Allow: header('Methods of the path.', 'string'),

@@ -55,6 +55,8 @@ const mapAnswers = (answers: Route['answers'], map: (answer: Answer, status: num
   Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, map(answer, Number(status))]))
 
 const lines_type = 'application/x-ndjson'
+/** Content types beside JSON. */
+const other_types = { 'json or lines': lines_type, 'json or csv': 'text/csv' }
 
 function answerContent({ schema, content_type, example, form }: Answer): JsonSchema {
   if (schema === undefined) return {}
@@ -62,7 +64,7 @@ function answerContent({ schema, content_type, example, form }: Answer): JsonSch
   return {
     content: {
       ...content(toSchema(schema), content_type, example === undefined ? [] : [['example', example]]),
-      ...(form === undefined ? {} : content({ type: 'string' }, lines_type, [])),
+      ...(form === undefined ? {} : content({ type: 'string' }, other_types[form], [])),
     },
   }
 }
@@ -96,8 +98,10 @@ export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchem
 }
 
 /** Headers that an answer of this status may carry; only `X-Request-Id` is always there. */
-function headersOf({ auth, quota, tag }: Route, status: number): JsonSchema {
+function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSchema {
   const names = ['X-Request-Id']
+  const isReport = answers[200]?.form === 'json or csv'
+  if (isReport && (status === 200 || status === 304)) names.push('ETag', 'X-Missing-Rates')
   const isKeyed = auth === 's2s' || auth === 'reports'
   if (isKeyed && status !== 401) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
   if (quota && (status === 200 || status === 429)) names.push('X-Service-Quota-Used', 'X-Service-Quota-Limit')

@@ -24,7 +24,9 @@ export async function fire(base_url: string, shot: Shot, seen: Set<string>): Pro
   const documented = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase())
   const unknown = Object.keys(headers).filter(
     (name) =>
-      /^(ratelimit|x-|retry|allow|www)/.test(name) && !documented.includes(name) && name !== 'x-content-type-options',
+      /^(ratelimit|x-|retry|allow|www|etag)/.test(name) &&
+      !documented.includes(name) &&
+      name !== 'x-content-type-options',
   )
   return [
     ...(fault === null ? [] : [`${where}: ${fault}`]),

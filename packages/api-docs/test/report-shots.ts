@@ -7,6 +7,9 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
   const keyed = (route: string, code: string, path: string): Shot => ({
     ...{ route, code, path, headers: bearer(tenant.server_key) },
   })
+  const unchanged = (route: string, path: string): Shot => ({
+    ...{ route, code: 'ok', path, headers: { ...bearer(tenant.server_key), 'if-none-match': '*' } },
+  })
   const guards = (route: string, path: string): Shot[] => [
     { route, code: 'missing_bearer_token', path },
     { route, code: 'invalid_or_revoked_key', path, headers: bearer('srv_0') },
@@ -26,6 +29,8 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
       return [
         ...guards(route, path),
         keyed(route, 'ok', path),
+        keyed(route, 'ok', `${path}?format=csv`),
+        unchanged(route, `${path}?since_ms=1&until_ms=2`),
         keyed(route, 'unknown_report', '/api/v1/reports/nothing'),
         keyed(route, 'unknown_parameter', `${path}?since=2026-11-01`),
         keyed(route, 'invalid_since_until', `${path}?since_ms=x`),
@@ -33,6 +38,7 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
         keyed(route, 'window_too_large', `${path}?since_ms=0`),
         keyed(route, 'invalid_limit', `${path}?limit=0`),
         keyed(route, 'invalid_offset', `${path}?offset=-1`),
+        ...['group', 'format'].map((name) => keyed(route, 'invalid_field', `${path}?${name}=x`)),
         ...filters.map((filter) => keyed(route, 'invalid_field', `${path}?${filter}=`)),
       ]
     }),

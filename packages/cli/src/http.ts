@@ -1,4 +1,4 @@
-import { type Answer, errorOf, sendRequest } from '@tributary/client/http'
+import { type Answer, errorOf, sendRequest, unreadFetch } from '@tributary/client/http'
 import { TributaryError } from '@tributary/client/tributary-error'
 import { CliError, usageError } from './errors.ts'
 
@@ -22,22 +22,14 @@ export async function request(url: string, options: RequestOptions = {}): Promis
 
 /** Opens an answer of any size as a stream. Throws CliError for any status but 2xx. */
 export async function open(url: string, { headers, ...options }: RequestOptions = {}): Promise<Response> {
-  const opened: Response[] = []
-  // Keeps a successful answer from `sendRequest`, which would read it into memory. Errors pass through.
-  const take: typeof fetch = async (...sent) => {
-    const response = await fetch(...sent)
-    if (!response.ok) return response
-    opened.push(response)
-    return new Response()
-  }
-  const sent = headersOf({ ...requestDefaults.headers, ...headers })
+  const unread = unreadFetch()
   const answer = await sendRequest(url, {
     ...options,
-    headers: sent,
+    headers: headersOf({ ...requestDefaults.headers, ...headers }),
     timeout_ms: requestDefaults.timeout_ms,
-    fetch: take,
+    fetch: unread.fetch,
   }).catch(throwCliError)
-  const [response] = opened
+  const response = unread.opened()
   if (response === undefined) throw refusal(answer)
   return response
 }

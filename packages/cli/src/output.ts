@@ -20,19 +20,34 @@ export function list(head: readonly string[], rows: Rows, forPerson = process.st
   return table(kept(head).map(String), rows.map(kept), forPerson)
 }
 
-/** Headings, a rule, rows. Columns of numbers are right-aligned. */
 function columns(head: readonly string[], rows: Rows): string {
-  const cells = [head, ...rows.map((row) => row.map(cell))]
-  const widths = head.map((_, n) => Math.max(...cells.map((row) => width(row[n] ?? ''))))
   const isNumeric = head.map((_, n) => rows.some((row) => row[n] != null) && rows.every((row) => isNumber(row[n])))
-  const lines = cells.map((row) =>
-    widths
-      .map((wide, n) => pad(row[n] ?? '', wide, isNumeric[n] === true))
-      .join('  ')
-      .trimEnd(),
+  return aligned(
+    head,
+    rows.map((row) => row.map(cell)),
+    { isNumeric },
   )
+}
+
+interface Alignment {
+  /** Columns that are right-aligned. */
+  isNumeric: readonly boolean[]
+  /** Colours a padded cell. */
+  paint?: (text: string, row: number, column: number) => string
+}
+
+/** Headings, a rule, rows. Columns of numbers are right-aligned. */
+export function aligned(
+  head: readonly string[],
+  cells: readonly (readonly string[])[],
+  { isNumeric, paint = (text) => text }: Alignment,
+): string {
+  // A report has more rows than a call may have arguments.
+  const widths = head.map((title, n) => cells.reduce((wide, row) => Math.max(wide, width(row[n] ?? '')), width(title)))
+  const padded = (row: readonly string[]) => widths.map((wide, n) => pad(row[n] ?? '', wide, isNumeric[n] === true))
   const rule = '-'.repeat(widths.reduce((sum, wide) => sum + wide + 2, -2))
-  return [lines[0], rule, ...lines.slice(1)].join('\n')
+  const lines = cells.map((row, at) => padded(row).map((text, n) => paint(text, at, n)))
+  return [padded(head), [rule], ...lines].map((line) => line.join('  ').trimEnd()).join('\n')
 }
 
 const isNumber = (value: unknown): boolean => value == null || typeof value === 'number'

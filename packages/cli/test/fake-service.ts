@@ -6,8 +6,12 @@ export interface Reply {
   status: number
   body?: unknown
   headers?: Record<string, string>
+  /** The body as it is, instead of JSON. */
+  text?: string
   /** Closes the connection instead of answering. */
   hang_up?: boolean
+  /** Closes the connection after the text. */
+  broken_off?: boolean
 }
 
 export interface Received {
@@ -42,13 +46,14 @@ export async function startService(answer: (request: Received) => Reply | Promis
   }
 }
 
-function respond({ status, body, headers, hang_up }: Reply, response: ServerResponse): void {
+function respond({ status, body, text, headers, hang_up, broken_off }: Reply, response: ServerResponse): void {
   if (hang_up) {
     response.destroy()
     return
   }
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(body === undefined ? '' : JSON.stringify(body))
+  if (broken_off) response.write(text, () => response.destroy())
+  else response.end(text ?? (body === undefined ? '' : JSON.stringify(body)))
 }
 
 type JsonObject = Record<string, unknown>

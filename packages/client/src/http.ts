@@ -54,6 +54,37 @@ export async function sendRequest(url: string, options: RequestOptions): Promise
   }
 }
 
+/**
+ * A `fetch` that leaves the body of a successful answer unread, so that `sendRequest` does not read it into memory.
+ * `opened` gives that answer.
+ */
+export function unreadFetch(fetch: typeof globalThis.fetch = globalThis.fetch) {
+  const responses: Response[] = []
+  const send: typeof globalThis.fetch = async (...sent) => {
+    const response = await fetch(...sent)
+    if (!response.ok) return response
+    responses.push(response)
+    return new Response(null, { status: response.status, headers: response.headers })
+  }
+  return { fetch: send, opened: () => responses.at(-1) }
+}
+
+/** The body of an answer as text. Throws TributaryError `unavailable` when the connection breaks off. */
+export async function* textOf({ body }: Response): AsyncGenerator<string> {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  try {
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+      yield decoder.decode(part.value, { stream: true })
+    }
+  } catch (cause) {
+    const message = `The service broke off its answer (${causeOf(cause)}): it is incomplete.`
+    throw new TributaryError('unavailable', { status: 0, message, cause })
+  } finally {
+    await reader?.cancel().catch(() => {})
+  }
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -29,10 +29,22 @@ export interface ReportParams {
   /** Rows of a page, 1 to 1000. */
   limit?: number | undefined
   offset?: number | undefined
+  /** Period of a row. Default: `day`. A week begins on Monday; `day` of a row is the first day of its period. */
+  group?: 'day' | 'week' | 'month' | undefined
+  /** Days since the install that rows have fields of, at most 10 of 0 to 365. Only for the reports `cohorts` and `ltv`. */
+  days?: readonly number[] | undefined
   /** Only rows with these event names, at most 100 names. Only for the report `events`. */
   event_name?: string | readonly string[] | undefined
-  /** Only rows of these partners, at most 100. Only for the reports `attribution` and `revenue`. */
+  /** Only rows of these partners, at most 100. Only for the reports `attribution`, `revenue` and `ltv`. */
   partner?: string | readonly string[] | undefined
   /** Only rows of these attribution types, such as `install_referrer` or `organic`. Only for the report `attribution`. */
   attribution_type?: string | readonly string[] | undefined
+}
+
+/** A report as a CSV file (RFC 4180) with a header line. */
+export interface ReportCsv {
+  /** Pieces of the file. Reading throws TributaryError `unavailable` if the file ends too early: drop it then. */
+  text: AsyncGenerator<string>
+  /** Currencies with money in the window but no exchange rate. */
+  missing_rates: string[]
 }

@@ -1,15 +1,15 @@
 import { bearer, createBulkPost, type ServerPostOptions } from './bulk-post.ts'
 import { deliverEvents, type Outcome, type Outgoing, platformsOf, Refusals, type Settled } from './deliver-events.ts'
 import type { ServerEvent, ServerEventReply } from './events.ts'
-import { type Answer, baseUrl, errorOf, sendRequest } from './http.ts'
+import { type Answer, baseUrl, errorOf, sendRequest, textOf, unreadFetch } from './http.ts'
 import { limits } from './limits.ts'
-import type { Report, ReportName, ReportParams } from './reports.ts'
+import type { Report, ReportCsv, ReportName, ReportParams } from './reports.ts'
 import { type Delivered, defaultPolicy, deliver, type RetryPolicy } from './retry.ts'
 import { takeBatch, utf8Bytes } from './sdk/take-batch.ts'
 import { TributaryError } from './tributary-error.ts'
 
 export type { ServerEvent, ServerEventReply } from './events.ts'
-export type { Report, ReportName, ReportParams } from './reports.ts'
+export type { Report, ReportCsv, ReportName, ReportParams } from './reports.ts'
 export type { RetryPolicy } from './retry.ts'
 
 export interface ServerClientOptions extends Omit<ServerPostOptions, 'timeout_ms'> {
@@ -57,8 +57,13 @@ export interface ServerClient {
   sendBulk(events: readonly ServerEvent[], options?: CallOptions): Promise<BulkResult>
   /** Reads one page of a report. */
   report<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): Promise<Report<N>>
-  /** Reads all pages from `offset` on. All pages use the window of the first answer. */
+  /**
+   * Reads all pages from `offset` on. All pages use the window of the first answer. New rows between two pages may move a
+   * row from one page to the other; `reportCsv` has each row once.
+   */
   reportPages<N extends ReportName>(name: N, params?: ReportParams, options?: CallOptions): AsyncGenerator<Report<N>>
+  /** Opens a report as CSV: all rows, or one page if `limit` is given. */
+  reportCsv(name: ReportName, params?: ReportParams, options?: CallOptions): Promise<ReportCsv>
 }
 
 /**
@@ -70,6 +75,7 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
   const url = baseUrl(options.url)
   const { fetch } = options
   const timeout_ms = options.timeout_ms ?? 30_000
+  const report_ms = options.timeout_ms ?? report_ms_max
   const headers = bearer({ ...options, timeout_ms })
   const postBulk = createBulkPost({ ...options, timeout_ms })
 
@@ -92,14 +98,20 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
       sendBulk(events, (texts) => deliver(() => postBulk(texts, signal), policy, signal)),
 
     async report<N extends ReportName>(name: N, params: ReportParams = {}, { signal }: CallOptions = {}) {
-      const sent = Object.entries(params).filter(([, value]) => value !== undefined && value !== null)
-      const query = new URLSearchParams(
-        sent.flatMap(([key, value]) => [value].flat().map((one): [string, string] => [key, String(one)])),
-      )
-      const address = `${url}/api/v1/reports/${encodeURIComponent(name)}?${query}`
-      const timeout_ms = options.timeout_ms ?? report_ms_max
-      const attempt = () => sendRequest(address, { headers, signal, timeout_ms, fetch })
+      const address = `${url}${reportPath(name, params)}`
+      const attempt = () => sendRequest(address, { headers, signal, timeout_ms: report_ms, fetch })
       return get<Report<N>>(attempt, ({ rows, meta }) => Array.isArray(rows) && typeof meta === 'object', signal)
+    },
+
+    async reportCsv(name, params = {}, { signal } = {}) {
+      const address = `${url}${reportPath(name, { ...params, format: 'csv' })}`
+      const unread = unreadFetch(fetch)
+      const attempt = () => sendRequest(address, { headers, signal, timeout_ms: report_ms, fetch: unread.fetch })
+      const { answer } = await deliver(attempt, policy, signal)
+      const response = unread.opened()
+      if (answer.status !== 200 || response === undefined) throw errorOf(answer)
+      const missing_rates = response.headers.get('x-missing-rates')?.split(',') ?? []
+      return { text: textOf(response), missing_rates }
     },
 
     reportPages: (name, params, call) => readPages(client.report, name, params, call),
@@ -149,6 +161,13 @@ async function* readPages<N extends ReportName>(
     // The default window ends now, so later pages must repeat the window of the first one.
     next = { ...params, since_ms, until_ms, limit, offset: offset + limit }
   }
+}
+
+function reportPath(name: string, { days, ...params }: ReportParams & { format?: 'csv' }): string {
+  const all = Object.entries({ ...params, days: days?.join(',') })
+  const sent = all.filter(([, value]) => value !== undefined && value !== null)
+  const pairs = sent.flatMap(([key, value]) => [value].flat().map((one): [string, string] => [key, String(one)]))
+  return `/api/v1/reports/${encodeURIComponent(name)}?${new URLSearchParams(pairs)}`
 }
 
 /** In the service a report may wait for 10 s and run for 30 s. */

@@ -19,6 +19,8 @@ export interface Reply {
   headers?: Record<string, string>
   /** Closes the connection instead of answering. */
   cut?: boolean
+  /** Closes the connection after the body. */
+  broken_off?: boolean
 }
 
 export interface HostileService {
@@ -52,13 +54,15 @@ export async function startService(answer: (request: Received) => Reply | Promis
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received }
 }
 
-function respond({ status, body, headers, cut }: Reply, response: ServerResponse): void {
+function respond({ status, body, headers, cut, broken_off }: Reply, response: ServerResponse): void {
   if (cut) {
     response.destroy()
     return
   }
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body))
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+  if (broken_off) response.write(text, () => response.destroy())
+  else response.end(text)
 }
 
 export type JsonObject = Record<string, unknown>

@@ -188,6 +188,32 @@ describe('reports', () => {
     expect(sizes).toEqual([25])
   })
 
+  it('have periods, and days in one parameter', async () => {
+    const meta = { since_ms: 1, until_ms: 2, limit: 100, offset: 0, elapsed_ms: 1 }
+    const row = { day: '2026-06-01', installs: 4, d1: 1, d3: 1 }
+    const { client, received } = await open(() => ({ status: 200, body: { rows: [row], meta } }))
+    const { rows } = await client.report('cohorts', { group: 'week', days: [0, 3] })
+    expect(received[0]?.path).toBe('/api/v1/reports/cohorts?group=week&days=0%2C3')
+    expect(rows[0]?.d3).toBe(1)
+  })
+
+  it('come as CSV in pieces, and an end too early is an error', async () => {
+    const lines = 'day,event_name\r\n2026-06-01,größe\r\n'
+    const { client, received } = await open((_, n): Reply => {
+      if (n === 0) return { status: 503, body: { error: 'unavailable' } }
+      if (n === 1) return { status: 200, body: lines, headers: { 'x-missing-rates': 'EUR,XXX' } }
+      if (n === 2) return { status: 400, body: { error: 'window_too_large' } }
+      return { status: 200, body: lines, headers: { 'content-length': '1000' }, broken_off: true }
+    })
+    const { text, missing_rates } = await client.reportCsv('events', { event_name: ['a'] })
+    expect([(await Array.fromAsync(text)).join(''), missing_rates]).toEqual([lines, ['EUR', 'XXX']])
+    expect(received[1]?.path).toBe('/api/v1/reports/events?event_name=a&format=csv')
+    await expect(client.reportCsv('events')).rejects.toMatchObject({ code: 'window_too_large' })
+    const broken = await client.reportCsv('events')
+    expect(broken.missing_rates).toEqual([])
+    await expect(Array.fromAsync(broken.text)).rejects.toMatchObject({ code: 'unavailable', status: 0 })
+  })
+
   it('throw the code of a refusal, and an error for any answer that is not a report', async () => {
     const { client } = await open((_, n) =>
       n === 0 ? { status: 400, body: { error: 'window_too_large' } } : { status: 200, body: '<html>' },

@@ -118,6 +118,12 @@ export const limits = {
   report_limit_max: 1000,
   report_limit_default: 100,
   report_window_default_ms: 30 * day_ms,
+  /** Rows that one turn gives to a CSV answer of all rows (docs/adr/0282). */
+  report_csv_page_rows: 5000,
+  /** Currencies in the header `X-Missing-Rates`; clients take 16 KiB of headers. */
+  report_missing_rates_max: 300,
+  /** An answer of a report is compressed from this size on. */
+  report_compressed_bytes_min: 1024,
   /** Name of a partner (docs/rules.md#report-filters). */
   partner_chars_max: 64,
   /** Values of one filter of a report. */
@@ -131,6 +137,8 @@ export const limits = {
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
   key_reports_waiting_max: 32,
+  /** Reports of one server key that wait, run, or have an answer that the client has not read to its end. */
+  key_reports_open_max: 72,
   company_reports_running_max: 8,
   /** Reports of all companies that one process runs at the same time on a ClickHouse server. */
   reports_running_max: 16,

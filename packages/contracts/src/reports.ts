@@ -50,6 +50,19 @@ export const PeriodParameters = z.object({
 })
 const { group, days } = PeriodParameters.shape
 
+/** The forms of an answer. */
+export const reportFormats = ['json', 'csv'] as const
+export type ReportFormat = (typeof reportFormats)[number]
+
+/** The parameters above, and the form of the answer. */
+export const FormParameters = PeriodParameters.extend({
+  format: z
+    .enum(reportFormats)
+    .optional()
+    .describe('Form of the answer. Without it `Accept: text/csv` gives CSV, anything else JSON.'),
+})
+const { format } = FormParameters.shape
+
 /** A filter keeps the rows whose field of the same name has one of its values. */
 const filterParameters = {
   event_name: z
@@ -305,10 +318,18 @@ export const parametersOf = (name: ReportName): z.ZodObject =>
     ...filtersOf(name),
     group,
     ...(daysDeclared(name) === undefined ? {} : { days }),
+    format,
   })
 
 /** Where all reports are answered; each has an operation of its own in the document. */
 export const report_path = '/api/v1/reports/:report'
+
+const knownTag = z.object({
+  'If-None-Match': z
+    .string()
+    .optional()
+    .describe('`ETag` of an earlier answer. If the rows are still the same, the answer is 304 without them.'),
+})
 
 function reportRoute(name: ReportName): Route {
   const { summary, description, page, example } = reports[name]
@@ -321,12 +342,16 @@ function reportRoute(name: ReportName): Route {
     summary,
     description: `${description} Days are UTC and without rows where nothing happened; the window is exact to the millisecond. The app is that of the key.`,
     query: parametersOf(name),
+    headers: knownTag,
     answers: {
       200: {
         schema: page,
-        description: 'A page of rows.',
+        form: 'json or csv',
+        description:
+          'A page of rows; as CSV (RFC 4180, with a header line) all rows if the request has no `limit`. A connection that ends with a fault means that rows are missing.',
         example: { rows: [example], meta: { since_ms, until_ms, limit: 100, offset: 0, elapsed_ms: 12 } },
       },
+      304: { description: 'The answer is the one of `If-None-Match`.' },
     },
     errors: [
       'unknown_report',

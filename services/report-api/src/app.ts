@@ -1,15 +1,19 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
-import { type ReportMeta, type ReportName, report_path, reportRoutes } from '@tributary/contracts/reports'
+import { type ReportName, report_path, reportRoutes } from '@tributary/contracts/reports'
 import type { Routes } from '@tributary/contracts/route'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { Counter, Histogram } from 'prom-client'
+import { preferredFormat, type Totals } from './answers/answer.ts'
+import { answerCsv } from './answers/answer-csv.ts'
+import { answerJson } from './answers/answer-json.ts'
+import { addVary, compressAnswers } from './answers/compress.ts'
+import { countAnswers } from './answers/count-answers.ts'
 import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
 import { installRoute, installRoutes } from './install-route.ts'
-import { parseParameters } from './parameters.ts'
-import { matureUntil, type Report } from './report.ts'
+import { parseParameters, type ReportPage } from './parameters.ts'
+import type { Report, ReportSources } from './report.ts'
 import { attributionReport } from './reports/attribution.ts'
 import { cohortsReport } from './reports/cohorts.ts'
 import { eventsReport } from './reports/events.ts'
@@ -42,22 +46,11 @@ export const declaredRoutes = { ...reportRoutes, ...installRoutes } satisfies Ro
 export const reportApi =
   (deps: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
-    const { fxRates, now, registry, logger } = deps
+    const { fxRates, now } = deps
     const authorize = createAuthorize(deps)
     const runInTurn = createRunInTurn(deps)
-    const seconds = new Histogram({
-      name: 'tributary_report_seconds',
-      help: 'Time from an accepted report request to its rows, waiting included.',
-      labelNames: ['report'],
-      buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
-      registers: [registry],
-    })
-    const missingRates = new Counter({
-      name: 'tributary_report_missing_rates_total',
-      help: 'Answered reports that lack money of a currency, since it has no exchange rate.',
-      labelNames: ['currency'],
-      registers: [registry],
-    })
+    const count = countAnswers(deps)
+    compressAnswers(root)
     installRoute(root, { authorize, runInTurn })
     await root.register(
       async (app) => {
@@ -73,23 +66,24 @@ export const reportApi =
         app.get('/:report', async (request, reply) => {
           const { name, report } = findReport(request)
           const key = await authorize(request, reply)
+          const now_ms = now()
+          const asked = parseParameters(name, request.query as Record<string, unknown>, now_ms)
+          const { page: _page, filters, group, days, format = preferredFormat(request) } = asked
+          addVary(reply, 'Accept')
+          reply.header('cache-control', 'private, no-cache')
           const { app_id, key_id } = key
-          const asked_at_ms = now()
-          const { page, ...asked } = parseParameters(name, request.query as Record<string, unknown>, asked_at_ms)
-          const started = performance.now()
-          const { rows, missing_rates } = await runInTurn(key, reply, (clickhouse) =>
-            report({ clickhouse, fxRates }, { app_id, ...page, ...asked }),
-          )
-          const elapsed_ms = Math.round(performance.now() - started)
-          seconds.observe({ report: name }, elapsed_ms / 1000)
-          for (const currency of missing_rates) missingRates.inc({ currency })
-          logger.info(
-            { request_id: request.id, report: name, app_id, key_id, rows: rows.length, elapsed_ms },
-            'report answered',
-          )
-          const lacking = missing_rates.length > 0 && { missing_rates }
-          const mature_until_ms = matureUntil(name, asked.days, asked_at_ms)
-          return { rows, meta: { ...page, elapsed_ms, mature_until_ms, ...lacking } satisfies ReportMeta }
+          let turns = 0
+          const ask = async (page: ReportPage) => {
+            const started = performance.now()
+            const work = (clickhouse: ReportSources['clickhouse']) =>
+              report({ clickhouse, fxRates }, { app_id, ...page, filters, group, days })
+            const result = await runInTurn(key, reply, work, turns++ > 0)
+            return { ...result, elapsed_ms: Math.round(performance.now() - started) }
+          }
+          const line = { request_id: request.id, report: name, format, app_id, key_id }
+          const close = (totals: Totals) => count(line, totals)
+          const answer = { name, asked, request, reply, now_ms, ask, close }
+          return format === 'csv' ? answerCsv(answer) : answerJson(answer)
         })
       },
       { prefix },

@@ -22,18 +22,21 @@ export interface FairPool {
   /**
    * Runs `work` when its owner gets a slot. Throws `rate_limited` if too many reports of the key wait. Throws
    * `unavailable` after `wait_ms_max` of waiting or `run_ms_max` of running. If `signal` aborts while `work` waits, `work`
-   * never runs.
+   * never runs. Work that continues a report which already had a slot goes before the new reports of its key, and is
+   * never `rate_limited`.
    */
-  run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal): Promise<Result>
+  run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal, continues?: boolean): Promise<Result>
   counts(): { running: number; waiting: number }
 }
 
 interface Key {
   id: string
   running: number
-  /** Starts each report that waits, the oldest first. */
+  /** Starts each report that waits, the oldest first: those that continue, then the new ones. */
+  continuing: Set<() => void>
   waiting: Set<() => void>
 }
+const waitingOf = ({ continuing, waiting }: Key): number => continuing.size + waiting.size
 interface Company {
   id: string
   running: number
@@ -51,7 +54,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
   const companies = new Map<string, Company>()
   let running = 0
 
-  const mayStart = (key: Key) => key.waiting.size > 0 && key.running < limits.key_running_max
+  const mayStart = (key: Key) => waitingOf(key) > 0 && key.running < limits.key_running_max
   const hasTurn = ({ running, keys }: Company) =>
     running < limits.company_running_max && keys.values().some((key) => mayStart(key))
 
@@ -59,9 +62,10 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     while (running < limits.running_max) {
       const company = fewestRunning(companies, hasTurn)
       const key = company && fewestRunning(company.keys, mayStart)
-      const start = key?.waiting.values().next().value
-      if (company === undefined || key === undefined || start === undefined) return
-      key.waiting.delete(start)
+      if (company === undefined || key === undefined) return
+      const line = key.continuing.size > 0 ? key.continuing : key.waiting
+      const start = line.values().next().value!
+      line.delete(start)
       count(company, key, 1)
       moveLast(companies, company)
       moveLast(company.keys, key)
@@ -76,7 +80,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
   }
 
   function forgetIdle(company: Company, key: Key): void {
-    if (key.running === 0 && key.waiting.size === 0) company.keys.delete(key.id)
+    if (key.running === 0 && waitingOf(key) === 0) company.keys.delete(key.id)
     if (company.keys.size === 0) companies.delete(company.id)
   }
 
@@ -87,10 +91,11 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
   }
 
   /** Takes a slot. Resolves with a function that releases it. */
-  async function takeSlot({ company_id, key_id }: Owner, signal: AbortSignal): Promise<() => void> {
+  async function takeSlot({ company_id, key_id }: Owner, signal: AbortSignal, continues: boolean): Promise<() => void> {
     if (signal.aborted) throw refused('client_left')
     const company = entryOf(companies, { id: company_id, running: 0, keys: new Map() })
-    const key = entryOf(company.keys, { id: key_id, running: 0, waiting: new Set() })
+    const key = entryOf(company.keys, { id: key_id, running: 0, continuing: new Set(), waiting: new Set() })
+    const line = continues ? key.continuing : key.waiting
     const slot = Promise.withResolvers<() => void>()
     const stopWaiting = () => {
       clearTimeout(timer)
@@ -102,14 +107,14 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     }
     const giveUp = (refusal: Refusal) => {
       stopWaiting()
-      key.waiting.delete(start)
+      line.delete(start)
       forgetIdle(company, key)
       slot.reject(refused(refusal))
     }
     const leave = () => giveUp('client_left')
     const timer = setTimeout(() => giveUp('waited'), limits.wait_ms_max)
     signal.addEventListener('abort', leave)
-    key.waiting.add(start)
+    line.add(start)
     startNext()
     // The key may use these slots, but other companies occupy them. As many more of its reports may wait.
     const withheld = Math.min(limits.key_running_max - key.running, limits.company_running_max - company.running)
@@ -125,8 +130,8 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
   }
 
   return {
-    async run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal) {
-      const giveBack = await takeSlot(owner, signal)
+    async run<Result>(owner: Owner, work: () => Promise<Result>, signal: AbortSignal, continues = false) {
+      const giveBack = await takeSlot(owner, signal, continues)
       const answer = Promise.withResolvers<Result>()
       const timer = setTimeout(() => answer.reject(refused('overran')), limits.run_ms_max)
       // The slot is free when the work has ended, not when its time is up: the engine cannot cancel a statement.
@@ -140,7 +145,7 @@ export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal)
     },
     counts() {
       const keys = companies.values().flatMap((company) => company.keys.values())
-      return { running, waiting: keys.reduce((sum, key) => sum + key.waiting.size, 0) }
+      return { running, waiting: keys.reduce((sum, key) => sum + waitingOf(key), 0) }
     },
   }
 }

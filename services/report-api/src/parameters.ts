@@ -1,11 +1,15 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import {
+  FormParameters,
   filtersOf,
-  PeriodParameters,
+  type PeriodParameters,
   parametersOf,
   type ReportFilters,
+  type ReportFormat,
   type ReportName,
+  reportFormats,
+  reportGroups,
 } from '@tributary/contracts/reports'
 import type { z } from 'zod'
 
@@ -19,31 +23,50 @@ export interface ReportPage {
   offset: number
 }
 
+/** Everything that a request for a report asks. */
+export interface AskedReport extends z.infer<typeof PeriodParameters> {
+  page: ReportPage
+  filters: ReportFilters
+  /** Absent where the header `Accept` decides. */
+  format?: ReportFormat | undefined
+  /** No `limit`: a CSV answer has all rows. */
+  all_rows: boolean
+  /** Both ends of the window are in the request, so that it means the same window each time. */
+  is_window_given: boolean
+}
+
 /** Query as the HTTP layer gives it: a repeated parameter is an array. */
 type Query = Record<string, unknown>
-
-type Periods = z.infer<typeof PeriodParameters>
 
 const window_ms_max = limits.report_window_days_max * day_ms
 
 /**
- * Throws the first fault in the order of docs/api.md#reports: unknown parameters, numbers, order of the window, its
- * size, limit, offset, then those that are `invalid_field`.
+ * Throws the first fault in the order of docs/rules.md#report-requests: unknown parameters, numbers, order of the window,
+ * its size, limit, offset, then filters, `group`, `days` and `format`.
  */
-export function parseParameters(
-  report: ReportName,
-  query: Query,
-  now_ms: number,
-): { page: ReportPage; filters: ReportFilters } & Periods {
+export function parseParameters(report: ReportName, query: Query, now_ms: number): AskedReport {
   refuseUnknown(report, query)
-  return { page: parsePage(query, now_ms), filters: parseFilters(report, query), ...parsePeriods(query) }
+  return {
+    page: parsePage(query, now_ms),
+    filters: parseFilters(report, query),
+    ...parseForm(query),
+    all_rows: query.limit === undefined,
+    is_window_given: query.since_ms !== undefined && query.until_ms !== undefined,
+  }
+}
+
+const formRules: Record<string, string> = {
+  group: `It must be one of: ${reportGroups.join(', ')}.`,
+  days: `It must be up to ${limits.report_days_max} numbers of 0 to ${limits.report_day_max}, such as 0,7,30.`,
+  format: `It must be one of: ${reportFormats.join(', ')}.`,
 }
 
 /** `days` of a report without such fields is refused before. */
-function parsePeriods(query: Query): Periods {
-  const parsed = PeriodParameters.safeParse(query)
-  if (!parsed.success) throw new CodedError('invalid_field', { field: String(parsed.error.issues[0]?.path[0]) })
-  return parsed.data
+function parseForm(query: Query) {
+  const parsed = FormParameters.safeParse(query)
+  if (parsed.success) return parsed.data
+  const field = String(parsed.error.issues[0]?.path[0])
+  throw new CodedError('invalid_field', { field, message: formRules[field] ?? '' })
 }
 
 function refuseUnknown(report: ReportName, query: Query): void {

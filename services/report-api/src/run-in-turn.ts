@@ -2,6 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import type { FastifyReply } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { countOpenAnswers } from './answers/open-answers.ts'
 import { createFairPool, type Owner } from './fair-pool.ts'
 import { limitStatements } from './statement-limits.ts'
 
@@ -11,11 +12,15 @@ interface RunInTurnDeps {
   registry: Registry
 }
 
-/** Runs the statements of one request at the turn of its key, within the limits of docs/api.md#reports. */
+/**
+ * Runs the statements of one request at the turn of its key, within the limits of docs/api.md#reports. `continues` if the
+ * request had a turn before.
+ */
 export type RunInTurn = <Result>(
   owner: Owner,
   reply: FastifyReply,
   work: (clickhouse: Pick<Clickhouse, 'query'>) => Promise<Result>,
+  continues?: boolean,
 ) => Promise<Result>
 
 /** How long a connection stays open without a byte while its report waits and runs. */
@@ -49,13 +54,21 @@ export function createRunInTurn({ clickhouse, embedded = false, registry }: RunI
       for (const [state, count] of Object.entries(pool.counts())) this.set({ state }, count)
     },
   })
+  const openAnswer = countOpenAnswers(() => refused.inc({ reason: 'unread' }))
   const memory_bytes_max = embedded ? limits.embedded_report_memory_bytes_max : limits.report_memory_bytes_max
 
-  return async (owner, { raw }, work) => {
+  return async (owner, { raw }, work, continues) => {
+    if (!continues) openAnswer(owner.key_id, raw)
     const gone = new AbortController()
-    if (raw.destroyed) gone.abort()
-    raw.once('close', () => gone.abort())
+    const leave = () => gone.abort()
+    if (raw.destroyed) leave()
+    raw.once('close', leave)
     raw.setTimeout(silence_ms_max, () => raw.destroy())
-    return pool.run(owner, () => work(limitStatements(clickhouse, memory_bytes_max)), gone.signal)
+    try {
+      const limited = () => limitStatements(clickhouse, memory_bytes_max, gone.signal)
+      return await pool.run(owner, () => work(limited()), gone.signal, continues)
+    } finally {
+      raw.off('close', leave) // an answer of many pages comes here once a page
+    }
   }
 }

@@ -6,15 +6,15 @@ type Statements = Pick<Clickhouse, 'query'>
 
 /**
  * The engine for one report that begins now. Each statement carries its own limits of time, memory and threads, because
- * the embedded engine has no profiles and cannot cancel. A statement after the end of the report's time throws
- * `unavailable`.
+ * the embedded engine has no profiles and cannot cancel. A statement after the end of the report's time, or after its
+ * client left, throws `unavailable`.
  */
-export function limitStatements(clickhouse: Statements, memory_bytes_max: number): Statements {
+export function limitStatements(clickhouse: Statements, memory_bytes_max: number, left?: AbortSignal): Statements {
   const ends_at = performance.now() + limits.report_run_ms_max
   return {
     query(sql, params) {
       const left_ms = ends_at - performance.now()
-      if (left_ms <= 0) throw new CodedError('unavailable')
+      if (left_ms <= 0 || left?.aborted) throw new CodedError('unavailable')
       const settings = {
         max_execution_time: Math.ceil(left_ms / 1000),
         max_memory_usage: memory_bytes_max,

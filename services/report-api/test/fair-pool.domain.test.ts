@@ -193,6 +193,31 @@ describe('a pool that is busy', () => {
     expect(await Promise.all(answers.slice(0, 5))).toEqual(Array(5).fill(undefined))
   })
 
+  test('lets what continues go before new reports of its key, however many wait, and takes turns with another company', async () => {
+    const pool = createFairPool({ ...limits, running_max: 1 })
+    const end = Promise.withResolvers<void>()
+    const order: string[] = []
+    const run = (name: string, company_id: string, continues: boolean) =>
+      pool.run({ company_id, key_id: '1' }, async () => void order.push(name), never, continues)
+    const first = pool.run({ company_id: 'a', key_id: '1' }, () => end.promise, never)
+    const fresh = ['new 1', 'new 2', 'new 3', 'new 4'].map((name) => run(name, 'a', false))
+    await expect(run('too many', 'a', false)).rejects.toMatchObject({ code: 'rate_limited' })
+    const continued = ['page 1', 'page 2'].map((name) => run(name, 'a', true))
+    const other = run('other', 'b', false)
+    expect(pool.counts()).toEqual({ running: 1, waiting: 7 })
+    end.resolve()
+    await Promise.all([first, ...fresh, ...continued, other])
+    expect(order).toEqual(['page 1', 'other', 'page 2', 'new 1', 'new 2', 'new 3', 'new 4'])
+    expect(pool.counts()).toEqual({ running: 0, waiting: 0 })
+    const left = new AbortController()
+    const waits = pool.run({ company_id: 'a', key_id: '1' }, () => new Promise(() => {}), never)
+    const gone = pool.run({ company_id: 'a', key_id: '1' }, async () => order.push('gone'), left.signal, true)
+    left.abort()
+    await expect(gone).rejects.toMatchObject({ code: 'unavailable' })
+    expect(pool.counts()).toEqual({ running: 1, waiting: 0 })
+    void waits.catch(() => {})
+  })
+
   test('gives a slot back when the work that overran has ended, not before', async () => {
     const pool = createFairPool({ ...limits, running_max: 1 })
     const end = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { limits } from '@tributary/contracts/limits'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { buildTenant, memoryCredentials, type Tenant } from '@tributary/testing/builders'
@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { reportApi } from '../src/app.ts'
+import { limitStatements } from '../src/statement-limits.ts'
 
 const [loud, quiet] = [buildTenant(), buildTenant()] as const
 const in_hand_max = limits.key_reports_running_max + limits.key_reports_waiting_max
@@ -106,6 +107,35 @@ test('a report whose client left while it waited is not run', async () => {
   for (const { statusCode } of await drain(running)) expect(statusCode).toBe(200)
   expect(statements.filter(({ app_id }) => app_id === quiet.app.app_id)).toEqual([])
   expect(await registry.metrics()).toContain('tributary_report_refused_total{reason="client_left"} 1')
+})
+
+test('requests in one connection that waited are not run either when it ends', async () => {
+  await open(true)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const running = [report(loud), report(loud)]
+  await statementsAre(2)
+  const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  const one = `GET /api/v1/reports/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${quiet.server_key}\r\n\r\n`
+  client.write(one.repeat(5))
+  await waitingAre(5)
+  client.destroy()
+  await waitingAre(0)
+  await drain(running)
+  expect(statements.filter(({ app_id }) => app_id === quiet.app.app_id)).toEqual([])
+})
+
+test('a report that runs begins no further statement once its client left', async () => {
+  const sent: string[] = []
+  const query = async (sql: string) => {
+    sent.push(sql)
+    return []
+  }
+  const client = new AbortController()
+  const limited = limitStatements({ query }, 1_000_000, client.signal)
+  await limited.query('SELECT 1')
+  client.abort()
+  expect(() => limited.query('SELECT 2')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+  expect(sent).toHaveLength(1)
 })
 
 test('the connection of a report outlives the silence that ends others', async () => {

@@ -202,7 +202,36 @@ describe('parameters', () => {
       ['since_ms=1&until_ms=2&limit=0&offset=-1', 'invalid_limit'],
       ['since_ms=1&until_ms=2&limit=1&offset=-1', 'invalid_offset'],
     ]
-    for (const [query, code] of faults) expect(await refusal({ path: `/events?${query}` })).toEqual([400, code])
+    const bad = 'group=x&days=x&format=x'
+    for (const [query, code] of faults) {
+      expect(await refusal({ path: `/events?${query}` })).toEqual([400, code])
+      expect(await refusal({ path: `/cohorts?${bad}&${query}` })).toEqual([400, code])
+    }
+  })
+  test.each([
+    ...['x', '', 'Day', 'year', 'day,week'].map((text) => ['group', text] as const),
+    ...['x', '', ',', '1,', '366', '-1', '1.5', '1 ', '01x', '0,1,2,3,4,5,6,7,8,9,10'].map(
+      (text) => ['days', text] as const,
+    ),
+    ...['x', '', 'CSV', 'json,csv', 'xml'].map((text) => ['format', text] as const),
+  ])('a %s that says nothing is invalid_field with its rule in words: "%s"', async (field, text) => {
+    const answer = await ask({ path: `/cohorts?${field}=${encodeURIComponent(text)}` })
+    expect([answer.status, answer.body]).toMatchObject([400, { error: 'invalid_field', field }])
+    expect(answer.body.message).toMatch(/^It must be /)
+  })
+  test('group, days and format may stand once in a request, and days only where rows have fields of days', async () => {
+    for (const field of ['group=day', 'days=1', 'format=csv']) {
+      const name = field.split('=')[0]
+      const { status, body } = await ask({ path: `/ltv?${field}&${field}` })
+      expect([status, body.error, body.field]).toEqual([400, 'invalid_field', name])
+    }
+    for (const name of ['events', 'attribution', 'revenue']) {
+      const { status, body } = await ask({ path: `/${name}?days=1` })
+      expect([status, body.error, body.field]).toEqual([400, 'unknown_parameter', 'days'])
+    }
+    for (const query of ['group=week', 'group=month&days=0,365', 'days=0,1,2,3,4,5,6,7,8,9', 'format=json']) {
+      expect((await ask({ path: `/cohorts?${query}` })).status, query).toBe(200)
+    }
   })
   test.each([
     ['since_ms=2026-11-01', /whole Unix milliseconds/],

@@ -40,6 +40,7 @@ export async function openReports(given: { rateOf: RateOf; now: () => number }) 
     return app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
   }
   return {
+    app,
     clickhouse,
     registry,
     request,

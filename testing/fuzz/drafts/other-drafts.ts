@@ -7,7 +7,7 @@ import type { Random } from '../random.ts'
 import type { FuzzTenants } from '../tenants.ts'
 import { type Draft, strange } from './draft.ts'
 
-const numbers = [
+const values = [
   '0',
   '-1',
   '1',
@@ -23,6 +23,9 @@ const numbers = [
   '%00',
   '1;2',
   '1.5',
+  '0,7,30',
+  'week',
+  'csv',
 ]
 
 /** Mostly refused before the engine is asked: an answer with rows costs as much as a hundred others. */
@@ -33,7 +36,7 @@ export function report(random: Random, tenants: FuzzTenants): Draft {
   const known = Object.keys(parametersOf(random.pick(reportNames)).shape)
   const parameters = Array.from({ length: 1 + random.below(4) }, () => {
     const parameter = random.pick(random.chance(0.1) ? ['limit[]', '__proto__', 'app_id', 'since'] : known)
-    return `${parameter}=${random.chance(0.1) ? String(Date.now()) : random.pick(numbers)}`
+    return `${parameter}=${random.chance(0.1) ? String(Date.now()) : random.pick(values)}`
   })
   const path = random.chance(0.2) ? install : `${report_path.replace(':report', name)}?${parameters.join('&')}`
   const method = random.chance(0.85) ? 'GET' : random.pick(['POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])

@@ -84,6 +84,52 @@ describe('tributary reports events', () => {
     expect(run.stdout).toBe(`${columns.join('\t')}\n${cells.join('\t')}\n`)
   })
 
+  it('reads all pages without --limit, as one table and one document', async () => {
+    const all = Array.from({ length: 1250 }, (_, n) => ({
+      ...{ day: n < 700 ? '2026-06-01' : '2026-06-02', event_name: `e${String(n).padStart(4, '0')}` },
+      ...{ events: n, unique_installs: 1, revenue_usd: 0 },
+    }))
+    const asked: string[] = []
+    const page = ({ path }: { path: string }) => {
+      const query = new URL(path, 'http://x').searchParams
+      const [offset, limit] = [Number(query.get('offset') ?? 0), Number(query.get('limit') ?? 100)]
+      asked.push(query.toString())
+      const meta = { since_ms: 1, until_ms: 2, limit, offset, elapsed_ms: 3, missing_rates: ['EUR'] }
+      return { status: 200, body: { rows: all.slice(offset, offset + limit), meta } }
+    }
+    const window = 'since_ms=1&until_ms=2'
+    const env = await service({
+      'GET /api/v1/reports/events?group=week': page,
+      [`GET /api/v1/reports/events?${window}&limit=1000&offset=100&group=week`]: page,
+      [`GET /api/v1/reports/events?${window}&limit=1000&offset=1100&group=week`]: page,
+    })
+    const words = ['reports', 'events', '--key', 'k', '--group', 'week']
+    const json = await tributary([...words, '--json'], env)
+    expect(JSON.parse(json.stdout)).toMatchObject({ rows: all, meta: { offset: 0, limit: 1250 } })
+    expect(asked).toHaveLength(3)
+    const text = await tributary(words, env)
+    expect(text.stdout.trim().split('\n').slice(1)).toEqual(all.map((row) => Object.values(row).join('\t')))
+    expect(text.stderr).toMatch(/^Warning: .* EUR: .*\n$/)
+  })
+
+  it('prints the CSV of the service as it is, and fails when that breaks off', async () => {
+    const file = 'day,installs\r\n2026-06-01,"4"\r\n'
+    const path = 'GET /api/v1/reports/cohorts?offset=5&format=csv&days=0%2C3'
+    const words = ['reports', 'cohorts', '--key', 'k', '--days', '0,3', '--offset', '5', '--csv']
+    const env = await service({ [path]: () => ({ status: 200, text: file, headers: { 'x-missing-rates': 'EUR' } }) })
+    const whole = await tributary(words, env)
+    expect([whole.code, whole.stdout]).toEqual([0, file])
+    expect(whole.stderr).toMatch(/^Warning: .* EUR: /)
+    const cut = await service({ [path]: () => ({ status: 200, text: file, broken_off: true }) })
+    const broken = await tributary(words, cut)
+    expect([broken.code, broken.stdout]).toEqual([1, file])
+    expect(broken.stderr).toMatch(/^unavailable: .*incomplete/)
+    const both = await tributary([...words, '--json'], env)
+    expect([both.code, both.stdout, JSON.parse(both.stderr).error]).toEqual([2, '', 'usage'])
+    const wrong = await tributary(['reports', 'cohorts', '--key', 'k', '--days', '0,x'], env)
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/--days/)])
+  })
+
   it('names the parameter that the service does not know', async () => {
     const message = 'Parameters of this report: since_ms.'
     const body = { error: 'unknown_parameter', field: 'event_name', message }

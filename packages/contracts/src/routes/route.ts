@@ -53,8 +53,8 @@ interface RouteAnswer {
   description: string
   /** `application/json` when absent. */
   content_type?: string
-  /** Lines of JSON, each with the schema; or JSON that may also come as lines. JSON when absent. */
-  form?: 'lines' | 'json or lines'
+  /** Lines of JSON, each with the schema; or JSON that may also come as lines or as CSV. JSON when absent. */
+  form?: 'lines' | 'json or lines' | 'json or csv'
   example?: unknown
 }
 

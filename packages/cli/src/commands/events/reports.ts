@@ -1,11 +1,25 @@
-import type { Report, ReportMeta, ReportParams } from '@tributary/client/reports'
-import { createServerClient } from '@tributary/client/server-client'
-import { filtersOf, type ReportName, reportNames, reports } from '@tributary/contracts/reports'
+import type { Report, ReportParams } from '@tributary/client/reports'
+import { createServerClient, type ServerClient } from '@tributary/client/server-client'
+import { limits } from '@tributary/contracts/limits'
+import {
+  columnsOf,
+  filtersOf,
+  parametersOf,
+  type ReportGroup,
+  type ReportName,
+  reportGroups,
+  reportNames,
+  reports,
+} from '@tributary/contracts/reports'
 import { type Command, Option } from 'commander'
-import { instant, several, wholeNumber } from '../../arguments.ts'
+import { byComma, instant, several, wholeNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { requestDefaults, throwCliError } from '../../http.ts'
 import { print, table } from '../../output.ts'
+import { hasColours } from '../../reports/heat.ts'
+import { printCsv } from '../../reports/print-csv.ts'
+import { readReport } from '../../reports/read-report.ts'
+import { reportTable } from '../../reports/report-table.ts'
 import { readSecret, secretOption } from '../../secrets/secret-option.ts'
 
 interface ReportOptions extends Record<string, unknown> {
@@ -13,8 +27,11 @@ interface ReportOptions extends Record<string, unknown> {
   keyFile?: string
   since?: number
   until?: number
+  group?: ReportGroup
+  days?: number[]
   limit?: number
   offset?: number
+  csv?: boolean
   json?: boolean
 }
 
@@ -24,49 +41,66 @@ export function reportCommands(program: Command): void {
   for (const name of reportNames) reportCommand(group, name)
 }
 
-function reportCommand(group: Command, name: ReportName): void {
-  const { summary, row } = reports[name]
-  const command = group
+function reportCommand(parent: Command, name: ReportName): void {
+  const command = parent
     .command(name)
-    .description(summary)
+    .description(reports[name].summary)
     .option('--since <time>', 'start: YYYY-MM-DD (UTC), ISO time or Unix ms (default: 30 days ago)', instant)
     .option('--until <time>', 'exclusive end; same forms (default: now)', instant)
-    .option('--limit <rows>', 'rows of a page, 1 to 1000 (default: 100)', wholeNumber)
-    .option('--offset <rows>', 'rows to skip before the page', wholeNumber)
+    .addOption(new Option('--group <period>', 'period of a row (default: day)').choices(reportGroups))
+  if ('days' in parametersOf(name).shape) {
+    command.option('--days <n,n>', 'days since the install to show, such as 0,1,3,7,14,30,60,90', dayNumbers)
+  }
   const filters = Object.entries(filtersOf(name)).map(([field, { description = '' }]) => {
     const option = new Option(`--${field.replaceAll('_', '-')} <value>`, description).argParser<string[]>(several)
     command.addOption(option)
     return { field, attribute: option.attributeName() }
   })
-  command.action(
-    async ({ key: given, keyFile: file, since, until, limit, offset, json, ...options }: ReportOptions) => {
-      const key = await readSecret('key', { given, file }, 'TRIBUTARY_SERVER_KEY')
-      const params = { since_ms: since, until_ms: until, limit, offset }
-      const filtered = Object.fromEntries(filters.map(({ field, attribute }) => [field, options[attribute]]))
-      const report = await askReport(name, key, { ...params, ...filtered }).catch(throwCliError)
-      const columns = Object.keys(row.shape)
-      const cells = report.rows.map((one) => columns.map((column) => new Map(Object.entries(one)).get(column)))
-      print({ json }, report, table(columns, cells))
-      warnOfMissingRates(report.meta)
-      if (!json) hintAtMore(report)
-    },
-  )
+  command
+    .option('--limit <rows>', 'only a page of this many rows, 1 to 1000 (default: all rows)', wholeNumber)
+    .option('--offset <rows>', 'rows to skip', wholeNumber)
+    .addOption(new Option('--csv', 'print CSV as it comes').conflicts('json'))
+  command.action(async ({ key: given, keyFile: file, ...options }: ReportOptions) => {
+    const key = await readSecret('key', { given, file }, 'TRIBUTARY_SERVER_KEY')
+    const { since, until, group, days, limit, offset } = options
+    const filtered = Object.fromEntries(filters.map(({ field, attribute }) => [field, options[attribute]]))
+    const params = { since_ms: since, until_ms: until, limit, offset, group, days, ...filtered }
+    await showReport(openClient(key), name, params, options).catch(throwCliError)
+  })
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }
 
-/** Reads the report without retries, so that a person at a terminal learns at once that the service is unreachable. */
-async function askReport<N extends ReportName>(name: N, server_key: string, params: ReportParams): Promise<Report<N>> {
-  const { url } = readConfig()
-  return createServerClient({ ...requestDefaults, url, server_key, retry: { attempts_max: 1 } }).report(name, params)
+const dayNumbers = (text: string): number[] => byComma(text).map(wholeNumberUpTo(limits.report_day_max))
+
+/** A client without retries, so that a person at a terminal learns at once that the service is unreachable. */
+const openClient = (server_key: string): ServerClient =>
+  createServerClient({ ...requestDefaults, url: readConfig().url, server_key, retry: { attempts_max: 1 } })
+
+/** Prints the report in the form of the options, and warnings. */
+async function showReport(client: ServerClient, name: ReportName, params: ReportParams, { csv, json }: ReportOptions) {
+  if (csv) return warnOfMissingRates(await printCsv(client, name, params))
+  const report = await readReport(client, name, params)
+  const { rows, meta } = report
+  print({ json: json === true }, report, json ? '' : textOf(name, params, report))
+  warnOfMissingRates(meta.missing_rates)
+  if (!json && params.limit !== undefined && rows.length === meta.limit) {
+    process.stderr.write(`There may be more rows: --offset ${meta.offset + meta.limit}\n`)
+  }
+}
+
+/** A table on a terminal, else lines of cells as they are. */
+function textOf(name: ReportName, { days, group = 'day' }: ReportParams, { rows, meta }: Report<ReportName>): string {
+  const columns = columnsOf(name, days)
+  if (process.stdout.isTTY) return reportTable({ columns, rows, meta, group, hasColours: hasColours() })
+  return table(
+    columns,
+    rows.map((row) => columns.map((column): unknown => Reflect.get(row, column))),
+  )
 }
 
 /** Warns on stderr, because stdout holds only the rows. */
-function warnOfMissingRates({ missing_rates }: ReportMeta): void {
-  if (missing_rates === undefined) return
+function warnOfMissingRates(missing_rates: readonly string[] = []): void {
+  if (missing_rates.length === 0) return
   const lacking = `Warning: revenue_usd lacks the money in ${missing_rates.join(', ')}: no exchange rate.`
   process.stderr.write(`${lacking} Load rates with: tributary fx load FILE.csv\n`)
-}
-
-function hintAtMore({ rows, meta }: Report<ReportName>): void {
-  if (rows.length === meta.limit) process.stderr.write(`There may be more rows: --offset ${meta.offset + meta.limit}\n`)
 }

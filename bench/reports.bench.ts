@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
+import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
+import { day_ms } from '@tributary/contracts/limits'
+import { type ReportName, reportNames } from '@tributary/contracts/reports'
+import { type Aim, type Bench, type BenchRow, numberArgument, percentile } from './bench.ts'
+import { openReportClient, type ReportClient } from './reports/ask.ts'
+import { bruteForce } from './reports/brute-force.ts'
+import { fillApp } from './reports/fill.ts'
+import { type BenchApp, now_ms } from './reports/model.ts'
+import { measureSettler, settleAll } from './reports/settler.ts'
+import { startTraffic } from './reports/traffic.ts'
+import { newAppId } from './writer/events.ts'
+import { waitForMerges } from './writer/prefill.ts'
+
+const small_apps = 20
+/** Events of a small app, and of the app that the growth is measured against, as shares of the large one. */
+const small_share = 0.001
+const tenth_share = 0.1
+const windows = {
+  '30 days': { since_ms: now_ms - 30 * day_ms, until_ms: now_ms },
+  year: { since_ms: now_ms - 365 * day_ms, until_ms: now_ms },
+}
+type WindowName = keyof typeof windows
+/** p95 of a year, by report. Windows of 30 days share one aim. */
+const year_ms_max: Record<ReportName, number> = { attribution: 100, events: 100, revenue: 100, cohorts: 200, ltv: 200 }
+const month_ms_max = 50
+
+/** Measures all reports over a large app, beside brute force over its raw rows, quiet and while events are written. */
+export const bench: Bench = {
+  name: 'reports',
+  title:
+    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --traffic 5000 --minutes 3)',
+  async run(args) {
+    const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-reports-'))
+    const clickhouse = await openEmbeddedClickhouse({ data_dir })
+    try {
+      await migrateClickhouse({ clickhouse })
+      const client = await openReportClient(clickhouse)
+      const measured = await measure({
+        ...{ clickhouse, client },
+        events: numberArgument(args, 'events', 10_000_000),
+        runs: numberArgument(args, 'runs', 20),
+        traffic: numberArgument(args, 'traffic', 5000),
+        minutes: numberArgument(args, 'minutes', 3),
+      })
+      await client.close()
+      return measured
+    } finally {
+      await clickhouse.close()
+      rmSync(data_dir, { recursive: true, force: true })
+    }
+  },
+}
+
+interface Setup {
+  clickhouse: Clickhouse
+  client: ReportClient
+  events: number
+  runs: number
+  /** Events a second while reports are measured. */
+  traffic: number
+  /** How long the settler is measured. */
+  minutes: number
+}
+
+async function measure({ clickhouse, client, events, runs, traffic, minutes }: Setup) {
+  const large: BenchApp = { app_id: newAppId(), events }
+  const tenth: BenchApp = { app_id: newAppId(), events: events * tenth_share }
+  const small = Array.from({ length: small_apps }, () => ({ app_id: newAppId(), events: events * small_share }))
+  const fill_s = await seconds(async () => {
+    for (const app of [large, tenth, ...small]) await fillApp(clickhouse, app)
+    await waitForMerges(clickhouse)
+  })
+  console.info(`filled in ${fill_s} s`)
+  const settle_s = await seconds(async () => {
+    await settleAll(clickhouse)
+    await waitForMerges(clickhouse)
+  })
+  console.info(`settled in ${settle_s} s`)
+  const disk_bytes = await bytesPerEvent(clickhouse)
+
+  const quiet = await measureAll(client, large, runs, 'quiet')
+  for (const row of quiet) await compare(row, { clickhouse, client, app: large })
+  const growth = (await measureAll(client, tenth, runs, 'a tenth')).filter(({ window }) => window === 'year')
+  const busy: Figures[] = []
+  let settler_share = 0
+  for (const [load, fresh] of [
+    ['writes of the last days', 0.95],
+    ['writes over the year', 0],
+  ] as const) {
+    const flow = await startTraffic(clickhouse, { app_id: large.app_id, events_per_s: traffic, fresh })
+    const rows = await measureAll(client, large, runs, load)
+    if (fresh > 0) settler_share = await measureSettler(clickhouse, minutes)
+    const { sent } = await flow.stop()
+    console.info(`${load}: ${sent} events`)
+    for (const row of rows) await compare(row, { clickhouse, client, app: large })
+    busy.push(...rows)
+    await settleAll(clickhouse)
+  }
+  const rows = [...quiet, ...growth, ...busy]
+  return { rows: rows.map(asRow), aims: aimsOf({ quiet, growth, busy, disk_bytes, events, settle_s, settler_share }) }
+}
+
+interface Figures {
+  load: string
+  report: ReportName
+  window: WindowName
+  rows: number
+  p50_ms: number
+  p95_ms: number
+  brute_ms: number
+  /** Whether every row equals brute force; empty where it was not compared. */
+  equal: string
+}
+
+const asRow = (figures: Figures): BenchRow => ({ ...figures })
+const rounded = (ms: number) => Math.round(ms * 10) / 10
+
+/** Pages of 100 rows from the first to the last, in turn, after one run that warms up. */
+async function measureAll(client: ReportClient, { app_id }: BenchApp, runs: number, load: string): Promise<Figures[]> {
+  const figures: Figures[] = []
+  for (const report of reportNames) {
+    for (const [window, asked] of Object.entries(windows) as [WindowName, (typeof windows)[WindowName]][]) {
+      const all = await client.askAll(report, app_id, asked)
+      const times: number[] = []
+      for (let run = 0; run < runs; run += 1) {
+        const offset = Math.floor((all.length * run) / runs / 100) * 100
+        times.push((await client.ask(report, app_id, { ...asked, limit: 100, offset })).ms)
+      }
+      const [p50_ms, p95_ms] = [rounded(percentile(times, 0.5)), rounded(percentile(times, 0.95))]
+      const measured = { load, report, window, rows: all.length, p50_ms, p95_ms, brute_ms: 0, equal: '' }
+      console.info(JSON.stringify(measured))
+      figures.push(measured)
+    }
+  }
+  return figures
+}
+
+/** Adds the time of brute force, and whether it finds the same rows. No writer may be at work. */
+async function compare(
+  figures: Figures,
+  { clickhouse, client, app }: Pick<Setup, 'clickhouse' | 'client'> & { app: BenchApp },
+) {
+  const asked = windows[figures.window]
+  const { rows, ms } = await bruteForce(clickhouse, figures.report, app.app_id, asked)
+  const found = await client.askAll(figures.report, app.app_id, asked)
+  figures.brute_ms = rounded(ms)
+  const other = found.findIndex((row, n) => !isDeepStrictEqual(row, rows[n]))
+  figures.equal =
+    other === -1 && found.length === rows.length ? 'yes' : `no: ${JSON.stringify([found[other], rows[other]])}`
+}
+
+async function seconds(work: () => Promise<void>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return rounded((performance.now() - started) / 1000)
+}
+
+/** Bytes on disk of all tables by the events of all apps. */
+async function bytesPerEvent(clickhouse: Clickhouse): Promise<number> {
+  const tables = await clickhouse.query<{ table: string; bytes: number }>(
+    'SELECT table, sum(bytes_on_disk) AS bytes FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table ORDER BY bytes DESC',
+  )
+  const [{ events = 0 } = {}] = await clickhouse.query<{ events: number }>(
+    'SELECT count() AS events FROM events_raw_v1',
+  )
+  console.table(tables.slice(0, 12).map(({ table, bytes }) => ({ table, bytes_per_event: rounded(bytes / events) })))
+  return rounded(tables.reduce((sum, { bytes }) => sum + bytes, 0) / events)
+}
+
+interface Measured {
+  quiet: Figures[]
+  growth: Figures[]
+  busy: Figures[]
+  disk_bytes: number
+  events: number
+  settle_s: number
+  settler_share: number
+}
+
+function aimsOf({ quiet, growth, busy, disk_bytes, events, settle_s, settler_share }: Measured): Aim[] {
+  const aimOf = ({ report, window }: Figures) => (window === 'year' ? year_ms_max[report] : month_ms_max)
+  const atMost = (what: string, measured: number, most: number): Aim => ({
+    ...{ what, aim: `<= ${most}`, measured: rounded(measured), met: measured <= most },
+  })
+  const least = Math.min(
+    ...quiet.filter(({ window }) => window === 'year').map(({ brute_ms, p50_ms }) => brute_ms / p50_ms),
+  )
+  const grown = Math.max(
+    ...growth.map(
+      ({ report, p50_ms }) => quiet.find((one) => one.report === report && one.window === 'year')!.p50_ms / p50_ms,
+    ),
+  )
+  const unequal = [...quiet, ...busy].filter(({ equal }) => equal !== 'yes').length
+  return [
+    ...quiet.map((one) => atMost(`${one.report}, ${one.window}, p95 ms`, one.p95_ms, aimOf(one))),
+    ...busy.map((one) => atMost(`${one.report}, ${one.window}, p95 ms, ${one.load}`, one.p95_ms, 2 * aimOf(one))),
+    { what: 'year against brute force, least', aim: '>= 20', measured: rounded(least), met: least >= 20 },
+    atMost(`year at ${events / 1e6} M against ${(events * tenth_share) / 1e6} M events, most`, grown, 1.5),
+    atMost('bytes on disk an event', disk_bytes, 120),
+    atMost('settling everything, s a million events', (settle_s * 1e6) / events, 6),
+    atMost('settler at fresh events, % of a core', settler_share * 100, 5),
+    atMost('reports that differ from brute force', unequal, 0),
+  ]
+}

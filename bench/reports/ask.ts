@@ -1,0 +1,66 @@
+import { strict as assert } from 'node:assert'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { limits } from '@tributary/contracts/limits'
+import type { ReportName } from '@tributary/contracts/reports'
+import { reportApi } from '@tributary/report-api/app'
+import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { eurRates, now_ms } from './model.ts'
+
+export interface Asked {
+  since_ms: number
+  until_ms: number
+  limit: number
+  offset: number
+}
+
+export interface ReportClient {
+  /** A page of a report of an app, and the time until its answer was parsed. */
+  ask(name: ReportName, app_id: string, asked: Asked): Promise<{ rows: object[]; ms: number }>
+  /** All rows of a report. */
+  askAll(name: ReportName, app_id: string, window: { since_ms: number; until_ms: number }): Promise<object[]>
+  close(): Promise<void>
+}
+
+/** The report API over an engine, in this process. An app id is its own server key. */
+export async function openReportClient(clickhouse: Clickhouse): Promise<ReportClient> {
+  const logger = pino({ level: 'silent' })
+  const app = createHttpApp({ logger })
+  const findServerKey = async (app_id: string) => ({
+    ...{ key_id: app_id, app_id, company_id: app_id, platform: 'android' as const, allowed_events: [] },
+    ...{ scopes: ['reports:read' as const], company_status: 'active' as const, monthly_quota: null },
+  })
+  // A clock that leaps lets a key make more requests a minute.
+  let minutes = 0
+  const keyValue = memoryKeyValue(() => now_ms + minutes++ * 60_000)
+  const shared = { clickhouse, embedded: true, keyValue, registry: new Registry(), logger, now: () => now_ms }
+  const fxRates = { find: async () => eurRates }
+  await app.register(reportApi({ ...shared, credentials: { findServerKey }, fxRates }))
+
+  async function ask(name: ReportName, app_id: string, asked: Asked) {
+    const started = performance.now()
+    const query = new URLSearchParams(
+      Object.entries(asked).map(([field, value]) => [field, `${value}`] as [string, string]),
+    )
+    const url = `/api/v1/reports/${name}?${query}`
+    const answer = await app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
+    assert.equal(answer.statusCode, 200, answer.body)
+    const { rows } = answer.json<{ rows: object[] }>()
+    return { rows, ms: performance.now() - started }
+  }
+  return {
+    ask,
+    async askAll(name, app_id, window) {
+      const all: object[] = []
+      for (;;) {
+        const limit = limits.report_limit_max
+        const { rows } = await ask(name, app_id, { ...window, limit, offset: all.length })
+        all.push(...rows)
+        if (rows.length < limit) return all
+      }
+    },
+    close: () => app.close(),
+  }
+}

@@ -1,0 +1,140 @@
+import { installColumns } from '@tributary/attribution/install-rows'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { day_ms } from '@tributary/contracts/limits'
+import { eventRowColumns } from '@tributary/contracts/rows'
+import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
+import { type BenchApp, currencies, days, first_ms, levels, partners, sizesOf } from './model.ts'
+
+/** Rows of an insert. 500 000 exceed the memory limit of the embedded engine. */
+const insert_rows = 150_000
+
+type Values<Column extends string> = Partial<Record<Column, string>>
+
+/** A random number from 0 to below `below` that follows from the number of a row. `salt` separates the draws of a row. */
+const draw = (of: string, salt: string, below: number | string) => `(sipHash64(${of}, '${salt}') % ${below})`
+/** A draw between 0 and 1. */
+const share = (of: string, salt: string) => `(${draw(of, salt, 1_000_000)} / 1000000)`
+const uuid = (of: string, salt: string) => `toString(reinterpretAsUUID(sipHash128(${of}, '${salt}')))`
+const dayOf = (ms: string) => `toDate(fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC'))`
+const pick = (values: readonly string[], at: string) =>
+  `arrayElement([${values.map((value) => `'${value}'`).join(', ')}], toUInt32(${at}) + 1)`
+
+const installedAt = (k: string, perDay: number) =>
+  `toInt64(${first_ms} + intDiv(${k}, ${perDay}) * ${day_ms} + ${draw(k, 'installed', day_ms)})`
+
+/** Fills the tables of an app through their views, day by day, as years of traffic do. */
+export async function fillApp(clickhouse: Pick<Clickhouse, 'command'>, app: BenchApp): Promise<void> {
+  const { installs_a_day, events_a_day } = sizesOf(app)
+  const [installs, events] = [installValues(app, installs_a_day), eventValues(app, installs_a_day, events_a_day)]
+  const facts = factValues(app, installs_a_day)
+  const firsts = firstEventValues(app, installs_a_day)
+  const days_each = Math.max(1, Math.floor(insert_rows / events_a_day))
+  for (let day = 0; day < days; day += days_each) {
+    const until = Math.min(days, day + days_each)
+    const fill = async (table: string, values: Values<string>, columns: readonly string[], perDay: number) => {
+      const present = columns.filter((column) => values[column] !== undefined)
+      const select = present.map((column) => values[column]).join(', ')
+      for (let from = day * perDay; from < until * perDay; from += insert_rows) {
+        const rows = Math.min(insert_rows, until * perDay - from)
+        await clickhouse.command(
+          `INSERT INTO ${table} (${present.join(', ')}) SELECT ${select} FROM (SELECT number AS n FROM numbers(${from}, ${rows}))`,
+        )
+      }
+    }
+    await fill('install_facts_v1', facts, Object.keys(facts), installs_a_day)
+    await fill('installs_v1', installs, installColumns, installs_a_day)
+    await fill('events_raw_v1', firsts, eventRowColumns, installs_a_day)
+    await fill('events_raw_v1', events, eventRowColumns, events_a_day)
+  }
+}
+
+/** Install `n`: 40 of 100 are organic, 5 reinstalls, 3 flagged. */
+function installValues({ app_id }: BenchApp, perDay: number): Values<(typeof installColumns)[number]> {
+  const at = installedAt('n', perDay)
+  const organic = `${draw('n', 'organic', 100)} < 40`
+  const decision = JSON.stringify(
+    toDecision(app_id, { ...installed, install_uuid: '%', installed_at_ms: first_ms, partner: partners[0]! }, 0),
+  )
+  const [before = '', after = ''] = decision.split('%')
+  return {
+    app_id: `'${app_id}'`,
+    install_uuid: uuid('n', app_id),
+    day: dayOf(at),
+    ...{ installed_at_ms: at, received_at_ms: `${at} + 900`, decided_at_ms: `${at} + 1900`, pending: '0' },
+    partner: `if(${organic}, 'organic', ${pick(partners, draw('n', 'partner', partners.length))})`,
+    attribution_type: `if(${organic}, 'organic', ${pick(['click_id', 'install_referrer', 'device_id'], draw('n', 'method', 3))})`,
+    link_id: `if(${organic}, '', concat('lnk_', toString(${draw('n', 'partner', partners.length)})))`,
+    click_id: `if(${organic}, '', ${uuid('n', 'click')})`,
+    clicked_at_ms: `if(${organic}, 0, ${at} - 60000)`,
+    reinstall: `${draw('n', 'reinstall', 100)} < 5`,
+    fraud_flags: `if(${draw('n', 'flagged', 100)} < 3, ['fast_install'], [])`,
+    ...{ rule_version: '1', decision: `concat('${before}', ${uuid('n', app_id)}, '${after}')` },
+    ...{ event_topic: `'events.accepted.v1@bench'`, event_partition: '0', event_offset: 'n', event_index: '0' },
+    ...{ sign: '1', topic: `'installs.attributed.v1@${app_id}'`, partition: '0', offset: 'n' },
+  }
+}
+const installed = { attribution_type: 'click_id', reinstall: false, flagged: false, pending: false }
+
+/** What the install-attributor keeps of install `n`. */
+function factValues({ app_id }: BenchApp, perDay: number): Values<string> {
+  const at = installedAt('n', perDay)
+  const fact = `concat('{"v":1,"kind":"install","company_id":"co_bench","app_id":"${app_id}","install_uuid":"', ${uuid('n', app_id)}, '","platform":"android","os_version":"14","model":"Pixel 8 Pro","ip":"203.0.113.', toString(n % 250), '","user_id":"player-', toString(n), '","installed_at_ms":', toString(${at}), '}')`
+  return {
+    ...{ app_id: `'${app_id}'`, install_uuid: uuid('n', app_id), day: dayOf(at), received_at_ms: `${at} + 900` },
+    ...{ kind: `'install'`, fact, match_keys: `[sipHash64(n, 'ip'), sipHash64(n, 'device'), sipHash64(n, 'user')]` },
+    ...{ topic: `'events.accepted.v1@bench'`, partition: '0', offset: 'n', event_index: '0' },
+  }
+}
+
+interface EventOf {
+  app_id: string
+  /** SQL of the number of its install, of its time, and of its name. */
+  install: string
+  ts: string
+  name: string
+  /** SQL of its amount in micros, null without money. */
+  micros: string
+  /** Keeps the ids of two kinds of events apart. */
+  salt: string
+}
+
+/** The install event of install `n`. */
+const firstEventValues = ({ app_id }: BenchApp, perDay: number) =>
+  valuesOf({ app_id, install: 'n', ts: installedAt('n', perDay), name: `'app_install'`, micros: 'NULL', salt: 'i' })
+
+/** Event `n`: a third is of the day of its install, the others up to 90 days later. 2 of 100 bring money. */
+function eventValues({ app_id }: BenchApp, installs_a_day: number, perDay: number) {
+  const day = `intDiv(n, ${perDay})`
+  const age = `toUInt64(floor(pow(${share('n', 'age')}, 4) * least(90, ${day} + 1)))`
+  const install = `((${day} - ${age}) * ${installs_a_day} + ${draw('n', 'install', installs_a_day)})`
+  const ts = `greatest(toInt64(${first_ms} + ${day} * ${day_ms} + ${draw('n', 'ts', day_ms)}), ${installedAt(install, installs_a_day)})`
+  const level = `concat('level_', toString(toUInt32(floor(pow(${share('n', 'level')}, 2) * ${levels}))))`
+  const kind = draw('n', 'kind', 1000)
+  const name = `multiIf(${kind} < 19, 'purchase', ${kind} < 20, 'purchase_refunded', ${level})`
+  const amount = `toInt64((${draw('n', 'amount', 50)} + 1) * 990000)`
+  const micros = `multiIf(${kind} < 19, ${amount}, ${kind} < 20, -${amount}, NULL)`
+  return valuesOf({ app_id, install, ts, name, micros, salt: 'e' })
+}
+
+function valuesOf({ app_id, install, ts, name, micros, salt }: EventOf): Values<(typeof eventRowColumns)[number]> {
+  const paid = `isNotNull(${micros})`
+  return {
+    ...{ app_id: `'${app_id}'`, company_id: `'co_bench'`, install_uuid: uuid(install, app_id), ts_ms: ts },
+    ...{ day: dayOf(ts), event_name: name, event_id: uuid('n', salt), event_key: `sipHash64(n, '${salt}')` },
+    key_day: salt === 'i' ? `toDate('1970-01-01')` : dayOf(ts),
+    user_id: `concat('player-', toString(${install}))`,
+    revenue_micros: micros,
+    currency: `if(${paid}, ${pick(currencies, draw('n', 'currency', currencies.length))}, '')`,
+    transaction_id: `if(${paid}, concat('GPA.', hex(sipHash64(n, 'transaction'))), '')`,
+    transaction_key: `if(${paid}, sipHash64(n, 'transaction'), 0)`,
+    product_id: `if(${paid}, 'gems_500', '')`,
+    revenue_counts: `toUInt8(${paid})`,
+    props: `concat('{"level":', toString(n % 100), ',"score":', toString(${draw('n', 'score', 1_000_000)}), ',"mode":"ranked"}')`,
+    ...{ device: `'{"os":"android","os_version":"14"}'`, extra: `'{}'`, platform: `'android'`, source: `'sdk'` },
+    ...{ sdk: `'unity-2.1.0'`, sdk_platform: `'android'`, user_agent: `'UnityPlayer/6000.0.23f1'` },
+    ip: `concat('203.0.', toString(${draw(install, 'net', 250)}), '.', toString(${draw(install, 'ip', 250)}))`,
+    audit_key: `concat('audit/', formatDateTime(${dayOf(ts)}, '%Y/%m/%d'), '/co_bench/${app_id}/', toString(intDiv(n, 20)), '.jsonl.gz')`,
+    ...{ received_at_ms: `${ts} + 900`, sent_at_ms: `${ts} + 700` },
+    ...{ topic: `'events.accepted.v1@bench'`, partition: '0', offset: 'intDiv(n, 20)' },
+  }
+}

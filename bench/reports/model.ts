@@ -1,0 +1,41 @@
+import type { EurRates } from '@tributary/contracts/currencies'
+import { day_ms } from '@tributary/contracts/limits'
+
+/** An app with events spread over `days` days before the end of `last_day`; every number follows from the size. */
+export interface BenchApp {
+  app_id: string
+  events: number
+}
+
+/** Days with data: a year, and the day that the window of a year begins in. */
+export const days = 366
+/** Midnight of the first day with data. */
+export const first_ms = Date.UTC(2025, 6, 1)
+/** When reports are requested: in the middle of the last day, so that both edges of a window are partly covered days. */
+export const now_ms = first_ms + (days - 1) * day_ms + 15 * 3_600_000
+
+export const partners = Array.from({ length: 12 }, (_, n) => `partner_${String(n).padStart(2, '0')}`)
+/** 40 names: three with a meaning, and levels. */
+export const levels = 37
+export const currencies = ['USD', 'EUR', 'GBP', 'JPY', 'BRL'] as const
+
+/** Installs and other events of a day of an app: 5 installs among 100 events. */
+export function sizesOf({ events }: BenchApp) {
+  const installs_a_day = Math.max(1, Math.round(events / 20 / days))
+  return { installs_a_day, events_a_day: Math.max(1, Math.round(events / days) - installs_a_day) }
+}
+
+const firstRates: Record<string, number> = { USD: 100_000, EUR: 108_000, GBP: 127_000, JPY: 700, BRL: 18_000 }
+
+/** USD of one unit of a currency on a day, in hundred-thousandths. It changes from day to day. */
+export function usdE5(currency: string, day: string): bigint {
+  const first = firstRates[currency] ?? 0
+  if (currency === 'USD') return BigInt(first)
+  return BigInt(first + ((Date.parse(day) / day_ms) % 50) * Math.ceil(first / 1000))
+}
+
+/** The same as the service looks rates up. */
+export const eurRates = ({ currency, day }: { currency: string; day: string }): EurRates => ({
+  usd: (Number(usdE5(currency, day)) / 100_000).toFixed(5),
+  units: '1',
+})

@@ -1,0 +1,95 @@
+import { setInterval as every } from 'node:timers/promises'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { day_ms } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
+import { eventWriter } from '@tributary/event-writer/event-writer'
+import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
+import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { days, levels, now_ms } from './model.ts'
+
+const partitions = 4
+const tick_ms = 200
+const events_of_request = 20
+const topic = topics.eventsAccepted.name
+
+export interface TrafficOptions {
+  app_id: string
+  events_per_s: number
+  /** Share of the events that are of the last two days; the others are spread over the year. */
+  fresh: number
+}
+
+/** Sends events of known installs through the event-writer until it is stopped; `stop` waits until all are written. */
+export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptions) {
+  const installs = await clickhouse.query<{ install_uuid: string }>(
+    `SELECT install_uuid FROM installs_v1 WHERE app_id = '${options.app_id}' LIMIT 20000`,
+  )
+  const broker = memoryBroker(partitions, () => now_ms)
+  const consumer = eventWriter({ clickhouse })
+  const logger = pino({ level: 'warn' })
+  const running = await runConsumer({ broker, consumer, logger, registry: new Registry(), now: () => now_ms })
+  const over = new AbortController()
+  let sent = 0
+  const sending = (async () => {
+    const run = Math.floor(Math.random() * 1e9).toString(36)
+    const requests = Math.round((options.events_per_s * tick_ms) / 1000 / events_of_request)
+    try {
+      for await (const _ of every(tick_ms, null, { signal: over.signal })) {
+        const records = Array.from({ length: requests }, () => {
+          sent += events_of_request
+          const n = sent
+          const { install_uuid } = installs[(n / events_of_request) % installs.length]!
+          const partition = (n / events_of_request) % partitions
+          return {
+            topic,
+            partition,
+            key: null,
+            value: Buffer.from(JSON.stringify(requestOf(options, install_uuid, run, n))),
+          }
+        })
+        await broker.publish(records)
+      }
+    } catch (error) {
+      if (!over.signal.aborted) throw error
+    }
+  })()
+  return {
+    async stop() {
+      over.abort()
+      await sending
+      const isDone = () =>
+        Array.from({ length: partitions }, (_, n) => broker.isDone(consumer.name, topic, n)).every(Boolean)
+      for await (const _ of every(20)) if (isDone()) break
+      await running.close()
+      return { sent }
+    },
+  }
+}
+
+function requestOf({ app_id, fresh }: TrafficOptions, install_uuid: string, run: string, first: number): Envelope {
+  return {
+    ...{ v: 1, company_id: 'co_bench', app_id, platform: 'android', source: 'sdk', install_uuid },
+    ...{ received_at_ms: now_ms, sent_at_ms: now_ms - 120, ip: '203.0.113.7', user_agent: 'UnityPlayer/6000.0.23f1' },
+    ...{
+      sdk: 'unity-2.1.0',
+      sdk_platform: 'android',
+      audit_key: `audit/2026/07/01/co_bench/${app_id}/${first}.jsonl.gz`,
+    },
+    events: Array.from({ length: events_of_request }, (_, i) => {
+      const n = first + i
+      const isFresh = (n * 7919) % 1000 < fresh * 1000
+      // Steps of a prime number of days, so that neighbours in the log are far apart in time.
+      const days_ago = isFresh ? 0 : (n * 149) % (days - 1)
+      const money = n % 50 === 0
+      return {
+        ...{ event_id: `${run}-${n}`, event_name: money ? 'purchase' : `level_${n % levels}` },
+        event_ts_ms: now_ms - days_ago * day_ms - ((n * 7_654_321) % day_ms),
+        ...(money && { revenue: 4.99, currency: 'EUR', transaction_id: `GPA.${run}-${n}` }),
+        ...{ props: { level: n % 100, score: n * 7, mode: 'ranked' }, device: { os: 'android', os_version: '14' } },
+      }
+    }),
+  }
+}

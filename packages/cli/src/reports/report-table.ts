@@ -1,0 +1,71 @@
+import type { ReportMeta } from '@tributary/client/reports'
+import { day_ms } from '@tributary/contracts/limits'
+import type { ReportGroup } from '@tributary/contracts/reports'
+import { aligned, printable } from '../output.ts'
+import { paintHeat } from './heat.ts'
+
+interface Shown {
+  /** The fields of the rows, in their order. */
+  columns: readonly string[]
+  rows: readonly object[]
+  meta: ReportMeta
+  group: ReportGroup
+  /** The terminal shows 256 colours. */
+  hasColours: boolean
+}
+
+/**
+ * A report for a person: money with cents, shares in percent, and a plus at figures that may still grow. Cohorts show
+ * shares alone, on a colour that gets stronger with the share.
+ */
+export function reportTable({ columns, rows, meta, group, hasColours }: Shown): string {
+  const isHeatMap = columns.some((column) => /^d\d+_rate$/.test(column))
+  const shown = isHeatMap ? columns.filter((column) => !/^d\d+$/.test(column)) : columns
+  const values = rows.map((row) => shown.map((column): unknown => Reflect.get(row, column)))
+  const mayGrow = growing(columns, meta, group)
+  const marks = rows.map((row) => shown.map((column) => mayGrow(String(Reflect.get(row, 'day')), column)))
+  const isMarked = shown.map((_, n) => marks.some((row) => row[n]))
+  const cells = values.map((row, at) =>
+    row.map((value, n) => textOf(shown[n]!, value) + (isMarked[n] ? (marks[at]![n] ? '+' : ' ') : '')),
+  )
+  const shares = values.flatMap((row) => row.filter((_, n) => shown[n]!.endsWith('_rate'))).map(Number)
+  const paint = hasColours && isHeatMap ? paintHeat(shares.reduce((max, share) => Math.max(max, share), 0)) : undefined
+  const head = shown.map((column, n) => column.replace(/_rate$/, '') + (isMarked[n] ? ' ' : ''))
+  const table = aligned(head, cells, {
+    isNumeric: shown.map((_, n) => values.every((row) => typeof row[n] === 'number')),
+    paint: (text, row, n) => (shown[n]!.endsWith('_rate') && paint ? paint(text, Number(values[row]![n])) : text),
+  })
+  const legend = isMarked.includes(true) ? '\n+ may still grow: its days are not over for every install' : ''
+  return table + legend
+}
+
+const whole = new Intl.NumberFormat('en-US')
+const decimals = (digits: number) =>
+  new Intl.NumberFormat('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+const money = decimals(2)
+const perHead = decimals(4)
+const percent = decimals(1)
+
+function textOf(column: string, value: unknown): string {
+  if (typeof value !== 'number') return printable(String(value ?? '-'))
+  if (column.endsWith('_rate')) return `${percent.format(value * 100)} %`
+  if (/ar\w+_usd$/.test(column)) return perHead.format(value)
+  return column.endsWith('_usd') ? money.format(value) : whole.format(value)
+}
+
+/** Whether the figure of a day N is final: `meta` says since when that of the largest N is. */
+function growing(columns: readonly string[], { mature_until_ms, until_ms }: ReportMeta, group: ReportGroup) {
+  const dayOf = (column: string) => Number(/^d(\d+)/.exec(column)?.[1] ?? Number.NaN)
+  const last = Math.max(...columns.map(dayOf).filter((n) => !Number.isNaN(n)))
+  return (day: string, column: string): boolean => {
+    const n = dayOf(column)
+    if (mature_until_ms === undefined || Number.isNaN(n)) return false
+    return Math.min(periodEnd(day, group), until_ms) > mature_until_ms + (last - n) * day_ms
+  }
+}
+
+function periodEnd(day: string, group: ReportGroup): number {
+  const begin = new Date(day)
+  if (group === 'month') return Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1)
+  return begin.getTime() + (group === 'week' ? 7 : 1) * day_ms
+}

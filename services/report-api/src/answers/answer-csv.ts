@@ -1,0 +1,62 @@
+import { Readable } from 'node:stream'
+import { limits } from '@tributary/contracts/limits'
+import { columnsOf } from '@tributary/contracts/reports'
+import { allPages } from './all-pages.ts'
+import { type Answer, type AnsweredPage, isUnchanged, type Totals } from './answer.ts'
+import { csv_type, csvLine, csvLines } from './csv.ts'
+
+type CsvPage = AnsweredPage & { isLast: boolean }
+
+/**
+ * Answers rows as CSV: the page of `limit`, or all rows without it (docs/rules.md#csv-answers). A failure
+ * before the first byte is a coded error. After it only the end of the connection can tell that rows are missing.
+ */
+export async function answerCsv(answer: Answer): Promise<unknown> {
+  const { name, asked, reply, ask } = answer
+  const columns = columnsOf(name, asked.days)
+  const pages: AsyncGenerator<CsvPage> = asked.all_rows ? allPages(ask, asked.page) : onePage(answer)
+  const { value: first } = (await pages.next()) as { value: CsvPage }
+  const { missing_rates } = first
+  reply.type(csv_type)
+  if (missing_rates.length > 0) {
+    reply.header('x-missing-rates', missing_rates.slice(0, limits.report_missing_rates_max).join(','))
+  }
+  const begin = csvLine(columns) + csvLines(columns, first.rows)
+  const totals: Totals = { rows: first.rows.length, missing_rates, elapsed_ms: first.elapsed_ms }
+  if (!first.isLast) return reply.send(Readable.from(streamLines(answer, { columns, begin, totals, pages })))
+  answer.close(totals)
+  return isUnchanged(answer, `${missing_rates} ${begin}`) ? reply.status(304).send() : begin
+}
+
+async function* onePage({ ask, asked }: Answer): AsyncGenerator<CsvPage> {
+  yield { ...(await ask(asked.page)), isLast: true }
+}
+
+interface Rest {
+  columns: readonly string[]
+  /** The lines of the first page. */
+  begin: string
+  /** Those of the first page, whose rows need not stay in memory. */
+  totals: Totals
+  pages: AsyncGenerator<CsvPage>
+}
+
+/** All lines. An error resets the connection: after an orderly end a client without chunks would take the file for whole. */
+async function* streamLines({ reply, close }: Answer, { columns, begin, totals, pages }: Rest): AsyncGenerator<string> {
+  totals.end = 'client_left'
+  try {
+    yield begin
+    for await (const { rows, elapsed_ms } of pages) {
+      totals.rows += rows.length
+      totals.elapsed_ms += elapsed_ms
+      if (rows.length > 0) yield csvLines(columns, rows)
+    }
+    totals.end = undefined
+  } catch (cause) {
+    if (!reply.raw.destroyed) Object.assign(totals, { end: 'failed', cause })
+    reply.raw.socket?.resetAndDestroy()
+    throw cause
+  } finally {
+    close(totals)
+  }
+}

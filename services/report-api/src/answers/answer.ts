@@ -1,0 +1,56 @@
+import type { ReportFormat, ReportName } from '@tributary/contracts/reports'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
+import type { AskedReport, ReportPage } from '../parameters.ts'
+import { csv_type } from './csv.ts'
+import { isKnown, weakTag } from './etag.ts'
+
+/** A page of a report as it came from the engine. */
+export interface AnsweredPage {
+  rows: readonly { day: string }[]
+  missing_rates: string[]
+  /** Waiting included. */
+  elapsed_ms: number
+}
+
+/** The result of a request. */
+export interface Totals {
+  rows: number
+  missing_rates: readonly string[]
+  elapsed_ms: number
+  /** Why the answer ended; absent when it has all rows. */
+  end?: 'client_left' | 'failed' | undefined
+  cause?: unknown
+}
+
+/** An accepted request for a report, and the ways to answer it. */
+export interface Answer {
+  name: ReportName
+  asked: AskedReport
+  request: FastifyRequest
+  reply: FastifyReply
+  now_ms: number
+  /** Waits for a turn and works out a page. */
+  ask(page: ReportPage): Promise<AnsweredPage>
+  /** Counts and logs the request, once. */
+  close(totals: Totals): void
+}
+
+const content_types = { json: 'application/json; charset=utf-8', csv: csv_type }
+
+/** The form that `Accept` prefers; JSON where it accepts neither. */
+export function preferredFormat(request: FastifyRequest): ReportFormat {
+  const preferred = new Negotiator(request).mediaType(Object.values(content_types))
+  return preferred === content_types.csv ? 'csv' : 'json'
+}
+
+/**
+ * Adds the weak tag of `content` to the answer and says whether the client has that answer already (docs/rules.md#answers-that-did-not-change).
+ * Without a fixed window there is no tag: the next request means another window.
+ */
+export function isUnchanged({ asked, request, reply }: Answer, content: string): boolean {
+  if (!asked.is_window_given) return false
+  const tag = weakTag(content)
+  reply.header('etag', tag)
+  return isKnown(tag, request.headers['if-none-match'])
+}

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
+import { type ReportName, reportNames } from '@tributary/contracts/reports'
+import { expectedReports } from '@tributary/testing/oracle/expected-reports'
+import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
+import type { Question } from '@tributary/testing/oracle/question'
+import { first_ms, now_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
+import { randomQuestion } from '@tributary/testing/oracle/random-question'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newAppId, openReportStage, type PlacedDecision, type ReportStage } from './stage.ts'
+
+const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 50)
+/** Histories that are written together, each with an app of its own. Their installs, events and transactions have the same ids. */
+const written_together = 10
+/** Histories, failures and their shrinking share this time. */
+const run_ms_max = histories * 2000
+
+let stage: ReportStage
+beforeAll(async () => {
+  stage = await openReportStage()
+})
+afterAll(() => stage.close())
+
+/** Everything that is random about one history. */
+const randomPlan = fc.record({
+  history: randomHistory,
+  /** Shares of events and of decisions that are written before everything is settled. */
+  before: fc.record({ events: fc.integer({ min: 0, max: 10 }), decisions: fc.integer({ min: 0, max: 10 }) }),
+  mess: fc.record({ shuffle: fc.nat(50), blocks: fc.integer({ min: 1, max: 4 }), again: fc.boolean() }),
+  rates: randomRates,
+  corrected: randomRates,
+  question: randomQuestion,
+  questioned: fc.subarray(reportNames, { minLength: 2, maxLength: 3 }),
+  page: fc.record({ name: fc.constantFrom(...reportNames), pages: fc.integer({ min: 1, max: 3 }) }),
+})
+/** A failure leaves all of them out but one: absent ones come from shrinking alone. */
+const randomPlans = fc.array(fc.option(randomPlan, { freq: 1_000_000 }), {
+  minLength: written_together,
+  maxLength: written_together,
+})
+type Plan = typeof randomPlan extends fc.Arbitrary<infer Value> ? Value : never
+
+const all = { since_ms: first_ms - 5 * day_ms, until_ms: now_ms }
+
+/** A plan with the id of its app, cut into what is written before everything is settled and what is written after. */
+function prepare(plan: Plan) {
+  const { history, before } = plan
+  const placed = history.decisions.map((decision, place): PlacedDecision => ({ ...decision, place }))
+  const events = Math.ceil((history.events.length * before.events) / 10)
+  const decisions = Math.ceil((placed.length * before.decisions) / 10)
+  return {
+    ...{ plan, app_id: newAppId() },
+    earlier: { events: history.events.slice(0, events), decisions: placed.slice(0, decisions) },
+    later: { events: history.events.slice(events), decisions: placed.slice(decisions) },
+  }
+}
+type Prepared = ReturnType<typeof prepare>
+
+/** The parts of several histories as one, each with another app. */
+async function write(prepared: readonly Prepared[], part: 'earlier' | 'later'): Promise<void> {
+  const moved = <Item extends object>(items: readonly Item[], n: number) => items.map((item) => ({ ...item, app: n }))
+  const events = prepared.flatMap((one, n) => moved(one[part].events, n))
+  const decisions = part === 'earlier' ? [] : prepared.flatMap((one, n) => moved(one.later.decisions, n))
+  await stage.write(
+    { events, decisions },
+    prepared.map(({ app_id }) => app_id),
+  )
+}
+
+/** Writes the rows of verdicts in another order than install-writer does, in several blocks, and some of them again. */
+async function writeVerdictsInDisorder({ plan: { mess }, app_id, earlier }: Prepared): Promise<void> {
+  const rows = installRows(app_id, earlier.decisions)
+  const key = (n: number) => (mess.shuffle * (n + 1) * 7919) % 101
+  const shuffled = rows.map((row, n) => ({ row, n: key(n) })).toSorted((a, b) => a.n - b.n)
+  const cut = Math.ceil(shuffled.length / mess.blocks)
+  const blocks = Array.from({ length: mess.blocks }, (_, n) => shuffled.slice(n * cut, (n + 1) * cut))
+  for (const block of [...blocks, shuffled.filter(({ n }) => mess.again && n % 2 === 1)]) {
+    await insertInstalls(
+      stage.clickhouse,
+      block.map(({ row }) => row),
+      randomBytes(10).toString('hex'),
+    )
+  }
+}
+
+const check = ({ plan, app_id }: Prepared, name: ReportName, question: Question) => {
+  const note = `settled before event ${plan.before.events} and verdict ${plan.before.decisions} of 10`
+  return stage.compare({ history: plan.history, app: 0, app_id, note }, name, question)
+}
+
+async function checkPages({ plan, app_id }: Prepared): Promise<void> {
+  const { name, pages } = plan.page
+  const { rows, missing_rates } = expectedReports(plan.history, 0, stage.rates)[name](all)
+  const limit = Math.max(1, Math.ceil(rows.length / pages))
+  const found: unknown[] = []
+  for (let offset = 0; offset <= rows.length; offset += limit) {
+    const page = await stage.ask(name, app_id, { ...all, limit, offset })
+    found.push(...page.rows)
+    expect(page.missing_rates).toEqual(missing_rates)
+  }
+  expect(found).toEqual(rows)
+}
+
+async function checkHistory(prepared: Prepared): Promise<void> {
+  const { plan } = prepared
+  stage.rates = plan.rates
+  for (const name of reportNames) await check(prepared, name, all)
+  stage.rates = plan.corrected
+  for (const name of plan.questioned) await check(prepared, name, plan.question(plan.history, name))
+  await checkPages(prepared)
+}
+
+test(
+  'whatever happened, and however it was written: every report equals loops over events and verdicts',
+  async () => {
+    let compared = 0
+    const property = fc.asyncProperty(randomPlans, fc.integer({ min: 8, max: 60 }), async (plans, chunk) => {
+      const prepared = plans.flatMap((plan) => (plan === null ? [] : [prepare(plan)]))
+      stage.broker.chunk_records_max = chunk
+      await write(prepared, 'earlier')
+      for (const one of prepared) await writeVerdictsInDisorder(one)
+      await stage.settle()
+      await write(prepared, 'later')
+      for (const one of prepared) await checkHistory(one)
+      compared += prepared.length
+    })
+    await fc.assert(property, {
+      numRuns: Math.ceil(histories / written_together),
+      // A failure is told while there is time for it: shrinking would go on for long.
+      interruptAfterTimeLimit: run_ms_max,
+      // The message of the failed comparison tells the history; the plan that made it would hide it.
+      async asyncReporter({ failed, seed, counterexamplePath, errorInstance }) {
+        if (failed) throw new Error(`seed ${seed}, path ${counterexamplePath}: ${errorInstance}`)
+      },
+    })
+    expect(compared).toBeGreaterThanOrEqual(histories)
+  },
+  run_ms_max + 60_000,
+)

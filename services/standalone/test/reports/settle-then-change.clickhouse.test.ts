@@ -1,0 +1,207 @@
+import { day_ms } from '@tributary/contracts/limits'
+import { reportNames, reports } from '@tributary/contracts/reports'
+import type { FigureName } from '@tributary/settled/figures'
+import { findSettled, findSettledCohorts } from '@tributary/settled/find-settled'
+import { type DecidedInstall, dayOf, type Rate, type SentEvent } from '@tributary/testing/oracle/history'
+import type { Question } from '@tributary/testing/oracle/question'
+import { first_ms, now_ms, partitions } from '@tributary/testing/oracle/random-history'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newAppId, openReportStage, type ReportStage } from './stage.ts'
+
+const hour_ms = 3_600_000
+/** A time on day `n` after the first. */
+const on = (n: number, ms = 0) => first_ms + n * day_ms + ms
+
+let stage: ReportStage
+beforeAll(async () => {
+  stage = await openReportStage()
+})
+afterAll(() => stage.close())
+
+let events_sent = 0
+function event(install_uuid: string, event_ts_ms: number, given: Partial<SentEvent> = {}): SentEvent {
+  return {
+    ...{ app: 0, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, source: 'sdk' },
+    ...{ received_at_ms: now_ms, event_id: `e${events_sent++}`, event_name: 'app_open', event_ts_ms },
+    ...{ revenue: null, currency: null, transaction_id: null },
+    ...given,
+  }
+}
+const paid = (install_uuid: string, event_ts_ms: number, revenue: number, given: Partial<SentEvent> = {}) =>
+  event(install_uuid, event_ts_ms, { event_name: 'purchase', revenue, ...given })
+
+function verdict(install_uuid: string, installed_at_ms: number, given: Partial<DecidedInstall> = {}): DecidedInstall {
+  const { partner = 'acme' } = given
+  const attribution_type = partner === 'organic' ? 'organic' : 'click_id'
+  const facts = { reinstall: false, flagged: false, pending: false }
+  return { app: 0, install_uuid, installed_at_ms, partner, attribution_type, ...facts, ...given }
+}
+const waiting = { pending: true, partner: '', attribution_type: '' }
+
+/** The installs a to d and g are new, r is a reinstall, p waits for its click, and n has no verdict. */
+const installed = {
+  g: on(0, 5),
+  a: on(0, 10 * hour_ms),
+  b: on(0, day_ms - 1),
+  c: on(1),
+  d: on(3, hour_ms),
+  r: on(1, 5),
+  p: on(1, 7),
+}
+
+/** What is written and settled before each change. */
+const before = () => ({
+  events: [
+    ...Object.entries(installed).map(([uuid, ms]) => event(uuid, ms, { event_name: 'app_install' })),
+    ...[event('a', installed.a + day_ms), event('a', installed.a + 8 * day_ms - 1), event('b', on(8))],
+    ...[event('c', installed.c + 31 * day_ms), event('n', on(1)), event('r', installed.r + day_ms)],
+    ...[paid('a', on(1), 4.99), paid('a', on(2), 2, { currency: 'EUR' }), paid('b', on(2), 7, { currency: 'GBP' })],
+    ...[paid('b', on(8, 1), 1), paid('c', on(1, 1), 3, { currency: 'XXX' }), paid('n', on(2), 5), paid('r', on(2), 6)],
+    ...[paid('p', on(2), 8), paid('a', on(9), -1), paid('d', installed.d, 9, { transaction_id: 't1' })],
+    paid('c', on(2), 0.5, { event_name: 'purchase_refunded' }),
+  ],
+  decisions: [
+    ...[verdict('a', installed.a), verdict('b', installed.b, { partner: 'zen' })],
+    ...[verdict('c', installed.c, { partner: 'organic' }), verdict('d', installed.d), verdict('g', installed.g)],
+    ...[verdict('r', installed.r, { reinstall: true }), verdict('p', installed.p, waiting)],
+  ],
+  rates: [
+    { currency: 'EUR', day: dayOf(on(0)), usd_e5: 108_000, units_e5: 100_000 },
+    { currency: 'GBP', day: dayOf(on(5)), usd_e5: 108_000, units_e5: 87_654 },
+  ] satisfies Rate[],
+})
+
+interface Change {
+  events?: SentEvent[]
+  decisions?: DecidedInstall[]
+  rates?: Rate[]
+}
+
+const changes: Record<string, Change> = {
+  nothing: {},
+  'a late event': { events: [event('c', on(8, 5))] },
+  'a late event in the last millisecond of a window': { events: [event('b', installed.b + 2 * day_ms - 1)] },
+  'a late event in the first millisecond of a window': { events: [event('a', installed.a + 7 * day_ms)] },
+  'a late event of a name that is new that day': { events: [event('b', on(2), { event_name: 'gift' })] },
+  'an event before its install': { events: [event('d', on(0)), paid('d', on(2), 11)] },
+  'an event of an install without a verdict': { events: [paid('n', on(2), 3)] },
+  'a duplicate': { events: [event('b', on(8), { event_id: 'again' }), event('b', on(8), { event_id: 'again' })] },
+  'a first payment': { events: [paid('c', on(2), 4)] },
+  'a payment in another currency': { events: [paid('a', on(2), 4, { currency: 'XXX' })] },
+  'a payment on a day without money': { events: [paid('a', on(12), 4)] },
+  'a refund': { events: [paid('a', on(2), 2, { event_name: 'purchase_refunded', currency: 'EUR' })] },
+  'a refund that is all the money of its day': {
+    events: [paid('b', on(20), 2, { event_name: 'subscription_refunded' })],
+  },
+  'money that is cancelled': { events: [paid('d', on(4), 12, { source: 's2s', transaction_id: 't1' })] },
+  'money that is cancelled on its own day': {
+    events: [paid('d', installed.d + 1, 12, { source: 's2s', transaction_id: 't1' })],
+  },
+  'a corrected rate': { rates: [{ currency: 'EUR', day: dayOf(on(2)), usd_e5: 108_000, units_e5: 216_000 }] },
+  'a rate of a currency that had none': {
+    rates: [{ currency: 'XXX', day: dayOf(on(0)), usd_e5: 108_000, units_e5: 700_000 }],
+  },
+  'a verdict of another partner': { decisions: [verdict('a', installed.a, { partner: 'zen' })] },
+  'a verdict that becomes organic': { decisions: [verdict('b', installed.b, { partner: 'organic' })] },
+  'a verdict that becomes flagged': { decisions: [verdict('a', installed.a, { flagged: true })] },
+  'a verdict that is withdrawn': { decisions: [verdict('a', installed.a, waiting)] },
+  'the verdict of an install that waited': { decisions: [verdict('p', installed.p, { partner: 'zen' })] },
+  'the first verdict of an install with money': { decisions: [verdict('n', on(1))] },
+  'a new install on a settled day': {
+    decisions: [verdict('e', on(0, 3))],
+    events: [event('e', on(0, 3), { event_name: 'app_install' })],
+  },
+  'an identity that makes an install a reinstall': { decisions: [verdict('a', installed.a, { reinstall: true })] },
+  'a reinstall that was none': { decisions: [verdict('r', installed.r)] },
+  'another install time on the same day': { decisions: [verdict('a', installed.a + hour_ms)] },
+  'another install time on another day': { decisions: [verdict('a', installed.a + 2 * day_ms)] },
+  'an install that goes from a day as its only one': { decisions: [verdict('d', on(2))] },
+  'two changes of one install': {
+    decisions: [verdict('a', installed.a, { partner: 'zen' })],
+    events: [paid('a', on(1), 1)],
+  },
+}
+
+const days = [0, 2, 7]
+const whole = { since_ms: on(-5), until_ms: on(40) }
+/** Asked in turn. */
+const others: Question[] = [
+  { ...whole, group: 'week', days },
+  { since_ms: on(0, 11 * hour_ms), until_ms: on(8, 1), days },
+]
+
+const isSameRate = (a: Rate, b: Rate) => a.currency === b.currency && a.day === b.day
+
+/** An app of its own for each change, before and after it. */
+const stories = Object.entries(changes).map(([name, change], app) => {
+  const given = before()
+  const { events = [], decisions = [], rates = [] } = change
+  const kept = given.rates.filter((one) => !rates.some((other) => isSameRate(one, other)))
+  const place = (decision: DecidedInstall, n: number) => ({ ...decision, app, place: n })
+  const move = (one: SentEvent) => ({ ...one, app })
+  const then = decisions.map((decision, n) => place(decision, given.decisions.length + n))
+  return {
+    ...{ name, app, app_id: newAppId(), rates: [...kept, ...rates] },
+    earlier: { events: given.events.map(move), decisions: given.decisions.map(place) },
+    later: { events: events.map(move), decisions: then },
+  }
+})
+type Story = (typeof stories)[number]
+
+const write = (part: 'earlier' | 'later') =>
+  stage.write(
+    { events: stories.flatMap((one) => one[part].events), decisions: stories.flatMap((one) => one[part].decisions) },
+    stories.map(({ app_id }) => app_id),
+  )
+
+async function compareAll(
+  { name, app, app_id, rates, earlier, later }: Story,
+  asked: readonly Question[],
+): Promise<void> {
+  stage.rates = rates
+  const history = {
+    events: [...earlier.events, ...later.events],
+    decisions: [...earlier.decisions, ...later.decisions],
+  }
+  for (const report of reportNames) {
+    for (const { days, ...question } of asked) {
+      const of_report = { ...question, ...('days' in reports[report] && days && { days }) }
+      await stage.compare({ history, app, app_id, note: name }, report, of_report)
+    }
+  }
+}
+
+describe('settle everything, then change one thing, and ask at once', () => {
+  beforeAll(async () => {
+    await write('earlier')
+    await stage.settle()
+    for (const { app_id } of stories) expect(await openDays(app_id)).toEqual([])
+    await write('later')
+  })
+  test.each(stories)('after $name every row of every report is right', (story) =>
+    compareAll(story, [whole, others[story.app % others.length]!]),
+  )
+})
+
+test('settled again, every row of every report is right', async () => {
+  await stage.settle()
+  for (const story of stories) await compareAll(story, [whole])
+})
+
+/** Days with data that a report works out now, although they are settled; otherwise the tests above would prove nothing. */
+async function openDays(app_id: string): Promise<string[]> {
+  const range = { app_id, from: dayOf(on(-5)), to: dayOf(on(40)) }
+  const withData: Record<FigureName, string[]> = {
+    installs: [0, 1, 3].map((n) => dayOf(on(n))),
+    uniques: [0, 1, 2, 3, 8, 9].map((n) => dayOf(on(n))),
+    money: [1, 2, 3, 8, 9].map((n) => dayOf(on(n))),
+  }
+  const open: string[] = []
+  for (const [figure, dates] of Object.entries(withData) as [FigureName, string[]][]) {
+    const { settled_days } = await findSettled(stage.clickhouse, figure, range)
+    open.push(...dates.filter((day) => !settled_days.includes(day)).map((day) => `${figure} ${day}`))
+  }
+  const { settled } = await findSettledCohorts(stage.clickhouse, { ...range, numbers: [1, 7, 30] })
+  const pairs = withData.installs.flatMap((day) => [1, 7, 30].map((n) => `${day} ${n}`))
+  return [...open, ...pairs.filter((pair) => !settled.some(({ day, n }) => pair === `${day} ${n}`))]
+}

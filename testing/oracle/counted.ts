@@ -1,0 +1,88 @@
+import { day_ms } from '@tributary/contracts/limits'
+import { type DecidedInstall, dayOf, type Rate, rateOf, type SentEvent } from './history.ts'
+import { sortedSet } from './question.ts'
+
+/** docs/rules.md#idempotency: the first of equal ids on the same or neighbouring days; one `app_install` of an install. */
+export function countedEvents(sent: readonly SentEvent[]): SentEvent[] {
+  const counted: SentEvent[] = []
+  for (const event of sent) if (!counted.some((earlier) => areOne(earlier, event))) counted.push(event)
+  return counted
+}
+
+function areOne(a: SentEvent, b: SentEvent): boolean {
+  const isInstall = (event: SentEvent) => event.event_name === 'app_install'
+  if (a.install_uuid !== b.install_uuid || isInstall(a) !== isInstall(b)) return false
+  const days = Math.abs(Date.parse(dayOf(a.event_ts_ms)) - Date.parse(dayOf(b.event_ts_ms))) / day_ms
+  return isInstall(a) || (a.event_id === b.event_id && days <= 1)
+}
+
+/** An event whose money counts, with its amount: negative for refunds. */
+export interface Money extends SentEvent {
+  micros: bigint
+  currency: string
+}
+
+/** True for an event that takes money back (docs/rules.md#revenue). */
+export const isRefund = ({ event_name }: SentEvent) => /^(purchase|subscription)_refunded$/.test(event_name)
+
+/** docs/rules.md#money-once: of a transaction the best claim alone. */
+export function countedMoney(events: readonly SentEvent[]): Money[] {
+  const claims = events.filter(({ revenue }) => revenue !== null)
+  const best = claims.filter((claim) => !claims.some((other) => beats(other, claim, claims)))
+  return best.map((event) => {
+    const micros = BigInt(Math.round(event.revenue! * 1e6))
+    const refunded = isRefund(event) && micros > 0n ? -micros : micros
+    return { ...event, micros: refunded, currency: (event.currency ?? 'USD').toUpperCase() }
+  })
+}
+
+function beats(a: SentEvent, b: SentEvent, log: readonly SentEvent[]): boolean {
+  if (!a.transaction_id || a.transaction_id !== b.transaction_id || a.event_name !== b.event_name) return false
+  const rank = (event: SentEvent) => (event.source === 'sdk' ? 1 : 2)
+  const later =
+    rank(b) - rank(a) ||
+    a.received_at_ms - b.received_at_ms ||
+    a.partition - b.partition ||
+    log.indexOf(a) - log.indexOf(b)
+  return later < 0
+}
+
+/** The newest verdict of each install, by install; an install that waits for a click has none. */
+export function newestVerdicts(decisions: readonly DecidedInstall[]): Map<string, DecidedInstall> {
+  const newest = new Map<string, DecidedInstall>()
+  for (const decision of decisions) newest.set(decision.install_uuid, decision)
+  return new Map([...newest].filter(([, { pending }]) => !pending))
+}
+
+/** USD of one unit: a fraction. */
+interface Factor {
+  over: bigint
+  under: bigint
+}
+
+function factorOf({ currency, event_ts_ms }: Money, rates: readonly Rate[]): Factor | null {
+  if (currency === 'USD') return { over: 1n, under: 1n }
+  const rate = rateOf(rates, currency, dayOf(event_ts_ms))
+  return rate && { over: BigInt(rate.usd_e5), under: BigInt(rate.units_e5) }
+}
+
+/** True if the day of the money, or a day before it, has a rate of its currency. */
+export const hasRate = (event: Money, rates: readonly Rate[]) => factorOf(event, rates) !== null
+
+/** The sum in USD, shared by `sharers`, rounded once, to 4 places, halves away from zero (docs/rules.md#usd). */
+export function usd(money: readonly Money[], rates: readonly Rate[], sharers = 1): number {
+  const sum = { over: 0n, under: 1n }
+  for (const event of money) {
+    const { over, under } = factorOf(event, rates) ?? { over: 0n, under: 1n }
+    sum.over = sum.over * under + event.micros * over * sum.under
+    sum.under *= under
+  }
+  const unit = 100n * sum.under * BigInt(sharers)
+  const size = sum.over < 0n ? -sum.over : sum.over
+  const places = Number((size * 2n + unit) / (unit * 2n)) / 10_000
+  return sum.over < 0n ? 0 - places : places
+}
+
+/** The currencies of amounts other than 0 that have no rate. */
+export const lacking = (money: readonly Money[], rates: readonly Rate[]): string[] =>
+  sortedSet(money.filter((event) => event.micros !== 0n && !hasRate(event, rates)).map(({ currency }) => currency))
