@@ -5,7 +5,7 @@ import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postb
 import { percentile } from '../bench.ts'
 import { big_item } from './prefill-postbacks.ts'
 
-const requests = 5
+const requests = 3
 
 /** Median time of the first page of the largest app, ms. */
 export async function measureReport(clickhouse: Clickhouse, days: number): Promise<number> {

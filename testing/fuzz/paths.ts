@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 
 const known = [
   ...Object.values(declaredRoutes).map(({ path }) => path.replaceAll(/:\w+/g, 'x')),
-  ...['/admin/', '/docs', '/docs/', '/docs/openapi.json', '/l/x', '/skan/cv-schema'],
+  ...['/admin/', '/docs', '/docs/', '/docs/openapi.json', '/l/x'],
   ...['/', '/favicon.ico', '/.git/config'],
 ]
 

@@ -102,7 +102,8 @@ function rowOf(counted: Judged[], unproven: Judged[], schemas: readonly CvVersio
   for (const { fine: value } of counted) if (value !== undefined) fine[value] = (fine[value] ?? 0) + 1
   const decoded = counted.map((postback) => decode(postback, schemas))
   const versions = new Set(decoded.map(({ version }) => version))
-  const sum = (micros: number[]) => micros.reduce((total, amount) => total + amount, 0) / 1e6
+  /** Added exactly, rounded once to 4 places, halves up: no band is negative. */
+  const sum = (micros: number[]) => Math.floor((micros.reduce((total, amount) => total + amount, 0) + 50) / 100) / 1e4
   return {
     ...{ day: dayOf(one), protocol: one.protocol, network: one.network, source: one.source },
     ...{ sequence_index: one.index, postbacks: counted.length },

@@ -31,13 +31,20 @@ const content = fc.record({
 })
 type Content = typeof content extends fc.Arbitrary<infer Value> ? Value : never
 
-/** One arrival of a postback: as it is, with other unsigned values, with a changed signed one, or of an unknown kind. */
+/** One arrival of a postback, with unsigned values: genuine, with a changed signed value, of an unknown kind, or of a refused form. */
 const arrival = fc.record({
   ...values,
   at_ms: fc
     .tuple(fc.nat(days - 1), fc.oneof(fc.constantFrom(0, 1, day_ms - 1), fc.nat(day_ms - 1)))
     .map(([day, ms]) => first_ms + day * day_ms + ms),
-  change: fc.constantFrom('none' as const, 'none' as const, 'none' as const, 'forged' as const, 'unknown' as const),
+  change: fc.constantFrom(
+    'none' as const,
+    'none' as const,
+    'none' as const,
+    'forged' as const,
+    'unknown' as const,
+    'refused' as const,
+  ),
   /** Place in the log. */
   place: fc.nat(99),
 })
@@ -78,8 +85,9 @@ function skanBody(apple: AppleTwin, made: Content, { change, ...one }: Arrival):
   }
   const signed = apple.signSkan(version, skanFields(version, { ...all, 'conversion-value': undefined }))
   const forged: Fields = version === '4.0' ? { 'source-identifier': '8' } : { 'campaign-id': 8 }
-  const changes: Record<Arrival['change'], Fields> = { none: {}, forged, unknown: { version: '9.0' } }
-  return writeJson({ ...signed, ...defined(unsigned(one)), ...changes[change] })
+  const changes: Record<Arrival['change'], Fields> = { none: {}, forged, unknown: { version: '9.0' }, refused: {} }
+  const sent = writeJson({ ...signed, ...defined(unsigned(one)), ...changes[change] })
+  return change === 'refused' ? `{"app-id":1,${sent.slice(1)}` : sent
 }
 
 function aakBody(apple: AppleTwin, made: Content, { change, ...one }: Arrival): string {
@@ -93,7 +101,8 @@ function aakBody(apple: AppleTwin, made: Content, { change, ...one }: Arrival): 
     'conversion-type': made.type,
     'did-win': made.won,
   })
-  const jws = apple.signAak(payload, { kid: change === 'unknown' ? 'apple-cas-identifier/9' : made.kid, alg: 'ES256' })
+  const kid = change === 'unknown' ? 'apple-cas-identifier/9' : made.kid
+  const jws = apple.signAak(payload, { kid, alg: change === 'refused' ? 'none' : 'ES256' })
   const [head, , signature] = jws.split('.')
   const forged = Buffer.from(writeJson({ ...payload, 'did-win': !made.won })).toString('base64url')
   const sent = change === 'forged' ? `${head}.${forged}.${signature}` : jws

@@ -39,15 +39,17 @@ class Digits {
   }
 }
 
-/** Parses with JSON.parse, which hands over the text of each number; undefined for other than an object without doubles. */
-function parseObject(text: string): Record<string, unknown> | undefined {
+type Values = Record<string, unknown>
+
+/** Parses with JSON.parse, which hands over the text of each number; undefined for other than an object. */
+function parseObject(text: string): { fields: Values; has_doubles: boolean } | undefined {
   try {
     const revive = (_name: string, value: unknown, context?: { source: string }) =>
       typeof value === 'number' ? new Digits(context?.source ?? '') : value
-    const value = JSON.parse(text, revive as (name: string, value: unknown) => unknown)
+    const fields = JSON.parse(text, revive as (name: string, value: unknown) => unknown)
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined
     const names = [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined)
-    const is_object = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return is_object && Object.keys(value).length === names.length ? value : undefined
+    return { fields, has_doubles: Object.keys(fields).length < names.length }
   } catch {
     return undefined
   }
@@ -69,15 +71,16 @@ const unreadable: ReadPostback = { ...nothing, verdict: 'invalid', type: 'instal
 export const readReceived = ({ protocol, body }: ReceivedPostback, keys: PostbackKeys): ReadPostback =>
   protocol === 'skan' ? readSkan(body, keys) : readAak(body, keys)
 
-function unsigned(fields: Record<string, unknown>): Pick<ReadPostback, 'fine' | 'coarse'> {
+function unsigned(fields: Values): Pick<ReadPostback, 'fine' | 'coarse'> {
   const fine = small(fields['conversion-value'], 63)
   const coarse = ['low', 'medium', 'high'].find((one) => one === fields['coarse-conversion-value'])
   return { ...(fine === undefined ? {} : { fine }), ...(coarse === undefined ? {} : { coarse }) }
 }
 
 function readSkan(body: string, keys: PostbackKeys): ReadPostback {
-  const fields = parseObject(body)
-  if (fields === undefined) return unreadable
+  const object = parseObject(body)
+  if (object === undefined) return unreadable
+  const { fields, has_doubles } = object
   const version = 'version' in fields ? text(fields.version) : '1.0'
   const order = (signedOrder[version as SkanVersion] ?? signedOrder['4.0']).split(' ')
   const signs = Object.fromEntries(order.map((name) => [name, fields[name]]))
@@ -93,7 +96,7 @@ function readSkan(body: string, keys: PostbackKeys): ReadPostback {
     lost: signs['did-win'] === false,
     ...unsigned(fields),
   }
-  if (version === undefined || !/^\d+\.\d+$/.test(version)) return { ...content, verdict: 'invalid' }
+  if (has_doubles || version === undefined || !/^\d+\.\d+$/.test(version)) return { ...content, verdict: 'invalid' }
   if (!(version in signedOrder)) return { ...content, verdict: 'unverifiable' }
   const key = keys.skan.get(version)?.key
   const is_proven = key != null && areKinds(signs) && verify('sha256', signedBytes(version, fields), key, der(fields))
@@ -102,10 +105,10 @@ function readSkan(body: string, keys: PostbackKeys): ReadPostback {
 
 const signedBytes = (version: string, fields: object) =>
   Buffer.from(signedText(version as SkanVersion, fields as Fields))
-const der = (fields: Record<string, unknown>) => Buffer.from(text(fields['attribution-signature']) ?? '', 'base64')
+const der = (fields: Values) => Buffer.from(text(fields['attribution-signature']) ?? '', 'base64')
 
 /** Each value of the kind that Apple sends; one with a separator could be two. */
-function areKinds(signs: Record<string, unknown>): boolean {
+function areKinds(signs: Values): boolean {
   const isKind = ([name, value]: [string, unknown]) => {
     if (value === undefined) return name === 'source-app-id' || name === 'source-domain'
     if (name === 'redownload' || name === 'did-win') return boolean(value) !== undefined
@@ -118,12 +121,12 @@ function areKinds(signs: Record<string, unknown>): boolean {
 }
 
 function readAak(body: string, keys: PostbackKeys): ReadPostback {
-  const outer = body.startsWith('{') ? parseObject(body) : { 'jws-string': body }
-  const [head = '', payload = '', signature = '', ...more] = (text(outer?.['jws-string']) ?? '').split('.')
+  const outer = body.startsWith('{') ? parseObject(body) : { fields: { 'jws-string': body }, has_doubles: false }
+  const [head = '', payload = '', signature = '', ...more] = (text(outer?.fields['jws-string']) ?? '').split('.')
   const header = parseObject(Buffer.from(head, 'base64url').toString())
-  const fields = parseObject(Buffer.from(payload, 'base64url').toString())
-  if (outer === undefined || header === undefined || fields === undefined || more.length > 0) return unreadable
-  if (header.alg !== 'ES256' || 'crit' in header || text(header.kid) === undefined) return unreadable
+  const signed = parseObject(Buffer.from(payload, 'base64url').toString())
+  if (outer === undefined || header === undefined || signed === undefined || more.length > 0) return unreadable
+  const { fields } = signed
   const type = fields['conversion-type'] === 'download' ? 'install' : fields['conversion-type']
   const content = {
     version: '',
@@ -135,9 +138,13 @@ function readAak(body: string, keys: PostbackKeys): ReadPostback {
     source: text(fields['source-identifier']) ?? '',
     type: (type ?? 'install') as ReadPostback['type'],
     lost: fields['did-win'] === false,
-    ...unsigned(outer),
+    ...unsigned(outer.fields),
   }
-  const known = keys.aak.get(String(header.kid))
+  const { alg, kid, crit } = header.fields
+  const has_doubles = [outer, header, signed].some((object) => object.has_doubles)
+  const is_acceptable = !has_doubles && alg === 'ES256' && crit === undefined && text(kid) !== undefined
+  if (!is_acceptable) return { ...content, verdict: 'invalid' }
+  const known = keys.aak.get(String(kid))
   if (known === undefined) return { ...content, verdict: 'unverifiable' }
   const raw = { key: known.key, dsaEncoding: 'ieee-p1363' as const }
   const bytes = Buffer.from(signature, 'base64url')

@@ -71,7 +71,7 @@ it('counts as a person counts by hand', () => {
     { ...reEngagement, source: '1234', sequence_index: 0, postbacks: 1, cv_null: 1, schema_version: 1 },
     {
       ...{ ...skanRow, cv_null: 1, fine: { 1: 1, 63: 1 }, coarse_low: 1, unverified: 1 },
-      ...{ revenue_min_usd: 100.990001, revenue_max_usd: 106.000001 },
+      ...{ revenue_min_usd: 100.99, revenue_max_usd: 106 },
     },
     { ...plain, ...first, day: '2026-03-02', sequence_index: 1, postbacks: 1, coarse_high: 1, schema_version: 1 },
   ])

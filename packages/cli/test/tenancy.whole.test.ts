@@ -115,6 +115,42 @@ test('apps are listed and changed', async () => {
   expect(await answerOf(`app list --company ${company_id}`)).toEqual({ apps: [changed] })
 })
 
+test('a published schema reaches apps within a second, and the versions before stay', async () => {
+  const app = await tenant()
+  const { app_id } = app
+  const keys = { 'x-service-company-key': app.company_key, 'x-service-app-key': app.app_key }
+  const read = (headers = {}) => fetch(`${standalone.url}/skan/cv-schema`, { headers: { ...keys, ...headers } })
+  expect(await (await read()).json()).toEqual({ app_id, version: null, schema: null })
+
+  const game = join(import.meta.dirname, '../../../examples/cv-schema/puzzle-game.json')
+  const { changes } = await answerOf(`cv-schema diff --app ${app_id} ${game}`)
+  expect(changes.length).toBeGreaterThan(50)
+  expect(await answerOf(`cv-schema publish --app ${app_id} ${game}`)).toEqual({ app_id, version: 1 })
+  await soon(async () => ((await (await read()).json()) as { version: number }).version).toBe(1)
+  const shown = await answerOf(`cv-schema show --app ${app_id}`)
+  const live = await read()
+  expect(await live.json()).toEqual(shown)
+  const again = await read({ 'if-none-match': String(live.headers.get('etag')) })
+  expect([again.status, await again.text(), again.headers.get('cache-control')]).toEqual([304, '', 'max-age=86400'])
+
+  expect(await answerOf(`cv-schema diff --app ${app_id} ${game}`)).toEqual({ changes: [] })
+  expect(await answerOf(`cv-schema publish --app ${app_id} ${game}`)).toEqual({ app_id, version: 2 })
+  expect(await answerOf(`cv-schema show --app ${app_id} --version 1`)).toEqual(shown)
+})
+
+test('a store id that another company has is refused, and an operator moves it', async () => {
+  const [first, second] = [await tenant(), await tenant()]
+  await answerOf(`app set ${first.app_id} --store-id 6471`)
+  const taken = await tributary(['app', 'set', second.app_id, '--store-id', '6471', '--json'], env)
+  expect(taken).toMatchObject({ code: 1, stdout: '' })
+  expect(JSON.parse(taken.stderr)).toMatchObject({ error: 'store_id_taken' })
+  const moved = await answerOf(`app move-store-id 6471 --to ${second.app_id}`)
+  expect(moved).toMatchObject({ app_id: second.app_id, store_id: '6471', development_keys: false })
+  expect(await answerOf(`app list --company ${first.company_id}`)).toMatchObject({ apps: [{ store_id: null }] })
+  const on = await answerOf(`app set ${second.app_id} --development-keys on`)
+  expect(on).toEqual({ ...moved, development_keys: true })
+})
+
 test('links are made where the service answers, listed, disabled and enabled; a refusal ends with 1', async () => {
   const { app_id } = await tenant()
   const create = ['link', 'create', '--app', app_id, '--partner']

@@ -152,7 +152,7 @@ describe('the package that npm pack makes, in an empty project', () => {
       writeFileSync(join(project, `readme${n}.mts`), given + block)
       return `readme${n}.mts`
     })
-    expect(files).toHaveLength(3)
+    expect(files).toHaveLength(4)
     const options = `--ignoreConfig --noEmit --strict --target es2022 --module nodenext --types node --typeRoots ${root}/node_modules/@types`
     expect(await run(tsc, [...options.split(' '), ...files]).catch((error) => error.stdout)).toBe('')
   })

@@ -241,6 +241,8 @@ export const limits = {
   postback_value_chars_max: 256,
   /** Nesting of a value in a postback; Apple nests nothing. */
   postback_depth_max: 8,
+  /** Members of a JSON object in a postback; Apple's have 13 at most. More would cost more than a signature. */
+  postback_members_max: 100,
   /** Keys that are taken from `TRIBUTARY_AAK_JWKS_URL`; Apple has published three. */
   postback_set_keys_max: 32,
 } as const

@@ -41,6 +41,19 @@ export function report(random: Random, tenants: FuzzTenants): Draft {
   const { headers } = bearer(random, tenants)
   return { kind: 'report', method, path, headers, body, surface: 'reports', app: null }
 }
+
+/** The schema of an app, by its keys and strange tags. */
+export function schema(random: Random, tenants: FuzzTenants): Draft {
+  const body = Buffer.alloc(0)
+  const { headers } = signed(body, random, tenants)
+  const tag = random.pick(['*', '"x"', 'W/"x"', ',,,', '"', '\u00ff', 'x'.repeat(5000), ...strange])
+  const { path } = declaredRoutes.readCvSchema
+  return {
+    ...{ kind: 'schema', method: random.chance(0.9) ? 'GET' : 'HEAD', path, body, surface: 'sdk', app: null },
+    headers: random.chance(0.5) ? headers : [...headers, ['If-None-Match', tag]],
+  }
+}
+
 const methods = [
   'GET',
   'HEAD',

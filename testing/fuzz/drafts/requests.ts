@@ -7,7 +7,7 @@ import { admin } from './admin-drafts.ts'
 import type { Draft, Header, Make } from './draft.ts'
 import { privacy, sdkBatch, serverBulk, serverEvent, valid } from './ingest-drafts.ts'
 import { link } from './link-drafts.ts'
-import { anywhere, report } from './other-drafts.ts'
+import { anywhere, report, schema } from './other-drafts.ts'
 import { postback } from './postback-drafts.ts'
 
 export interface FuzzRequest {
@@ -44,11 +44,12 @@ export function makeRequest(seed: number, n: number, tenants: FuzzTenants): Fuzz
 
 /** Shares of a hundred. */
 const makes: [share: number, make: Make][] = [
-  [42, sdkBatch],
+  [41, sdkBatch],
   [6, privacy],
   [14, serverEvent],
   [8, serverBulk],
   [9, (random, _n, tenants) => report(random, tenants)],
+  [1, (random, _n, tenants) => schema(random, tenants)],
   [4, (random, _n, tenants) => link(random, tenants)],
   [4, (random, n) => postback(random, n)],
   [4, (random, _n, tenants) => admin(random, tenants)],

@@ -7,7 +7,8 @@ const words: Record<JudgedReason, (postback: JudgedPostback, field: string) => s
       ? `The development key ${key} signed it. Reports count it only for an app with --development-keys on.`
       : `Apple's key ${key} signed it.`,
   too_large: () => `It is larger than ${limits.postback_body_bytes_max / 1024} KiB.`,
-  bad_json: () => `It is no JSON object, or it nests deeper than ${limits.postback_depth_max} values.`,
+  bad_json: () =>
+    `It is no JSON object, has more than ${limits.postback_members_max} fields, or nests deeper than ${limits.postback_depth_max}.`,
   bad_jws: () => 'It is no JWS of three base64url parts whose header and payload are JSON objects.',
   duplicate_field: () => 'It has a field twice.',
   missing_field: (_postback, field) => `The field ${field} is missing.`,

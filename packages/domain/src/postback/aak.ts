@@ -1,44 +1,45 @@
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
 import { conversionTypes } from './conversion-types.ts'
-import { type Fault, faulty, unread } from './finding.ts'
-import { openJws } from './jws.ts'
+import { type Fault, judged, type Proof } from './finding.ts'
+import { findSignatureFault, type ReadJws, readJws, readKid } from './jws.ts'
 import type { PostbackKeys } from './keys.ts'
-import { type Member, type Members, readMembers } from './members.ts'
+import { type Member, type Members, type ReadObject, readObject } from './members.ts'
 import { booleanOf, digitsOf, sequence_index_max, sequenceIndexOf, textOf, unsignedValues } from './values.ts'
 
 /** Judges a postback of AdAttributionKit: a bare JWS, or Apple's JSON around one. */
 export function judgeAak(body: string, keys: PostbackKeys): JudgedPostback {
   const envelope = readEnvelope(body)
-  if ('code' in envelope) return unread('aak', envelope)
-  const jws = openJws(envelope.jws)
-  if ('code' in jws) return unread('aak', jws)
-  const said = {
-    ...unread('aak', { code: 'bad_jws' }),
-    ...readContent(jws.payload),
-    ...unsignedValues(envelope.members),
-  }
-  const key = keys.aak.get(jws.kid)
-  if (key === undefined) return { ...said, ...faulty({ code: 'unknown_key' }) }
-  const fault = jws.verify(key.key) ?? findFault(jws.payload)
-  if (fault !== undefined) return { ...said, ...faulty(fault) }
-  return { ...said, verdict: 'valid', reason: 'verified', environment: key.environment, key: jws.kid }
+  if ('code' in envelope) return judged('aak', {}, envelope)
+  const jws = readJws(envelope.jws)
+  if (jws === null) return judged('aak', {}, { code: 'bad_jws' })
+  const content = { ...readContent(jws.payload), ...unsignedValues(envelope.members) }
+  return judged('aak', content, envelope.has_doubles ? { code: 'duplicate_field' } : prove(jws, keys))
 }
 
-interface Envelope {
+function prove(jws: ReadJws, keys: PostbackKeys): Proof | Fault {
+  if (jws.has_doubles) return { code: 'duplicate_field' }
+  const kid = readKid(jws.header)
+  if (typeof kid !== 'string') return kid
+  const known = keys.aak.get(kid)
+  if (known === undefined) return { code: 'unknown_key' }
+  const fault = findSignatureFault(jws, known.key) ?? findFault(jws.payload)
+  return fault ?? { key: kid, environment: known.environment }
+}
+
+interface Envelope extends ReadObject {
   jws: string
-  /** What stands beside the JWS, unsigned. */
-  members: Members
 }
 
+/** The JWS, and what stands beside it, unsigned. */
 function readEnvelope(body: string): Envelope | Fault {
   const text = body.trim()
-  if (!text.startsWith('{')) return { jws: text, members: new Map() }
-  const members = readMembers(text)
-  if (typeof members === 'string') return { code: members }
+  if (!text.startsWith('{')) return { jws: text, members: new Map(), has_doubles: false }
+  const object = readObject(text)
+  if (object === null) return { code: 'bad_json' }
   const field = 'jws-string'
-  const member = members.get(field)
+  const member = object.members.get(field)
   if (member === undefined) return { code: 'missing_field', field }
-  return member.type === 'string' ? { jws: member.text, members } : { code: 'wrong_type', field }
+  return member.type === 'string' ? { ...object, jws: member.text } : { code: 'wrong_type', field }
 }
 
 /** Kinds of the fields that are read, and whether Apple always sends them. */

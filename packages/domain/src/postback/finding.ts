@@ -2,9 +2,16 @@ import {
   type JudgedPostback,
   type JudgedReason,
   judgedReasons,
+  type PostbackEnvironment,
   type PostbackVerdict,
 } from '@tributary/contracts/postback/judged'
 import type { PostbackProtocol } from '@tributary/contracts/postback/received'
+
+/** The key that signed a postback. */
+export interface Proof {
+  key: string
+  environment: PostbackEnvironment
+}
 
 /** What keeps a postback from being valid, and the field that it is about. */
 export interface Fault {
@@ -12,20 +19,24 @@ export interface Fault {
   field?: string
 }
 
+/** What a postback says, without what is found about it. */
+type Content = Omit<JudgedPostback, 'protocol' | 'verdict' | 'reason' | keyof Proof>
+
+const nothing: Content = {
+  ...{ version: '', network: '', postback_id: '', sequence_index: 0, advertised_item_id: '', publisher_item_id: '' },
+  ...{ source: '', redownload: null, re_engagement: false, did_win: null, fidelity_type: null },
+  ...{ fine: null, coarse: null, country: null },
+}
+
+/** The judgement of a postback that says `content`; a field that is not given could not be read. */
+export function judged(protocol: PostbackProtocol, content: Partial<Content>, found: Proof | Fault): JudgedPostback {
+  const said = { protocol, ...nothing, ...content }
+  if ('key' in found) return { ...said, ...found, verdict: 'valid', reason: 'verified' }
+  const { code, field } = found
+  const reason = field === undefined ? code : `${code}:${field}`
+  return { ...said, verdict: verdictOf.get(code) ?? 'invalid', reason, key: null, environment: null }
+}
+
 const verdictOf = new Map<string, PostbackVerdict>(
   Object.entries(judgedReasons).flatMap(([verdict, codes]) => codes.map((code) => [code, verdict as PostbackVerdict])),
 )
-
-/** The verdict of a fault, with its reason in the written form. */
-export function faulty({ code, field }: Fault): Pick<JudgedPostback, 'verdict' | 'reason'> {
-  return { verdict: verdictOf.get(code) ?? 'invalid', reason: field === undefined ? code : `${code}:${field}` }
-}
-
-/** A postback of which nothing could be read. */
-export const unread = (protocol: PostbackProtocol, fault: Fault): JudgedPostback => ({
-  protocol,
-  ...faulty(fault),
-  ...{ environment: null, key: null, version: '', network: '', postback_id: '', sequence_index: 0 },
-  ...{ advertised_item_id: '', publisher_item_id: '', source: '', redownload: null, re_engagement: false },
-  ...{ did_win: null, fidelity_type: null, fine: null, coarse: null, country: null },
-})

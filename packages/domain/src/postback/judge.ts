@@ -2,7 +2,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
 import type { PostbackProtocol } from '@tributary/contracts/postback/received'
 import { judgeAak } from './aak.ts'
-import { unread } from './finding.ts'
+import { judged } from './finding.ts'
 import type { PostbackKeys } from './keys.ts'
 import { judgeSkan } from './skan.ts'
 
@@ -18,6 +18,6 @@ export interface UnjudgedPostback {
  * stranger sends. Takes about 0.1 ms of CPU for a signed one (a P-256 verification), far less for junk.
  */
 export function judgePostback({ protocol, body }: UnjudgedPostback, keys: PostbackKeys): JudgedPostback {
-  if (Buffer.byteLength(body) > limits.postback_body_bytes_max) return unread(protocol, { code: 'too_large' })
+  if (Buffer.byteLength(body) > limits.postback_body_bytes_max) return judged(protocol, {}, { code: 'too_large' })
   return protocol === 'skan' ? judgeSkan(body, keys) : judgeAak(body, keys)
 }

@@ -14,33 +14,38 @@ export type Member =
 
 export type Members = ReadonlyMap<string, Member>
 
+/** A JSON object. */
+export interface ReadObject {
+  /** Of equal names the last one counts, as with JSON.parse. */
+  members: Members
+  /** A name is there twice: two readers could take different values for it. */
+  has_doubles: boolean
+}
+
 /**
- * Reads the members of a JSON object (RFC 8259). A name that is there twice is a fault, because two readers could take
- * different values for it. Nesting deeper than `postback_depth_max` is `bad_json`.
+ * Reads the members of a JSON object (RFC 8259). Null for other text, for nesting deeper than `postback_depth_max`, and for
+ * more than `postback_members_max` members.
  */
-export function readMembers(text: string): Members | 'bad_json' | 'duplicate_field' {
+export function readObject(text: string): ReadObject | null {
   const json = Buffer.from(text)
   const members = new Map<string, Member>()
   let at = skipSpace(json, 0)
-  if (json[at] !== byte.open_object) return 'bad_json'
+  if (json[at] !== byte.open_object) return null
   at = skipSpace(json, at + 1)
-  if (json[at] === byte.close_object) return isEnd(json, at + 1) ? members : 'bad_json'
-  let doubled = false
-  for (;;) {
+  if (json[at] === byte.close_object) return isEnd(json, at + 1) ? { members, has_doubles: false } : null
+  for (let count = 1; count <= limits.postback_members_max; count += 1) {
     const name_end = skipString(json, at)
     const begin = skipColon(json, name_end)
     const end = begin === nowhere ? nowhere : skipValue(json, begin, limits.postback_depth_max)
-    if (end === nowhere) return 'bad_json'
-    const name = parse(json, at, name_end) as string
-    doubled ||= members.has(name)
-    members.set(name, readMember(json, begin, end))
+    if (end === nowhere) return null
+    members.set(parse(json, at, name_end) as string, readMember(json, begin, end))
     at = skipSpace(json, end)
-    if (json[at] === byte.close_object) break
-    if (json[at] !== byte.comma) return 'bad_json'
+    if (json[at] === byte.close_object)
+      return isEnd(json, at + 1) ? { members, has_doubles: members.size < count } : null
+    if (json[at] !== byte.comma) return null
     at = skipSpace(json, at + 1)
   }
-  if (!isEnd(json, at + 1)) return 'bad_json'
-  return doubled ? 'duplicate_field' : members
+  return null
 }
 
 const isEnd = (json: Uint8Array, at: number): boolean => skipSpace(json, at) === json.length

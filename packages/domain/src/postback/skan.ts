@@ -1,24 +1,33 @@
 import { verify } from 'node:crypto'
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
-import { type Fault, faulty, unread } from './finding.ts'
-import type { PostbackKeys, SkanKey } from './keys.ts'
-import { type Members, readMembers } from './members.ts'
+import { type Fault, judged, type Proof } from './finding.ts'
+import type { PostbackKeys } from './keys.ts'
+import { type Members, type ReadObject, readObject } from './members.ts'
 import { readSigned, type SkanField, skanFields } from './skan-fields.ts'
 import { booleanOf, digitsOf, fidelity_type_max, sequenceIndexOf, textOf, unsignedValues } from './values.ts'
 
 /** Judges a postback of SKAdNetwork 1.0 to 4.0. */
 export function judgeSkan(body: string, keys: PostbackKeys): JudgedPostback {
-  const members = readMembers(body)
-  if (typeof members === 'string') return unread('skan', { code: members })
-  const version = readVersion(members)
-  const fields = skanFields.get(version ?? '')
-  const said = { ...unread('skan', { code: 'wrong_type', field: 'version' }), ...readContent(members, fields) }
-  if (version === null) return said
-  const key = keys.skan.get(version)
-  if (fields === undefined || key === undefined) return { ...said, version, ...faulty({ code: 'unknown_version' }) }
-  const fault = findFault(members, fields, key)
-  if (fault !== undefined) return { ...said, version, ...faulty(fault) }
-  return { ...said, version, verdict: 'valid', reason: 'verified', environment: 'production', key: key.name }
+  const object = readObject(body)
+  if (object === null) return judged('skan', {}, { code: 'bad_json' })
+  const version = readVersion(object.members)
+  return judged('skan', readContent(object.members, version ?? ''), prove(object, version, keys))
+}
+
+function prove({ members, has_doubles }: ReadObject, version: string | null, keys: PostbackKeys): Proof | Fault {
+  if (has_doubles) return { code: 'duplicate_field' }
+  if (version === null) return { code: 'wrong_type', field: 'version' }
+  const fields = skanFields.get(version)
+  const known = keys.skan.get(version)
+  if (fields === undefined || known === undefined) return { code: 'unknown_version' }
+  const signed = readSigned(members, fields)
+  if (typeof signed !== 'string') return signed
+  const signature = readSignature(members)
+  if (!Buffer.isBuffer(signature)) return signature
+  const { name, key } = known
+  if (key === null) return { code: 'unsupported_curve' }
+  const is_proven = verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'der' }, signature)
+  return is_proven ? { key: name, environment: 'production' } : { code: 'signature_mismatch' }
 }
 
 /** 1.0 has no version in it. Null when the field holds no version. */
@@ -30,10 +39,12 @@ function readVersion(members: Members): string | null {
 }
 
 /** What the sender says. A field that the version does not sign is ignored; an unknown version is read like the newest. */
-function readContent(members: Members, fields = skanFields.get('4.0')) {
+function readContent(members: Members, version: string) {
+  const fields = skanFields.get(version) ?? skanFields.get('4.0')
   const get = (field: SkanField) => (fields?.includes(field) ? members.get(field) : undefined)
   const fidelity = digitsOf(get('fidelity-type'), fidelity_type_max)
   return {
+    version,
     network: textOf(get('ad-network-id')) ?? '',
     postback_id: textOf(get('transaction-id')) ?? '',
     sequence_index: sequenceIndexOf(get('postback-sequence-index')),
@@ -45,16 +56,6 @@ function readContent(members: Members, fields = skanFields.get('4.0')) {
     fidelity_type: fidelity === null ? null : Number(fidelity),
     ...unsignedValues(members),
   }
-}
-
-function findFault(members: Members, fields: readonly SkanField[], { key }: SkanKey): Fault | undefined {
-  const signed = readSigned(members, fields)
-  if (typeof signed !== 'string') return signed
-  const signature = readSignature(members)
-  if (!Buffer.isBuffer(signature)) return signature
-  if (key === null) return { code: 'unsupported_curve' }
-  const proven = verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'der' }, signature)
-  return proven ? undefined : { code: 'signature_mismatch' }
 }
 
 /** The signature as DER. Only one base64 text of it is taken, so that a resend can't look different. */

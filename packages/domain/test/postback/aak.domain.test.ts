@@ -147,7 +147,10 @@ describe('An AAK postback', () => {
       'wrong_type:kid': [signJws('{"alg":"ES256","kid":["apple-cas-identifier/0"]}', payload, p256)],
     }
     for (const [reason, list] of Object.entries(refused))
-      for (const jws of list) expect(judge(jws), jws).toMatchObject({ verdict: 'invalid', reason, key: null })
+      for (const jws of list) {
+        const said = { network: 'example123.adattributionkit', advertised_item_id: '10738027756' }
+        expect(judge(jws), jws).toMatchObject({ verdict: 'invalid', reason, key: null, environment: null, ...said })
+      }
     const kids = ['apple-cas-identifier/1', 'APPLE-CAS-IDENTIFIER/0', '../apple-cas-identifier/0', '__proto__', '', ' ']
     for (const kid of kids)
       expect(judge(signJws(writeJson({ kid, alg: 'ES256' }), payload, p256))).toMatchObject({

@@ -189,13 +189,22 @@ describe('A SKAN postback', () => {
 
   it('is invalid with a name twice, signed or not, also where an escape hides it', () => {
     const genuine = writeJson(apple.signSkan('4.0', skanFields('4.0')))
+    const said = { network: 'example123.skadnetwork', source: '5239', key: null, environment: null }
     for (const more of ['"app-id":525463029', '"\\u0061pp-id":1', '"conversion-value":63', '"version":"4.0"']) {
-      expect(judge(`{${more},${genuine.slice(1)}`)).toMatchObject({ verdict: 'invalid', reason: 'duplicate_field' })
-      expect(judge(`${genuine.slice(0, -1)},${more}}`)).toMatchObject({ verdict: 'invalid', reason: 'duplicate_field' })
+      expect(judge(`{${more},${genuine.slice(1)}`)).toMatchObject({
+        verdict: 'invalid',
+        reason: 'duplicate_field',
+        ...said,
+      })
+      expect(judge(`${genuine.slice(0, -1)},${more}}`)).toMatchObject({
+        verdict: 'invalid',
+        reason: 'duplicate_field',
+        ...said,
+      })
     }
   })
 
-  it('is invalid when it is no JSON object, too deep or too large', () => {
+  it('is invalid when it is no JSON object, too deep, too wide or too large', () => {
     const nested = (depth: number) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
     const texts = [
       '',
@@ -212,6 +221,9 @@ describe('A SKAN postback', () => {
       nested(30_000),
     ]
     for (const text of texts) expect(judge(text)).toMatchObject({ verdict: 'invalid', reason: 'bad_json' })
+    const many = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, n])))
+    expect([judge(many(100)).reason, judge(many(101)).reason]).toEqual(['missing_field:ad-network-id', 'bad_json'])
+    expect(judge(`{${Array(101).fill('"a":1').join()}}`).reason).toBe('bad_json')
     expect(judge('{}').reason).toBe('missing_field:ad-network-id')
     const padded = ' '.repeat(limits.postback_body_bytes_max)
     const genuine = writeJson(apple.signSkan('4.0', skanFields('4.0')))

@@ -40,18 +40,33 @@ const ofApp = (items: readonly string[]): string => `advertised_item_id IN (${nu
 /** What decides who was first: received time, then log position. */
 const place = 'tuple(received_at_ms, toString(topic), partition, offset)'
 
-/** The winner of each key that was claimed more than once, among all stored claims, in each environment by itself. */
+/**
+ * For look-ups in `postback_claims_v1`, which is in the order of its keys: few keys are found by its index, many are read
+ * through, and the engine holds one key at a time.
+ */
+const byKey = 'SETTINGS optimize_aggregation_in_order = 1, use_index_for_in_with_subqueries_max_values = 10000'
+
+/**
+ * The winner of each key that was claimed more than once, among all stored claims, in each environment by itself. Nearly all
+ * keys were claimed once: of these only the key is read.
+ */
 const contested = (items: readonly string[]): string => `
     SELECT postback_key, environment, min(${place}) AS winner
     FROM postback_claims_v1
-    WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict = 'valid')
-    GROUP BY postback_key, environment
-    HAVING count() > 1`
+    WHERE postback_key IN (
+      SELECT postback_key FROM postback_claims_v1
+      WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict = 'valid')
+      GROUP BY postback_key
+      HAVING count() > 1
+      ${byKey}
+    )
+    GROUP BY postback_key, environment`
 
 /** Keys of the window that no signature proves here, but that one proves elsewhere. */
 const provenElsewhere = (items: readonly string[]): string => `
     SELECT postback_key FROM postback_claims_v1
-    WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict != 'valid')`
+    WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict != 'valid')
+    ${byKey}`
 
 /** Winners that count, and what is not proven. */
 const countedSql = (items: readonly string[], starts: readonly number[]): string => `

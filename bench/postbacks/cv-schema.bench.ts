@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { buildTenant } from '@tributary/testing/builders'
 import { Pool } from 'undici'
-import { type Aim, type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
-import type { SchemaOrder, SchemaReport } from './cv-schema/gateway.ts'
+import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '../bench.ts'
+import type { SchemaOrder, SchemaReport } from './schema-gateway.ts'
 
 const connections = 32
 const warm_seconds = 2
@@ -52,7 +52,7 @@ const toAim = (row: { answer: string; answers_per_cpu_second: number }): Aim => 
 })
 
 async function startGateway(order: SchemaOrder, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'cv-schema', 'gateway.ts'), [], {
+  const child = fork(join(import.meta.dirname, 'schema-gateway.ts'), [], {
     execArgv: [...process.execArgv, ...execArgv],
   })
   const ended = once(child, 'exit')

@@ -3,13 +3,13 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { judgePostback } from '@tributary/domain/postback/judge'
 import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
-import { type Aim, type Bench, type BenchRow, numberArgument } from './bench.ts'
-import { postbackBodies, postbackKinds } from './postbacks/postback-bodies.ts'
-import { prefillPostbacks } from './postbacks/prefill-postbacks.ts'
-import { measureReport } from './postbacks/skan-report.ts'
-import { measurePostbackWriter } from './postbacks/writer.ts'
-import { openEmbedded } from './writer/engines.ts'
-import { waitForMerges } from './writer/prefill.ts'
+import { type Aim, type Bench, type BenchRow, numberArgument } from '../bench.ts'
+import { openEmbedded } from '../writer/engines.ts'
+import { waitForMerges } from '../writer/prefill.ts'
+import { postbackBodies, postbackKinds } from './postback-bodies.ts'
+import { prefillPostbacks } from './prefill-postbacks.ts'
+import { measureReport } from './skan-report.ts'
+import { measurePostbackWriter } from './writer.ts'
 
 /** Postbacks that warm the code up. */
 const warm = 2000
@@ -77,7 +77,7 @@ async function measureStages(rows: number, stored_max: number) {
     await measurePostbackWriter({ clickhouse, broker, apple }, warm)
     const stages = []
     for (const stored of [0, stored_max / 10, stored_max]) {
-      await prefillPostbacks(clickhouse, stored)
+      await prefillPostbacks(clickhouse, stored, stored_max)
       await waitForMerges(clickhouse)
       const before = cpuNow()
       await measurePostbackWriter({ clickhouse, broker, apple }, rows)
