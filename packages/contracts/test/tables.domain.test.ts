@@ -17,7 +17,7 @@ async function namedBy(service: string): Promise<TableName[]> {
   return tableNames.filter((name) => named.includes(name))
 }
 
-test.each<TableUser>(['event-writer', 'report-api', 'admin-api'])(
+test.each<TableUser>(['event-writer', 'postback-writer', 'report-api', 'admin-api'])(
   '%s is declared for every table that its statements name',
   async (user) => {
     const named = await namedBy(user)
