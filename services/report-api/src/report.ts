@@ -13,7 +13,7 @@ import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
 import type { ReportPage } from './parameters.ts'
 
 /** What a report answers: the window, the page, and what its rows are of. */
-export interface ReportRequest extends ReportPage {
+interface ReportRequest extends ReportPage {
   /** From the server key, never from the request. */
   app_id: string
   filters: ReportFilters
