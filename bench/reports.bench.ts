@@ -16,7 +16,6 @@ import { startTraffic } from './reports/traffic.ts'
 import { newAppId } from './writer/events.ts'
 import { waitForMerges } from './writer/prefill.ts'
 
-const small_apps = 20
 /** Events of a small app, and of the app that the growth is measured against, as shares of the large one. */
 const small_share = 0.001
 const tenth_share = 0.1
@@ -39,7 +38,7 @@ const month_ms_max = 50
 export const bench: Bench = {
   name: 'reports',
   title:
-    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --traffic 5000 --minutes 3)',
+    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --apps 20 --traffic 5000 --minutes 3)',
   async run(args) {
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-reports-'))
     const clickhouse = await openEmbeddedClickhouse({ data_dir })
@@ -49,6 +48,7 @@ export const bench: Bench = {
       const measured = await measure({
         ...{ clickhouse, client },
         events: numberArgument(args, 'events', 10_000_000),
+        apps: numberArgument(args, 'apps', 20),
         runs: numberArgument(args, 'runs', 20),
         traffic: numberArgument(args, 'traffic', 5000),
         minutes: numberArgument(args, 'minutes', 3),
@@ -66,6 +66,8 @@ interface Setup {
   clickhouse: Clickhouse
   client: ReportClient
   events: number
+  /** Small apps beside the large one. */
+  apps: number
   runs: number
   /** Events a second while reports are measured. */
   traffic: number
@@ -73,10 +75,10 @@ interface Setup {
   minutes: number
 }
 
-async function measure({ clickhouse, client, events, runs, traffic, minutes }: Setup) {
+async function measure({ clickhouse, client, events, apps, runs, traffic, minutes }: Setup) {
   const large: BenchApp = { app_id: newAppId(), events }
   const tenth: BenchApp = { app_id: newAppId(), events: events * tenth_share }
-  const small = Array.from({ length: small_apps }, () => ({ app_id: newAppId(), events: events * small_share }))
+  const small = Array.from({ length: apps }, () => ({ app_id: newAppId(), events: events * small_share }))
   const fill_s = await seconds(async () => {
     for (const app of [large, tenth, ...small]) await fillApp(clickhouse, app)
     await waitForMerges(clickhouse)

@@ -183,9 +183,9 @@ describe('settle everything, then change one thing, and ask at once', () => {
   )
 })
 
-test('settled again, every row of every report is right', async () => {
+test('settled again after changed verdicts, every row of every report is right', async () => {
   await stage.settle()
-  for (const story of stories) await compareAll(story, [whole])
+  for (const story of stories.filter(({ later }) => later.decisions.length > 0)) await compareAll(story, [whole])
 })
 
 /** Days with data that a report works out now, although they are settled; otherwise the tests above would prove nothing. */
