@@ -238,8 +238,8 @@ export const AttributionReport = pageOf(AttributionReportRow)
 export const RevenueReport = pageOf(RevenueReportRow)
 export const CohortsReport = pageOf(CohortsReportRow)
 export const EventsReport = pageOf(EventsReportRow)
-export const SkanReport = pageOf(SkanReportRow)
 export const LtvReport = pageOf(LtvReportRow)
+export const SkanReport = pageOf(SkanReportRow)
 export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
@@ -295,19 +295,6 @@ export const reports = {
     page: { EventsReport },
     example: { day: '2026-06-01', event_name: 'purchase', events: 120, unique_installs: 97, revenue_usd: 598.8 },
   },
-  skan: {
-    summary: 'Postbacks of Apple by day, network and source',
-    description:
-      'SKAdNetwork and AdAttributionKit postbacks of the app, by its store id. They are aggregates without any device, so they are in no other report, and no row of another report may be added to them. The window is of the times of receipt. Rows are ordered by day, then protocol, network, source and sequence index.',
-    row: SkanReportRow,
-    page: { SkanReport },
-    example: {
-      ...{ day: '2026-06-01', protocol: 'skan', network: 'example123.skadnetwork', source: '5239', sequence_index: 0 },
-      ...{ postbacks: 40, installs: 35, redownloads: 5, cv_null: 12, fine: { 12: 20, 31: 6 } },
-      ...{ coarse_low: 2, coarse_medium: 0, coarse_high: 0, revenue_min_usd: 119.94, revenue_max_usd: 260 },
-      ...{ unverified: 1, schema_version: 3, schema_ambiguous: false },
-    },
-  },
   ltv: {
     summary: 'Lifetime value by day of install and partner',
     description:
@@ -319,6 +306,19 @@ export const reports = {
       ...{ day: '2026-06-01', partner: 'acme', installs: 240, revenue_usd: 842.1 },
       ...{ d0_revenue_usd: 96, d7_revenue_usd: 410.4, d30_revenue_usd: 842.1 },
       ...{ d0_arpi_usd: 0.4, d7_arpi_usd: 1.71, d30_arpi_usd: 3.5088 },
+    },
+  },
+  skan: {
+    summary: 'Postbacks of Apple by day, network and source',
+    description:
+      'SKAdNetwork and AdAttributionKit postbacks of the app, by its store id. They are aggregates without any device, so they are in no other report, and no row of another report may be added to them. The window is of the times of receipt. Rows are ordered by day, then protocol, network, source and sequence index.',
+    row: SkanReportRow,
+    page: { SkanReport },
+    example: {
+      ...{ day: '2026-06-01', protocol: 'skan', network: 'example123.skadnetwork', source: '5239', sequence_index: 0 },
+      ...{ postbacks: 40, installs: 35, redownloads: 5, cv_null: 12, fine: { 12: 20, 31: 6 } },
+      ...{ coarse_low: 2, coarse_medium: 0, coarse_high: 0, revenue_min_usd: 119.94, revenue_max_usd: 260 },
+      ...{ unverified: 1, schema_version: 3, schema_ambiguous: false },
     },
   },
 } as const satisfies Record<string, ReportDeclaration>

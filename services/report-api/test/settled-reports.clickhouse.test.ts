@@ -66,7 +66,7 @@ const ofOne: Record<string, Query[]> = {
 async function askAll(): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {}
   for (const name of reportNames) {
-    for (const query of [...queries, ...ofOne[name]!]) {
+    for (const query of [...queries, ...(ofOne[name] ?? [])]) {
       const { rows, meta } = await reports.ask(name, app_id, query)
       answers[`${name} ${JSON.stringify(query)}`] = { rows, missing_rates: meta.missing_rates }
     }
