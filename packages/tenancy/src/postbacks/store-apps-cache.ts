@@ -2,7 +2,14 @@ import type { Pool } from 'pg'
 import { type KeptLookupsOptions, openKeptLookups } from '../credentials/kept-lookups.ts'
 import type { StoreApp, StoreApps } from './store-apps.ts'
 
-const storeIdShape = /^[1-9]\d{0,19}$/
+/** Tables hold item ids as UInt64. */
+const item_id_max = 2n ** 64n - 1n
+const isItemId = (text: string): boolean => /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= item_id_max
+
+/** A store id that no item can have matches nothing. */
+const toStoreApp = (app: StoreApp): StoreApp =>
+  app.store_id === null || isItemId(app.store_id) ? app : { ...app, store_id: null }
+
 const nobody = Promise.resolve(null)
 
 /**
@@ -13,21 +20,21 @@ export async function openStoreApps(options: KeptLookupsOptions): Promise<StoreA
   const lookups = openKeptLookups({ name: 'store_apps', channels: ['credentials_changed'] }, options)
   const { find } = lookups.keep(
     async (ids) => new Map((await byApp(options.pool, ids)).map((app) => [app.app_id, app])),
-    (app): StoreApp => app,
+    toStoreApp,
   )
   const { find: findOwner } = lookups.keep(
     async (ids) => new Map((await byStoreId(options.pool, ids)).map((app) => [app.store_id!, app])),
-    (app): StoreApp => app,
+    toStoreApp,
   )
   return {
     find,
-    findOwner: (store_id) => (storeIdShape.test(store_id) ? findOwner(store_id) : nobody),
+    findOwner: (store_id) => (isItemId(store_id) ? findOwner(store_id) : nobody),
     close: lookups.close,
   }
 }
 
 const columns = `app_id, company_id, development_keys,
-  CASE WHEN platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') ~ '^[0-9]+$' THEN ltrim(store_id, '0') END AS store_id`
+  CASE WHEN platform = 'ios' AND owns_store_id THEN ltrim(store_id, '0') END AS store_id`
 
 async function byApp(pool: Pool, app_ids: readonly string[]): Promise<StoreApp[]> {
   const text = `SELECT ${columns} FROM apps WHERE app_id = ANY($1::text[])`
