@@ -2,11 +2,12 @@ import { byte, nowhere, skipColon, skipSpace, skipString, skipValue } from '@tri
 
 /**
  * The value of a member of a JSON object, as JSON.parse finds it (the last of equal names); undefined for an absent one, and
- * for one that is no string. Null when `json`, which is UTF-8, is not a JSON object. It makes no values of the
- * rest: what is nested 30,000 times takes JSON.parse twenty times as long.
+ * for one that is no string. Null when `json`, which is UTF-8, is not a JSON object. It makes no values of the rest and does
+ * not recurse: JSON.parse takes six times as long for what is nested 30,000 times.
  */
 export function findMember(json: Buffer, name: string): string | undefined | null {
   let value: Buffer | undefined
+  const ends = new Uint8Array(json.length >> 1) // no more can be open: each has an end of its own
   let at = skipSpace(json, 0)
   if (json[at] !== byte.open_object) return null
   at = skipSpace(json, at + 1)
@@ -14,7 +15,7 @@ export function findMember(json: Buffer, name: string): string | undefined | nul
     for (;;) {
       const key_end = skipString(json, at)
       const from = skipColon(json, key_end)
-      const to = from === nowhere ? nowhere : skipNested(json, from)
+      const to = from === nowhere ? nowhere : skipNested(json, from, ends)
       if (to === nowhere) return null
       if (isNamed(json, at, key_end, name)) value = json.subarray(from, to)
       at = skipSpace(json, to)
@@ -36,11 +37,8 @@ function isNamed(json: Buffer, from: number, to: number, name: string): boolean 
   return (more === 0 || key.includes(byte.backslash)) && textOf(key) === name
 }
 
-/** Behind a value of any depth: it does not recurse. */
-function skipNested(json: Buffer, from: number): number {
-  if (json[from] !== byte.open_array && json[from] !== byte.open_object) return skipValue(json, from, 0)
-  /** What ends each array and object that is open. A list that grows would take twice the time. */
-  const ends = new Uint8Array((json.length - from) >> 1)
+/** Behind a value of any depth. `ends` is room for what ends each array and object that is open. */
+function skipNested(json: Buffer, from: number, ends: Uint8Array): number {
   let depth = 0
   let at = from
   do {
@@ -49,7 +47,7 @@ function skipNested(json: Buffer, from: number): number {
       const end = c === byte.open_array ? byte.close_array : byte.close_object
       at = skipSpace(json, at + 1)
       if (json[at] !== end) {
-        if (depth === ends.length) return nowhere // there are too few bytes left to end them
+        if (depth === ends.length) return nowhere // not all of them can end
         ends[depth++] = end
         if (c === byte.open_object) at = skipColon(json, skipString(json, at))
         continue

@@ -67,4 +67,5 @@ test.each(['[', '{"a":'])('walks 60,000 levels of %s without recursion, open and
   const closed = `${open.repeat(levels)}1${close.repeat(levels)}`
   expect(find(`{"a":${closed},"${name}":"t"}`)).toBe('t')
   expect(find(`{"a":${closed}${close}}`)).toBe(null)
+  expect(find(`{"a":${closed},"b":${closed},"${name}":"t"}`)).toBe('t')
 })
