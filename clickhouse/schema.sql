@@ -524,6 +524,44 @@ ENGINE = ReplacingMergeTree
 ORDER BY (app_id, day, installed_at_ms, install_key, topic, partition, offset, sign)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
 
+CREATE MATERIALIZED VIEW installs_by_key_mv_v1 TO installs_by_key_v1
+(
+    `app_id` LowCardinality(String),
+    `install_key` UInt64,
+    `row_key` UInt64,
+    `sign` Int8,
+    `day` Date,
+    `installed_at_ms` Int64,
+    `partner` LowCardinality(String),
+    `reinstall` UInt8
+)
+AS SELECT
+    app_id,
+    install_key,
+    sipHash64(topic, partition, offset) AS row_key,
+    sign,
+    day,
+    installed_at_ms,
+    partner,
+    reinstall
+FROM installs_v1
+WHERE pending = 0;
+
+CREATE TABLE installs_by_key_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets' CODEC(NONE),
+    `row_key` UInt64 COMMENT '64-bit hash of the log position of the decision' CODEC(NONE),
+    `sign` Int8 COMMENT '1 adds the verdict, -1 cancels the one before',
+    `day` Date COMMENT 'UTC date of installed_at_ms',
+    `installed_at_ms` Int64 COMMENT 'install time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `partner` LowCardinality(String) COMMENT 'partner of the click, or organic',
+    `reinstall` UInt8 COMMENT '1 for the same device or user within the window'
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, install_key, row_key, sign)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 256, min_compress_block_size = 2048, max_compress_block_size = 4096;
+
 CREATE MATERIALIZED VIEW installs_pending_mv_v1 TO installs_pending_v1
 (
     `app_id` LowCardinality(String),

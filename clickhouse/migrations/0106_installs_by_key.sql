@@ -1,4 +1,4 @@
--- Verdicts by install: money of a few days looks up the newest verdicts of its installs among all. A set: read it with FINAL.
+-- Verdicts by install: money of a few days looks up the newest verdicts of its installs among all. A set.
 -- Small granules and blocks, since the installs of a day lie all over the table.
 CREATE TABLE IF NOT EXISTS installs_by_key_v1 {{on_cluster}}
 (

@@ -6,6 +6,9 @@ import { addStamps } from './bump-stamps.ts'
 import { insertSelect } from './insert-select.ts'
 import { done_day, marks_app } from './sql/filled.ts'
 
+/** A month passes through in blocks of so many rows, since it may have more than there is memory. */
+const block_rows_max = 200_000
+
 interface Copy {
   source: StampSource
   from: string
@@ -13,7 +16,6 @@ interface Copy {
   to: string
   columns: string
   select: string
-  group: string
 }
 
 const copies: readonly Copy[] = [
@@ -23,15 +25,13 @@ const copies: readonly Copy[] = [
     to: 'money_days_v1',
     columns: 'app_id, install_key, day',
     select: 'app_id, sipHash64(install_uuid) AS install_key, day',
-    group: 'app_id, install_key, day',
   },
   {
     source: 'activity',
     from: 'activity_per_day_v1',
     to: 'activity_by_day_v1',
     columns: 'app_id, day, install_key, min_ts_ms, max_ts_ms',
-    select: 'app_id, day, sipHash64(install_uuid) AS install_key, min(min_ts_ms), max(max_ts_ms)',
-    group: 'app_id, install_key, day',
+    select: 'app_id, day, sipHash64(install_uuid) AS install_key, min_ts_ms, max_ts_ms',
   },
   {
     source: 'installs',
@@ -40,7 +40,6 @@ const copies: readonly Copy[] = [
     columns: 'app_id, install_key, row_key, sign, day, installed_at_ms, partner, reinstall',
     select:
       'app_id, install_key, sipHash64(topic, partition, offset) AS row_key, sign, day, installed_at_ms, partner, reinstall',
-    group: 'ALL',
   },
 ]
 
@@ -94,16 +93,13 @@ async function monthsOf(clickhouse: Clickhouse, table: string): Promise<string[]
   return found.map(({ month }) => month)
 }
 
-async function copyMonth(
-  clickhouse: Clickhouse,
-  { from, to, columns, select, group }: Copy,
-  month: string,
-): Promise<void> {
+async function copyMonth(clickhouse: Clickhouse, { from, to, columns, select }: Copy, month: string): Promise<void> {
   const first = `toDate(${literals('day', [month])})`
   await insertSelect(
     clickhouse,
     [from],
     `INSERT INTO ${to} (${columns}) SELECT ${select} FROM ${from}
-     WHERE day >= ${first} AND day < addMonths(${first}, 1) GROUP BY ${group}`,
+     WHERE day >= ${first} AND day < addMonths(${first}, 1)`,
+    { max_insert_block_size: block_rows_max, min_insert_block_size_rows: block_rows_max },
   )
 }

@@ -1,5 +1,4 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { Logger } from 'pino'
 import { backfill } from './backfill.ts'
@@ -71,7 +70,8 @@ export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
       onSettled?.(work.figure, some.length)
       return some.length
     } catch (err) {
-      if (err instanceof CodedError && err.code === 'unavailable') throw err
+      // An engine that is away ends the run. One that answers has refused these days, as for want of memory.
+      await clickhouse.checkHealth()
       logger.warn({ err, figure: work.figure, days: some.length, first: some[0] }, 'days could not be settled')
       if (some.length === 1) return 0
       const half = Math.ceil(some.length / 2)

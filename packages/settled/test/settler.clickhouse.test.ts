@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { CodedError } from '@tributary/contracts/errors'
 import { day_ms } from '@tributary/contracts/limits'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
@@ -126,6 +127,25 @@ test('settlers that are killed at any step, and several at once, leave no figure
     }
   }
   await Promise.all([settle(), clickhouse.insertEvents([lateEvent()], randomUUID()), settle()])
+  await settle()
+  await expectSettled()
+})
+
+test('days that the engine refuses together are settled alone, and one that it refuses holds up no other', async () => {
+  const refused = dayOf(first_ms + 3 * day_ms)
+  const hold = (sql: string) => (sql.match(/toDate\('[\d-]+'\), toUInt64/g) ?? []).length
+  const memory = new CodedError('unavailable', { cause: new Error('Query memory limit exceeded') })
+  const small: Clickhouse = {
+    ...clickhouse,
+    async command(sql, options) {
+      if (sql.includes('INTO settled_money_v1') && (hold(sql) > 2 || sql.includes(refused))) throw memory
+      await clickhouse.command(sql, options)
+    },
+  }
+  await settle(small)
+  const { settled, cohorts } = await settledFigures(clickhouse, app_id)
+  expect([settled.money!.length > 5, settled.money!.includes(refused), cohorts.live.length]).toEqual([true, false, 64])
+  await expect(settle({ ...small, checkHealth: () => Promise.reject(new Error('away')) })).rejects.toThrow('away')
   await settle()
   await expectSettled()
 })

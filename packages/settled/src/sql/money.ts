@@ -18,17 +18,18 @@ const countedSql = (at: DaysOfApp, taken = '1'): string => `
 
 /**
  * The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. Until all verdicts
- * are copied (docs/adr/0274) those of before come from the table by day. Both are sets, and may share rows.
+ * are copied (docs/adr/0274) those of before come from the table by day. Both are sets and may share rows: `DISTINCT` takes each
+ * once, so that no `FINAL` has to merge parts.
  */
 const verdictsSql = (at: DaysOfApp): string => `
       SELECT install_key, verdict, installed_on, installed_ms, again
       FROM (
         SELECT ${verdictColumns}, row_key AS place
-        FROM installs_by_key_v1 FINAL
+        FROM installs_by_key_v1
         WHERE app_id = ${at.app_id} AND install_key IN (${payingSql(at)})
         UNION DISTINCT
         SELECT ${verdictColumns}, sipHash64(topic, partition, offset) AS place
-        FROM installs_by_day_v1 FINAL
+        FROM installs_by_day_v1
         WHERE (${isFilledSql}) = 0 AND app_id = ${at.app_id} AND install_key IN (${payingSql(at)})
       )
       GROUP BY install_key, verdict, installed_on, installed_ms, again
