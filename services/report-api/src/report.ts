@@ -11,7 +11,7 @@ import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { ReportPage } from './parameters.ts'
 
 /** What a report answers: the window, the page, and what its rows are of. */
-export interface ReportRequest extends ReportPage {
+interface ReportRequest extends ReportPage {
   /** From the server key, never from the request. */
   app_id: string
   filters: ReportFilters

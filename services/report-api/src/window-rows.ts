@@ -50,15 +50,34 @@ const moment_of = { installs: 'installed_at_ms', uniques: 'ts_ms', money: 'ts_ms
 export const momentsOf = (name: FigureName): string =>
   `${moment_of[name]} >= {since_ms:Int64} AND ${moment_of[name]} < {until_ms:Int64}`
 
+const app_id = '{app_id:String}'
+
 /** Rows of a list of a figure in a window, each with its `date`. A statement without needless parts is sooner understood. */
 export function windowSql<Name extends FigureName>(found: FoundDays<Name>, list: ListName<Name>): string {
   const { name, settled, live, edge } = found
   const { liveSql } = figureOf(name).lists[list]!
-  const on = (kind: string) => ({ app_id: '{app_id:String}', days: `{${kind}_${name}:Array(Date)}` })
   const parts = [
-    ...(settled.length > 0 ? [settledSql(name, list, on('settled'))] : []),
-    ...(live.length > 0 ? [liveSql(on('live'))] : []),
-    ...(edge.length > 0 ? [liveSql({ ...on('edge'), moments: momentsOf(name) })] : []),
+    ...(settled.length > 0 ? [settledDaysSql(name, list)] : []),
+    ...(live.length > 0 ? [liveSql({ app_id, days: `{live_${name}:Array(Date)}` })] : []),
+    ...(edge.length > 0 ? [liveSql({ app_id, days: `{edge_${name}:Array(Date)}`, moments: momentsOf(name) })] : []),
   ]
-  return parts.length > 0 ? parts.join('\n  UNION ALL') : liveSql(on('live'))
+  return parts.length > 0 ? parts.join('\n  UNION ALL') : settledDaysSql(name, list)
 }
+
+/** Those of its settled days. */
+export const settledDaysSql = <Name extends FigureName>(name: Name, list: ListName<Name>): string =>
+  settledSql(name, list, { app_id, days: `{settled_${name}:Array(Date)}` })
+
+/** The other days of a window, whole or not, for a statement of the report itself. */
+export const liveDays = (name: FigureName) => ({
+  app_id,
+  days: `arrayConcat({live_${name}:Array(Date)}, {edge_${name}:Array(Date)})`,
+  moments: momentsOf(name),
+})
+
+/** The same days, none of them as it is stored: a distinct count of a longer period is no sum of days. */
+export const allLive = <Name extends FigureName>(found: FoundDays<Name>): FoundDays<Name> => ({
+  ...found,
+  settled: [],
+  live: [...found.settled, ...found.live],
+})

@@ -54,12 +54,12 @@ const history = Array.from({ length: 30 }, (_, n) =>
 
 const whole = { since_ms: first_ms, until_ms: first_ms + 30 * day_ms }
 const part = { since_ms: first_ms + 7 * hour_ms, until_ms: first_ms + 6 * day_ms + 11 * hour_ms }
-const queries: Query[] = [whole, { ...part, limit: 5, offset: 3 }, { ...part, group: 'week' }]
+const queries: Query[] = [whole, { ...part, group: 'week' }]
 const ofOne: Record<string, Query[]> = {
-  attribution: [{ ...whole, partner: ['zen'] }],
+  attribution: [{ ...part, partner: ['zen'] }],
   revenue: [{ ...part, partner: ['acme'] }],
   cohorts: [{ ...part, days: '0,2,3,14' }],
-  events: [{ ...whole, event_name: ['purchase'], limit: 4 }],
+  events: [{ ...part, event_name: ['purchase'], limit: 4, offset: 2 }],
   ltv: [{ ...part, partner: ['acme'], days: '0,1,14' }],
 }
 
@@ -121,4 +121,4 @@ test('after each change the reports are those that are worked out live, whatever
   }
   // Each change is seen.
   expect(seen.size).toBe(Object.keys(changes).length)
-})
+}, 300_000)

@@ -10,7 +10,7 @@ const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`)
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
 /** Events whose money counts: `date, ts, install_key, event_name, code, amount`. `taken` is a further condition on them. */
-const countedSql = (at: DaysOfApp, taken = '1'): string => `
+export const countedSql = (at: DaysOfApp, taken = '1'): string => `
       SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount
       FROM revenue_raw_v1
       WHERE ${onDays(at)} AND ${taken}

@@ -2,7 +2,7 @@ import { addDays } from '@tributary/settled/cohorts'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, partlyCoveredDays, type WindowDays, wholeDays, wholeWindow, windowDays } from '../window-days.ts'
-import { daysParams, type FoundDays, findDays, windowSql } from '../window-rows.ts'
+import { daysParams, findDays, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
@@ -20,7 +20,8 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
   const amounts = amountsSql(named)
   const periodOf = firstDayOf[group]
   const page = await clickhouse.query<CountRow>(countsSql(periodOf('date'), amounts), { ...params, limit, offset })
-  const uniques = await queryUniques(sources, params, page, group === 'day' ? null : setsSql(periodOf('day'), named))
+  const counted = group === 'day' ? await countDays(sources, params, page) : countSets(periodOf('day'), named)
+  const uniques = await queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
   const spent = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(currenciesSql(amounts), params)
@@ -106,19 +107,18 @@ interface UniqueRow {
   unique_installs: number
 }
 
-/** Distinct installs of the rows of a page, by period and event name. `sql` counts them from sets. */
+/** Distinct installs of the rows of a page, by period and event name. */
 async function queryUniques(
-  sources: ReportSources,
-  params: WindowDays & { app_id: string },
+  { clickhouse }: ReportSources,
+  sql: string,
+  params: object,
   page: readonly CountRow[],
-  sql: string | null,
-) {
+): Promise<Map<string, number>> {
   const first = page[0]
   const last = page.at(-1)
-  if (first === undefined || last === undefined) return new Map<string, number>()
-  const found = await findDays(sources, 'uniques', params.app_id, daysOfPage(params, first.day, last.day))
-  const rows = await sources.clickhouse.query<UniqueRow>(sql ?? uniquesSql(found), {
-    ...{ ...params, ...daysParams(found) },
+  if (first === undefined || last === undefined) return new Map()
+  const rows = await clickhouse.query<UniqueRow>(sql, {
+    ...params,
     page_first_day: first.day,
     page_first_name: first.event_name,
     page_last_day: last.day,
@@ -127,26 +127,31 @@ async function queryUniques(
   return new Map(rows.map((row) => [row.day + row.event_name, row.unique_installs]))
 }
 
-/** The days of a window that a page of days has. */
-function daysOfPage({ whole_from, whole_to, edge_days }: WindowDays, first: string, last: string) {
-  const behind = addDays(last, 1)
-  return {
-    whole_from: first > whole_from ? first : whole_from,
-    whole_to: behind < whole_to ? behind : whole_to,
-    edge_days: edge_days.filter((day) => day >= first && day <= last),
-  }
-}
-
 // Rows are ordered by period and name, so a page is one range of both.
 const pageRange = (period: string) => `${period} >= {page_first_day:Date} AND ${period} <= {page_last_day:Date}
     AND (${period} > {page_first_day:Date} OR event_name >= {page_first_name:String})
     AND (${period} < {page_last_day:Date} OR event_name <= {page_last_name:String})`
 
-const uniquesSql = (found: FoundDays<'uniques'>) => `
+/** Counts a page of days: as they are settled, or from sets. */
+async function countDays(sources: ReportSources, window: WindowDays & { app_id: string }, page: readonly CountRow[]) {
+  const { whole_from, whole_to, edge_days } = window
+  const shown = new Set(page.map(({ day }) => day))
+  const whole = [...shown].filter((day) => day >= whole_from && day < whole_to)
+  const found = await findDays(sources, 'uniques', window.app_id, {
+    whole_from: whole[0] ?? whole_to,
+    whole_to: addDays(whole.at(-1) ?? whole_to, whole.length > 0 ? 1 : 0),
+    edge_days: edge_days.filter((day) => shown.has(day)),
+  })
+  const sql = `
 SELECT toString(date) AS day, event_name, installs AS unique_installs
 FROM (${windowSql(found, 'uniques')}
 )
 WHERE ${pageRange('date')}`
+  return { sql, params: daysParams(found) }
+}
+
+/** Counts a page of longer periods, whose distinct installs are no sum of days. */
+const countSets = (period: string, named: string) => ({ sql: setsSql(period, named), params: {} })
 
 const setsSql = (period: string, named: string) => `
 SELECT toString(date) AS day, event_name, uniqExactMerge(installs) AS unique_installs

@@ -1,10 +1,10 @@
 import { refundEvents } from '@tributary/contracts/rows'
-import { moneyEventsSql } from '@tributary/settled/money-events'
+import { countedSql, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
 import type { Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
+import { allLive, daysParams, type FoundDays, findDays, liveDays, settledDaysSql } from '../window-rows.ts'
 
 /**
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
@@ -21,13 +21,12 @@ export const revenueReport: Report<'revenue'> = async (
   const named = partners === undefined ? '1' : 'partner IN {partners:Array(String)}'
   const found = await findDays(sources, 'money', app_id, days)
   const params = { app_id, ...days, ...daysParams(found), ...(partners && { partners }) }
-  const spent = await clickhouse.query<FxLookup>(spentSql(found, named), params)
+  const spent = await clickhouse.query<FxLookup>(spentSql(found, partners !== undefined), params)
   const rateOfSpent = await findRates(fxRates, spent)
   const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
-  const period = firstDayOf[group]('date')
-  const payers = group === 'day' ? payersOfDays(found) : payersOfPeriods(period)
-  const page = await clickhouse.query<MoneyRow>(pageSql(found, period, payers, named), {
-    ...{ ...params, limit, offset, refunds: refundEvents },
+  const read = group === 'day' ? found : allLive(found)
+  const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), named), {
+    ...{ ...params, ...daysParams(read), limit, offset, refunds: refundEvents },
     ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
   })
   const rateOf = await findRates(fxRates, lookupsOf(page))
@@ -50,53 +49,65 @@ interface MoneyRow {
   money: Amount[]
 }
 
-/** Each day with money of a currency. `named` is a condition on the partner. */
-const spentSql = (found: FoundDays<'money'>, named: string) => `
+/** Each day with money of a currency. */
+const spentSql = ({ settled }: FoundDays<'money'>, filtered: boolean) => `
 SELECT code AS currency, toString(date) AS day
-FROM (SELECT date, partner, currency AS code, amounts FROM (${windowSql(found, 'money')}
-))
-WHERE amounts > 0 AND ${named}
+FROM (
+  SELECT date, code, amount
+  FROM (${filtered ? moneyEventsSql(liveDays('money')) : countedSql(liveDays('money'))}
+  )
+  WHERE ${filtered ? 'partner IN {partners:Array(String)}' : '1'}${
+    settled.length === 0
+      ? ''
+      : `
+  UNION ALL
+  SELECT date, currency AS code, toInt128(amounts) AS amount
+  FROM (${settledDaysSql('money', 'money')}
+  )
+  WHERE ${filtered ? 'partner IN {partners:Array(String)}' : '1'}`
+  }
+)
+WHERE amount != 0
 GROUP BY code, date
 ORDER BY code, date`
 
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
 const isRated = (currency: string) =>
   `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
+const isPurchase = 'event_name NOT IN {refunds:Array(String)}'
 
-/** Paying installs by day, from counts of those that paid in the same currencies. */
-const payersOfDays = (found: FoundDays<'money'>) => `
-  SELECT date AS on, partner, sumIf(installs, arrayExists(code -> ${isRated('code')}, currencies)) AS payers
-  FROM (${windowSql(found, 'payers')}
+/** Money and distinct payers of the days that are not settled, from one look at the events. */
+const liveSql = `
+  SELECT date, partner, code, sum(amount) AS micros, countIf(amount != 0) AS amounts, countIf(${isPurchase}) AS bought,
+    uniqExactStateIf(install_key, ${isPurchase} AND amount > 0 AND ${isRated('code')}) AS payers, toUInt64(0) AS paid
+  FROM (${moneyEventsSql(liveDays('money'))}
   )
-  GROUP BY on, partner`
+  GROUP BY date, partner, code`
 
-/** Paying installs of longer periods are no sums of days: they are counted among the events. */
-const payersOfPeriods = (period: string) => `
-  SELECT ${period} AS on, partner, uniqExact(install_key) AS payers
-  FROM (${moneyEventsSql({
-    app_id: '{app_id:String}',
-    days: 'arrayConcat({settled_money:Array(Date)}, {live_money:Array(Date)}, {edge_money:Array(Date)})',
-    moments: momentsOf('money'),
-  })}
-  )
-  WHERE event_name NOT IN {refunds:Array(String)} AND amount > 0 AND ${isRated('code')}
-  GROUP BY on, partner`
+const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
 
-const pageSql = (found: FoundDays<'money'>, period: string, payers: string, named: string) => `
-SELECT toString(on) AS day, partner, sum(bought) AS purchases, sum(payers) AS paying,
-  groupArrayIf((toString(money_day), code, toString(amount)), has_amounts) AS money
-FROM (
-  SELECT ${period} AS on, partner, date AS money_day, currency AS code, micros AS amount, amounts > 0 AS has_amounts,
-    purchases AS bought, toUInt64(0) AS payers, 1 AS is_money
-  FROM (${windowSql(found, 'money')}
+/** The same of settled days: payers by the set of currencies that they paid in. */
+const settledParts = `
+  SELECT date, partner, currency AS code, micros, amounts, purchases AS bought, ${nobody} AS payers, toUInt64(0) AS paid
+  FROM (${settledDaysSql('money', 'money')}
   )
   UNION ALL
-  SELECT on, partner, on AS money_day, '' AS code, toInt128(0) AS amount, 0 AS has_amounts, 0 AS bought, payers, 0 AS is_money
-  FROM (${payers}
-  )
+  SELECT date, partner, '' AS code, toInt128(0) AS micros, toUInt64(0) AS amounts, toUInt64(0) AS bought, ${nobody} AS payers,
+    if(arrayExists(code -> ${isRated('code')}, currencies), installs, 0) AS paid
+  FROM (${settledDaysSql('money', 'payers')}
+  )`
+
+const pageSql = ({ settled }: FoundDays<'money'>, period: string, named: string) => `
+SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) + sum(paid) AS paying,
+  groupArrayIf((toString(date), code, toString(micros)), amounts > 0) AS money
+FROM (${
+  settled.length === 0
+    ? ''
+    : `${settledParts}
+  UNION ALL`
+}${liveSql}
 )
 WHERE ${named}
-GROUP BY on, partner
-HAVING max(is_money) = 1
-ORDER BY on, partner
+GROUP BY ${period}, partner
+ORDER BY ${period}, partner
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
