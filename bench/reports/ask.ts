@@ -10,7 +10,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { eurRates, now_ms } from './model.ts'
 
-export interface Asked {
+interface Asked {
   since_ms: number
   until_ms: number
   limit: number

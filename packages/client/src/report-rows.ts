@@ -61,6 +61,20 @@ export interface ReportRows {
     /** Counted money, refunds subtracted, at the exchange rate of its day; 0 without any. */
     revenue_usd: number
   }
+  ltv: {
+    /** Day of the install, UTC. */
+    day: string
+    /** Partner of the newest verdict of the install. */
+    partner: string
+    /** New installs, reinstalls left out. */
+    installs: number
+    /** Their counted money from the time of the install on, refunds subtracted, at the exchange rate of its day. */
+    revenue_usd: number
+    /** Counted money from the time of the install to the end of the 24 hours that begin N x 24 hours after the install. */
+    [field: `d${number}_revenue_usd`]: number
+    /** `dN_revenue_usd` by `installs`. */
+    [field: `d${number}_arpi_usd`]: number
+  }
   skan: {
     /** Day on which the postback was received, UTC. */
     day: string
@@ -97,19 +111,5 @@ export interface ReportRows {
     schema_version: number | null
     /** Whether another version was published while the installs may have happened. */
     schema_ambiguous: boolean
-  }
-  ltv: {
-    /** Day of the install, UTC. */
-    day: string
-    /** Partner of the newest verdict of the install. */
-    partner: string
-    /** New installs, reinstalls left out. */
-    installs: number
-    /** Their counted money from the time of the install on, refunds subtracted, at the exchange rate of its day. */
-    revenue_usd: number
-    /** Counted money from the time of the install to the end of the 24 hours that begin N x 24 hours after the install. */
-    [field: `d${number}_revenue_usd`]: number
-    /** `dN_revenue_usd` by `installs`. */
-    [field: `d${number}_arpi_usd`]: number
   }
 }
