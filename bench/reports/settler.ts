@@ -1,11 +1,10 @@
 import { setInterval as every } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { createSettler } from '@tributary/settled/settler'
+import { createSettler, whenQuiet } from '@tributary/settled/settler'
 import { pino } from 'pino'
 
-/** How often the service looks for days to settle, and how long a day must not have changed. */
-const tick_ms = 60_000
-const quiet_ms = 60_000
+/** How often the service looks for days to settle. */
+const tick_ms = 20_000
 
 const logger = pino({ level: 'warn' })
 
@@ -36,9 +35,9 @@ export async function measureSettler(clickhouse: Clickhouse, minutes: number): P
   const started = performance.now()
   let ticks = 0
   for await (const _ of every(tick_ms)) {
-    await settle({ quiet_ms })
+    await settle(whenQuiet)
     ticks += 1
-    if (ticks >= minutes) break
+    if (ticks * tick_ms >= minutes * 60_000) break
   }
   return busy_ms / (performance.now() - started)
 }

@@ -17,16 +17,23 @@ export interface Due extends Stamped {
 export interface DueRequest {
   /** Days that changed later than so long ago are left for another time, by the clock of ClickHouse. */
   quiet_ms: number
+  /** True leaves out what reads the UTC day that is not over yet. */
+  only_over: boolean
   /** The last one of the page before. */
   after: Due | null
 }
 
 // Apps that begin with a slash are no apps.
 const ofApps = `NOT startsWith(app_id, '/')`
+const over = (only_over: boolean, days: string) => (only_over ? `toDate(now('UTC')) NOT IN (${days})` : '1')
 const quiet = (quiet_ms: number) => `max(changed) <= toUnixTimestamp64Milli(now64(3)) - ${Number(quiet_ms)}`
 
 /** Days whose settled row has another stamp than the day has, or that have none. */
-export function findDueDays(clickhouse: Statements, name: FigureName, { quiet_ms, after }: DueRequest): Promise<Due[]> {
+export function findDueDays(
+  clickhouse: Statements,
+  name: FigureName,
+  { quiet_ms, only_over, after }: DueRequest,
+): Promise<Due[]> {
   const { table, source } = figureOf(name)
   const behind = after === null ? '1' : `(app_id, date) > (${text(after.app_id)}, toDate(${text(after.day)}))`
   return clickhouse.query<Due>(
@@ -39,13 +46,13 @@ export function findDueDays(clickhouse: Statements, name: FigureName, { quiet_ms
      )
      WHERE ${behind}
      GROUP BY app_id, date
-     HAVING max(present) > 0 AND max(present) != max(settled) AND ${quiet(quiet_ms)}
+     HAVING max(present) > 0 AND max(present) != max(settled) AND ${quiet(quiet_ms)} AND ${over(only_over, 'date')}
      ORDER BY app_id, date LIMIT ${limits.settle_page}`,
   )
 }
 
 /** The same for cohorts: a pair reads the installs of its day, and the activity of the two days that its window meets. */
-export function findDuePairs(clickhouse: Statements, { quiet_ms, after }: DueRequest): Promise<Due[]> {
+export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, after }: DueRequest): Promise<Due[]> {
   const behind =
     after === null ? '1' : `(app_id, n, date) > (${text(after.app_id)}, ${Number(after.n)}, toDate(${text(after.day)}))`
   const numbers = `CAST([${settledNumbers}], 'Array(UInt16)')`
@@ -67,6 +74,7 @@ export function findDuePairs(clickhouse: Statements, { quiet_ms, after }: DueReq
      WHERE ${behind}
      GROUP BY app_id, n, date
      HAVING max(installs) = 1 AND sum(present) != max(settled) AND ${quiet(quiet_ms)}
+       AND ${over(only_over, 'date, date + n, date + n + 1')}
      ORDER BY app_id, n, date LIMIT ${limits.settle_page}`,
   )
 }

@@ -16,9 +16,14 @@ export interface SettlerDeps {
 export interface SettleOptions {
   /** Days that changed in the last so many milliseconds are left for another time. */
   quiet_ms: number
+  /** True leaves the UTC day that is not over live: of an app with few events it would be settled after each. */
+  only_over?: boolean
   /** Ends it between two statements. */
   signal?: AbortSignal
 }
+
+/** The job settles days that are over and did not change for so long. Others would be settled again and again, in vain. */
+export const whenQuiet = { quiet_ms: 10 * 60_000, only_over: true } satisfies SettleOptions
 
 /** A kind of figure. One statement settles days of one app and number. */
 interface Work {
@@ -41,19 +46,23 @@ export interface Settled {
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
   let filled = false
 
-  return async function settle({ quiet_ms, signal }: SettleOptions): Promise<Settled> {
+  return async function settle({ signal, ...options }: SettleOptions): Promise<Settled> {
     if (!filled) await backfill(clickhouse)
     filled = true
     let settled = 0
-    for (const work of works(clickhouse)) settled += await settleAll(work, quiet_ms, signal)
+    for (const work of works(clickhouse)) settled += await settleAll(work, options, signal)
     return { settled, done: signal?.aborted !== true }
   }
 
   /** Each day at most once, so that a day that changes all the time does not hold up the others. */
-  async function settleAll(work: Work, quiet_ms: number, signal?: AbortSignal): Promise<number> {
+  async function settleAll(
+    work: Work,
+    { quiet_ms, only_over = false }: Omit<SettleOptions, 'signal'>,
+    signal?: AbortSignal,
+  ): Promise<number> {
     let settled = 0
     for (let after: Due | null = null; ; ) {
-      const due: Due[] = await work.find({ quiet_ms, after })
+      const due: Due[] = await work.find({ quiet_ms, only_over, after })
       for (const some of cut(due, work.days_max)) {
         if (signal?.aborted) return settled
         settled += await settleSome(work, some)

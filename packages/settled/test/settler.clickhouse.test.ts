@@ -48,6 +48,14 @@ test('a day that has just changed is left alone until it is quiet', async () => 
   expect(await settle(clickhouse, 60_000)).toEqual({ settled: 0, done: true })
 })
 
+test('the day that is not over stays live for the job, and a command settles it', async () => {
+  await settle()
+  await clickhouse.insertEvents([testEventRow({ app_id, ts_ms: Date.now(), event_name: 'now' })], randomUUID())
+  const job = createSettler({ clickhouse, logger })
+  expect(await job({ quiet_ms: 0, only_over: true })).toEqual({ settled: 0, done: true })
+  expect((await settle()).settled).toBeGreaterThan(0)
+})
+
 const late_ms = first_ms + 6 * day_ms + 5_000
 const lateEvent = (given: object = {}) =>
   testEventRow({ app_id, ts_ms: late_ms, install_uuid: 'install-4', event_name: 'late', ...given })

@@ -9,10 +9,11 @@ import { redisEngine } from '@tributary/service-kit/engines/redis'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
+import { whenQuiet } from '@tributary/settled/settler'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
-import { openSettler, quiet_ms } from './settler.ts'
+import { openSettler } from './settler.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
 const reconciliation_pause_ms = 5000
@@ -51,7 +52,7 @@ export const service = defineService({
       prepare({ postgres: pool, ...context }) {
         const settle = openSettler(context)
         return (signal) =>
-          unlessRunning(pool, 'settler', (lost) => settle({ quiet_ms, signal: AbortSignal.any([signal, lost]) }))
+          unlessRunning(pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([signal, lost]) }))
       },
     },
   ],

@@ -26,9 +26,23 @@ export async function derivedTables(clickhouse: Clickhouse, app_id: string, topi
     }
     return tables
   }
+  // A column with a default is in a table without its view.
+  const defaults = await clickhouse.query<{ table: string; name: string; sql: string }>(
+    `SELECT table, name, default_expression AS sql FROM system.columns
+     WHERE database = currentDatabase() AND default_kind = 'DEFAULT' AND table IN {tables:Array(String)}`,
+    { tables: [...derivedFromEvents] },
+  )
+  const filled = await clickhouse.query<{ table: string; name: string }>(
+    `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND table IN {views:Array(String)}`,
+    { views: derivedFromEvents.map((table) => table.replace(/_v(\d+)$/, '_mv_v$1')) },
+  )
+  const isFilled = ({ table, name }: { table: string; name: string }) =>
+    filled.some((column) => column.table.replace('_mv_', '_') === table && column.name === name)
   const selectOf = (table: string): string => {
     const { source, selectFrom } = views.get(table)!
-    return `(${selectFrom(source === 'events_raw_v1' ? source : selectOf(source))})`
+    const rows = selectFrom(source === 'events_raw_v1' ? source : selectOf(source))
+    const more = defaults.filter((column) => column.table === table && !isFilled(column))
+    return `(SELECT ${['*', ...more.map(({ name, sql }) => `${sql} AS ${name}`)].join(', ')} FROM (${rows}))`
   }
   return { held: await read((table) => table), recomputed: await read(selectOf) }
 }
