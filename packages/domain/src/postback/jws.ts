@@ -40,12 +40,13 @@ export function readKid(header: Members): string | Fault {
 }
 
 /** Bytes of r and s of P-256 (RFC 7518, section 3.4). */
-const raw_signature_bytes = 64
+/** r and s of P-256. */
+const es256_bytes = 64
 
 /** Undefined when the key of P-256 signed it. */
-export function findSignatureFault({ signed, signature }: ReadJws, key: KeyObject): Fault | undefined {
-  if (signature.length !== raw_signature_bytes) return { code: 'signature_encoding' }
-  const proven = verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)
+export function findSignatureFault({ signed, signature: proof }: ReadJws, key: KeyObject): Fault | undefined {
+  if (proof.length !== es256_bytes) return { code: 'signature_encoding' }
+  const proven = verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, proof)
   return proven ? undefined : { code: 'signature_mismatch' }
 }
 

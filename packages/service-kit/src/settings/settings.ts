@@ -289,6 +289,7 @@ export const foreignSettings = [
   'TRIBUTARY_TEST_S3_ACCESS_KEY',
   'TRIBUTARY_TEST_S3_SECRET_KEY',
   'TRIBUTARY_TEST_HISTORIES',
+  'TRIBUTARY_VECTORS',
 ]
 
 export type SettingName = keyof typeof settings
