@@ -40,7 +40,6 @@ export function readKid(header: Members): string | Fault {
 }
 
 /** Bytes of r and s of P-256 (RFC 7518, section 3.4). */
-/** r and s of P-256. */
 const es256_bytes = 64
 
 /** Undefined when the key of P-256 signed it. */
