@@ -193,7 +193,7 @@ test('a view that fails in a batch whose intent is lost then leaves nothing out 
       const { held, recomputed } = await derivedTables(clickhouse, app_id, topic.name)
       expect(held).toEqual(recomputed)
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   )
 })
 
@@ -227,7 +227,7 @@ test('whatever becomes of log and offsets, every table holds each event once', a
       await liveToEnd(broker, { forgetful: before.forgetful, reread: more.reread })
       expect(await tablesOf(app_id)).toEqual(modelTables(countedEvents(history)))
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   )
 })
 

@@ -167,7 +167,7 @@ async function compareAll(
     events: [...earlier.events, ...later.events],
     decisions: [...earlier.decisions, ...later.decisions],
   }
-  for (const report of reportNames) {
+  for (const report of reportNames.filter((name) => name !== 'skan')) {
     for (const { days, ...question } of asked) {
       const of_report = { ...question, ...('days' in reports[report] && days && { days }) }
       await stage.compare({ history, app, app_id, note: name }, report, of_report)
