@@ -4,9 +4,6 @@ import { createSettler } from '@tributary/settled/settler'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 
-/** A day that has not changed for so long is settled: one that is busy would be settled in vain. */
-export const quiet_ms = 60_000
-
 /** The settler with its metric, which the job and the route share. */
 export function openSettler({
   clickhouse,
