@@ -64,15 +64,3 @@ export function settledSql<Name extends FigureName>(name: Name, list: ListName<N
   FROM ${table} FINAL ARRAY JOIN ${joined.join(', ')}
   WHERE app_id = ${at.app_id} AND day IN ${at.days}`
 }
-
-/**
- * The same rows of `settled_days` and of `live_days`, which are worked out now, in a report: the two are parameters, and so is
- * `app_id`. No day may be in both. Partly covered days go into a `liveSql` of their own, with `moments`.
- */
-export function listSql<Name extends FigureName>(name: Name, list: ListName<Name>): string {
-  const app_id = '{app_id:String}'
-  const { lists }: Figure = figures[name]
-  return `${settledSql(name, list, { app_id, days: '{settled_days:Array(Date)}' })}
-  UNION ALL
-${lists[list]!.liveSql({ app_id, days: '{live_days:Array(Date)}' })}`
-}

@@ -4,7 +4,7 @@ import { day_ms } from '@tributary/contracts/limits'
 import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
-import { type FigureName, figureNames, figureOf } from '../src/figures.ts'
+import { type FigureName, figureNames, figureOf, settledSql } from '../src/figures.ts'
 import { daysOf, findSettled, findSettledCohorts } from '../src/find-settled.ts'
 import { activityDays, retainedSql, settledNumbers, settledRetainedSql } from '../src/sql/cohorts.ts'
 
@@ -104,17 +104,11 @@ const cohortParams = (app_id: string, pairs: readonly { day: string; n: number }
 
 function lists(which: 'live' | 'settled'): [string, string][] {
   return figureNames.flatMap((name: FigureName) => {
-    const { table, lists: all } = figureOf(name)
-    return Object.entries(all).map(([list, { columns, liveSql }]): [string, string] => {
-      if (which === 'live')
-        return [`${name}.${list}`, liveSql({ app_id: '{app_id:String}', days: '{live_days:Array(Date)}' })]
-      const joined = columns.map((column) => `\`${list}.${column}\` AS ${column}`)
-      return [
-        `${name}.${list}`,
-        `SELECT day AS date, ${columns.join(', ')} FROM ${table} FINAL ARRAY JOIN ${joined.join(', ')}
-         WHERE app_id = {app_id:String} AND day IN {settled_days:Array(Date)}`,
-      ]
-    })
+    const at = { app_id: '{app_id:String}', days: `{${which}_days:Array(Date)}` }
+    return Object.entries(figureOf(name).lists).map(([list, { liveSql }]): [string, string] => [
+      `${name}.${list}`,
+      which === 'live' ? liveSql(at) : settledSql(name, list as never, at),
+    ])
   })
 }
 

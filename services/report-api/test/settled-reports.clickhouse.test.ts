@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { day_ms } from '@tributary/contracts/limits'
 import { reportNames } from '@tributary/contracts/reports'
 import type { EventRow } from '@tributary/contracts/rows'
+import { settledTables } from '@tributary/contracts/tables'
 import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
-import { figureNames, figureOf } from '@tributary/settled/figures'
 import { createSettler } from '@tributary/settled/settler'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
@@ -76,9 +76,7 @@ async function askAll(): Promise<Record<string, unknown>> {
 
 /** Forgets every settled figure, so that reports are worked out live. */
 async function forget(): Promise<void> {
-  for (const table of [...figureNames.map((name) => figureOf(name).table), 'settled_cohorts_v1']) {
-    await reports.clickhouse.command(`TRUNCATE TABLE ${table}`)
-  }
+  for (const table of settledTables) await reports.clickhouse.command(`TRUNCATE TABLE ${table}`)
 }
 
 /** A verdict, in place of an earlier one of the same install. */
