@@ -89,7 +89,7 @@ export const tables = {
     },
   },
   activity_per_day_v1: {
-    row: 'the same as an earlier version wrote it; the settler copies it to activity_by_day_v1 and empties it',
+    row: 'first and last event of an install on a day, of an earlier version; the settler copies it to activity_by_day_v1 and empties it',
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: ['install_uuid'],

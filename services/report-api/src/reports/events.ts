@@ -6,9 +6,9 @@ import { daysParams, findDays, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
- * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read: of a day as
-it is settled, of a week or a month from sets. Money
- * counts by docs/rules.md#money-once. It is summed in its own currency, then each row is converted to USD.
+ * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Those of a
+ * day come from settled figures, those of a week or a month from sets. Money counts by docs/rules.md#money-once. It is summed in
+ * its own currency, then each row is converted to USD.
  */
 export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, group, ...window }) => {
   const { clickhouse, fxRates } = sources
