@@ -1,7 +1,7 @@
 import type { StampSource } from '@tributary/contracts/report-tables'
+import type { DaysOfApp } from './sql/days-of-app.ts'
 import { installsSql } from './sql/installs.ts'
 import { ltvSql, moneySql, payersSql } from './sql/money.ts'
-import type { DaysOfApp } from './sql/place.ts'
 import { uniquesSql } from './sql/uniques.ts'
 
 /** A list in the row of a settled day: its columns, and the SQL that works its rows out: `date` and these columns. */

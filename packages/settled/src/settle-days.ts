@@ -3,7 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type FigureName, figureOf } from './figures.ts'
 import { insertSelect } from './insert-select.ts'
 import { activityDays, type CohortPair, retainedSql } from './sql/cohorts.ts'
-import type { DaysOfApp } from './sql/place.ts'
+import type { DaysOfApp } from './sql/days-of-app.ts'
 
 /** A day, or a day and a number of days, with the stamp that was read before anything else of it. */
 export interface Stamped {

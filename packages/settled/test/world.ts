@@ -4,8 +4,9 @@ import { day_ms } from '@tributary/contracts/limits'
 import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
+import { daysBetween } from '../src/days.ts'
 import { type FigureName, figureNames, figureOf, settledSql } from '../src/figures.ts'
-import { daysOf, findSettled, findSettledCohorts } from '../src/find-settled.ts'
+import { findSettled, findSettledCohorts } from '../src/find-settled.ts'
 import { activityDays, retainedSql, settledNumbers, settledRetainedSql } from '../src/sql/cohorts.ts'
 
 /** First day of the data, and how many days it has. */
@@ -70,9 +71,9 @@ export async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[]
 export async function liveFigures(clickhouse: Clickhouse, app_id: string): Promise<Record<string, unknown[]>> {
   const everything: Record<string, unknown[]> = {}
   for (const [key, sql] of lists('live')) {
-    everything[key] = await read(clickhouse, sql, { app_id, live_days: daysOf(from, to) })
+    everything[key] = await read(clickhouse, sql, { app_id, live_days: daysBetween(from, to) })
   }
-  const pairs = daysOf(from, to).flatMap((day) => settledNumbers.map((n) => ({ day, n })))
+  const pairs = daysBetween(from, to).flatMap((day) => settledNumbers.map((n) => ({ day, n })))
   everything.cohorts = await read(clickhouse, retainedSql(cohortPlace), cohortParams(app_id, pairs))
   return everything
 }

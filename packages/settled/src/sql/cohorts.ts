@@ -1,4 +1,5 @@
 import { day_ms } from '@tributary/contracts/limits'
+import { addDays } from '../days.ts'
 
 /** The days that cohorts are settled for. Any other is worked out live. */
 export const settledNumbers = [0, 1, 3, 7, 14, 30, 60, 90] as const
@@ -78,7 +79,3 @@ export function activityDays(pairs: readonly CohortPair[]): string[] {
   const days = pairs.flatMap(({ day, n }) => [addDays(day, n), addDays(day, n + 1)])
   return [...new Set(days)].toSorted()
 }
-
-/** `YYYY-MM-DD` some days later. */
-export const addDays = (day: string, n: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + n * day_ms).toISOString().slice(0, 10)

@@ -1,8 +1,8 @@
 import { organic } from '@tributary/contracts/attribution/verdict'
 import { day_ms } from '@tributary/contracts/limits'
 import { refundEvents } from '@tributary/contracts/rows'
+import { type DaysOfApp, onDays } from './days-of-app.ts'
 import { isFilledSql } from './filled.ts'
-import { type DaysOfApp, onDays } from './place.ts'
 
 const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
 

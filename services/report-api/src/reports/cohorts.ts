@@ -1,5 +1,6 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
-import { activityDays, addDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
+import { activityDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
+import { addDays } from '@tributary/settled/days'
 import { findSettledCohorts, type SettledCohorts } from '@tributary/settled/find-settled'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'

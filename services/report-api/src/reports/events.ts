@@ -1,4 +1,4 @@
-import { addDays } from '@tributary/settled/cohorts'
+import { addDays } from '@tributary/settled/days'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, partlyCoveredDays, type WindowDays, wholeDays, wholeWindow, windowDays } from '../window-days.ts'

@@ -1,7 +1,6 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
-import { addDays } from '@tributary/settled/cohorts'
-import { daysOf as daysBetween } from '@tributary/settled/find-settled'
+import { addDays, daysBetween } from '@tributary/settled/days'
 import { ltvOfInstallsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findRates, firstDays, type RateOf } from '../money.ts'
