@@ -50,3 +50,15 @@ export function matureUntil(name: ReportName, days: readonly number[] | undefine
   const last = daysOf(name, days).at(-1)
   return last === undefined ? undefined : now_ms - (last + 1) * day_ms
 }
+
+/**
+ * SQL condition for the rows that pass the filters, with its parameters: `event_names` of the filter `event_name`. It reads the
+ * column with the name of the filter, and is `1` without filters.
+ */
+export function filterSql(filters: ReportFilters): { passes: string; params: Record<string, string[]> } {
+  const given = Object.entries(filters)
+  return {
+    passes: given.map(([field]) => `${field} IN {${field}s:Array(String)}`).join(' AND ') || '1',
+    params: Object.fromEntries(given.map(([field, values]) => [`${field}s`, values])),
+  }
+}
