@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StampSource } from '@tributary/contracts/report-tables'
+import { ofApps } from '@tributary/contracts/tables'
 import { addStamps } from './bump-stamps.ts'
 import { insertSelect } from './insert-select.ts'
 import { done_day, marks_app } from './sql/filled.ts'
@@ -45,7 +46,7 @@ const copies: readonly Copy[] = [
 
 /** Days with data that were stored before there were stamps: each gets a stamp, without which the settler finds none of them. */
 const seeds = `
-  SELECT app_id, arrayJoin(['activity', 'uniques']) AS source, day FROM events_per_day_v1 WHERE NOT startsWith(app_id, '/')
+  SELECT app_id, arrayJoin(['activity', 'uniques']) AS source, day FROM events_per_day_v1 WHERE ${ofApps}
   UNION DISTINCT SELECT app_id, 'installs', day FROM installs_by_day_v1
   UNION DISTINCT SELECT app_id, 'money', day FROM revenue_raw_v1`
 

@@ -13,8 +13,10 @@ interface FigureList {
 /** A figure that is settled by UTC days (docs/adr/0270). */
 interface Figure {
   table: string
-  /** Its stamps are those of this source and day. */
+  /** Source of its stamps. */
   source: StampSource
+  /** Column of the time that a window bounds, Unix epoch ms. */
+  time_column: 'installed_at_ms' | 'ts_ms'
   lists: Readonly<Record<string, FigureList>>
 }
 
@@ -23,6 +25,7 @@ export const figures = {
   installs: {
     table: 'settled_installs_v1',
     source: 'installs',
+    time_column: 'installed_at_ms',
     lists: {
       groups: {
         columns: ['partner', 'attribution_type', 'installs', 'reinstalls', 'fraud_flagged'],
@@ -33,11 +36,13 @@ export const figures = {
   uniques: {
     table: 'settled_uniques_v1',
     source: 'uniques',
+    time_column: 'ts_ms',
     lists: { uniques: { columns: ['event_name', 'installs'], liveSql: uniquesSql } },
   },
   money: {
     table: 'settled_money_v1',
     source: 'money',
+    time_column: 'ts_ms',
     lists: {
       money: { columns: ['partner', 'currency', 'purchases', 'micros', 'amounts'], liveSql: moneySql },
       payers: { columns: ['partner', 'currencies', 'installs'], liveSql: payersSql },

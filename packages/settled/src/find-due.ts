@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
+import { ofApps } from '@tributary/contracts/tables'
 import { type FigureName, figureOf } from './figures.ts'
 import type { Stamped } from './settle-days.ts'
 import { settledNumbers } from './sql/cohorts.ts'
@@ -21,8 +22,6 @@ export interface DueRequest {
   after: Due | null
 }
 
-// Apps that begin with a slash are no apps.
-const ofApps = `NOT startsWith(app_id, '/')`
 const quiet = (quiet_ms: number) => `max(changed) <= toUnixTimestamp64Milli(now64(3)) - ${Number(quiet_ms)}`
 
 /** Days whose settled row has another stamp than the day has, or that have none. */

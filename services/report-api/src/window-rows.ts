@@ -44,11 +44,11 @@ export const daysParams = ({
   [`edge_${name}`]: edge,
 })
 
-const moment_of = { installs: 'installed_at_ms', uniques: 'ts_ms', money: 'ts_ms' } as const
-
-/** SQL condition on the moments of a window. */
-export const momentsOf = (name: FigureName): string =>
-  `${moment_of[name]} >= {since_ms:Int64} AND ${moment_of[name]} < {until_ms:Int64}`
+/** SQL condition for the times of a figure that are in a window. */
+export function momentsOf(name: FigureName): string {
+  const { time_column } = figureOf(name)
+  return `${time_column} >= {since_ms:Int64} AND ${time_column} < {until_ms:Int64}`
+}
 
 const app_id = '{app_id:String}'
 

@@ -1,5 +1,4 @@
-import { refundEvents } from '@tributary/contracts/rows'
-import { countedSql, moneyEventsSql } from '@tributary/settled/money-events'
+import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
 import { filterSql, type Report } from '../report.ts'
@@ -25,7 +24,7 @@ export const revenueReport: Report<'revenue'> = async (
   const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
   const read = group === 'day' ? found : allLive(found)
   const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
-    ...{ ...params, ...daysParams(read), limit, offset, refunds: refundEvents },
+    ...{ ...params, ...daysParams(read), limit, offset },
     ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
   })
   const rateOf = await findRates(fxRates, lookupsOf(page))
@@ -73,7 +72,6 @@ ORDER BY code, date`
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
 const isRated = (currency: string) =>
   `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
-const isPurchase = 'event_name NOT IN {refunds:Array(String)}'
 
 /** Money and distinct payers of the days that are not settled, from one look at the events. */
 const liveSql = `
