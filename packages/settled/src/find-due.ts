@@ -14,9 +14,9 @@ export interface Due extends Stamped {
   n: number
 }
 
-/** What is due comes in pages, by app and number, the oldest day first. */
+/** Selects a page of what is due, ordered by app, number of days, and day. */
 export interface DueRequest {
-  /** Days that changed later than so long ago are left for another time, by the clock of ClickHouse. */
+  /** Days that changed in the last so many milliseconds by the clock of ClickHouse are left out. */
   quiet_ms: number
   /** The last one of the page before. */
   after: Due | null
@@ -24,7 +24,7 @@ export interface DueRequest {
 
 const quiet = (quiet_ms: number) => `max(changed) <= toUnixTimestamp64Milli(now64(3)) - ${Number(quiet_ms)}`
 
-/** Days whose settled row has another stamp than the day has, or that have none. */
+/** A page of days whose settled row is missing or has another stamp than the day. */
 export function findDueDays(clickhouse: Statements, name: FigureName, { quiet_ms, after }: DueRequest): Promise<Due[]> {
   const { table, source } = figureOf(name)
   const behind = after === null ? '1' : `(app_id, date) > (${text(after.app_id)}, toDate(${text(after.day)}))`
@@ -43,7 +43,7 @@ export function findDueDays(clickhouse: Statements, name: FigureName, { quiet_ms
   )
 }
 
-/** The same for cohorts: a pair reads the installs of its day, and the activity of the two days that its window meets. */
+/** The same for cohorts. A pair depends on the installs of its day, and on the activity of the two days that its window meets. */
 export function findDuePairs(clickhouse: Statements, { quiet_ms, after }: DueRequest): Promise<Due[]> {
   const behind =
     after === null ? '1' : `(app_id, n, date) > (${text(after.app_id)}, ${Number(after.n)}, toDate(${text(after.day)}))`

@@ -15,9 +15,9 @@ export interface DayRange {
 
 /** The days of a range, each in one of the lists, both ascending. */
 export interface SettledDays {
-  /** The settled row counts everything that is visible now: read it, or a newer one. */
+  /** Days whose settled row, or a newer one, counts everything that is visible now. */
   settled_days: string[]
-  /** To be worked out now; among them are days without data. */
+  /** Days that must be worked out now. Days without data are among them. */
   live_days: string[]
 }
 
@@ -55,8 +55,8 @@ export interface SettledCohorts {
 }
 
 /**
- * The same for cohorts (`settled_cohorts_v1`), for each of these numbers of days. A settled pair without anybody retained has a
- * row too.
+ * Which pairs of a day of install and a number of days are settled (`settled_cohorts_v1`). A settled pair has a row also when no
+ * install was retained. Call it before the statement that reads the figures.
  */
 export async function findSettledCohorts(
   clickhouse: Statements,

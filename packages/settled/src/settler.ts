@@ -14,7 +14,7 @@ export interface SettlerDeps {
 }
 
 export interface SettleOptions {
-  /** Days that changed in the last so many milliseconds are left for another time. */
+  /** Days that changed in the last so many milliseconds are left out. */
   quiet_ms: number
   /** Ends it between two statements. */
   signal?: AbortSignal
@@ -37,6 +37,7 @@ export interface Settled {
 
 /**
  * Settles the days that are due. Any number of processes may do it at once, and each may be killed at any time (docs/adr/0270).
+ * Rejects when ClickHouse is away. A day that ClickHouse refuses stays live, with a line in the log.
  */
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
   let filled = false
@@ -95,7 +96,7 @@ const works = (clickhouse: Clickhouse): Work[] => [
   },
 ]
 
-/** Neighbours of one app and number, at most so many at a time. */
+/** Divides what is due into statements: neighbours of one app and number of days, at most `days_max` in each. */
 function cut(due: readonly Due[], days_max: number): Due[][] {
   const parts: Due[][] = []
   for (const one of due) {

@@ -14,7 +14,7 @@ export interface WindowDays {
   /** Days of the first and of the last millisecond. Only these two can be partly covered. */
   first_day: string
   last_day: string
-  /** Those that are. */
+  /** Those of the two that are partly covered. */
   edge_days: string[]
 }
 

@@ -19,8 +19,8 @@ export const countedSql = (at: DaysOfApp, taken = '1'): string => `
 
 /**
  * The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. Until all verdicts
- * are copied (docs/adr/0274) those of before come from the table by day. Both are sets and may share rows: `DISTINCT` takes each
- * once, so that no `FINAL` has to merge parts.
+ * are copied (docs/adr/0274), the missing ones come from `installs_by_day_v1`. Both tables are sets and may share rows: `DISTINCT`
+ * takes each once, so that no `FINAL` has to merge parts.
  */
 const verdictsSql = (at: DaysOfApp): string => `
       SELECT install_key, verdict, installed_on, installed_ms, again

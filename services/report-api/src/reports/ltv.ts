@@ -39,7 +39,7 @@ export const ltvReport: Report<'ltv'> = async (
   return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
 }
 
-/** Days of money from the first day of the window on: installs go on paying behind its end. */
+/** Days of money from the first day of the window on: installs go on paying after its end. */
 async function findMoneyDays({ clickhouse }: ReportSources, app_id: string, first_day: string) {
   const [row] = await clickhouse.query<{ last: string }>(
     'SELECT toString(max(day)) AS last FROM revenue_raw_v1 WHERE app_id = {app_id:String} AND day >= {first_day:Date}',
@@ -69,7 +69,7 @@ interface EarnedRow {
   day: string
   partner: string
   installs: number
-  /** Micros times factors as text, by how many of the asked days are too early for the money. */
+  /** Sums of micros times factors, as text, each with the number of requested days that end before the money came. */
   earned: [late: number, usd: string][]
 }
 
