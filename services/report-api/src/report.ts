@@ -1,12 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import {
-  daysOf,
-  type ReportFilters,
-  type ReportGroup,
-  type ReportName,
-  type ReportRow,
-} from '@tributary/contracts/reports'
+import type { ReportFilters, ReportGroup } from '@tributary/contracts/report-parameters'
+import { daysOf, type ReportName, type ReportRow } from '@tributary/contracts/reports'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { CvSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
