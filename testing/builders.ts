@@ -60,6 +60,14 @@ export const memoryCredentials = (tenants: readonly Tenant[]): Credentials => ({
   close: async () => {},
 })
 
+/** Credentials for reports: the id of an app is its server key and its company, and any id is known. */
+export const appIdsAsKeys: Pick<Credentials, 'findServerKey'> = {
+  findServerKey: async (app_id) => ({
+    ...{ key_id: app_id, app_id, company_id: app_id, platform: 'ios', allowed_events: [], scopes: ['reports:read'] },
+    ...{ company_status: 'active', monthly_quota: null },
+  }),
+}
+
 /** Of apps that have published none. */
 export const noSchemas: Pick<LiveSchemas, 'find'> = {
   find: async (app_id) => toLiveSchema({ app_id, company_id: '', version: null, postbacks: null }),

@@ -4,8 +4,9 @@ import { limits } from '@tributary/contracts/limits'
 import type { ReportName } from '@tributary/contracts/reports'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { appIdsAsKeys } from '@tributary/testing/builders'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
-import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postback-apps'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { eurRates, now_ms } from './model.ts'
@@ -29,17 +30,12 @@ export interface ReportClient {
 export async function openReportClient(clickhouse: Clickhouse): Promise<ReportClient> {
   const logger = pino({ level: 'silent' })
   const app = createHttpApp({ logger })
-  const findServerKey = async (app_id: string) => ({
-    ...{ key_id: app_id, app_id, company_id: app_id, platform: 'android' as const, allowed_events: [] },
-    ...{ scopes: ['reports:read' as const], company_status: 'active' as const, monthly_quota: null },
-  })
   // A clock that leaps lets a key make more requests a minute.
   let minutes = 0
   const keyValue = memoryKeyValue(() => now_ms + minutes++ * 60_000)
   const shared = { clickhouse, embedded: true, keyValue, registry: new Registry(), logger, now: () => now_ms }
   const fxRates = { find: async () => eurRates }
-  const noPostbacks = { storeApps: memoryStoreApps(), cvSchemas: memoryCvSchemas() }
-  await app.register(reportApi({ ...shared, credentials: { findServerKey }, fxRates, ...noPostbacks }))
+  await app.register(reportApi({ ...shared, ...noPostbacks(), credentials: appIdsAsKeys, fxRates }))
 
   async function ask(name: ReportName, app_id: string, asked: Asked) {
     const started = performance.now()

@@ -12,6 +12,8 @@ import { convert } from '../convert.ts'
 const main = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'src', 'main.ts')
 const csv = join(import.meta.dirname, '..', 'flights-2013-01.csv.gz')
 const expected_folder = join(import.meta.dirname, '..', 'expected', '2013-01')
+/** Flights have no postbacks, so `expected.awk` has no figures of them. */
+const reports = reportNames.filter((name) => name !== 'skan')
 /** Rows of the file with a tail number, and rows without. */
 const [accepted, rejected_rows] = [26_711, 154]
 const january = ['--since', '2013-01-01', '--until', '2013-02-01', '--limit', '1000']
@@ -42,14 +44,12 @@ describe('a month of flights', () => {
   const reportsOf = async (key: string) => {
     await tributary('status', '--wait')
     const found: Record<string, object[]> = {}
-    for (const name of reportNames) found[name] = (await tributary('reports', name, '--key', key, ...january)).rows
+    for (const name of reports) found[name] = (await tributary('reports', name, '--key', key, ...january)).rows
     return found
   }
 
   it('gives the figures of the CSV in every report, after a kill -9, a resume and a second load', async () => {
-    const expected = Object.fromEntries(
-      await Promise.all(reportNames.map(async (name) => [name, await keptRows(name)])),
-    )
+    const expected = Object.fromEntries(await Promise.all(reports.map(async (name) => [name, await keptRows(name)])))
     const { company_id } = await tributary('company', 'create', '--name', 'Flights')
     const { app_id } = await tributary('app', 'create', '--company', company_id, '--name', 'F', '--platform', 'android')
     const { key } = await tributary('key', 'create', '--app', app_id, '--label', 'flights')

@@ -166,6 +166,10 @@ export const limits = {
   postback_unverifiable_ms_max: 30 * day_ms,
   /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
   report_published_items_max: 10_000,
+  /** Pause of the settler between two searches for days that are due. */
+  settle_pause_ms: 20_000,
+  /** The settler leaves a day alone that changed in this time: a busy day would be settled in vain. */
+  settle_quiet_ms: 600_000,
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,
   /** Days of one statement of the settler (docs/adr/0272): bounds its time, and how long it holds a session. */

@@ -1,89 +1,10 @@
 import { z } from 'zod'
-import { attributionTypes } from './attribution/verdict.ts'
-import { limits } from './limits.ts'
 import { sequenceIndexes } from './postback/cv-schema.ts'
 import { postbackProtocols } from './postback/received.ts'
+import { exampleWindow, FormParameters, filterParameters, pageParameters } from './report-parameters.ts'
 import type { Route, Routes } from './routes/route.ts'
 
-const since_ms = Date.UTC(2026, 5, 1)
-const until_ms = Date.UTC(2026, 6, 1)
-
-/** The query parameters of every report. */
-const pageParameters = {
-  since_ms: z.number().int().optional().meta({
-    description: 'Inclusive start of the window, Unix epoch ms. 30 days ago by default.',
-    example: since_ms,
-  }),
-  until_ms: z.number().int().optional().meta({
-    description: 'Exclusive end of the window, Unix epoch ms. Now by default; at most 365 days after its start.',
-    example: until_ms,
-  }),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(limits.report_limit_max)
-    .default(limits.report_limit_default)
-    .describe('Rows of a page.'),
-  offset: z.number().int().min(0).default(0).describe('Rows before the page.'),
-}
-
-/** The periods that rows may be of. A week begins on Monday (ISO 8601). */
-export const reportGroups = ['day', 'week', 'month'] as const
-export type ReportGroup = (typeof reportGroups)[number]
-
-/** What the rows of a report are of: `group` of every report, `days` of those with fields of days since the install. */
-export const PeriodParameters = z.object({
-  group: z
-    .enum(reportGroups)
-    .default('day')
-    .describe('Period of a row. `day` of a row is the first day of its week (Monday) or month.'),
-  /** Parses `0,7,30` to its numbers. */
-  days: z
-    .string()
-    .regex(/^\d{1,3}(,\d{1,3})*$/)
-    .transform((text) => text.split(',').map(Number))
-    .refine((days) => days.length <= limits.report_days_max && days.every((n) => n <= limits.report_day_max))
-    .optional()
-    .meta({
-      description: `Days since the install that the rows have fields of: up to ${limits.report_days_max} numbers of 0 to ${limits.report_day_max}, separated by commas.`,
-      example: '0,1,3,7,14,30,60,90',
-    }),
-})
-const { group, days } = PeriodParameters.shape
-
-/** The forms of an answer. */
-export const reportFormats = ['json', 'csv'] as const
-export type ReportFormat = (typeof reportFormats)[number]
-
-/** The parameters above, and the form of the answer. */
-export const FormParameters = PeriodParameters.extend({
-  format: z
-    .enum(reportFormats)
-    .optional()
-    .describe('Form of the answer. Without it `Accept: text/csv` gives CSV, anything else JSON.'),
-})
-const { format } = FormParameters.shape
-
-/** A filter keeps the rows whose field of the same name has one of its values. */
-const filterParameters = {
-  event_name: z
-    .array(z.string().min(1).max(limits.event_name_chars_max))
-    .max(limits.report_filter_values_max)
-    .optional()
-    .describe('Only rows of this event name. May be repeated.'),
-  partner: z
-    .array(z.string().min(1).max(limits.partner_chars_max).toLowerCase())
-    .max(limits.report_filter_values_max)
-    .optional()
-    .describe('Only rows of this partner. May be repeated.'),
-  attribution_type: z
-    .array(z.enum(attributionTypes))
-    .max(limits.report_filter_values_max)
-    .optional()
-    .describe('Only rows of this attribution type. May be repeated.'),
-}
-type FilterName = keyof typeof filterParameters
+const { since_ms, until_ms } = exampleWindow
 
 /** `meta` of every report answer; times in Unix epoch ms. */
 export const ReportMeta = z.object({
@@ -354,8 +275,7 @@ export function columnsOf(name: ReportName, asked?: readonly number[]): string[]
 export const filtersOf = (name: ReportName): Partial<typeof filterParameters> =>
   Object.fromEntries(Object.entries(filterParameters).filter(([filter]) => filter in reports[name].row.shape))
 
-/** The values of each filter in the request. A row passes if its field has one of them. */
-export type ReportFilters = { [Name in FilterName]?: string[] }
+const { group, days, format } = FormParameters.shape
 
 /** All query parameters of a report; any other is `unknown_parameter`. */
 export const parametersOf = (name: ReportName): z.ZodObject =>

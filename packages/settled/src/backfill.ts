@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StampSource } from '@tributary/contracts/report-tables'
+import { ofApps } from '@tributary/contracts/tables'
 import { addStamps } from './bump-stamps.ts'
 import { insertSelect } from './insert-select.ts'
 import { done_day, marks_app } from './sql/filled.ts'
 
-/** A month passes through in blocks of so many rows, since it may have more than there is memory. */
+/** Rows of a block that is copied at once, because a whole month may exceed the memory. */
 const block_rows_max = 200_000
 
 interface Copy {
   source: StampSource
   from: string
-  /** A set: what is copied twice is there once. Its stamps follow by the views behind it. */
+  /** A set: a row that is copied twice is there once. The views behind it add the stamps. */
   to: string
   columns: string
   select: string
@@ -43,9 +44,9 @@ const copies: readonly Copy[] = [
   },
 ]
 
-/** Days with data that were stored before there were stamps: each gets a stamp, without which the settler finds none of them. */
+/** Days with data from before there were stamps. Each gets one, because the settler finds no day without a stamp. */
 const seeds = `
-  SELECT app_id, arrayJoin(['activity', 'uniques']) AS source, day FROM events_per_day_v1 WHERE NOT startsWith(app_id, '/')
+  SELECT app_id, arrayJoin(['activity', 'uniques']) AS source, day FROM events_per_day_v1 WHERE ${ofApps}
   UNION DISTINCT SELECT app_id, 'installs', day FROM installs_by_day_v1
   UNION DISTINCT SELECT app_id, 'money', day FROM revenue_raw_v1`
 
@@ -65,13 +66,13 @@ export async function backfill(clickhouse: Clickhouse): Promise<void> {
       await mark(clickhouse, copy.source, month)
     }
   }
-  // 2. Stamps. A crash now: days get one more, and are settled once more.
+  // 2. Each day gets a stamp. A crash now: it gets one more later, and is settled once more.
   await insertSelect(
     clickhouse,
     [seeds],
     `INSERT INTO report_stamps_v1 (app_id, source, day, rows) SELECT app_id, source, day, 1 FROM (${seeds})`,
   )
-  // 3. The old table is empty before all is done, so that no report reads it again.
+  // 3. Reports need the old table no more. A crash now, before the last mark: it is emptied once more.
   await clickhouse.command('TRUNCATE TABLE activity_per_day_v1')
   await mark(clickhouse, 'money', done_day)
 }

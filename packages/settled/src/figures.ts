@@ -1,7 +1,7 @@
 import type { StampSource } from '@tributary/contracts/report-tables'
+import type { DaysOfApp } from './sql/days-of-app.ts'
 import { installsSql } from './sql/installs.ts'
 import { ltvSql, moneySql, payersSql } from './sql/money.ts'
-import type { DaysOfApp } from './sql/place.ts'
 import { uniquesSql } from './sql/uniques.ts'
 
 /** A list in the row of a settled day: its columns, and the SQL that works its rows out: `date` and these columns. */
@@ -13,8 +13,10 @@ interface FigureList {
 /** A figure that is settled by UTC days (docs/adr/0270). */
 interface Figure {
   table: string
-  /** Its stamps are those of this source and day. */
+  /** Source of its stamps. */
   source: StampSource
+  /** Column of the time that a window bounds, Unix epoch ms. */
+  time_column: 'installed_at_ms' | 'ts_ms'
   lists: Readonly<Record<string, FigureList>>
 }
 
@@ -23,6 +25,7 @@ export const figures = {
   installs: {
     table: 'settled_installs_v1',
     source: 'installs',
+    time_column: 'installed_at_ms',
     lists: {
       groups: {
         columns: ['partner', 'attribution_type', 'installs', 'reinstalls', 'fraud_flagged'],
@@ -33,11 +36,13 @@ export const figures = {
   uniques: {
     table: 'settled_uniques_v1',
     source: 'uniques',
+    time_column: 'ts_ms',
     lists: { uniques: { columns: ['event_name', 'installs'], liveSql: uniquesSql } },
   },
   money: {
     table: 'settled_money_v1',
     source: 'money',
+    time_column: 'ts_ms',
     lists: {
       money: { columns: ['partner', 'currency', 'purchases', 'micros', 'amounts'], liveSql: moneySql },
       payers: { columns: ['partner', 'currencies', 'installs'], liveSql: payersSql },
@@ -63,16 +68,4 @@ export function settledSql<Name extends FigureName>(name: Name, list: ListName<N
   SELECT day AS date, ${lists[list]!.columns.join(', ')}
   FROM ${table} FINAL ARRAY JOIN ${joined.join(', ')}
   WHERE app_id = ${at.app_id} AND day IN ${at.days}`
-}
-
-/**
- * The same rows of `settled_days` and of `live_days`, which are worked out now, in a report: the two are parameters, and so is
- * `app_id`. No day may be in both. Partly covered days go into a `liveSql` of their own, with `moments`.
- */
-export function listSql<Name extends FigureName>(name: Name, list: ListName<Name>): string {
-  const app_id = '{app_id:String}'
-  const { lists }: Figure = figures[name]
-  return `${settledSql(name, list, { app_id, days: '{settled_days:Array(Date)}' })}
-  UNION ALL
-${lists[list]!.liveSql({ app_id, days: '{live_days:Array(Date)}' })}`
 }

@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
+import { ofApps } from '@tributary/contracts/tables'
 import { type FigureName, figureOf } from './figures.ts'
 import type { Stamped } from './settle-days.ts'
 import { settledNumbers } from './sql/cohorts.ts'
@@ -13,9 +14,9 @@ export interface Due extends Stamped {
   n: number
 }
 
-/** What is due comes in pages, by app and number, the oldest day first. */
+/** Selects a page of what is due, ordered by app, number of days, and day. */
 export interface DueRequest {
-  /** Days that changed later than so long ago are left for another time, by the clock of ClickHouse. */
+  /** Days that changed in the last so many milliseconds by the clock of ClickHouse are left out. */
   quiet_ms: number
   /** True leaves out what reads the UTC day that is not over yet. */
   only_over: boolean
@@ -23,12 +24,10 @@ export interface DueRequest {
   after: Due | null
 }
 
-// Apps that begin with a slash are no apps.
-const ofApps = `NOT startsWith(app_id, '/')`
 const over = (only_over: boolean, days: string) => (only_over ? `toDate(now('UTC')) NOT IN (${days})` : '1')
 const quiet = (quiet_ms: number) => `max(changed) <= toUnixTimestamp64Milli(now64(3)) - ${Number(quiet_ms)}`
 
-/** Days whose settled row has another stamp than the day has, or that have none. */
+/** A page of days whose settled row is missing or has another stamp than the day. */
 export function findDueDays(
   clickhouse: Statements,
   name: FigureName,
@@ -51,7 +50,7 @@ export function findDueDays(
   )
 }
 
-/** The same for cohorts: a pair reads the installs of its day, and the activity of the two days that its window meets. */
+/** The same for cohorts. A pair depends on the installs of its day, and on the activity of the two days that its window meets. */
 export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, after }: DueRequest): Promise<Due[]> {
   const behind =
     after === null ? '1' : `(app_id, n, date) > (${text(after.app_id)}, ${Number(after.n)}, toDate(${text(after.day)}))`

@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { addDays, daysBetween } from './days.ts'
 import { type FigureName, figureOf } from './figures.ts'
-import { addDays, type CohortPair } from './sql/cohorts.ts'
+import type { CohortPair } from './sql/cohorts.ts'
 
 type Statements = Pick<Clickhouse, 'query'>
 
@@ -14,9 +15,9 @@ export interface DayRange {
 
 /** The days of a range, each in one of the lists, both ascending. */
 export interface SettledDays {
-  /** The settled row counts everything that is visible now: read it, or a newer one. */
+  /** Days whose settled row, or a newer one, counts everything that is visible now. */
   settled_days: string[]
-  /** To be worked out now; among them are days without data. */
+  /** Days that must be worked out now. Days without data are among them. */
   live_days: string[]
 }
 
@@ -43,7 +44,7 @@ export async function findSettled(
     { app_id, from, to },
   )
   const settled = new Set(rows.map(({ day }) => day))
-  const days = daysOf(from, to)
+  const days = daysBetween(from, to)
   return { settled_days: [...settled], live_days: days.filter((day) => !settled.has(day)) }
 }
 
@@ -54,8 +55,8 @@ export interface SettledCohorts {
 }
 
 /**
- * The same for cohorts (`settled_cohorts_v1`), for each of these numbers of days. A settled pair without anybody retained has a
- * row too.
+ * Which pairs of a day of install and a number of days are settled (`settled_cohorts_v1`). A settled pair has a row also when no
+ * install was retained. Call it before the statement that reads the figures.
  */
 export async function findSettledCohorts(
   clickhouse: Statements,
@@ -75,7 +76,7 @@ export async function findSettledCohorts(
   const stamps = new Map(rows.map(({ kind, day, n, stamp }) => [`${kind}/${day}/${n}`, stamp]))
   const stampOf = (kind: string, day: string, n = 0) => stamps.get(`${kind}/${day}/${n}`) ?? 0
   const found: SettledCohorts = { settled: [], live: [] }
-  for (const day of daysOf(from, to)) {
+  for (const day of daysBetween(from, to)) {
     const installs = stampOf('installs', day)
     for (const n of numbers) {
       const present = installs + stampOf('activity', addDays(day, n)) + stampOf('activity', addDays(day, n + 1))
@@ -84,11 +85,4 @@ export async function findSettledCohorts(
     }
   }
   return found
-}
-
-/** Each day from the first on to the last, which is exclusive. */
-export function daysOf(from: string, to: string): string[] {
-  const days: string[] = []
-  for (let day = from; day < to; day = addDays(day, 1)) days.push(day)
-  return days
 }

@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
 import { limits } from '@tributary/contracts/limits'
 
 /**
@@ -12,12 +13,12 @@ export async function insertSelect(
   sql: string,
   more: Readonly<Record<string, number>> = {},
 ): Promise<void> {
-  // A replica may have a stamp and not yet the data behind it: a question waits until it has, an insert does not.
+  // A replica may have a stamp before the data behind it. A query waits for the data, an INSERT ... SELECT does not.
   const tables = new Set(reads.flatMap((read) => read.match(/\b\w+_v\d+\b/g) ?? []))
   await clickhouse.query(
     [...tables].map((table) => `SELECT 1 FROM (SELECT 1 FROM ${table} LIMIT 0)`).join(' UNION ALL '),
   )
-  await clickhouse.command(`${sql}\nSETTINGS ${textOf({ ...settings, ...more })}`, {
+  await clickhouse.command(`${sql}\nSETTINGS ${settingsSql({ ...settings, ...more })}`, {
     name: 'settle',
     tries: settle_tries,
   })
@@ -33,13 +34,5 @@ const settings = {
   deduplicate_insert: 'disable',
   deduplicate_insert_select: 'disable',
   max_threads: 1,
-  max_memory_usage: limits.settle_memory_bytes_max,
-  max_bytes_before_external_group_by: Math.floor(limits.settle_memory_bytes_max / 3),
-  max_bytes_before_external_sort: Math.floor(limits.settle_memory_bytes_max / 3),
-  max_bytes_before_external_join: Math.floor(limits.settle_memory_bytes_max / 3),
+  ...memorySettings(limits.settle_memory_bytes_max),
 }
-
-const textOf = (values: Readonly<Record<string, string | number>>): string =>
-  Object.entries(values)
-    .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
-    .join(', ')

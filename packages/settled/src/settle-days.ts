@@ -3,9 +3,9 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type FigureName, figureOf } from './figures.ts'
 import { insertSelect } from './insert-select.ts'
 import { activityDays, type CohortPair, retainedSql } from './sql/cohorts.ts'
-import type { DaysOfApp } from './sql/place.ts'
+import type { DaysOfApp } from './sql/days-of-app.ts'
 
-/** A day, or a day and a number of days, with the stamp that was read before anything else of it. */
+/** A day with its stamp, which was read before any data of the day. */
 export interface Stamped {
   day: string
   /** Unsigned 64-bit decimal. */
@@ -14,9 +14,9 @@ export interface Stamped {
 export type StampedPair = Stamped & CohortPair
 
 /**
- * Works a figure out for days of an app, and stores it with the stamps of the days. They must have been read before, so that the
- * data that they stand for is visible. Repeating it, racing it and killing it do no harm: a row counts only while its stamp is
- * that of today.
+ * Works a figure out for days of an app, and stores it with the stamps of the days. The caller read the stamps before, so the
+ * data behind them is visible here. Repeating it, racing it and killing it do no harm: a row counts only while its stamp equals
+ * the stamp of the day.
  */
 export async function settleDays(
   clickhouse: Clickhouse,

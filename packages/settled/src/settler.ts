@@ -14,7 +14,7 @@ export interface SettlerDeps {
 }
 
 export interface SettleOptions {
-  /** Days that changed in the last so many milliseconds are left for another time. */
+  /** Days that changed in the last so many milliseconds are left out. */
   quiet_ms: number
   /** True leaves the UTC day that is not over live: of an app with few events it would be settled after each. */
   only_over?: boolean
@@ -23,7 +23,7 @@ export interface SettleOptions {
 }
 
 /** The job settles days that are over and did not change for so long. Others would be settled again and again, in vain. */
-export const whenQuiet = { quiet_ms: 10 * 60_000, only_over: true } satisfies SettleOptions
+export const whenQuiet = { quiet_ms: limits.settle_quiet_ms, only_over: true } satisfies SettleOptions
 
 /** A kind of figure. One statement settles days of one app and number. */
 interface Work {
@@ -42,6 +42,7 @@ export interface Settled {
 
 /**
  * Settles the days that are due. Any number of processes may do it at once, and each may be killed at any time (docs/adr/0270).
+ * Rejects when ClickHouse is away. A day that ClickHouse refuses stays live, with a line in the log.
  */
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
   let filled = false
@@ -104,7 +105,7 @@ const works = (clickhouse: Clickhouse): Work[] => [
   },
 ]
 
-/** Neighbours of one app and number, at most so many at a time. */
+/** Divides what is due into statements: neighbours of one app and number of days, at most `days_max` in each. */
 function cut(due: readonly Due[], days_max: number): Due[][] {
   const parts: Due[][] = []
   for (const one of due) {

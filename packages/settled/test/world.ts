@@ -4,8 +4,9 @@ import { day_ms } from '@tributary/contracts/limits'
 import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
-import { type FigureName, figureNames, figureOf } from '../src/figures.ts'
-import { daysOf, findSettled, findSettledCohorts } from '../src/find-settled.ts'
+import { daysBetween } from '../src/days.ts'
+import { type FigureName, figureNames, figureOf, settledSql } from '../src/figures.ts'
+import { findSettled, findSettledCohorts } from '../src/find-settled.ts'
 import { activityDays, retainedSql, settledNumbers, settledRetainedSql } from '../src/sql/cohorts.ts'
 
 /** First day of the data, and how many days it has. */
@@ -70,9 +71,9 @@ export async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[]
 export async function liveFigures(clickhouse: Clickhouse, app_id: string): Promise<Record<string, unknown[]>> {
   const everything: Record<string, unknown[]> = {}
   for (const [key, sql] of lists('live')) {
-    everything[key] = await read(clickhouse, sql, { app_id, live_days: daysOf(from, to) })
+    everything[key] = await read(clickhouse, sql, { app_id, live_days: daysBetween(from, to) })
   }
-  const pairs = daysOf(from, to).flatMap((day) => settledNumbers.map((n) => ({ day, n })))
+  const pairs = daysBetween(from, to).flatMap((day) => settledNumbers.map((n) => ({ day, n })))
   everything.cohorts = await read(clickhouse, retainedSql(cohortPlace), cohortParams(app_id, pairs))
   return everything
 }
@@ -104,17 +105,11 @@ const cohortParams = (app_id: string, pairs: readonly { day: string; n: number }
 
 function lists(which: 'live' | 'settled'): [string, string][] {
   return figureNames.flatMap((name: FigureName) => {
-    const { table, lists: all } = figureOf(name)
-    return Object.entries(all).map(([list, { columns, liveSql }]): [string, string] => {
-      if (which === 'live')
-        return [`${name}.${list}`, liveSql({ app_id: '{app_id:String}', days: '{live_days:Array(Date)}' })]
-      const joined = columns.map((column) => `\`${list}.${column}\` AS ${column}`)
-      return [
-        `${name}.${list}`,
-        `SELECT day AS date, ${columns.join(', ')} FROM ${table} FINAL ARRAY JOIN ${joined.join(', ')}
-         WHERE app_id = {app_id:String} AND day IN {settled_days:Array(Date)}`,
-      ]
-    })
+    const at = { app_id: '{app_id:String}', days: `{${which}_days:Array(Date)}` }
+    return Object.entries(figureOf(name).lists).map(([list, { liveSql }]): [string, string] => [
+      `${name}.${list}`,
+      which === 'live' ? liveSql(at) : settledSql(name, list as never, at),
+    ])
   })
 }
 

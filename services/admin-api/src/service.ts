@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { apiDocs } from '@tributary/api-docs/api-docs'
 import { consumers } from '@tributary/contracts/consumers'
+import { limits } from '@tributary/contracts/limits'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
@@ -17,8 +18,6 @@ import { openSettler } from './settler.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
 const reconciliation_pause_ms = 5000
-/** Between two looks for days that are due. */
-const settler_pause_ms = 20_000
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
 
 /** Manages companies, apps and keys, and shows the state of the whole. */
@@ -47,7 +46,7 @@ export const service = defineService({
     },
     {
       name: 'settler',
-      pause_ms: settler_pause_ms,
+      pause_ms: limits.settle_pause_ms,
       // One process of several does it; two would do no harm.
       prepare({ postgres: pool, ...context }) {
         const settle = openSettler(context)

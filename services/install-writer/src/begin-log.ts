@@ -2,6 +2,7 @@ import { ofPartition } from '@tributary/attribution/install-rows'
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { CodedError } from '@tributary/contracts/errors'
 import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
@@ -67,9 +68,7 @@ async function refill(clickhouse: Clickhouse, table: DerivedName, tail: string, 
   const columns = [...Object.keys(groups), ...Object.keys(values)]
   const expressions = [...Object.values(groups), ...Object.values(values).map(([, recounted]) => recounted)]
   const name = `${token}/older/${table}`
-  const settings = Object.entries({ ...insertSettings, deduplicate_insert_select: 'disable' })
-    .map(([setting, value]) => `${setting} = ${typeof value === 'string' ? `'${value}'` : value}`)
-    .join(', ')
+  const settings = settingsSql({ ...insertSettings, deduplicate_insert_select: 'disable' })
   await clickhouse.command(
     `INSERT INTO ${table} (${columns.join(', ')})
      SELECT ${expressions.join(', ')} FROM installs_v1 WHERE ${where} AND ${tail} GROUP BY ALL SETTINGS ${settings}`,

@@ -80,7 +80,8 @@ export function installWriter({
       //    takes each once. Readers see the old decision or the new one, never both and never none.
       const found = await writeInstalls(installs, { clickhouse, failed, batch })
       failed.forget(batch.token)
-      // 4. Settled money of these installs is known to be old. A crash before it: the batch comes again, and does it.
+      // 4. Stamps of the days with money of these installs grow, so that no report uses their settled money. A crash before it:
+      //    the batch comes again, and does it.
       await bumpMoneyDays(clickhouse, installsOf(found.replacements))
       // 5. Refused records become dead letters, and the offset is committed with the last row, by the kit.
       report(batch, found, logger)

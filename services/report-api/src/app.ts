@@ -18,7 +18,7 @@ import { eventsReport } from './reports/events.ts'
 import { ltvReport } from './reports/ltv.ts'
 import { revenueReport } from './reports/revenue.ts'
 import { skanReport } from './reports/skan.ts'
-import { createRunInTurn } from './run-in-turn.ts'
+import { createRunInTurn } from './turns/run-in-turn.ts'
 
 export interface ReportApiDeps extends AuthorizeDeps, ReportSources {
   /** True if `clickhouse` is the engine in this process, which runs fewer reports at once than a server. */

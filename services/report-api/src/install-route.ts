@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Authorize } from './authorize.ts'
 import { findDecisions } from './find-decisions.ts'
-import type { RunInTurn } from './run-in-turn.ts'
+import type { RunInTurn } from './turns/run-in-turn.ts'
 
 const installed_at_ms = Date.UTC(2026, 5, 1)
 const [won, lost] = ['01970000-0000-7000-8000-0000000000a1', '01970000-0000-7000-8000-0000000000b2']

@@ -2,15 +2,13 @@ import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import {
   FormParameters,
-  filtersOf,
   type PeriodParameters,
-  parametersOf,
   type ReportFilters,
   type ReportFormat,
-  type ReportName,
   reportFormats,
   reportGroups,
-} from '@tributary/contracts/reports'
+} from '@tributary/contracts/report-parameters'
+import { filtersOf, parametersOf, type ReportName } from '@tributary/contracts/reports'
 import type { z } from 'zod'
 
 /** The page of a report that a client requests (docs/api.md#reports). */

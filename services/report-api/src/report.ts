@@ -1,12 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import {
-  daysOf,
-  type ReportFilters,
-  type ReportGroup,
-  type ReportName,
-  type ReportRow,
-} from '@tributary/contracts/reports'
+import type { ReportFilters, ReportGroup } from '@tributary/contracts/report-parameters'
+import { daysOf, type ReportName, type ReportRow } from '@tributary/contracts/reports'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { CvSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
@@ -49,4 +44,16 @@ export type Report<Name extends ReportName> = (
 export function matureUntil(name: ReportName, days: readonly number[] | undefined, now_ms: number): number | undefined {
   const last = daysOf(name, days).at(-1)
   return last === undefined ? undefined : now_ms - (last + 1) * day_ms
+}
+
+/**
+ * SQL condition for the rows that pass the filters, with its parameters: `event_names` of the filter `event_name`. It reads the
+ * column with the name of the filter, and is `1` without filters.
+ */
+export function filterSql(filters: ReportFilters): { passes: string; params: Record<string, string[]> } {
+  const given = Object.entries(filters)
+  return {
+    passes: given.map(([field]) => `${field} IN {${field}s:Array(String)}`).join(' AND ') || '1',
+    params: Object.fromEntries(given.map(([field, values]) => [`${field}s`, values])),
+  }
 }

@@ -1,5 +1,5 @@
 import { day_ms } from '@tributary/contracts/limits'
-import type { ReportGroup } from '@tributary/contracts/reports'
+import type { ReportGroup } from '@tributary/contracts/report-parameters'
 
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
 const time_ms_max = Date.UTC(2100, 0, 1)
@@ -14,7 +14,7 @@ export interface WindowDays {
   /** Days of the first and of the last millisecond. Only these two can be partly covered. */
   first_day: string
   last_day: string
-  /** Those that are. */
+  /** Those of the two that are partly covered. */
   edge_days: string[]
 }
 

@@ -6,17 +6,17 @@ import type { WindowDays } from './window-days.ts'
 /** The days of a figure in a window: how each is read. */
 export interface FoundDays<Name extends FigureName> {
   name: Name
-  /** As it is stored. */
+  /** Days that are read as they are stored. */
   settled: readonly string[]
-  /** Worked out now: whole days. */
+  /** Whole days that are worked out now. */
   live: readonly string[]
-  /** Worked out now from the moments of the window: partly covered days. */
+  /** Days of which the part in the window is worked out now. */
   edge: readonly string[]
 }
 
 type Days = Pick<WindowDays, 'whole_from' | 'whole_to' | 'edge_days'>
 
-/** Finds the days of a figure in a window. Ask before the figure is read, in a statement of its own. */
+/** Finds how to read each day of a figure in a window. Call it before the statement that reads the figure (docs/adr/0278). */
 export async function findDays<Name extends FigureName>(
   { clickhouse }: Pick<ReportSources, 'clickhouse'>,
   name: Name,
@@ -27,7 +27,7 @@ export async function findDays<Name extends FigureName>(
   const { settled_days, live_days } =
     whole_from < whole_to ? await findSettled(clickhouse, name, range) : { settled_days: [], live_days: [] }
   const days = { name, settled: settled_days, live: live_days, edge: edge_days }
-  // Sets of installs are of whole days. All else is read by moments, so that the moments of a window take whole days as well.
+  // A set of installs holds a whole day. Other figures filter by time, so one part reads whole and partly covered days.
   if (name === 'uniques' || edge_days.length === 0) return days
   return { ...days, live: [], edge: [...live_days, ...edge_days] }
 }
@@ -44,15 +44,15 @@ export const daysParams = ({
   [`edge_${name}`]: edge,
 })
 
-const moment_of = { installs: 'installed_at_ms', uniques: 'ts_ms', money: 'ts_ms' } as const
-
-/** SQL condition on the moments of a window. */
-export const momentsOf = (name: FigureName): string =>
-  `${moment_of[name]} >= {since_ms:Int64} AND ${moment_of[name]} < {until_ms:Int64}`
+/** SQL condition for the times of a figure that are in a window. */
+export function momentsOf(name: FigureName): string {
+  const { time_column } = figureOf(name)
+  return `${time_column} >= {since_ms:Int64} AND ${time_column} < {until_ms:Int64}`
+}
 
 const app_id = '{app_id:String}'
 
-/** Rows of a list of a figure in a window, each with its `date`. A statement without needless parts is sooner understood. */
+/** Rows of a list of a figure in a window, each with its `date`. The engine plans a statement without empty parts faster. */
 export function windowSql<Name extends FigureName>(found: FoundDays<Name>, list: ListName<Name>): string {
   const { name, settled, live, edge } = found
   const { liveSql } = figureOf(name).lists[list]!
@@ -64,18 +64,18 @@ export function windowSql<Name extends FigureName>(found: FoundDays<Name>, list:
   return parts.length > 0 ? parts.join('\n  UNION ALL') : settledDaysSql(name, list)
 }
 
-/** Those of its settled days. */
+/** Rows of a list on the settled days of a window. */
 export const settledDaysSql = <Name extends FigureName>(name: Name, list: ListName<Name>): string =>
   settledSql(name, list, { app_id, days: `{settled_${name}:Array(Date)}` })
 
-/** The other days of a window, whole or not, for a statement of the report itself. */
+/** The days of a window that are not settled, whole or not, for a report that reads them with a statement of its own. */
 export const liveDays = (name: FigureName) => ({
   app_id,
   days: `arrayConcat({live_${name}:Array(Date)}, {edge_${name}:Array(Date)})`,
   moments: momentsOf(name),
 })
 
-/** The same days, none of them as it is stored: a distinct count of a longer period is no sum of days. */
+/** The same days, all of them live: a distinct count of a week or a month is no sum of days. */
 export const allLive = <Name extends FigureName>(found: FoundDays<Name>): FoundDays<Name> => ({
   ...found,
   settled: [],

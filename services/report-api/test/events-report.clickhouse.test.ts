@@ -5,7 +5,7 @@ import type { EventRow } from '@tributary/contracts/rows'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { limitStatements } from '../src/statement-limits.ts'
+import { limitStatements } from '../src/turns/statement-limits.ts'
 import { openReports, type Query, type Reports } from './report-stage.ts'
 
 const hour_ms = 3600 * 1000

@@ -3,6 +3,7 @@ import type { EurRates } from '@tributary/contracts/currencies'
 import type { ReportMeta, ReportName, ReportRow } from '@tributary/contracts/reports'
 import { type EventRow, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { appIdsAsKeys } from '@tributary/testing/builders'
 import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postback-apps'
@@ -20,20 +21,10 @@ export async function openReports(given: { rateOf: RateOf; now: () => number }) 
   const logger = pino({ level: 'silent' })
   const registry = new Registry()
   const app = createHttpApp({ logger })
-  const findServerKey = async (app_id: string) => ({
-    key_id: app_id,
-    app_id,
-    company_id: 'co',
-    platform: 'ios' as const,
-    allowed_events: [],
-    scopes: ['reports:read' as const],
-    company_status: 'active' as const,
-    monthly_quota: null,
-  })
   const storeApps = memoryStoreApps()
   const cvSchemas = memoryCvSchemas()
   const postbacks = { storeApps, cvSchemas }
-  const deps = { clickhouse, credentials: { findServerKey }, keyValue: memoryKeyValue(Date.now), registry, logger }
+  const deps = { clickhouse, credentials: appIdsAsKeys, keyValue: memoryKeyValue(Date.now), registry, logger }
   await app.register(reportApi({ ...deps, ...postbacks, fxRates: { find: async () => given.rateOf }, now: given.now }))
 
   const request = (name: string, app_id: string, query: Query) => {

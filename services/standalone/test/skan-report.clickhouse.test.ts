@@ -8,6 +8,7 @@ import { postbackWriter } from '@tributary/postback-writer/postback-writer'
 import { reportApi } from '@tributary/report-api/app'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { appIdsAsKeys } from '@tributary/testing/builders'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import {
   aakPayload,
@@ -45,15 +46,9 @@ async function makeWorld() {
   const storeApps = memoryStoreApps()
   const cvSchemas = memoryCvSchemas()
   const app = createHttpApp({ logger })
-  const findServerKey = async (app_id: string) => ({
-    ...{ key_id: app_id, app_id, company_id: app_id, platform: 'ios' as const, allowed_events: [] },
-    ...{ scopes: ['reports:read' as const], company_status: 'active' as const, monthly_quota: null },
-  })
   const shared = { keyValue: memoryKeyValue(Date.now), now: Date.now, registry: new Registry(), logger }
   const fxRates = { find: async () => () => null }
-  await app.register(
-    reportApi({ ...shared, clickhouse, credentials: { findServerKey }, fxRates, storeApps, cvSchemas }),
-  )
+  await app.register(reportApi({ ...shared, clickhouse, credentials: appIdsAsKeys, fxRates, storeApps, cvSchemas }))
   const broker = memoryBroker(1, () => first_ms)
   return {
     storeApps,

@@ -1,6 +1,6 @@
 import type { ReportMeta } from '@tributary/client/reports'
 import { day_ms } from '@tributary/contracts/limits'
-import type { ReportGroup } from '@tributary/contracts/reports'
+import type { ReportGroup } from '@tributary/contracts/report-parameters'
 import { aligned, printable } from '../output.ts'
 import { paintHeat } from './heat.ts'
 

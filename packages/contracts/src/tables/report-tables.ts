@@ -21,7 +21,7 @@ export const moneyDays = {
 /** Stamps, and the figures that the settler works out by them. */
 export const settlingTables = {
   report_stamps_v1: {
-    row: 'a number of changes to what a report reads of a day; views behind the data add to it',
+    row: 'a number of changes to the data of a day; views behind the data and install-writer add to it',
     writers: ['install-writer', 'admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
@@ -42,14 +42,14 @@ export const settlingTables = {
     settling: 'figures',
   },
   settled_money_v1: {
-    row: 'the money of a day by partner and currency, its payers, and how old their installs were',
+    row: 'the money of a day by partner and currency, its paying installs, and the money by age of the install',
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
     settling: 'figures',
   },
   settled_cohorts_v1: {
-    row: 'how many installs of a day came back in one of the 24 hours after their install',
+    row: 'how many new installs of a day had an event in the 24 hours from n x 24 hours after the install on',
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],

@@ -89,7 +89,7 @@ export const tables = {
     },
   },
   activity_per_day_v1: {
-    row: 'the same as an earlier version wrote it; the settler copies it to activity_by_day_v1 and empties it',
+    row: 'first and last event of an install on a day, of an earlier version; the settler copies it to activity_by_day_v1 and empties it',
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: ['install_uuid'],
@@ -177,9 +177,10 @@ function rootOf(name: string): string {
   const table: Table = tables[name as TableName]
   return table.derived === undefined ? name : rootOf(table.derived.from)
 }
+/** SQL condition for the rows of apps. Other rows count what was written or copied: their `app_id` begins with a slash. */
+export const ofApps = `NOT startsWith(app_id, '/')`
 /** SQL condition for the rows that stand for events: a table that counts also has counters of each partition of a log. */
-export const rowsOfApps = (name: DerivedName): string =>
-  derivedOf(name).known_by === 'counted' ? `NOT startsWith(app_id, '/')` : '1'
+export const rowsOfApps = (name: DerivedName): string => (derivedOf(name).known_by === 'counted' ? ofApps : '1')
 /** The source of each table that no view fills. The sweep makes it anew, since all transactions are new to it then. */
 export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
   tableNames.flatMap((name) => {

@@ -1,4 +1,5 @@
 import { day_ms } from '@tributary/contracts/limits'
+import { addDays } from '../days.ts'
 
 /** The days that cohorts are settled for. Any other is worked out live. */
 export const settledNumbers = [0, 1, 3, 7, 14, 30, 60, 90] as const
@@ -42,8 +43,8 @@ const windowOf = (ts_ms: string) => `toInt32(floor((${ts_ms} - installed_ms) / $
  * `date, n, retained`. Pairs without any have no row.
  *
  * A UTC day meets two of these windows of an install at most. The first event of the day is in the earlier one of those with an
- * event, and the last event is in the later one (docs/adr/0257). Parts that are not merged yet, and rows of the table before,
- * tell the truth each.
+ * event, and the last event is in the later one (docs/adr/0257). That holds for each row by itself: parts need no merge, and rows
+ * of `activity_per_day_v1` may stand beside.
  */
 export const retainedSql = (at: CohortPairs): string => `
   SELECT date, toUInt16(window) AS n, uniqExact(install_key) AS retained
@@ -78,7 +79,3 @@ export function activityDays(pairs: readonly CohortPair[]): string[] {
   const days = pairs.flatMap(({ day, n }) => [addDays(day, n), addDays(day, n + 1)])
   return [...new Set(days)].toSorted()
 }
-
-/** `YYYY-MM-DD` some days later. */
-export const addDays = (day: string, n: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + n * day_ms).toISOString().slice(0, 10)

@@ -1,4 +1,4 @@
-/** Counts in `report_stamps_v1` what was copied, by the first day of the month; no id of an app begins so. */
+/** Counts in `report_stamps_v1` what was copied, by the first day of the month. It is no app (`ofApps`). */
 export const marks_app = '/backfill'
 /** The day of the mark that all is copied. */
 export const done_day = '1970-01-01'

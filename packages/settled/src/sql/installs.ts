@@ -1,4 +1,4 @@
-import { type DaysOfApp, onDays } from './place.ts'
+import { type DaysOfApp, onDays } from './days-of-app.ts'
 
 /**
  * Installs by day, partner and attribution type (docs/rules.md#attribution-report). The signs of an install cancel all its

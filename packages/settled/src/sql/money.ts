@@ -1,10 +1,11 @@
 import { organic } from '@tributary/contracts/attribution/verdict'
 import { day_ms } from '@tributary/contracts/limits'
 import { refundEvents } from '@tributary/contracts/rows'
+import { type DaysOfApp, onDays } from './days-of-app.ts'
 import { isFilledSql } from './filled.ts'
-import { type DaysOfApp, onDays } from './place.ts'
 
-const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
+/** SQL condition for a money event that is no refund (docs/rules.md#revenue). */
+export const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
 
 /** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples are slow. */
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
@@ -18,8 +19,8 @@ export const countedSql = (at: DaysOfApp, taken = '1'): string => `
 
 /**
  * The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. Until all verdicts
- * are copied (docs/adr/0274) those of before come from the table by day. Both are sets and may share rows: `DISTINCT` takes each
- * once, so that no `FINAL` has to merge parts.
+ * are copied (docs/adr/0274), the missing ones come from `installs_by_day_v1`. Both tables are sets and may share rows: `DISTINCT`
+ * takes each once, so that no `FINAL` has to merge parts.
  */
 const verdictsSql = (at: DaysOfApp): string => `
       SELECT install_key, verdict, installed_on, installed_ms, again
@@ -72,10 +73,13 @@ export const payersSql = (at: DaysOfApp): string => `
   )
   GROUP BY date, partner, currencies`
 
+/** Columns of money by the age of its install: `age` is the number of whole 24 hours since the install time. */
+const ltvColumns = `date, installed_on AS install_day, partner, toUInt16(intDiv(ts - installed_ms, ${day_ms})) AS age,
+    code AS currency, sum(amount) AS micros, countIf(amount != 0) AS amounts`
+
 /** Money of new installs from the install time on, by its day, the day of the install, partner, age and currency. */
 export const ltvSql = (at: DaysOfApp): string => `
-  SELECT date, installed_on AS install_day, partner, toUInt16(intDiv(ts - installed_ms, ${day_ms})) AS age,
-    code AS currency, sum(amount) AS micros, countIf(amount != 0) AS amounts
+  SELECT ${ltvColumns}
   FROM (${moneyEventsSql(at)}
   )
   WHERE notEmpty(verdict) AND again = 0 AND ts >= installed_ms
@@ -83,8 +87,7 @@ export const ltvSql = (at: DaysOfApp): string => `
 
 /** The same rows of the money of some installs, on days of money: `of` takes the installs. */
 export const ltvOfInstallsSql = (of: DaysOfApp, money_days: string): string => `
-  SELECT date, installed_on AS install_day, partner, toUInt16(intDiv(ts - installed_ms, ${day_ms})) AS age,
-    code AS currency, sum(amount) AS micros, countIf(amount != 0) AS amounts
+  SELECT ${ltvColumns}
   FROM (${countedSql(
     { app_id: of.app_id, days: money_days },
     `install_key IN (SELECT install_key FROM installs_by_day_v1 WHERE ${onDays(of)})`,

@@ -1,4 +1,4 @@
-import { type DaysOfApp, onDays } from './place.ts'
+import { type DaysOfApp, onDays } from './days-of-app.ts'
 
 /** Distinct installs by day and event name: of whole days from sets, of the edges of a window from raw rows. */
 export const uniquesSql = (at: DaysOfApp): string =>

@@ -5,7 +5,10 @@ import { addRoute } from '../add-route.ts'
 import type { AdminApiDeps } from '../deps.ts'
 import { openSettler } from '../settler.ts'
 
-/** `POST /settle`: settles what is due, for some seconds, or until the caller goes away. It may run beside the job. */
+/**
+ * `POST /settle`: settles what is due until the caller leaves, the process stops or `settle_ms_max` is over; `done` says whether
+ * more is due. It may run beside the job.
+ */
 export function addSettleRoute(app: FastifyInstance, deps: AdminApiDeps): void {
   const settle = openSettler(deps)
   const stop = new AbortController()

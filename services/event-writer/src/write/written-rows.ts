@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
+import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { idShape } from '@tributary/contracts/envelope'
 import { type DerivedName, derivedFromEvents, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
@@ -124,9 +125,7 @@ async function fill(view: ViewSource, block: Block<Row>, { clickhouse, range, fe
  */
 async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: string, token: string, tries: number) {
   const columns = view.columns.join(', ')
-  const settings = Object.entries({ ...insertSettings, insert_deduplication_token: token })
-    .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
-    .join(', ')
+  const settings = settingsSql({ ...insertSettings, insert_deduplication_token: token })
   await clickhouse.command(
     `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(relation)}) SETTINGS ${settings}`,
     { name: token, tries },

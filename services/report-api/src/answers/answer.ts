@@ -1,4 +1,5 @@
-import type { ReportFormat, ReportName } from '@tributary/contracts/reports'
+import type { ReportFormat } from '@tributary/contracts/report-parameters'
+import type { ReportName } from '@tributary/contracts/reports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import type { AskedReport, ReportPage } from '../parameters.ts'

@@ -1,6 +1,6 @@
 import { organic } from '@tributary/contracts/attribution/verdict'
 import type { ReportRow } from '@tributary/contracts/reports'
-import type { Report } from '../report.ts'
+import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { daysParams, type FoundDays, findDays, windowSql } from '../window-rows.ts'
 
@@ -11,23 +11,17 @@ export const attributionReport: Report<'attribution'> = async (
 ) => {
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
-  const { partner, attribution_type } = filters
-  const named = [
-    partner && 'partner IN {partners:Array(String)}',
-    attribution_type && 'attribution_type IN {attribution_types:Array(String)}',
-  ]
+  const filter = filterSql(filters)
   const found = await findDays(sources, 'installs', app_id, days)
-  const sql = installsSql(found, firstDayOf[group]('date'), named.filter(Boolean).join(' AND ') || '1')
+  const sql = installsSql(found, firstDayOf[group]('date'), filter.passes)
   const rows = await sources.clickhouse.query<ReportRow<'attribution'>>(sql, {
-    ...{ app_id, ...days, ...daysParams(found), limit, offset },
-    ...(partner && { partners: partner }),
-    ...(attribution_type && { attribution_types: attribution_type }),
+    ...{ app_id, ...days, ...daysParams(found), ...filter.params, limit, offset },
   })
   return { rows, missing_rates: [] }
 }
 
-/** `named` is a condition on partner and attribution type. */
-const installsSql = (found: FoundDays<'installs'>, period: string, named: string) => `
+/** `passes` is a condition on partner and attribution type. */
+const installsSql = (found: FoundDays<'installs'>, period: string, passes: string) => `
 SELECT toString(${period}) AS day, partner, attribution_type, sum(fresh) AS installs,
   sumIf(fresh, attribution_type = '${organic}') AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged
 FROM (
@@ -35,7 +29,7 @@ FROM (
   FROM (${windowSql(found, 'groups')}
   )
 )
-WHERE ${named}
+WHERE ${passes}
 GROUP BY ${period}, partner, attribution_type
 HAVING installs != 0 OR reinstalls != 0
 ORDER BY ${period}, partner, attribution_type

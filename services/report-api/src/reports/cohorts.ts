@@ -1,13 +1,15 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
-import { activityDays, addDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
+import { activityDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/settled/cohorts'
+import { addDays } from '@tributary/settled/days'
 import { findSettledCohorts, type SettledCohorts } from '@tributary/settled/find-settled'
 import type { Report, ReportSources } from '../report.ts'
 import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
 import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
- * Installs by period and how many of them came back (docs/rules.md#cohorts-report). The installs of each day tell the page.
- * Then the installs of its days that came back are counted: as they are stored for settled pairs of day and number, else live.
+ * Installs by period and how many of them came back (docs/rules.md#cohorts-report). The installs of each day
+ * decide which rows are on the page. Then their retained installs are counted: settled pairs of day and number are read as they
+ * are stored, and other pairs are counted live.
  */
 export const cohortsReport: Report<'cohorts'> = async (
   sources,
@@ -59,7 +61,7 @@ function rowOf(
   numbers: readonly number[],
   came: readonly number[],
 ): ReportRow<'cohorts'> {
-  // Installs and those that came back are read one after the other: a rate stays one while installs change in between.
+  // Two statements count installs and retained installs. An install that goes in between must not make a rate above 1.
   const rate = (count: number) => Math.min(1, Math.round((count * 10_000) / installs) / 10_000)
   const counts = numbers.map((n, at) => [`d${n}`, came[at]!])
   const rates = numbers.map((n, at) => [`d${n}_rate`, rate(came[at]!)])

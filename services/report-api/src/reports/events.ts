@@ -1,26 +1,25 @@
-import { addDays } from '@tributary/settled/cohorts'
+import { addDays } from '@tributary/settled/days'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
-import type { Report, ReportSources } from '../report.ts'
+import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { firstDayOf, partlyCoveredDays, type WindowDays, wholeDays, wholeWindow, windowDays } from '../window-days.ts'
 import { daysParams, findDays, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
- * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read: of a day as
-it is settled, of a week or a month from sets. Money
- * counts by docs/rules.md#money-once. It is summed in its own currency, then each row is converted to USD.
+ * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Those of a
+ * day come from settled figures, those of a week or a month from sets. Money counts by docs/rules.md#money-once. It is summed in
+ * its own currency, then each row is converted to USD.
  */
 export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, group, ...window }) => {
   const { clickhouse, fxRates } = sources
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
-  const event_names = filters.event_name
-  const params = { app_id, ...days, ...(event_names && { event_names }) }
-  const named = event_names === undefined ? '' : 'AND event_name IN {event_names:Array(String)}'
-  const amounts = amountsSql(named)
+  const filter = filterSql(filters)
+  const params = { app_id, ...days, ...filter.params }
+  const amounts = amountsSql(filter.passes)
   const periodOf = firstDayOf[group]
   const page = await clickhouse.query<CountRow>(countsSql(periodOf('date'), amounts), { ...params, limit, offset })
-  const counted = group === 'day' ? await countDays(sources, params, page) : countSets(periodOf('day'), named)
+  const counted = group === 'day' ? await countDays(sources, params, page) : countSets(periodOf('day'), filter.passes)
   const uniques = await queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
@@ -44,24 +43,24 @@ interface CountRow {
   money: Amount[]
 }
 
-/** Counts and money by day, event name and currency. `named` is a condition on the event name; it may be empty. */
-const amountsSql = (named: string) => `
+/** Counts and money by day, event name and currency. `passes` is a condition on the event name. */
+const amountsSql = (passes: string) => `
   SELECT date, event_name, code, sum(n) AS n, sum(micros) AS amount
   FROM (
     SELECT day AS date, event_name, currency AS code, sum(events) AS n, sum(revenue_micros) AS micros
     FROM events_per_day_v1
-    WHERE ${wholeDays} ${named}
+    WHERE ${wholeDays} AND ${passes}
     GROUP BY date, event_name, code
     UNION ALL
     SELECT day AS date, event_name, currency AS code, count() AS n,
       sumIf(toInt128(ifNull(revenue_micros, 0)), revenue_counts = 1) AS micros
     FROM events_raw_v1
-    WHERE ${partlyCoveredDays} ${named}
+    WHERE ${partlyCoveredDays} AND ${passes}
     GROUP BY date, event_name, code
     UNION ALL
     SELECT day AS date, event_name, currency AS code, toUInt64(0) AS n, -sum(toInt128(amount_micros)) AS micros
     FROM revenue_cancelled_v1 FINAL
-    WHERE ${wholeWindow} ${named}
+    WHERE ${wholeWindow} AND ${passes}
     GROUP BY date, event_name, code
   )
   GROUP BY date, event_name, code`
@@ -151,18 +150,18 @@ WHERE ${pageRange('date')}`
 }
 
 /** Counts a page of longer periods, whose distinct installs are no sum of days. */
-const countSets = (period: string, named: string) => ({ sql: setsSql(period, named), params: {} })
+const countSets = (period: string, passes: string) => ({ sql: setsSql(period, passes), params: {} })
 
-const setsSql = (period: string, named: string) => `
+const setsSql = (period: string, passes: string) => `
 SELECT toString(date) AS day, event_name, uniqExactMerge(installs) AS unique_installs
 FROM (
   SELECT ${period} AS date, event_name, installs
   FROM event_installs_per_day_v1
-  WHERE ${wholeDays} AND ${pageRange(period)} ${named}
+  WHERE ${wholeDays} AND ${pageRange(period)} AND ${passes}
   UNION ALL
   SELECT ${period} AS date, event_name, uniqExactState(install_uuid) AS installs
   FROM events_raw_v1
-  WHERE ${partlyCoveredDays} AND ${pageRange(period)} ${named}
+  WHERE ${partlyCoveredDays} AND ${pageRange(period)} AND ${passes}
   GROUP BY date, event_name
 )
 GROUP BY date, event_name`

@@ -1,11 +1,10 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
-import { addDays } from '@tributary/settled/cohorts'
-import { daysOf as daysBetween } from '@tributary/settled/find-settled'
+import { addDays, daysBetween } from '@tributary/settled/days'
 import { ltvOfInstallsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findRates, firstDays, type RateOf } from '../money.ts'
-import type { Report, ReportSources } from '../report.ts'
+import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
@@ -21,27 +20,26 @@ export const ltvReport: Report<'ltv'> = async (
   const { clickhouse, fxRates } = sources
   const known = windowDays(window)
   if (known === null) return { rows: [], missing_rates: [] }
-  const { partner: partners } = filters
-  const named = partners === undefined ? '1' : 'partner IN {partners:Array(String)}'
+  const filter = filterSql(filters)
   const money_days = await findMoneyDays(sources, app_id, known.first_day)
   const installs = await findDays(sources, 'installs', app_id, known)
   const money = await findDays(sources, 'money', app_id, money_days)
   const params = {
-    ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...(partners && { partners }) },
+    ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
     late_money: daysBetween(known.edge_days[0] ?? money_days.whole_to, money_days.whole_to),
   }
-  const earned = earnedSql(money, known.edge_days.length > 0, named)
+  const earned = earnedSql(money, known.edge_days.length > 0, filter.passes)
   const spent = await clickhouse.query<FxLookup>(spentSql(earned), params)
   const rateOf = await findRates(fxRates, spent)
   const ns = daysOf('ltv', asked)
   const factors = factorsOf(spent, rateOf)
-  const sql = pageSql(installs, firstDayOf[group]('date'), earned, named, Object.keys(factors))
+  const sql = pageSql(installs, firstDayOf[group]('date'), earned, filter.passes, Object.keys(factors))
   const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
   const missing = firstDays(spent.filter((lookup) => rateOf(lookup) === null))
   return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
 }
 
-/** Days of money from the first day of the window on: installs go on paying behind its end. */
+/** Days of money from the first day of the window on: installs go on paying after its end. */
 async function findMoneyDays({ clickhouse }: ReportSources, app_id: string, first_day: string) {
   const [row] = await clickhouse.query<{ last: string }>(
     'SELECT toString(max(day)) AS last FROM revenue_raw_v1 WHERE app_id = {app_id:String} AND day >= {first_day:Date}',
@@ -71,7 +69,7 @@ interface EarnedRow {
   day: string
   partner: string
   installs: number
-  /** Micros times factors as text, by how many of the asked days are too early for the money. */
+  /** Sums of micros times factors, as text, each with the number of requested days that end before the money came. */
   earned: [late: number, usd: string][]
 }
 
@@ -93,7 +91,7 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
  * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
  * partly covered days of install is looked up by install, since settled money does not know when on a day an install was.
  */
-const earnedSql = (money: FoundDays<'money'>, has_edges: boolean, named: string) => `
+const earnedSql = (money: FoundDays<'money'>, has_edges: boolean, passes: string) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
       SELECT * FROM (${windowSql(money, 'ltv')}
@@ -101,7 +99,7 @@ const earnedSql = (money: FoundDays<'money'>, has_edges: boolean, named: string)
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
       ${has_edges ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
     )
-    WHERE ${named}`
+    WHERE ${passes}`
 
 const edge = {
   app_id: '{app_id:String}',
@@ -122,7 +120,7 @@ const pageSql = (
   installs: FoundDays<'installs'>,
   period: string,
   earned: string,
-  named: string,
+  passes: string,
   factors: readonly string[],
 ) => `
 SELECT toString(${period}) AS day, partner, sum(fresh) AS installs, groupArrayIf((late, toString(usd)), fresh = 0) AS earned
@@ -130,7 +128,7 @@ FROM (
   SELECT date, partner, toUInt64(sum(installs)) AS fresh, toUInt64(0) AS late, toInt256(0) AS usd
   FROM (${windowSql(installs, 'groups')}
   )
-  WHERE ${named}
+  WHERE ${passes}
   GROUP BY date, partner
   UNION ALL
   SELECT on AS date, partner, toUInt64(0) AS fresh, arrayCount(n -> n < age, {ns:Array(UInt16)}) AS late, sum(micros * factor) AS usd

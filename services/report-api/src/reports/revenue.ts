@@ -1,8 +1,7 @@
-import { refundEvents } from '@tributary/contracts/rows'
-import { countedSql, moneyEventsSql } from '@tributary/settled/money-events'
+import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
-import type { Report } from '../report.ts'
+import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { allLive, daysParams, type FoundDays, findDays, liveDays, settledDaysSql } from '../window-rows.ts'
 
@@ -17,16 +16,15 @@ export const revenueReport: Report<'revenue'> = async (
   const { clickhouse, fxRates } = sources
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
-  const { partner: partners } = filters
-  const named = partners === undefined ? '1' : 'partner IN {partners:Array(String)}'
+  const filter = filterSql(filters)
   const found = await findDays(sources, 'money', app_id, days)
-  const params = { app_id, ...days, ...daysParams(found), ...(partners && { partners }) }
-  const spent = await clickhouse.query<FxLookup>(spentSql(found, partners !== undefined), params)
+  const params = { app_id, ...days, ...daysParams(found), ...filter.params }
+  const spent = await clickhouse.query<FxLookup>(spentSql(found, filter.passes), params)
   const rateOfSpent = await findRates(fxRates, spent)
   const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
   const read = group === 'day' ? found : allLive(found)
-  const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), named), {
-    ...{ ...params, ...daysParams(read), limit, offset, refunds: refundEvents },
+  const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
+    ...{ ...params, ...daysParams(read), limit, offset },
     ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
   })
   const rateOf = await findRates(fxRates, lookupsOf(page))
@@ -50,13 +48,13 @@ interface MoneyRow {
 }
 
 /** Each day with money of a currency. */
-const spentSql = ({ settled }: FoundDays<'money'>, filtered: boolean) => `
+const spentSql = ({ settled }: FoundDays<'money'>, passes: string) => `
 SELECT code AS currency, toString(date) AS day
 FROM (
   SELECT date, code, amount
-  FROM (${filtered ? moneyEventsSql(liveDays('money')) : countedSql(liveDays('money'))}
+  FROM (${passes === '1' ? countedSql(liveDays('money')) : moneyEventsSql(liveDays('money'))}
   )
-  WHERE ${filtered ? 'partner IN {partners:Array(String)}' : '1'}${
+  WHERE ${passes}${
     settled.length === 0
       ? ''
       : `
@@ -64,7 +62,7 @@ FROM (
   SELECT date, currency AS code, toInt128(amounts) AS amount
   FROM (${settledDaysSql('money', 'money')}
   )
-  WHERE ${filtered ? 'partner IN {partners:Array(String)}' : '1'}`
+  WHERE ${passes}`
   }
 )
 WHERE amount != 0
@@ -74,7 +72,6 @@ ORDER BY code, date`
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
 const isRated = (currency: string) =>
   `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
-const isPurchase = 'event_name NOT IN {refunds:Array(String)}'
 
 /** Money and distinct payers of the days that are not settled, from one look at the events. */
 const liveSql = `
@@ -97,7 +94,7 @@ const settledParts = `
   FROM (${settledDaysSql('money', 'payers')}
   )`
 
-const pageSql = ({ settled }: FoundDays<'money'>, period: string, named: string) => `
+const pageSql = ({ settled }: FoundDays<'money'>, period: string, passes: string) => `
 SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) + sum(paid) AS paying,
   groupArrayIf((toString(date), code, toString(micros)), amounts > 0) AS money
 FROM (${
@@ -107,7 +104,7 @@ FROM (${
   UNION ALL`
 }${liveSql}
 )
-WHERE ${named}
+WHERE ${passes}
 GROUP BY ${period}, partner
 ORDER BY ${period}, partner
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`

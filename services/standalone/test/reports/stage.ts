@@ -10,6 +10,7 @@ import { reportApi } from '@tributary/report-api/app'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createSettler } from '@tributary/settled/settler'
+import { appIdsAsKeys } from '@tributary/testing/builders'
 import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { expectedReports } from '@tributary/testing/oracle/expected-reports'
 import {
@@ -25,7 +26,7 @@ import type { ExpectedReport, Question } from '@tributary/testing/oracle/questio
 import { now_ms, partitions } from '@tributary/testing/oracle/random-history'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
-import { memoryCvSchemas, memoryStoreApps } from '@tributary/testing/twins/postback-apps'
+import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
@@ -131,15 +132,10 @@ function recordOfDecision({ app, place, ...decision }: PlacedDecision, app_ids: 
 async function openHttp(clickhouse: Parameters<typeof reportApi>[0]['clickhouse'], ratesOfNow: () => readonly Rate[]) {
   const logger = pino({ level: 'silent' })
   const app = createHttpApp({ logger })
-  const findServerKey = async (app_id: string) => ({
-    ...{ key_id: app_id, app_id, company_id: app_id, platform: 'ios' as const, allowed_events: [] },
-    ...{ scopes: ['reports:read' as const], company_status: 'active' as const, monthly_quota: null },
-  })
   const fxRates = { find: async () => eurRates(ratesOfNow()) }
   // A clock that runs, since a key may make 1000 requests a minute; a window is always given.
   const shared = { keyValue: memoryKeyValue(Date.now), now: Date.now, registry: new Registry(), logger }
-  const noPostbacks = { storeApps: memoryStoreApps(), cvSchemas: memoryCvSchemas() }
-  await app.register(reportApi({ ...shared, clickhouse, credentials: { findServerKey }, fxRates, ...noPostbacks }))
+  await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, credentials: appIdsAsKeys, fxRates }))
   return {
     close: () => app.close(),
     async ask(name: ReportName, app_id: string, question: Question & { limit?: number; offset?: number }) {

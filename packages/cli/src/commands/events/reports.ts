@@ -1,16 +1,8 @@
 import type { Report, ReportParams } from '@tributary/client/reports'
 import { createServerClient, type ServerClient } from '@tributary/client/server-client'
 import { limits } from '@tributary/contracts/limits'
-import {
-  columnsOf,
-  filtersOf,
-  parametersOf,
-  type ReportGroup,
-  type ReportName,
-  reportGroups,
-  reportNames,
-  reports,
-} from '@tributary/contracts/reports'
+import { type ReportGroup, reportGroups } from '@tributary/contracts/report-parameters'
+import { columnsOf, filtersOf, parametersOf, type ReportName, reportNames, reports } from '@tributary/contracts/reports'
 import { type Command, Option } from 'commander'
 import { byComma, instant, several, wholeNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'

@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createFairPool, type FairPool, type Owner } from '../src/fair-pool.ts'
+import { createFairPool, type FairPool, type Owner } from '../../src/turns/fair-pool.ts'
 
 const limits = {
   running_max: 4,

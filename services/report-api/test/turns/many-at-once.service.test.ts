@@ -7,8 +7,8 @@ import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { reportApi } from '../src/app.ts'
-import { limitStatements } from '../src/statement-limits.ts'
+import { reportApi } from '../../src/app.ts'
+import { limitStatements } from '../../src/turns/statement-limits.ts'
 
 const [loud, quiet] = [buildTenant(), buildTenant()] as const
 const in_hand_max = limits.key_reports_running_max + limits.key_reports_waiting_max

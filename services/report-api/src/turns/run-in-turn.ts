@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import type { FastifyReply } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { countOpenAnswers } from './answers/open-answers.ts'
+import { countOpenAnswers } from '../answers/open-answers.ts'
 import { createFairPool, type Owner } from './fair-pool.ts'
 import { limitStatements } from './statement-limits.ts'
 

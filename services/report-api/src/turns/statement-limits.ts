@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 
@@ -17,15 +18,10 @@ export function limitStatements(clickhouse: Statements, memory_bytes_max: number
       if (left_ms <= 0 || left?.aborted) throw new CodedError('unavailable')
       const settings = {
         max_execution_time: Math.ceil(left_ms / 1000),
-        max_memory_usage: memory_bytes_max,
-        // A third stays in memory and the rest goes to the disk, because merging from the disk takes memory too.
-        max_bytes_before_external_group_by: Math.floor(memory_bytes_max / 3),
-        max_bytes_before_external_sort: Math.floor(memory_bytes_max / 3),
-        max_bytes_before_external_join: Math.floor(memory_bytes_max / 3),
+        ...memorySettings(memory_bytes_max),
         max_threads: limits.report_threads_max,
       }
-      const list = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
-      return clickhouse.query(`${sql}\nSETTINGS ${list.join(', ')}`, params)
+      return clickhouse.query(`${sql}\nSETTINGS ${settingsSql(settings)}`, params)
     },
   }
 }

@@ -4,7 +4,7 @@ export interface DaysOfApp {
   app_id: string
   /** A set of days, right of `IN`. */
   days: string
-  /** A condition on `ts_ms`, of installs on `installed_at_ms`: the edges of a window. Absent: whole days. */
+  /** A condition on the `time_column` of the figure: the edges of a window. Absent: whole days. */
   moments?: string
 }
 

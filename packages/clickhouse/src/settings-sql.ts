@@ -1,0 +1,22 @@
+/** Settings of a statement, by name. */
+type Settings = Readonly<Record<string, string | number>>
+
+/** Settings as the text right of `SETTINGS`. Their names and values come from the code, never from a request. */
+export const settingsSql = (settings: Settings): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
+    .join(', ')
+
+/**
+ * Settings of a statement that may take `memory_bytes_max` of memory. A third stays in memory and the rest goes to the disk,
+ * because merging from the disk takes memory too.
+ */
+export function memorySettings(memory_bytes_max: number) {
+  const spilled_bytes_min = Math.floor(memory_bytes_max / 3)
+  return {
+    max_memory_usage: memory_bytes_max,
+    max_bytes_before_external_group_by: spilled_bytes_min,
+    max_bytes_before_external_sort: spilled_bytes_min,
+    max_bytes_before_external_join: spilled_bytes_min,
+  }
+}
