@@ -6,8 +6,10 @@ import {
   type CvVersion,
   type FineBand,
   type SequenceIndex,
+  sequenceIndexes,
   windowHours,
 } from '@tributary/contracts/postback/cv-schema'
+import type { PostbackProtocol } from '@tributary/contracts/postback/received'
 
 export interface SchemaFault {
   /** Where it is, such as `postbacks.0.fine.3.value`. */
@@ -120,7 +122,7 @@ export function decodeValue(
 
 /** What tells how old the install of a postback may be. */
 export interface PostbackTime {
-  protocol: 'skan' | 'aak'
+  protocol: PostbackProtocol
   /** Version of the postback's protocol, such as `4.0`. */
   version: string
   sequence_index: SequenceIndex
@@ -146,8 +148,8 @@ export function versionAt(
   return { version, ambiguous }
 }
 
-/** End of the window and longest delay after it, in hours, of 4.0 and AAK (Apple, "Receiving postbacks in multiple conversion windows"). */
-const hours = { 0: 48 + 48, 1: 168 + 144, 2: 840 + 144 } as const satisfies Record<SequenceIndex, number>
+/** Longest delay after the window, hours, of 4.0 and AAK (Apple, "Receiving postbacks in multiple conversion windows"). */
+const delayHours = { 0: 48, 1: 144, 2: 144 } as const satisfies Record<SequenceIndex, number>
 
 /** Before 4.0 each value may prolong its timer of 24 hours, through 64 values at most. */
 const legacy_hours = 64 * 24 + 24
@@ -155,5 +157,12 @@ const legacy_hours = 64 * 24 + 24
 /** How old the install of a postback may be when it comes, ms. These are Apple's numbers, never those of a schema. */
 export function ageMax({ protocol, version, sequence_index }: Omit<PostbackTime, 'received_at_ms'>): number {
   const has_windows = protocol === 'aak' || Number.parseInt(version, 10) >= 4
-  return (has_windows ? hours[sequence_index] : legacy_hours) * hour_ms
+  const hours = has_windows ? windowHours[sequence_index] + delayHours[sequence_index] : legacy_hours
+  return hours * hour_ms
 }
+
+/** Each value of `ageMax`, ms. */
+export const postbackAges: readonly number[] = [
+  ageMax({ protocol: 'skan', version: '3.0', sequence_index: 0 }),
+  ...sequenceIndexes.map((sequence_index) => ageMax({ protocol: 'aak', version: '', sequence_index })),
+]
