@@ -2,6 +2,7 @@ import type { ErrorCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { z } from 'zod'
+import { jwsShape } from './read-postback.ts'
 
 const PostbackReply = z.object({ ok: z.literal(true) })
 const ReceiverReply = z.object({ status: z.literal('ready') })
@@ -31,7 +32,7 @@ const SkanPostback = z
 
 const AakPostback = z
   .looseObject({
-    'jws-string': z.string().regex(/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/),
+    'jws-string': z.string().regex(jwsShape),
     'conversion-value': z.int().optional(),
     'coarse-conversion-value': z.string().optional(),
     'ad-interaction-type': z.string().optional(),
