@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openEngine } from '@tributary/testing/engines/open-engine'
 import { Pool } from 'undici'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
-import type { RedirectOrder, RedirectReport } from './redirect/gateway.ts'
+import { startProcess } from './process/drive-process.ts'
+import type { RedirectOrder } from './redirect/gateway.ts'
 
 /** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
@@ -38,14 +37,12 @@ export const bench: Bench = {
 async function measure(args: string[], order: RedirectOrder) {
   const rate = numberArgument(args, 'rate', 2000)
   const seconds = numberArgument(args, 'seconds', 10)
-  const server = await startServer(order, profileFlags(args))
+  const server = await startProcess(join(import.meta.dirname, 'redirect', 'gateway.ts'), order, profileFlags(args))
   const warm = await sendClicks(server.port, rate / 2, Math.min(warm_seconds, seconds))
-  server.tell('start')
+  server.startWatch()
   const load = await sendClicks(server.port, rate, seconds)
-  server.tell('stop')
-  const { cpu_seconds = 0, rss_mb = 0 } = await server.said()
-  server.tell('count')
-  const { logged = 0 } = await server.said()
+  const { cpu_seconds, rss_mb } = await server.stopWatch()
+  const logged = await server.countLogged()
   await server.stop()
   return {
     server: order.bare ? 'bare fastify' : order.kafka === undefined ? 'embedded' : 'kafka',
@@ -73,25 +70,6 @@ function aimsOf(args: readonly string[], bare: Figures, gateway: Figures): Aim[]
     atMost('peak RSS, MB', 150, gateway.rss_mb),
     { what: 'redirected - logged', aim: '0', measured: lost, met: lost === 0 },
   ]
-}
-
-async function startServer(order: RedirectOrder, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'redirect', 'gateway.ts'), [], {
-    execArgv: [...process.execArgv, ...execArgv],
-  })
-  const ended = once(child, 'exit')
-  const said = async (): Promise<RedirectReport> => {
-    const early = ended.then(() => Promise.reject(new Error('the server ended early')))
-    return ((await Promise.race([once(child, 'message'), early])) as [RedirectReport])[0]
-  }
-  child.send(order)
-  const { port = 0 } = await said()
-  const tell = (word: string) => void child.send(word)
-  const stop = async () => {
-    tell('end')
-    await ended
-  }
-  return { port, said, tell, stop }
 }
 
 const phone =

@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import { Pool } from 'undici'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '../bench.ts'
-import type { PostbackReport } from './gateway.ts'
+import { startProcess } from '../process/drive-process.ts'
 
 /** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
@@ -61,14 +59,12 @@ async function measure(args: string[], kind: Kind) {
   const seconds = numberArgument(args, 'seconds', 10)
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-postbacks-'))
   try {
-    const server = await startServer(data_dir, profileFlags(args))
+    const server = await startProcess(join(import.meta.dirname, 'gateway.ts'), data_dir, profileFlags(args))
     const warm = await sendPostbacks(server.port, kind, { rate: rate / 2, seconds: Math.min(warm_seconds, seconds) })
-    server.tell('start')
+    server.startWatch()
     const load = await sendPostbacks(server.port, kind, { rate, seconds, from: warm.ms.length })
-    server.tell('stop')
-    const { cpu_seconds = 0, rss_mb = 0 } = await server.said()
-    server.tell('count')
-    const { logged = 0 } = await server.said()
+    const { cpu_seconds, rss_mb } = await server.stopWatch()
+    const logged = await server.countLogged()
     await server.stop()
     return {
       kind,
@@ -86,23 +82,6 @@ async function measure(args: string[], kind: Kind) {
 }
 
 type Figures = Awaited<ReturnType<typeof measure>>
-
-async function startServer(data_dir: string, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'gateway.ts'), [], { execArgv: [...process.execArgv, ...execArgv] })
-  const ended = once(child, 'exit')
-  const said = async (): Promise<PostbackReport> => {
-    const early = ended.then(() => Promise.reject(new Error('the server ended early')))
-    return ((await Promise.race([once(child, 'message'), early])) as [PostbackReport])[0]
-  }
-  child.send(data_dir)
-  const { port = 0 } = await said()
-  const tell = (word: string) => void child.send(word)
-  const stop = async () => {
-    tell('end')
-    await ended
-  }
-  return { port, said, tell, stop }
-}
 
 interface Load {
   rate: number
