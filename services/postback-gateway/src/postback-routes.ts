@@ -104,6 +104,7 @@ const aakExample = {
   'country-code': 'US',
 }
 
+/** Receivers of SKAdNetwork: the short path, and the one that devices make of a registered domain. */
 export const skanRoutes = {
   sendSkanPostback: receiveSkan('/skan-postback', 'Send a SKAdNetwork postback'),
   checkSkanReceiver: checkReceiver('/skan-postback', 'Check the SKAdNetwork receiver'),
@@ -117,6 +118,7 @@ export const skanRoutes = {
   ),
 } satisfies Routes
 
+/** Receivers of AdAttributionKit, in the same way. */
 export const aakRoutes = {
   sendAakPostback: receiveAak('/aak-postback', 'Send an AdAttributionKit postback'),
   checkAakReceiver: checkReceiver('/aak-postback', 'Check the AdAttributionKit receiver'),
