@@ -4,6 +4,7 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { aakPayload, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
+import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
 import type { MemoryBroker } from '@tributary/testing/twins/memory-broker'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -126,14 +127,7 @@ test('crashes after any step, failures and other cuts leave each postback once i
         const crash = () => {
           if (left-- <= 0) throw new Error('crash')
         }
-        const fragile: Clickhouse = {
-          ...clickhouse,
-          async insert(block) {
-            crash()
-            await clickhouse.insert(block)
-            crash()
-          },
-        }
+        const fragile = fragileClickhouse(clickhouse, crash)
         const running = await startWriter(fragile, log, { step: crash, crash })
         await until(() => left < 0 || isDone(log))
         await running.close()
