@@ -1,13 +1,12 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { openEngine } from '@tributary/testing/engines/open-engine'
 import { Pool } from 'undici'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
-import type { RedirectOrder, RedirectReport } from './redirect/gateway.ts'
+import { startProcess } from './process/drive-process.ts'
+import { type LoopTimes, openLoop } from './process/open-loop.ts'
+import type { RedirectOrder } from './redirect/gateway.ts'
 
 /** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
@@ -38,14 +37,12 @@ export const bench: Bench = {
 async function measure(args: string[], order: RedirectOrder) {
   const rate = numberArgument(args, 'rate', 2000)
   const seconds = numberArgument(args, 'seconds', 10)
-  const server = await startServer(order, profileFlags(args))
+  const server = await startProcess(join(import.meta.dirname, 'redirect', 'gateway.ts'), order, profileFlags(args))
   const warm = await sendClicks(server.port, rate / 2, Math.min(warm_seconds, seconds))
-  server.tell('start')
+  server.startWatch()
   const load = await sendClicks(server.port, rate, seconds)
-  server.tell('stop')
-  const { cpu_seconds = 0, rss_mb = 0 } = await server.said()
-  server.tell('count')
-  const { logged = 0 } = await server.said()
+  const { cpu_seconds, rss_mb } = await server.stopWatch()
+  const logged = await server.countLogged()
   await server.stop()
   return {
     server: order.bare ? 'bare fastify' : order.kafka === undefined ? 'embedded' : 'kafka',
@@ -75,50 +72,20 @@ function aimsOf(args: readonly string[], bare: Figures, gateway: Figures): Aim[]
   ]
 }
 
-async function startServer(order: RedirectOrder, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'redirect', 'gateway.ts'), [], {
-    execArgv: [...process.execArgv, ...execArgv],
-  })
-  const ended = once(child, 'exit')
-  const said = async (): Promise<RedirectReport> => {
-    const early = ended.then(() => Promise.reject(new Error('the server ended early')))
-    return ((await Promise.race([once(child, 'message'), early])) as [RedirectReport])[0]
-  }
-  child.send(order)
-  const { port = 0 } = await said()
-  const tell = (word: string) => void child.send(word)
-  const stop = async () => {
-    tell('end')
-    await ended
-  }
-  return { port, said, tell, stop }
-}
-
 const phone =
   'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36'
 
-/** Each answer is timed from the moment its request was due. Clicks come from 60,000 networks, so none is limited. */
-async function sendClicks(port: number, rate: number, seconds: number): Promise<{ ms: number[]; seconds: number }> {
+/** Clicks come from 60,000 networks, so none is limited. */
+async function sendClicks(port: number, rate: number, seconds: number): Promise<LoopTimes> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
-  const ms: number[] = []
-  const answers: Promise<void>[] = []
-  const started = performance.now()
-  const click = async (n: number, due: number) => {
+  const times = await openLoop({ rate, seconds }, async (n) => {
     const path = `/l/${link_id}?click_id=${n}-5f0c1d9e7a41&sub1=placement&sub2=${n % 50}`
     const ip = `84.${n % 250}.${Math.floor(n / 250) % 250}.7`
     const headers = { 'user-agent': phone, 'x-forwarded-for': ip }
     const answer = await pool.request({ method: 'GET', path, headers })
     await answer.body.dump()
     if (answer.statusCode !== 302) throw new Error(`answered ${answer.statusCode}`)
-    ms.push(performance.now() - due)
-  }
-  while (answers.length < rate * seconds) {
-    const due = started + (answers.length * 1000) / rate
-    if (performance.now() < due) await pause(1)
-    else answers.push(click(answers.length, due))
-  }
-  await Promise.all(answers)
-  const took = (performance.now() - started) / 1000
+  })
   await pool.close()
-  return { ms, seconds: took }
+  return times
 }

@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
@@ -17,6 +15,7 @@ import { memoryCredentials, noSchemas, type Tenant } from '@tributary/testing/bu
 import type { EngineName } from '@tributary/testing/engines/engine'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { listen, nextMessage, report, watchCpu } from '../process/driven-process.ts'
 import { watchMemory } from '../process/peak-memory.ts'
 import { startCount } from './count-logged.ts'
 
@@ -33,19 +32,9 @@ export interface GatewayOrder {
   in_flight?: GatewayDeps['in_flight']
 }
 
-/** The messages of the gateway process over IPC, in this order: its port, the cost of the load, the events in its log. */
-export interface GatewayReport {
-  port?: number
-  cpu_seconds?: number
-  rss_mb?: number
-  logged?: number
-}
-
 const topic = { ...topics.eventsAccepted, partitions: 4 }
 const logger = pino({ level: 'info' })
 const registry = new Registry()
-const say = (report: GatewayReport) => process.send?.(report)
-const told = async () => ((await once(process, 'message')) as [unknown])[0]
 
 // Each engine is loaded when it is used, as in a service: what is loaded is memory.
 const openLog = async (order: GatewayOrder): Promise<Broker> => {
@@ -128,8 +117,7 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
       ...(in_flight === undefined ? {} : { in_flight }),
     }),
   )
-  await app.listen({ port: 0, host: '127.0.0.1', backlog: limits.connections_waiting_max })
-  say({ port: (app.server.address() as AddressInfo).port })
+  await listen(app)
   return async () => {
     await app.close()
     await groupCommit.close()
@@ -139,21 +127,20 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
 
 // Without its parent the bench is over, whatever the state.
 process.once('disconnect', () => process.exit())
-const order = (await told()) as GatewayOrder
+const order = (await nextMessage()) as GatewayOrder
 const broker = await openLog(order)
 const audit = await openAudit(order)
 const countSince = await startCount(broker, topic.name)
 const close = await serve(order, broker, audit)
 shedStartMemory()
-await told() // warm
-const before = process.cpuUsage()
+await nextMessage() // warm
+const cpuSeconds = watchCpu()
 const peakMegabytes = watchMemory() // under load: that of the start is given back before
-await told() // the load is over
-const { user, system } = process.cpuUsage(before)
-say({ cpu_seconds: (user + system) / 1e6, rss_mb: peakMegabytes() })
-await told() // everything was sent
-say({ logged: await countSince() })
-await told()
+await nextMessage() // the load is over
+report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes() })
+await nextMessage() // everything was sent
+report({ logged: await countSince() })
+await nextMessage()
 await close()
 await broker.close()
 await audit.close()

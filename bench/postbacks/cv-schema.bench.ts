@@ -1,10 +1,9 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { buildTenant } from '@tributary/testing/builders'
 import { Pool } from 'undici'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '../bench.ts'
-import type { SchemaOrder, SchemaReport } from './schema-gateway.ts'
+import { startProcess } from '../process/drive-process.ts'
+import type { SchemaOrder } from './schema-gateway.ts'
 
 const connections = 32
 const warm_seconds = 2
@@ -16,7 +15,8 @@ export const bench: Bench = {
     'cv-schema: apps that read their schema, whole (200) or by its tag (304) (--seconds 5 --values 64 --cpu-prof F)',
   async run(args) {
     const tenant = buildTenant('ios')
-    const gateway = await startGateway({ tenant, values: numberArgument(args, 'values', 64) }, profileFlags(args))
+    const order: SchemaOrder = { tenant, values: numberArgument(args, 'values', 64) }
+    const gateway = await startProcess(join(import.meta.dirname, 'schema-gateway.ts'), order, profileFlags(args))
     const keys = { 'x-service-company-key': tenant.company_key, 'x-service-app-key': tenant.app_key }
     const seconds = numberArgument(args, 'seconds', 5)
     const { etag } = await read(gateway.port, keys, Math.min(warm_seconds, seconds))
@@ -25,10 +25,9 @@ export const bench: Bench = {
       ['200', keys],
       ['304', { ...keys, 'if-none-match': etag }],
     ] as const) {
-      gateway.tell('start')
+      gateway.startWatch()
       const { ms, statuses } = await read(gateway.port, headers, seconds)
-      gateway.tell('stop')
-      const { cpu_seconds = 0 } = await gateway.said()
+      const { cpu_seconds } = await gateway.stopWatch()
       if (statuses.size !== 1 || !statuses.has(Number(answer))) throw new Error(`answered ${[...statuses]}`)
       rows.push({
         answer,
@@ -50,25 +49,6 @@ const toAim = (row: { answer: string; answers_per_cpu_second: number }): Aim => 
   measured: row.answers_per_cpu_second,
   met: row.answers_per_cpu_second >= per_cpu_second_min,
 })
-
-async function startGateway(order: SchemaOrder, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'schema-gateway.ts'), [], {
-    execArgv: [...process.execArgv, ...execArgv],
-  })
-  const ended = once(child, 'exit')
-  const said = async (): Promise<SchemaReport> => {
-    const early = ended.then(() => Promise.reject(new Error('the gateway ended early')))
-    return ((await Promise.race([once(child, 'message'), early])) as [SchemaReport])[0]
-  }
-  child.send(order)
-  const { port = 0 } = await said()
-  const tell = (word: string) => void child.send(word)
-  const stop = async () => {
-    tell('end')
-    await ended
-  }
-  return { port, said, tell, stop }
-}
 
 async function read(port: number, headers: Record<string, string>, seconds: number) {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })

@@ -1,13 +1,11 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import { Pool } from 'undici'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '../bench.ts'
-import type { PostbackReport } from './gateway.ts'
+import { startProcess } from '../process/drive-process.ts'
+import { type LoopTimes, openLoop } from '../process/open-loop.ts'
 
 /** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
@@ -61,14 +59,12 @@ async function measure(args: string[], kind: Kind) {
   const seconds = numberArgument(args, 'seconds', 10)
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-postbacks-'))
   try {
-    const server = await startServer(data_dir, profileFlags(args))
+    const server = await startProcess(join(import.meta.dirname, 'gateway.ts'), data_dir, profileFlags(args))
     const warm = await sendPostbacks(server.port, kind, { rate: rate / 2, seconds: Math.min(warm_seconds, seconds) })
-    server.tell('start')
+    server.startWatch()
     const load = await sendPostbacks(server.port, kind, { rate, seconds, from: warm.ms.length })
-    server.tell('stop')
-    const { cpu_seconds = 0, rss_mb = 0 } = await server.said()
-    server.tell('count')
-    const { logged = 0 } = await server.said()
+    const { cpu_seconds, rss_mb } = await server.stopWatch()
+    const logged = await server.countLogged()
     await server.stop()
     return {
       kind,
@@ -87,23 +83,6 @@ async function measure(args: string[], kind: Kind) {
 
 type Figures = Awaited<ReturnType<typeof measure>>
 
-async function startServer(data_dir: string, execArgv: string[]) {
-  const child = fork(join(import.meta.dirname, 'gateway.ts'), [], { execArgv: [...process.execArgv, ...execArgv] })
-  const ended = once(child, 'exit')
-  const said = async (): Promise<PostbackReport> => {
-    const early = ended.then(() => Promise.reject(new Error('the server ended early')))
-    return ((await Promise.race([once(child, 'message'), early])) as [PostbackReport])[0]
-  }
-  child.send(data_dir)
-  const { port = 0 } = await said()
-  const tell = (word: string) => void child.send(word)
-  const stop = async () => {
-    tell('end')
-    await ended
-  }
-  return { port, said, tell, stop }
-}
-
 interface Load {
   rate: number
   seconds: number
@@ -111,30 +90,18 @@ interface Load {
   from?: number
 }
 
-/** Each answer is timed from the moment its request was due. Postbacks come from 60,000 addresses, so none is limited. */
-async function sendPostbacks(port: number, kind: Kind, { rate, seconds, from = 0 }: Load) {
+/** Postbacks come from 60,000 addresses, so none is limited. */
+async function sendPostbacks(port: number, kind: Kind, { from = 0, ...load }: Load): Promise<LoopTimes> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 })
   const { body, status } = kinds[kind]
-  const ms: number[] = []
-  const answers: Promise<void>[] = []
-  const started = performance.now()
-  const send = async (n: number, due: number) => {
-    const headers = {
-      'content-type': 'application/json',
-      'x-forwarded-for': `84.${n % 250}.${Math.floor(n / 250) % 250}.7`,
-    }
+  const times = await openLoop(load, async (sent) => {
+    const n = from + sent
+    const ip = `84.${n % 250}.${Math.floor(n / 250) % 250}.7`
+    const headers = { 'content-type': 'application/json', 'x-forwarded-for': ip }
     const answer = await pool.request({ method: 'POST', path: '/skan-postback', headers, body: body(n) })
     await answer.body.dump()
     if (answer.statusCode !== status) throw new Error(`answered ${answer.statusCode}`)
-    ms.push(performance.now() - due)
-  }
-  while (answers.length < rate * seconds) {
-    const due = started + (answers.length * 1000) / rate
-    if (performance.now() < due) await pause(1)
-    else answers.push(send(from + answers.length, due))
-  }
-  await Promise.all(answers)
-  const took = (performance.now() - started) / 1000
+  })
   await pool.close()
-  return { ms, seconds: took }
+  return times
 }

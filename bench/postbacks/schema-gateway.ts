@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { limits } from '@tributary/contracts/limits'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { toLiveSchema } from '@tributary/tenancy/postbacks/cv-schemas-cache'
@@ -10,21 +7,13 @@ import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { listen, nextMessage, report, watchCpu } from '../process/driven-process.ts'
 
-/** The first message to the process: the app that asks, and the length of its list of fine values. */
+/** The first message to the process: the app that reads its schema, and the number of its fine values. */
 export interface SchemaOrder {
   tenant: Tenant
   values: number
 }
-
-/** The messages of the process: its port, then the CPU of each load. */
-export interface SchemaReport {
-  port?: number
-  cpu_seconds?: number
-}
-
-const say = (report: SchemaReport) => process.send?.(report)
-const told = async () => ((await once(process, 'message')) as [unknown])[0]
 
 /** A schema as its cache gives it: made once, found in a Map. */
 function liveSchemas({ tenant, values }: SchemaOrder) {
@@ -44,7 +33,7 @@ function liveSchemas({ tenant, values }: SchemaOrder) {
 async function main(): Promise<void> {
   // Without its parent the bench is over, whatever the state.
   process.once('disconnect', () => process.exit())
-  const order = (await told()) as SchemaOrder
+  const order = (await nextMessage()) as SchemaOrder
   const logger = pino({ level: 'error' })
   const app = createHttpApp({ logger })
   await app.register(
@@ -55,13 +44,11 @@ async function main(): Promise<void> {
       ...{ partitions: 1, now: Date.now, registry: new Registry(), logger, gateway_id: 'bench' },
     }),
   )
-  await app.listen({ port: 0, host: '127.0.0.1', backlog: limits.connections_waiting_max })
-  say({ port: (app.server.address() as AddressInfo).port })
-  while ((await told()) !== 'end') {
-    const before = process.cpuUsage()
-    await told() // the load is over
-    const { user, system } = process.cpuUsage(before)
-    say({ cpu_seconds: (user + system) / 1e6 })
+  await listen(app)
+  while ((await nextMessage()) !== 'end') {
+    const cpuSeconds = watchCpu()
+    await nextMessage() // the load is over
+    report({ cpu_seconds: cpuSeconds() })
   }
   await app.close()
   process.disconnect()

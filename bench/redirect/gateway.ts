@@ -1,20 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Broker } from '@tributary/broker/broker'
-import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { openGeo } from '@tributary/geo/open-geo'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { linkGateway } from '@tributary/link-gateway/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memory'
 import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { watchMemory } from '../process/peak-memory.ts'
+import { runDriven } from '../process/driven-process.ts'
 
 /** The first message to the process. Without engines it is all embedded; `bare` is a redirect by fastify alone. */
 export interface RedirectOrder {
@@ -25,19 +21,9 @@ export interface RedirectOrder {
   redis?: string
 }
 
-/** The messages of the process, in this order: its port, the cost of the load, the clicks in its log. */
-export interface RedirectReport {
-  port?: number
-  cpu_seconds?: number
-  rss_mb?: number
-  logged?: number
-}
-
 const topic = { ...topics.clicksRecorded, partitions: 4 }
 const logger = pino({ level: 'error' })
 const registry = new Registry()
-const say = (report: RedirectReport) => process.send?.(report)
-const told = async () => ((await once(process, 'message')) as [unknown])[0]
 
 /** Links as their cache gives them: a look-up in a Map. */
 function openLinks(link_id: string) {
@@ -105,27 +91,6 @@ function openBare() {
   return { app: app as unknown as FastifyInstance, count: async () => 0, close: async () => {} }
 }
 
-/** The process under test: it is driven step by step over IPC. */
-async function main(): Promise<void> {
-  // Without its parent the bench is over, whatever the state.
-  process.once('disconnect', () => process.exit())
-  const order = (await told()) as RedirectOrder
-  const { app, count, close } = order.bare ? openBare() : await openGateway(order)
-  await app.listen({ port: 0, host: '127.0.0.1', backlog: limits.connections_waiting_max })
-  say({ port: (app.server.address() as AddressInfo).port })
-  await told() // warm
-  shedStartMemory()
-  const before = process.cpuUsage()
-  const peakMegabytes = watchMemory()
-  await told() // the load is over
-  const { user, system } = process.cpuUsage(before)
-  say({ cpu_seconds: (user + system) / 1e6, rss_mb: peakMegabytes() })
-  await told() // everything was sent
-  say({ logged: await count() })
-  await told()
-  await app.close()
-  await close()
-  process.disconnect()
+if (import.meta.main) {
+  await runDriven((order: RedirectOrder) => (order.bare ? Promise.resolve(openBare()) : openGateway(order)))
 }
-
-if (import.meta.main) await main()

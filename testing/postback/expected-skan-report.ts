@@ -1,5 +1,6 @@
 import { hour_ms } from '@tributary/contracts/limits'
 import type { CvSchema, CvVersion } from '@tributary/contracts/postback/cv-schema'
+import type { ReportRow } from '@tributary/contracts/reports'
 import type { PostbackKeys } from '@tributary/domain/postback/keys'
 import { type ReadPostback, type ReceivedPostback, readReceived } from './received.ts'
 
@@ -21,27 +22,7 @@ export interface PostbackHistory {
   keys: PostbackKeys
 }
 
-/** A row of the report `skan`; `fine` holds counts by value. */
-export interface ExpectedSkanRow {
-  day: string
-  protocol: 'skan' | 'aak'
-  network: string
-  source: string
-  sequence_index: number
-  postbacks: number
-  installs: number
-  redownloads: number
-  cv_null: number
-  fine: Record<string, number>
-  coarse_low: number
-  coarse_medium: number
-  coarse_high: number
-  revenue_min_usd: number
-  revenue_max_usd: number
-  unverified: number
-  schema_version: number | null
-  schema_ambiguous: boolean
-}
+type SkanRow = ReportRow<'skan'>
 
 interface Judged extends ReceivedPostback, ReadPostback {}
 
@@ -53,7 +34,7 @@ export function expectedSkanReport(
   { postbacks, apps, keys }: PostbackHistory,
   app: StoreApp,
   window: { since_ms: number; until_ms: number },
-): ExpectedSkanRow[] {
+): SkanRow[] {
   const all = postbacks.map((postback): Judged => ({ ...postback, ...readReceived(postback, keys) }))
   const isOurs = (one: Judged) => appOf(one, apps) === app
   const isInside = (one: Judged) => one.received_at_ms >= window.since_ms && one.received_at_ms < window.until_ms
@@ -95,7 +76,7 @@ function winners(all: readonly Judged[]): Judged[] {
   return [...first.values()]
 }
 
-function rowOf(counted: Judged[], unproven: Judged[], schemas: readonly CvVersion[]): ExpectedSkanRow {
+function rowOf(counted: Judged[], unproven: Judged[], schemas: readonly CvVersion[]): SkanRow {
   const one = (counted[0] ?? unproven[0])!
   const count = (isCounted: (one: Judged) => boolean) => counted.filter(isCounted).length
   const fine: Record<string, number> = {}
@@ -106,7 +87,7 @@ function rowOf(counted: Judged[], unproven: Judged[], schemas: readonly CvVersio
   const sum = (micros: number[]) => Math.floor((micros.reduce((total, amount) => total + amount, 0) + 50) / 100) / 1e4
   return {
     ...{ day: dayOf(one), protocol: one.protocol, network: one.network, source: one.source },
-    ...{ sequence_index: one.index, postbacks: counted.length },
+    ...{ sequence_index: one.index as SkanRow['sequence_index'], postbacks: counted.length },
     installs: count(({ index, type }) => index === 0 && type === 'install'),
     redownloads: count(({ index, type }) => index === 0 && type === 'redownload'),
     cv_null: count((postback) => postback.fine === undefined && postback.coarse === undefined),
@@ -147,7 +128,7 @@ type Lists = CvSchema['postbacks'][number]
 type Band = Lists['fine'][number] | Lists['coarse'][number]
 
 const order = ['day', 'protocol', 'network', 'source', 'sequence_index'] as const
-function byGroup(a: ExpectedSkanRow, b: ExpectedSkanRow): number {
+function byGroup(a: SkanRow, b: SkanRow): number {
   for (const name of order) if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1
   return 0
 }

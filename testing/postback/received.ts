@@ -1,14 +1,11 @@
 import { verify } from 'node:crypto'
+import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import type { PostbackKeys } from '@tributary/domain/postback/keys'
 import { type SkanVersion, signedOrder, signedText } from './apple-twin.ts'
 import type { Fields } from './json.ts'
 
 /** A postback as a gateway stored it. */
-export interface ReceivedPostback {
-  protocol: 'skan' | 'aak'
-  body: string
-  received_at_ms: number
-}
+export type ReceivedPostback = Pick<PostbackReceived, 'protocol' | 'body' | 'received_at_ms'>
 
 /** Content of a postback, read without code of the product. Absent and impossible values are undefined. */
 export interface ReadPostback {

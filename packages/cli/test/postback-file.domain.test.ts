@@ -3,7 +3,7 @@ import { judgePostback } from '@tributary/domain/postback/judge'
 import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
 import { expect, it } from 'vitest'
 import { readPostbackFile } from '../src/postback/postback-file.ts'
-import { tellReason } from '../src/postback/reason-words.ts'
+import { reasonText } from '../src/postback/reason-words.ts'
 import { fileWith } from './run-tributary.ts'
 
 it('tells the protocol of a file from its content, unless it is given', async () => {
@@ -22,7 +22,7 @@ it('reads no file that is larger than any postback', async () => {
 it('has a sentence for each reason', () => {
   const judged = judgePostback({ protocol: 'skan', body: '' }, createAppleTwin().keys)
   for (const reason of Object.values(judgedReasons).flat()) {
-    const sentence = tellReason({ ...judged, reason: `${reason}:app-id` })
+    const sentence = reasonText({ ...judged, reason: `${reason}:app-id` })
     expect(sentence).toMatch(/^[A-Z].*\.$/)
     expect(sentence).not.toContain(`${reason}:`)
   }

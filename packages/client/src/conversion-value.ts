@@ -3,6 +3,7 @@ import { bandOf, type CvPostback, type CvSchema, coarseValues } from './skan/ban
 
 export type { CvPostback, CvSchema } from './skan/bands.ts'
 
+/** Coarse conversion value, from the smallest: `low`, `medium`, `high`. */
 export type CoarseValue = (typeof coarseValues)[number]
 
 /** The arguments of `UpdateConversionValue`. */
@@ -14,6 +15,7 @@ export interface ConversionValueCall {
   lockWindow?: boolean | undefined
 }
 
+/** The device that runs the app. */
 export interface Device {
   /** `ios`; other systems have no conversion values. */
   os: string

@@ -1,6 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
 import { CvSchema, type CvSchema as PublishedSchema, windowHours } from '@tributary/contracts/postback/cv-schema'
-import { decodeValue, findSchemaFaults } from '@tributary/domain/postback/cv-schema'
+import { decodeValue } from '@tributary/domain/postback/cv-schema'
+import { findSchemaFaults } from '@tributary/domain/postback/schema-faults'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { automaticUpdate, skanUpdate } from '../src/conversion-value.ts'

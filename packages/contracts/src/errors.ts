@@ -104,3 +104,7 @@ export class CodedError extends Error {
     this.headers = options.headers ?? {}
   }
 }
+
+/** A refusal of one request too many. It names the time until one more is allowed: whole seconds, at least 1. */
+export const rateLimited = (wait_ms: number): CodedError =>
+  new CodedError('rate_limited', { headers: { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / 1000))) } })

@@ -6,6 +6,7 @@ import type { Click } from '@tributary/contracts/attribution/click'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
@@ -122,14 +123,7 @@ test('crashes after any step, failures and other cuts leave each click once in e
         const crash = () => {
           if (left-- <= 0) throw new Error('crash')
         }
-        const fragile: Clickhouse = {
-          ...clickhouse,
-          async insert(block) {
-            crash()
-            await clickhouse.insert(block)
-            crash()
-          },
-        }
+        const fragile = fragileClickhouse(clickhouse, crash)
         const running = await startWriter({ clickhouse: fragile, ...stage, crash }, { crash })
         await until(() => left < 0 || isDone(stage.broker), 'crash or end')
         await running.close()

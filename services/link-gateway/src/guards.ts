@@ -1,8 +1,8 @@
-import { CodedError } from '@tributary/contracts/errors'
+import { CodedError, rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
+import { countingBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { Counter } from 'prom-client'
 import type { LinkGatewayDeps } from './deps.ts'
 
@@ -20,16 +20,11 @@ export interface Guards {
 
 /** While the counters are away nobody is blocked and nothing is limited (docs/rules.md#counters-that-are-away). */
 export function createGuards({ keyValue, now, registry }: LinkGatewayDeps): Guards {
-  const breaker = countersBreaker(now)
   const missed = sharedMetric(registry, Counter, {
     name: 'tributary_click_guards_missed_total',
     help: 'Checks of a click that did not take place, because the counters were away.',
   })
-  async function step<T>(work: () => Promise<T>): Promise<T | null> {
-    const answer = await breaker(async () => ({ found: await work() }))
-    if (answer === null) missed.inc()
-    return answer === null ? null : answer.found
-  }
+  const step = countingBreaker(now, missed)
   const blockKey = (company_id: string, ip: string) => `link-block:${company_id}:${addressBlock(ip)}`
   const hit = (what: string, company_id: string, ip: string) =>
     step(() =>
@@ -54,7 +49,3 @@ export function createGuards({ keyValue, now, registry }: LinkGatewayDeps): Guar
     },
   }
 }
-
-/** A refusal that names the time until one more request is allowed. */
-const rateLimited = (wait_ms: number): CodedError =>
-  new CodedError('rate_limited', { headers: { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / 1000))) } })

@@ -2,8 +2,8 @@ import type { Routes } from '@tributary/contracts/route'
 import { openDoor } from '@tributary/door/open-door'
 import type { FastifyPluginAsync } from 'fastify'
 import type { PostbackGatewayDeps } from './deps.ts'
-import { keepContentType, postbackRoute } from './postback-route.ts'
 import { aakRoutes, skanRoutes } from './postback-routes.ts'
+import { keepContentType, receivePostbacks } from './receive-postbacks.ts'
 
 /** The routes of this service. */
 export const declaredRoutes = { ...skanRoutes, ...aakRoutes } satisfies Routes
@@ -14,5 +14,5 @@ export const postbackGateway =
   async (app) => {
     keepContentType(app)
     openDoor(app, { ...gateway, strangers: 'postbacks' })
-    postbackRoute(app, gateway)
+    receivePostbacks(app, gateway)
   }

@@ -2,6 +2,7 @@ import type { ErrorCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { z } from 'zod'
+import { jwsShape } from './read-postback.ts'
 
 const PostbackReply = z.object({ ok: z.literal(true) })
 const ReceiverReply = z.object({ status: z.literal('ready') })
@@ -31,7 +32,7 @@ const SkanPostback = z
 
 const AakPostback = z
   .looseObject({
-    'jws-string': z.string().regex(/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/),
+    'jws-string': z.string().regex(jwsShape),
     'conversion-value': z.int().optional(),
     'coarse-conversion-value': z.string().optional(),
     'ad-interaction-type': z.string().optional(),
@@ -103,6 +104,7 @@ const aakExample = {
   'country-code': 'US',
 }
 
+/** Receivers of SKAdNetwork: the short path, and the one that devices make of a registered domain. */
 export const skanRoutes = {
   sendSkanPostback: receiveSkan('/skan-postback', 'Send a SKAdNetwork postback'),
   checkSkanReceiver: checkReceiver('/skan-postback', 'Check the SKAdNetwork receiver'),
@@ -116,6 +118,7 @@ export const skanRoutes = {
   ),
 } satisfies Routes
 
+/** Receivers of AdAttributionKit, in the same way. */
 export const aakRoutes = {
   sendAakPostback: receiveAak('/aak-postback', 'Send an AdAttributionKit postback'),
   checkAakReceiver: checkReceiver('/aak-postback', 'Check the AdAttributionKit receiver'),

@@ -36,7 +36,7 @@ function readAak(body: Buffer): string | undefined | null {
 }
 
 /** JWS compact serialization (RFC 7515 7.1). The signature of an unsecured one is empty: it is read, and judged invalid. */
-const jwsShape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/
+export const jwsShape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/
 
 function readMember(body: Buffer, name: string): string | undefined {
   if (!isUtf8(body)) throw new CodedError('bad_json', { message: 'The body is not valid UTF-8.' })

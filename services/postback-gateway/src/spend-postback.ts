@@ -1,8 +1,8 @@
-import { CodedError } from '@tributary/contracts/errors'
+import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
+import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import type { FastifyRequest } from 'fastify'
-import type { Counters } from './counters.ts'
 import type { PostbackGatewayDeps } from './deps.ts'
 
 /**
@@ -10,11 +10,10 @@ import type { PostbackGatewayDeps } from './deps.ts'
  * `rate_limited`. Both protocols and all gateways count together. While the counters are away nobody is limited.
  */
 export const createSpendPostback =
-  ({ keyValue }: Pick<PostbackGatewayDeps, 'keyValue'>, counters: Counters) =>
+  ({ keyValue }: Pick<PostbackGatewayDeps, 'keyValue'>, counters: CountersBreaker) =>
   async (request: FastifyRequest): Promise<void> => {
     const key = `postbacks:${addressBlock(request.client_ip)}`
     const spent = await counters(() => keyValue.hitWindow(key, limits.postbacks_max, limits.postbacks_window_ms))
     if (spent === null || spent.allowed) return
-    const wait_s = Math.max(1, Math.ceil(spent.retry_after_ms / 1000))
-    throw new CodedError('rate_limited', { headers: { 'retry-after': String(wait_s) } })
+    throw rateLimited(spent.retry_after_ms)
   }

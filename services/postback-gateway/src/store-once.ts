@@ -1,5 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
-import type { Counters } from './counters.ts'
+import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import type { PostbackGatewayDeps } from './deps.ts'
 
 /** Whether bytes were stored now, or in the last `limits.postback_remembered_ms`. */
@@ -16,7 +16,10 @@ export type Stored = 'stored' | 'repeated'
  * It stores without all this while the counters are away, and beyond `limits.postbacks_remembered_max`: what strangers send
  * must not fill the memory that quotas and rates stand in (docs/adr/0291).
  */
-export function createStoreOnce({ keyValue, now }: Pick<PostbackGatewayDeps, 'keyValue' | 'now'>, counters: Counters) {
+export function createStoreOnce(
+  { keyValue, now }: Pick<PostbackGatewayDeps, 'keyValue' | 'now'>,
+  counters: CountersBreaker,
+) {
   const room = createRoom(now)
 
   const giveBack = (digest: string) => counters(() => keyValue.addCapped(`postback-claim:${digest}`, -1, null, 1))

@@ -55,22 +55,23 @@ async function* findUnverifiable(clickhouse: JudgeAgainDeps['clickhouse'], finge
   let after = ''
   while (true) {
     const page = await clickhouse.query<RowKey>(
-      `SELECT toString(advertised_item_id) AS advertised_item_id, toString(day) AS day, topic, partition, offset
-       FROM postbacks_decoded_v1
+      `SELECT ${rowKey} FROM postbacks_decoded_v1
        WHERE postbacks_decoded_v1.day >= ${literals('day', [from])} AND ${isOpen(fingerprint)} ${after}
-       ORDER BY postbacks_decoded_v1.advertised_item_id, postbacks_decoded_v1.day, topic, partition, offset
+       ORDER BY ${keyColumns}
        LIMIT ${page_rows_max}`,
     )
     if (page.length === 0) return
     yield page
-    after = `AND ${keyColumns} > ${keyLiteral(page.at(-1)!)}`
+    after = `AND (${keyColumns}) > (${keyValues(page.at(-1)!)})`
   }
 }
 
-const keyColumns = `(postbacks_decoded_v1.advertised_item_id, postbacks_decoded_v1.day, topic, partition, offset)`
-const keyLiteral = (row: RowKey): string => `(${BigInt(row.advertised_item_id)}, ${placeLiteral(row).slice(1)}`
-const placeLiteral = ({ day, topic, partition, offset }: Omit<RowKey, 'advertised_item_id'>): string =>
-  `(toDate(${literals('day', [day])}), ${literals('topic', [topic])}, ${Number(partition)}, ${Number(offset)})`
+const rowKey = 'toString(advertised_item_id) AS advertised_item_id, toString(day) AS day, topic, partition, offset'
+/** With the name of the table, because `rowKey` gives two of the names to texts. */
+const keyColumns = 'postbacks_decoded_v1.advertised_item_id, postbacks_decoded_v1.day, topic, partition, offset'
+const keyValues = (row: RowKey): string => `${BigInt(row.advertised_item_id)}, ${placeValues(row)}`
+const placeValues = ({ day, topic, partition, offset }: RowKey): string =>
+  `toDate(${literals('day', [day])}), ${literals('topic', [topic])}, ${Number(partition)}, ${Number(offset)}`
 
 /** SQL condition: not verifiable with the keys that it was judged with, which are not these. */
 function isOpen(fingerprint: string): string {
@@ -89,14 +90,13 @@ async function findOpen(
   fingerprint: string,
 ): Promise<OpenPostback[]> {
   const rows = await clickhouse.query<RowKey>(
-    `SELECT toString(advertised_item_id) AS advertised_item_id, toString(day) AS day, topic, partition, offset
-     FROM postbacks_decoded_v1 FINAL
-     WHERE ${keyColumns} IN (${page.map(keyLiteral).join(', ')}) AND ${isOpen(fingerprint)}`,
+    `SELECT ${rowKey} FROM postbacks_decoded_v1 FINAL
+     WHERE (${keyColumns}) IN (${page.map((row) => `(${keyValues(row)})`).join(', ')}) AND ${isOpen(fingerprint)}`,
   )
   if (rows.length === 0) return []
   const bodies = await clickhouse.query<Omit<OpenPostback, 'row'> & PostbackPlace>(
     `SELECT topic, partition, offset, protocol, body, received_at_ms FROM postbacks_raw_v1
-     WHERE (day, topic, partition, offset) IN (${rows.map(placeLiteral).join(', ')})
+     WHERE (day, topic, partition, offset) IN (${rows.map((row) => `(${placeValues(row)})`).join(', ')})
      LIMIT 1 BY topic, partition, offset`,
   )
   const byPlace = new Map(bodies.map((one) => [nameOf(one), one]))

@@ -22,6 +22,7 @@ export interface PostbackKeysOptions {
   pinned?: PostbackKeys
 }
 
+/** Known keys that begin as `pinned`, until the first `refresh`. */
 export function knownPostbackKeys(options: PostbackKeysOptions): KnownKeys {
   const { jwks_url, now, logger, pinned = applePostbackKeys() } = options
   let keys = pinned

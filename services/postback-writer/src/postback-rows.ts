@@ -1,5 +1,5 @@
-import type { JudgedPostback } from '@tributary/contracts/postback/judged'
-import type { PostbackReceived } from '@tributary/contracts/postback/received'
+import { JudgedPostback } from '@tributary/contracts/postback/judged'
+import { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
 
 /** Position of a postback on the log; `topic` with the identity of the log. */
@@ -12,10 +12,7 @@ export interface PostbackPlace {
 const place = ['topic', 'partition', 'offset'] as const
 
 /** The columns of an insert into `postbacks_raw_v1`, in the order of a line. */
-export const rawColumns = [
-  ...(['day', 'received_at_ms', 'protocol', 'content_type', 'body', 'audit_key'] as const),
-  ...place,
-] as const
+export const rawColumns = ['day', ...PostbackReceived.omit({ v: true }).keyof().options, ...place] as const
 
 /** A line of an insert into `postbacks_raw_v1`. */
 export function rawLine(received: PostbackReceived, at: PostbackPlace): string {
@@ -27,9 +24,8 @@ export function rawLine(received: PostbackReceived, at: PostbackPlace): string {
 
 /** The columns of an insert into `postbacks_decoded_v1`, in the order of a line. */
 export const decodedColumns = [
-  ...(['advertised_item_id', 'day', 'received_at_ms', 'protocol', 'verdict', 'reason', 'environment', 'key'] as const),
-  ...(['version', 'network', 'postback_id', 'sequence_index', 'publisher_item_id', 'source', 'redownload'] as const),
-  ...(['re_engagement', 'did_win', 'fidelity_type', 'fine', 'coarse', 'country'] as const),
+  ...(['day', 'received_at_ms'] as const),
+  ...JudgedPostback.keyof().options,
   ...(['judged_at_ms', 'judged_by', 'moved'] as const),
   ...place,
 ] as const
@@ -67,9 +63,8 @@ export function decodedLine(decoded: DecodedRow): string {
 
 const bit = (value: boolean | null): number | null => (value === null ? null : Number(value))
 
-/** An item id as digits of a column of 64 bits: 0 without one, and for one that is too large for an app. */
-export const itemNumber = (digits: string): string =>
-  digits !== '' && BigInt.asUintN(64, BigInt(digits)) === BigInt(digits) ? digits : '0'
+/** An item id of a judgement as its column holds it: 0 stands for none. */
+export const itemNumber = (digits: string): string => (digits === '' ? '0' : digits)
 
 /** ClickHouse refuses a lone surrogate, which a stranger may send. */
 const lineOf = <Column extends string>(columns: readonly Column[], row: Record<Column, unknown>): string =>

@@ -1,14 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { aakPayload, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
+import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
 import type { MemoryBroker } from '@tributary/testing/twins/memory-broker'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apple, isDone, makeLog, newItem, noon, publishPostbacks, receivedOf, runToEnd, startWriter } from './stage.ts'
+import {
+  apple,
+  isDone,
+  makeLog,
+  newItem,
+  noon,
+  publishPostbacks,
+  receivedOf,
+  runToEnd,
+  startWriter,
+  until,
+} from './stage.ts'
 
 const topic = topics.postbacksReceived.name
 
@@ -92,14 +103,6 @@ test('postbacks that strangers make up are stored as invalid, whatever is in the
   expect(claims).toEqual([])
 })
 
-async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not in time: ${what}`)
-    await pause(1)
-  }
-}
-
 /** Where each record is that a broker holds. */
 const placesOf = (broker: MemoryBroker): string[] =>
   [0, 1].flatMap((n) => broker.records(topic, n).map(({ offset }) => `${n}/${offset}`)).toSorted()
@@ -124,16 +127,9 @@ test('crashes after any step, failures and other cuts leave each postback once i
         const crash = () => {
           if (left-- <= 0) throw new Error('crash')
         }
-        const fragile: Clickhouse = {
-          ...clickhouse,
-          async insert(block) {
-            crash()
-            await clickhouse.insert(block)
-            crash()
-          },
-        }
+        const fragile = fragileClickhouse(clickhouse, crash)
         const running = await startWriter(fragile, log, { step: crash, crash })
-        await until(() => left < 0 || isDone(log), 'crash or end')
+        await until(() => left < 0 || isDone(log))
         await running.close()
       }
       log.chunk_records_max = chunk
@@ -165,9 +161,9 @@ test('an insert that failed between the table and its views is completed in all 
       }),
   }
   const running = await startWriter(counting, log)
-  await until(() => failures > 1, 'failures')
+  await until(() => failures > 1)
   await clickhouse.command(`DROP VIEW ${view} SYNC`)
-  await until(() => isDone(log), 'the postbacks')
+  await until(() => isDone(log))
   await running.close()
   const { decoded, claims } = await stored(item)
   expect(decoded).toHaveLength(2)

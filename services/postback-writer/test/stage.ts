@@ -8,11 +8,10 @@ import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import pino from 'pino'
 import { Registry } from 'prom-client'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { type PostbackWriterDeps, postbackWriter } from '../src/postback-writer.ts'
 
-export const hour = 3600_000
-export const day = 24 * hour
+export const day = 24 * 3600_000
 export const noon = Date.UTC(2026, 5, 10, 12)
 export const partitions = 2
 export const apple = createAppleTwin()
@@ -75,12 +74,15 @@ export const isDone = (broker: MemoryBroker): boolean =>
     broker.isDone('postback-writer', topics.postbacksReceived.name, n),
   ).every(Boolean)
 
+export const until = (condition: () => boolean): Promise<void> =>
+  expect.poll(condition, { timeout: 20_000, interval: 1 }).toBe(true)
+
 export async function runToEnd(
   clickhouse: Clickhouse,
   broker: MemoryBroker,
   options: WriterOptions = {},
 ): Promise<void> {
   const running = await startWriter(clickhouse, broker, options)
-  await vi.waitFor(() => expect(isDone(broker)).toBe(true), { timeout: 20_000, interval: 1 })
+  await until(() => isDone(broker))
   await running.close()
 }

@@ -30,7 +30,7 @@ const words: Record<JudgedReason, (postback: JudgedPostback, field: string) => s
 }
 
 /** Why a postback has its verdict, as a sentence. */
-export function tellReason(postback: JudgedPostback): string {
+export function reasonText(postback: JudgedPostback): string {
   const [code = '', field = ''] = postback.reason.split(':')
   return words[code as JudgedReason]?.(postback, field) ?? postback.reason
 }

@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { hasAppleSamples, readAppleSample } from '@tributary/testing/postback/apple-samples'
 import { aakPayload, createAppleTwin, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
 import { expect, it } from 'vitest'
@@ -22,12 +21,8 @@ it('says why a postback is not genuine: a code with --json, a sentence without',
   expect(words.stdout).toContain('The field app-id has a wrong type, is too long or is out of range.')
 })
 
-const samples = process.env.TRIBUTARY_VECTORS ?? join(import.meta.dirname, '../../../../../shared/vectors')
-const is_there = existsSync(join(samples, 'body-aak-dev.jwt'))
-if (!is_there) process.stderr.write(`No samples of Apple in ${samples}, their tests are skipped.\n`)
-
-it.skipIf(!is_there)('names the key that signed a sample of Apple', async () => {
-  const { stdout } = await verify(readFileSync(join(samples, 'body-aak-dev.jwt')), '--json')
+it.skipIf(!hasAppleSamples())('names the key that signed a sample of Apple', async () => {
+  const { stdout } = await verify(readAppleSample('body-aak-dev.jwt'), '--json')
   const key = 'apple-development-identifier/1'
   expect(JSON.parse(stdout)).toEqual({ protocol: 'aak', verdict: 'valid', reason: 'verified', key })
 })

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { limits } from '../limits.ts'
 
+/** Coarse conversion values, from the smallest. */
 export const coarseValues = ['low', 'medium', 'high'] as const
 export type CoarseValue = (typeof coarseValues)[number]
 
+/** Sequence indexes of the postbacks of one install. */
 export const sequenceIndexes = [0, 1, 2] as const
 export type SequenceIndex = (typeof sequenceIndexes)[number]
 
@@ -30,18 +32,21 @@ const meaning = {
   event_name: text(limits.event_name_chars_max).nullish().describe('The event that the value stands for.'),
 }
 
+/** What a fine conversion value stands for: revenue in USD from its min to below its max, an event, or both. */
 export const FineBand = z.strictObject({
   value: z.number().int().min(0).max(limits.cv_fine_value_max).describe('Fine conversion value.'),
   ...meaning,
 })
 export type FineBand = z.infer<typeof FineBand>
 
+/** What a coarse conversion value stands for. */
 export const CoarseBand = z.strictObject({
   value: z.enum(coarseValues, 'It must be low, medium or high.').describe('Coarse conversion value.'),
   ...meaning,
 })
 export type CoarseBand = z.infer<typeof CoarseBand>
 
+/** The conversion values of one conversion window. */
 export const CvSchemaPostback = z.strictObject({
   postback_sequence_index: z
     .literal(sequenceIndexes, 'It must be 0, 1 or 2.')

@@ -23,6 +23,9 @@ export const judgedReasons = {
 } as const satisfies Record<PostbackVerdict, readonly string[]>
 export type JudgedReason = (typeof judgedReasons)[PostbackVerdict][number]
 
+/** Largest `fidelity-type`: a column of 8 bits holds it. Apple sends 0 and 1. */
+export const fidelity_type_max = 255
+
 /** An App Store item id as decimal digits that fit 64 bits, without leading zeros; empty when absent or unreadable. */
 const itemId = z.string().regex(/^(|0|[1-9]\d{0,19})$/)
 
@@ -47,7 +50,13 @@ export const JudgedPostback = z.object({
   redownload: z.boolean().nullable().describe('Null where the version does not say.'),
   re_engagement: z.boolean().describe('AAK alone: neither an install nor a redownload.'),
   did_win: z.boolean().nullable().describe('Null where the version does not say: it won.'),
-  fidelity_type: z.number().int().min(0).max(255).nullable().describe('0: view-through, 1: StoreKit-rendered ad.'),
+  fidelity_type: z
+    .number()
+    .int()
+    .min(0)
+    .max(fidelity_type_max)
+    .nullable()
+    .describe('0: view-through, 1: StoreKit-rendered ad.'),
   fine: z
     .number()
     .int()

@@ -1,4 +1,4 @@
-/** What each `conversion-type` of AdAttributionKit says. */
+/** Meaning of each `conversion-type` of AdAttributionKit. */
 export const conversionTypes: ReadonlyMap<string, { redownload: boolean | null; re_engagement: boolean }> = new Map([
   ['download', { redownload: false, re_engagement: false }],
   ['redownload', { redownload: true, re_engagement: false }],

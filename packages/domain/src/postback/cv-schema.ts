@@ -6,89 +6,10 @@ import {
   type CvVersion,
   type FineBand,
   type SequenceIndex,
+  sequenceIndexes,
   windowHours,
 } from '@tributary/contracts/postback/cv-schema'
-
-export interface SchemaFault {
-  /** Where it is, such as `postbacks.0.fine.3.value`. */
-  path: string
-  /** The rule, with the sequence index and the value that break it. */
-  message: string
-}
-
-type Postbacks = CvSchema['postbacks']
-
-/** What is wrong between the parts of a schema whose parts are each right (docs/rules.md#conversion-value-schema). */
-export function findSchemaFaults({ postbacks }: { postbacks: Postbacks }): SchemaFault[] {
-  return [
-    ...findTwice(
-      postbacks.map(({ postback_sequence_index: index }) => index),
-      (n, index) => ({
-        path: `postbacks.${n}.postback_sequence_index`,
-        message: `Sequence index ${index} is there twice.`,
-      }),
-    ),
-    ...postbacks.flatMap(({ postback_sequence_index: index, window_hours, fine, coarse }, n) => [
-      ...(window_hours === windowHours[index] ? [] : [wrongWindow(n, index)]),
-      ...findBandFaults(fine, { path: `postbacks.${n}.fine`, where: `sequence index ${index}`, kind: 'Fine' }),
-      ...findBandFaults(coarse, { path: `postbacks.${n}.coarse`, where: `sequence index ${index}`, kind: 'Coarse' }),
-    ]),
-  ]
-}
-
-const wrongWindow = (n: number, index: SequenceIndex): SchemaFault => ({
-  path: `postbacks.${n}.window_hours`,
-  message: `The window of sequence index ${index} ends ${windowHours[index]} hours after the install.`,
-})
-
-const findTwice = <T>(all: readonly T[], fault: (n: number, one: T) => SchemaFault): SchemaFault[] =>
-  all.flatMap((one, n) => (all.indexOf(one) < n ? [fault(n, one)] : []))
-
-interface BandList {
-  path: string
-  where: string
-  kind: 'Fine' | 'Coarse'
-}
-
-function findBandFaults(bands: readonly (FineBand | CoarseBand)[], { path, where, kind }: BandList): SchemaFault[] {
-  const nameOf = (n: number) => `${kind} value ${bands[n]!.value} of ${where}`
-  const twice = findTwice(
-    bands.map(({ value }) => value),
-    (n) => ({ path: `${path}.${n}.value`, message: `${nameOf(n)} is there twice.` }),
-  )
-  const wrong = bands.flatMap(({ revenue_min_usd: min, revenue_max_usd: max }, n): SchemaFault[] => {
-    if (max == null) return []
-    if (min == null) return [{ path: `${path}.${n}.revenue_min_usd`, message: `${nameOf(n)} has a max and no min.` }]
-    if (min < max) return []
-    return [{ path: `${path}.${n}.revenue_max_usd`, message: `The max of ${nameOf(n)} must be above its min.` }]
-  })
-  return [...twice, ...wrong, ...(wrong.length > 0 ? [] : findOverlaps(bands, path, nameOf))]
-}
-
-/** Bands are `[min, max)` and those without max have no end, so each must end where the next one begins, or before. */
-function findOverlaps(
-  bands: readonly (FineBand | CoarseBand)[],
-  path: string,
-  nameOf: (n: number) => string,
-): SchemaFault[] {
-  const byMin = bands
-    .map(({ revenue_min_usd: min, revenue_max_usd: max }, n) => ({ n, min, max: max ?? Number.POSITIVE_INFINITY }))
-    .filter((band): band is { n: number; min: number; max: number } => band.min != null)
-    .toSorted((a, b) => a.min - b.min || a.max - b.max)
-  return byMin.flatMap(({ n, max }, rank) => {
-    const next = byMin[rank + 1]
-    if (next === undefined || max <= next.min) return []
-    const isOpen = max === Number.POSITIVE_INFINITY
-    return isOpen
-      ? [
-          {
-            path: `${path}.${n}.revenue_max_usd`,
-            message: `${nameOf(n)} needs a max: only the highest band may lack it.`,
-          },
-        ]
-      : [{ path: `${path}.${next.n}.revenue_min_usd`, message: `${nameOf(next.n)} overlaps ${nameOf(n)}.` }]
-  })
-}
+import type { PostbackProtocol } from '@tributary/contracts/postback/received'
 
 /** What a conversion value stands for. Revenue is null for a value without revenue; the open highest band has its min twice. */
 export interface DecodedValue {
@@ -120,7 +41,7 @@ export function decodeValue(
 
 /** What tells how old the install of a postback may be. */
 export interface PostbackTime {
-  protocol: 'skan' | 'aak'
+  protocol: PostbackProtocol
   /** Version of the postback's protocol, such as `4.0`. */
   version: string
   sequence_index: SequenceIndex
@@ -146,8 +67,8 @@ export function versionAt(
   return { version, ambiguous }
 }
 
-/** End of the window and longest delay after it, in hours, of 4.0 and AAK (Apple, "Receiving postbacks in multiple conversion windows"). */
-const hours = { 0: 48 + 48, 1: 168 + 144, 2: 840 + 144 } as const satisfies Record<SequenceIndex, number>
+/** Longest delay after the window, hours, of 4.0 and AAK (Apple, "Receiving postbacks in multiple conversion windows"). */
+const delayHours = { 0: 48, 1: 144, 2: 144 } as const satisfies Record<SequenceIndex, number>
 
 /** Before 4.0 each value may prolong its timer of 24 hours, through 64 values at most. */
 const legacy_hours = 64 * 24 + 24
@@ -155,5 +76,12 @@ const legacy_hours = 64 * 24 + 24
 /** How old the install of a postback may be when it comes, ms. These are Apple's numbers, never those of a schema. */
 export function ageMax({ protocol, version, sequence_index }: Omit<PostbackTime, 'received_at_ms'>): number {
   const has_windows = protocol === 'aak' || Number.parseInt(version, 10) >= 4
-  return (has_windows ? hours[sequence_index] : legacy_hours) * hour_ms
+  const hours = has_windows ? windowHours[sequence_index] + delayHours[sequence_index] : legacy_hours
+  return hours * hour_ms
 }
+
+/** Each value of `ageMax`, ms. */
+export const postbackAges: readonly number[] = [
+  ageMax({ protocol: 'skan', version: '3.0', sequence_index: 0 }),
+  ...sequenceIndexes.map((sequence_index) => ageMax({ protocol: 'aak', version: '', sequence_index })),
+]

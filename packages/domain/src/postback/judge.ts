@@ -1,17 +1,13 @@
 import { limits } from '@tributary/contracts/limits'
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
-import type { PostbackProtocol } from '@tributary/contracts/postback/received'
+import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { judgeAak } from './aak.ts'
 import { judged } from './finding.ts'
 import type { PostbackKeys } from './keys.ts'
 import { judgeSkan } from './skan.ts'
 
 /** A postback as it was received: nothing in it is proven. */
-export interface UnjudgedPostback {
-  protocol: PostbackProtocol
-  /** The raw text of the request. */
-  body: string
-}
+export type UnjudgedPostback = Pick<PostbackReceived, 'protocol' | 'body'>
 
 /**
  * Says whether a key signed the postback, and what is in it (docs/rules.md#proof-of-postbacks). Never throws for what a

@@ -11,6 +11,7 @@ export interface SkanKey {
   key: KeyObject | null
 }
 
+/** A key of AdAttributionKit, of P-256. */
 export interface AakKey {
   environment: PostbackEnvironment
   key: KeyObject

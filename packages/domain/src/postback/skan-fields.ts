@@ -1,6 +1,7 @@
+import { fidelity_type_max } from '@tributary/contracts/postback/judged'
 import type { Fault } from './finding.ts'
 import type { Member, Members } from './members.ts'
-import { booleanOf, digitsOf, fidelity_type_max, sequence_index_max, textOf } from './values.ts'
+import { booleanOf, digitsOf, sequence_index_max, textOf } from './values.ts'
 
 /** Gives a value as Apple signs it, null when the member holds none of that kind. */
 type SignedText = (member: Member) => string | null

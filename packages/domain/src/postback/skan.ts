@@ -1,10 +1,10 @@
 import { verify } from 'node:crypto'
-import type { JudgedPostback } from '@tributary/contracts/postback/judged'
+import { fidelity_type_max, type JudgedPostback } from '@tributary/contracts/postback/judged'
 import { type Fault, judged, type Proof } from './finding.ts'
 import type { PostbackKeys } from './keys.ts'
 import { type Members, type ReadObject, readObject } from './members.ts'
 import { readSigned, type SkanField, skanFields } from './skan-fields.ts'
-import { booleanOf, digitsOf, fidelity_type_max, sequenceIndexOf, textOf, unsignedValues } from './values.ts'
+import { booleanOf, digitsOf, sequenceIndexOf, textOf, unsignedValues } from './values.ts'
 
 /** Judges a postback of SKAdNetwork 1.0 to 4.0. */
 export function judgeSkan(body: string, keys: PostbackKeys): JudgedPostback {

@@ -1,5 +1,10 @@
 import { limits } from '@tributary/contracts/limits'
-import { type CoarseValue, coarseValues, type SequenceIndex } from '@tributary/contracts/postback/cv-schema'
+import {
+  type CoarseValue,
+  coarseValues,
+  type SequenceIndex,
+  sequenceIndexes,
+} from '@tributary/contracts/postback/cv-schema'
 import type { Member, Members } from './members.ts'
 
 /*
@@ -15,16 +20,16 @@ export function textOf(member: Member | undefined): string | null {
 const uint64_max = 2n ** 64n - 1n
 
 /** Digits of a whole number from 0 to `max`, at most what 64 bits hold. `1.0`, `1e3` and `-0` are none. */
-export function digitsOf(member: Member | undefined, max = uint64_max): string | null {
+export function digitsOf(member: Member | undefined, max: bigint | number = uint64_max): string | null {
   if (member?.type !== 'number' || !/^(0|[1-9]\d{0,19})$/.test(member.text)) return null
-  return BigInt(member.text) <= max ? member.text : null
+  return BigInt(member.text) <= BigInt(max) ? member.text : null
 }
 
 export const booleanOf = (member: Member | undefined): boolean | null =>
   member?.type === 'boolean' ? member.value : null
 
-export const sequence_index_max = 2n
-export const fidelity_type_max = 255n
+/** Largest sequence index. */
+export const sequence_index_max = Math.max(...sequenceIndexes)
 
 /** 0 when absent or impossible. */
 export const sequenceIndexOf = (member: Member | undefined): SequenceIndex =>
@@ -39,7 +44,7 @@ export interface UnsignedValues {
 
 /** An impossible value is null, never another value. */
 export function unsignedValues(members: Members): UnsignedValues {
-  const fine = digitsOf(members.get('conversion-value'), BigInt(limits.cv_fine_value_max))
+  const fine = digitsOf(members.get('conversion-value'), limits.cv_fine_value_max)
   const coarse = textOf(members.get('coarse-conversion-value'))
   const country = textOf(members.get('country-code'))
   return {

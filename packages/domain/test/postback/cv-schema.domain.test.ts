@@ -1,7 +1,8 @@
 import { CvSchemaDraft } from '@tributary/contracts/postback/cv-schema'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { ageMax, decodeValue, findSchemaFaults, type PostbackTime, versionAt } from '../../src/postback/cv-schema.ts'
+import { ageMax, decodeValue, type PostbackTime, versionAt } from '../../src/postback/cv-schema.ts'
+import { findSchemaFaults } from '../../src/postback/schema-faults.ts'
 
 const hour_ms = 3_600_000
 const window_hours = { 0: 48, 1: 168, 2: 840 } as const

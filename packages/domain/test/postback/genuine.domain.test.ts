@@ -1,20 +1,14 @@
 import type { KeyObject } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { judgePostback } from '@tributary/domain/postback/judge'
 import { applePostbackKeys } from '@tributary/domain/postback/keys'
+import { hasAppleSamples, readAppleSample } from '@tributary/testing/postback/apple-samples'
 import type { Fields } from '@tributary/testing/postback/json'
 import { describe, expect, it } from 'vitest'
 
-/** Apple's samples are Apple's text, so they are not a part of this repository. */
-const folder = process.env.TRIBUTARY_VECTORS ?? join(import.meta.dirname, '../../../../../shared/vectors')
-const is_there = existsSync(join(folder, 'skan-apple-samples.json'))
-if (!is_there) process.stderr.write(`No samples of Apple in ${folder}, their tests are skipped.\n`)
-
 const keys = applePostbackKeys()
-const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+const read = (file: string) => readAppleSample(file).toString()
 
-describe.skipIf(!is_there)('Samples of Apple', () => {
+describe.skipIf(!hasAppleSamples())('Samples of Apple', () => {
   it('verify with the keys of this release: SKAN', () => {
     const { vectors } = JSON.parse(read('skan-apple-samples.json')) as { vectors: { postback: Fields }[] }
     expect(vectors.length).toBeGreaterThan(0)

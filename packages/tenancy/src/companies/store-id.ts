@@ -2,6 +2,9 @@ import type { Platform } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
 import type { PoolClient } from 'pg'
 
+/** SQL condition of an app that owns its store id. It is that of the index `apps_owned_store_id`, which serves look-ups only so. */
+export const ownsStoreId = `platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') <> ''`
+
 /** Digits of an App Store address. Empty takes the id away. */
 const appStoreId = /^(\d{1,20})?$/
 
@@ -20,8 +23,7 @@ export function mustBeOnIos(platform: Platform): void {
 /** The app that owns a store id, locked, so that it gets no link meanwhile; null when none does. */
 export async function lockOwner(client: Pick<PoolClient, 'query'>, store_id: string): Promise<string | null> {
   const { rows } = await client.query<{ app_id: string }>(
-    `SELECT app_id FROM apps WHERE platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') <> ''
-       AND ltrim(store_id, '0') = ltrim($1, '0') FOR NO KEY UPDATE`,
+    `SELECT app_id FROM apps WHERE ${ownsStoreId} AND ltrim(store_id, '0') = ltrim($1, '0') FOR NO KEY UPDATE`,
     [store_id],
   )
   return rows[0]?.app_id ?? null

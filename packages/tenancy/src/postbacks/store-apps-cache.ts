@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { ownsStoreId } from '../companies/store-id.ts'
 import { type KeptLookupsOptions, openKeptLookups } from '../credentials/kept-lookups.ts'
 import type { StoreApp, StoreApps } from './store-apps.ts'
 
@@ -34,16 +35,14 @@ export async function openStoreApps(options: KeptLookupsOptions): Promise<StoreA
 }
 
 const columns = `app_id, company_id, development_keys,
-  CASE WHEN platform = 'ios' AND owns_store_id THEN ltrim(store_id, '0') END AS store_id`
+  CASE WHEN ${ownsStoreId} THEN ltrim(store_id, '0') END AS store_id`
 
 async function byApp(pool: Pool, app_ids: readonly string[]): Promise<StoreApp[]> {
   const text = `SELECT ${columns} FROM apps WHERE app_id = ANY($1::text[])`
   return (await pool.query<StoreApp>({ name: 'store_apps', text, values: [app_ids] })).rows
 }
 
-/** The conditions are those of the index `apps_owned_store_id`. */
 async function byStoreId(pool: Pool, store_ids: readonly string[]): Promise<StoreApp[]> {
-  const text = `SELECT ${columns} FROM apps WHERE platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') <> ''
-    AND ltrim(store_id, '0') = ANY($1::text[])`
+  const text = `SELECT ${columns} FROM apps WHERE ${ownsStoreId} AND ltrim(store_id, '0') = ANY($1::text[])`
   return (await pool.query<StoreApp>({ name: 'store_id_owners', text, values: [store_ids] })).rows
 }

@@ -30,3 +30,13 @@ export function countersBreaker(now: () => number): CountersBreaker {
     }
   }
 }
+
+/** A breaker that counts the steps that did not take place. A step that took place may give null itself. */
+export function countingBreaker(now: () => number, missed: { inc(): void }): CountersBreaker {
+  const breaker = countersBreaker(now)
+  return async (step) => {
+    const answer = await breaker(async () => ({ found: await step() }))
+    if (answer === null) missed.inc()
+    return answer === null ? null : answer.found
+  }
+}

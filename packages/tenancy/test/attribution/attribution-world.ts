@@ -45,7 +45,7 @@ export async function openWorld() {
     }
     const logger = pino({ level: 'trace' }, { write })
     const options = { pool: own, masterKeys: keys, now: () => clock.now_ms, logger, registry }
-    const before = new Set(await listeners(db))
+    const before = new Set(await listeners(db, 'attribution_changed'))
     const apps = await openAttributionApps(options)
     const appsWithSecrets = await openAppsWithSecrets(options)
     const links = await openLinks(options)
@@ -55,18 +55,22 @@ export async function openWorld() {
       await own.end()
       await proxy.close()
     })
-    await until('it listens', async () => (await listeners(db)).filter((pid) => !before.has(pid)).length >= 3)
+    const others = async () => (await listeners(db, 'attribution_changed')).filter((pid) => !before.has(pid))
+    await until('it listens', async () => (await others()).length >= 3)
     return { apps, appsWithSecrets, links, proxy, clock, registry, logged: () => logged }
   }
 
   return { pool, tenant, link, startProcess, close: () => db.close() }
 }
 
-/** Process ids of the connections that listen. */
-async function listeners(db: TestPostgres): Promise<number[]> {
+/**
+ * Process ids of the connections that listen to a channel; to any when it is left out. Those of a process that has ended
+ * may be among them for a while, so compare ids and not their number.
+ */
+export async function listeners({ pool }: Pick<TestPostgres, 'pool'>, channel = ''): Promise<number[]> {
   const text = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'
-    AND application_name = 'tributary-listener' AND query LIKE 'LISTEN%attribution_changed%'`
-  return (await db.pool.query<{ pid: number }>(text)).rows.map(({ pid }) => pid)
+    AND application_name = 'tributary-listener' AND query LIKE 'LISTEN%' AND position($1 IN query) > 0`
+  return (await pool.query<{ pid: number }>(text, [channel])).rows.map(({ pid }) => pid)
 }
 
 export async function until(what: string, holds: () => Promise<boolean>, within_ms = 10_000) {

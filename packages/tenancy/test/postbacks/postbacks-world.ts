@@ -9,7 +9,7 @@ import { createApp, createCompany } from '../../src/companies/tenants.ts'
 import { openCvSchemas, openLiveSchemas } from '../../src/postbacks/cv-schemas-cache.ts'
 import { openStoreApps } from '../../src/postbacks/store-apps-cache.ts'
 import { openMasterKeys } from '../../src/secrets/master-keys.ts'
-import { until } from '../attribution/attribution-world.ts'
+import { listeners, until } from '../attribution/attribution-world.ts'
 
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
 export const request = { actor: 'test', request_id: 'r', now_ms: Date.now() }
@@ -37,12 +37,6 @@ export async function openWorld() {
     return { company_id, app_id }
   }
 
-  const listening = async () => {
-    const text = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle'
-      AND application_name = 'tributary-listener' AND query LIKE 'LISTEN%'`
-    return (await pool.query<{ n: number }>(text)).rows[0]!.n
-  }
-
   /** A process over a line that the test can cut, with a clock that it turns. */
   async function startProcess() {
     const proxy = await openPostgresProxy(db.url)
@@ -50,7 +44,7 @@ export async function openWorld() {
     const clock = { now_ms: Date.now() }
     const registry = new Registry()
     const options = { pool: own, now: () => clock.now_ms, logger: pino({ level: 'silent' }), registry }
-    const before = await listening()
+    const before = new Set(await listeners(db))
     const schemas = await openCvSchemas(options)
     const live = await openLiveSchemas(options)
     const stores = await openStoreApps(options)
@@ -60,7 +54,7 @@ export async function openWorld() {
       await own.end()
       await proxy.close()
     })
-    await until('it listens', async () => (await listening()) >= before + 3)
+    await until('it listens', async () => (await listeners(db)).filter((pid) => !before.has(pid)).length >= 3)
     const queries = async () => {
       const { values } = await registry.getSingleMetric('tributary_live_schemas_loads_total')!.get()
       return values.find(({ labels }) => labels.result === 'query')?.value ?? 0

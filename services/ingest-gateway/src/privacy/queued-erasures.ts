@@ -1,4 +1,4 @@
-import { CodedError } from '@tributary/contracts/errors'
+import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
@@ -35,8 +35,7 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
     const { erasures_max, erasures_window_ms } = limits
     const hit = await breaker(() => keyValue.hitWindow(`erasures:${app_id}`, erasures_max, erasures_window_ms))
     if (hit === null || hit.allowed) return
-    const wait_s = Math.max(1, Math.ceil(hit.retry_after_ms / 1000))
-    throw new CodedError('rate_limited', { headers: { 'retry-after': String(wait_s) } })
+    throw rateLimited(hit.retry_after_ms)
   }
 
   async function queue(app_id: string, mark: string, store: () => Promise<void>): Promise<void> {

@@ -31,7 +31,7 @@ const { readCvSchema } = schemaRoutes
 /** A cache on the way must never answer one app with the schema of another. */
 const cacheHeaders = { 'cache-control': 'max-age=86400', vary: 'X-Service-Company-Key, X-Service-App-Key' }
 
-/** GET /skan/cv-schema. Memory answers it; neither a quota nor a rate is asked. */
+/** GET /skan/cv-schema. Memory answers it; it counts against no quota and no rate. */
 export function schemaRoute(app: FastifyInstance, { credentials, liveSchemas }: RouteDeps): void {
   app.get(readCvSchema.path, { onRequest: requireKeyHeaders }, async (request, reply) => {
     const { app_id } = await findAsker(credentials, request)

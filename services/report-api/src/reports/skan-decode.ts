@@ -1,7 +1,7 @@
 import type { CoarseValue, CvVersion, SequenceIndex } from '@tributary/contracts/postback/cv-schema'
 import type { PostbackProtocol } from '@tributary/contracts/postback/received'
 import type { ReportRow } from '@tributary/contracts/reports'
-import { ageMax, decodeValue, versionAt } from '@tributary/domain/postback/cv-schema'
+import { decodeValue, postbackAges, versionAt } from '@tributary/domain/postback/cv-schema'
 
 /** Postbacks of a row that have the same value, and were received while the same versions could decode them. */
 export interface CountedValue {
@@ -14,7 +14,8 @@ export interface CountedValue {
   postbacks: number
 }
 
-type DecodedRow = Pick<
+/** What the values of a row mean. */
+export type DecodedRow = Pick<
   ReportRow<'skan'>,
   'fine' | 'revenue_min_usd' | 'revenue_max_usd' | 'schema_version' | 'schema_ambiguous'
 >
@@ -61,10 +62,6 @@ const usd = (micros: bigint): number => Number((micros + 50n) / 100n) / 1e4
  * the oldest install that a postback allows is as new as a version.
  */
 export function segmentStarts(versions: readonly Pick<CvVersion, 'published_at_ms'>[]): number[] {
-  const ages = [
-    ageMax({ protocol: 'skan', version: '3.0', sequence_index: 0 }),
-    ...([0, 1, 2] as const).map((sequence_index) => ageMax({ protocol: 'aak', version: '', sequence_index })),
-  ]
-  const times = versions.flatMap(({ published_at_ms }) => [0, ...ages].map((age) => published_at_ms + age))
+  const times = versions.flatMap(({ published_at_ms }) => [0, ...postbackAges].map((age) => published_at_ms + age))
   return [...new Set([0, ...times])].toSorted((a, b) => a - b)
 }

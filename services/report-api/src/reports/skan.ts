@@ -1,7 +1,7 @@
-import type { ReportRow } from '@tributary/contracts/reports'
+import { columnsOf, type ReportRow } from '@tributary/contracts/reports'
 import type { Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { type CountedValue, decodeRow, segmentStarts } from './skan-decode.ts'
+import { type CountedValue, type DecodedRow, decodeRow, segmentStarts } from './skan-decode.ts'
 import { itemsOf, skanRowsSql } from './skan-rows.ts'
 
 /**
@@ -25,25 +25,20 @@ export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offse
       ...{ limit, offset },
     },
   )
-  const rows = counted.map(({ unverified, values, ...row }): ReportRow<'skan'> => {
-    const key = { protocol: row.protocol, sequence_index: row.sequence_index }
-    const { fine, ...decoded } = decodeRow(versions, key, values.map(toValue))
-    const { day, protocol, network, source, sequence_index, postbacks, installs, redownloads, cv_null } = row
-    const { coarse_low, coarse_medium, coarse_high } = row
-    const { revenue_min_usd, revenue_max_usd, ...schema } = decoded
-    return {
-      ...{ day, protocol, network, source, sequence_index, postbacks, installs, redownloads, cv_null, fine },
-      ...{ coarse_low, coarse_medium, coarse_high, revenue_min_usd, revenue_max_usd, unverified, ...schema },
-    }
-  })
+  const rows = counted.map(({ values, ...row }) =>
+    ordered({ ...row, ...decodeRow(versions, row, values.map(toValue)) }),
+  )
   return { rows, missing_rates: [] }
 }
 
+const columns = columnsOf('skan') as (keyof ReportRow<'skan'>)[]
+
+/** The row with its fields in the declared order. */
+const ordered = (row: ReportRow<'skan'>): ReportRow<'skan'> =>
+  Object.fromEntries(columns.map((column) => [column, row[column]])) as ReportRow<'skan'>
+
 /** A row without what its values mean. */
-type SkanRow = Omit<
-  ReportRow<'skan'>,
-  'fine' | 'revenue_min_usd' | 'revenue_max_usd' | 'schema_version' | 'schema_ambiguous'
-> & { values: Value[] }
+type SkanRow = Omit<ReportRow<'skan'>, keyof DecodedRow> & { values: Value[] }
 type Value = [version: string, since_ms: number, fine: number | null, coarse: CountedValue['coarse'], postbacks: number]
 
 const toValue = ([version, since_ms, fine, coarse, postbacks]: Value): CountedValue => ({

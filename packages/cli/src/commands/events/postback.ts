@@ -6,7 +6,7 @@ import { readConfig } from '../../config.ts'
 import { request } from '../../http.ts'
 import { lines, print } from '../../output.ts'
 import { readPostbackFile } from '../../postback/postback-file.ts'
-import { tellReason } from '../../postback/reason-words.ts'
+import { reasonText } from '../../postback/reason-words.ts'
 
 interface PostbackOptions {
   protocol?: PostbackProtocol
@@ -41,7 +41,7 @@ async function verify(path: string, options: PostbackOptions): Promise<void> {
   const { body, protocol } = await readPostbackFile(path, options.protocol)
   const judged = judgePostback({ protocol, body: body.toString() }, applePostbackKeys())
   const { verdict, reason, key } = judged
-  const text = lines({ ...judged, reason: tellReason(judged) })
+  const text = lines({ ...judged, reason: reasonText(judged) })
   print(options, { protocol, verdict, reason, key }, text)
 }
 

@@ -36,7 +36,7 @@ export function cvSchemaCommands(program: Command): void {
     .action(async ({ app: app_id, version, json }: Options & { version?: string }) => {
       const query = { app_id, ...(version === undefined ? {} : { version }) }
       const shown = await admin(cvSchemaRoutes.getCvSchema, { query })
-      print({ json }, shown, textOf(shown))
+      print({ json }, shown, schemaText(shown))
     })
   group
     .command('diff')
@@ -45,7 +45,7 @@ export function cvSchemaCommands(program: Command): void {
     .requiredOption('--app <app_id>', 'the app')
     .action(async (file: string, { app: app_id, json }: Options) => {
       const answer = await admin(cvSchemaRoutes.compareCvSchema, { body: { app_id, schema: await readSchema(file) } })
-      print({ json }, answer, tellChanges(answer.changes))
+      print({ json }, answer, changesText(answer.changes))
     })
 }
 
@@ -63,32 +63,32 @@ async function readSchema(path: string): Promise<CvSchemaDraft> {
   }
 }
 
-function textOf({ app_id, version, schema }: CvSchemaShown): string {
+function schemaText({ app_id, version, schema }: CvSchemaShown): string {
   if (schema === null) return `${app_id} has published no schema.`
-  return [`${app_id}, version ${version}`, ...schema.postbacks.map(tellPostback)].join('\n\n')
+  return [`${app_id}, version ${version}`, ...schema.postbacks.map(postbackText)].join('\n\n')
 }
 
 type Postback = CvSchema['postbacks'][number]
 type Band = FineBand | CoarseBand
 
-const tellPostback = ({ postback_sequence_index: index, fine, coarse, ...window }: Postback): string =>
+const postbackText = ({ postback_sequence_index: index, fine, coarse, ...window }: Postback): string =>
   [
-    `Postback ${index}: ${tellWindow(window)}`,
+    `Postback ${index}: ${windowText(window)}`,
     table(
       ['value', 'name', 'event_name', 'revenue_usd'],
-      [...fine, ...coarse].map((band) => [String(band.value), band.name, band.event_name, tellRevenue(band)]),
+      [...fine, ...coarse].map((band) => [String(band.value), band.name, band.event_name, revenueText(band)]),
     ),
   ].join('\n')
 
-const tellWindow = ({ window_hours, lock_window }: Pick<Postback, 'window_hours' | 'lock_window'>): string =>
+const windowText = ({ window_hours, lock_window }: Pick<Postback, 'window_hours' | 'lock_window'>): string =>
   `until ${window_hours} hours after the install${lock_window ? ', locked by the first value' : ''}`
 
-function tellRevenue({ revenue_min_usd: min, revenue_max_usd: max }: Band): string | null {
+function revenueText({ revenue_min_usd: min, revenue_max_usd: max }: Band): string | null {
   if (min == null) return null
   return max == null ? `${min} or more` : `${min} to below ${max}`
 }
 
-function tellChanges(changes: readonly CvSchemaChange[]): string {
+function changesText(changes: readonly CvSchemaChange[]): string {
   if (changes.length === 0) return 'Nothing would change.'
   return table(
     ['change', 'postback', 'value', 'before', 'after'],
@@ -96,16 +96,16 @@ function tellChanges(changes: readonly CvSchemaChange[]): string {
       before === null ? 'added' : after === null ? 'removed' : 'changed',
       index,
       part === 'postback' ? 'window' : `${part} ${value}`,
-      tellPart(before),
-      tellPart(after),
+      partText(before),
+      partText(after),
     ]),
   )
 }
 
-function tellPart(part: CvSchemaChange['before']): string | null {
+function partText(part: CvSchemaChange['before']): string | null {
   if (part === null) return null
-  if ('window_hours' in part) return tellWindow(part)
+  if ('window_hours' in part) return windowText(part)
   const { name, event_name } = part
-  const revenue = tellRevenue(part)
+  const revenue = revenueText(part)
   return [name, event_name, revenue === null ? null : `${revenue} USD`].filter((one) => one != null).join(', ')
 }

@@ -34,7 +34,7 @@ export function keepContentType(app: FastifyInstance): void {
 }
 
 /** All receivers. 200 to a POST means that the audit store and the log both hold the postback. */
-export function postbackRoute(app: FastifyInstance, deps: PostbackGatewayDeps): void {
+export function receivePostbacks(app: FastifyInstance, deps: PostbackGatewayDeps): void {
   const counters = createCounters(deps)
   // Steps of docs/rules.md#postbacks: 1. rate of the address, 2. size (bodyLimit).
   const options = { onRequest: createSpendPostback(deps, counters), bodyLimit: limits.postback_body_bytes_max }
