@@ -40,7 +40,8 @@ export function cohortsReport(events: readonly SentEvent[], installs: Installs, 
         return events.some((e) => e.install_uuid === install_uuid && inside({ since_ms, until_ms }, e.event_ts_ms))
       }).length
     const columns = new Set([1, 7, 30, ...(question.days ?? [])])
-    const counts = [...columns].map((n) => [n, retained(n)] as const)
+    // The install event is on day 0, whatever the clock of its device said.
+    const counts = [...columns].map((n) => [n, n === 0 ? group.length : retained(n)] as const)
     return {
       ...{ day, installs: group.length },
       ...Object.fromEntries(counts.map(([n, count]) => [`d${n}`, count])),

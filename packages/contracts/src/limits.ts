@@ -114,6 +114,8 @@ export const limits = {
   retry_soon_s: 1,
   /** `POST /admin/api/v1/fx-rates`; the ECB's whole history since 1999 is 2 MB. */
   fx_csv_bytes_max: 8 * 1024 * 1024,
+  /** How long a process uses exchange rates from memory. A load answers after this time. */
+  fx_rates_fresh_ms: 2_000,
   report_window_days_max: 365,
   report_limit_max: 1000,
   report_limit_default: 100,

@@ -68,12 +68,11 @@ export interface FxLookup {
 export interface FxRates {
   /**
    * The rates of the day, or of the last day before it that has both this currency and USD; null without one. Known
-   * within two seconds of a load. While PostgreSQL is away the last known ones go on for ten minutes, then `unavailable`.
+   * within `limits.fx_rates_fresh_ms` of a load. While PostgreSQL is away the last known ones go on for ten minutes, then `unavailable`.
    */
   find(lookups: readonly FxLookup[]): Promise<(lookup: FxLookup) => EurRates | null>
 }
 
-const fresh_ms = 2_000
 const entries_max = 100_000
 
 interface Entry {
@@ -108,7 +107,7 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
         lookups.map((lookup) => [keyOf(lookup), known.get(keyOf(lookup))]),
       )
       const missing = lookups.filter(
-        (lookup) => now() - (answers.get(keyOf(lookup))?.loaded_at ?? -Infinity) >= fresh_ms,
+        (lookup) => now() - (answers.get(keyOf(lookup))?.loaded_at ?? -Infinity) >= limits.fx_rates_fresh_ms,
       )
       if (missing.length > 0) {
         const loaded = await load(missing).catch((error) => {

@@ -175,6 +175,21 @@ test('money of a row is divided before it is rounded, and sums pass 2^63 micros'
   ])
 })
 
+test('an install is on day 0 by its install event, also if the clock of its device was slow', async () => {
+  const app_id = randomUUID()
+  // The batch came 200 ms after its event, so the install time is corrected to a time behind the event.
+  await insertDecisions(app_id, [decide('slow', march(2, 200)), decide('alone', march(2))])
+  const install = testEventRow({ app_id, install_uuid: 'slow', event_name: 'app_install', ts_ms: march(2) })
+  await reports.clickhouse.insertEvents([install], randomUUID())
+  for (const window of [
+    { since_ms: march(2), until_ms: march(3) },
+    { since_ms: march(2), until_ms: march(2, hour_ms) },
+  ]) {
+    const { rows } = await reports.ask('cohorts', app_id, { ...window, days: '0' })
+    expect(rows).toMatchObject([{ installs: 2, d0: 2, d0_rate: 1, d1: 0, d30: 0 }])
+  }
+})
+
 test('the cohorts report equals a table worked out by hand', async () => {
   const app_id = randomUUID()
   const at = march(1, 10 * hour_ms) // the time of the installs of 1 March

@@ -196,12 +196,12 @@ test('group and days hold for every report, and the meta tells until when instal
   const cohorts = await ask('cohorts', { group: 'month', days: '0,1,30' })
   expect(cohorts.rows).toEqual([
     {
-      ...{ day: '2026-03-01', installs: 3, d0: 2, d1: 1, d7: 1, d30: 1 },
-      ...{ d0_rate: 0.6667, d1_rate: 0.3333, d7_rate: 0.3333, d30_rate: 0.3333 },
+      ...{ day: '2026-03-01', installs: 3, d0: 3, d1: 1, d7: 1, d30: 1 },
+      ...{ d0_rate: 1, d1_rate: 0.3333, d7_rate: 0.3333, d30_rate: 0.3333 },
     },
     {
-      ...{ day: '2026-04-01', installs: 1, d0: 0, d1: 0, d7: 0, d30: 0 },
-      ...{ d0_rate: 0, d1_rate: 0, d7_rate: 0, d30_rate: 0 },
+      ...{ day: '2026-04-01', installs: 1, d0: 1, d1: 0, d7: 0, d30: 0 },
+      ...{ d0_rate: 1, d1_rate: 0, d7_rate: 0, d30_rate: 0 },
     },
   ])
   expect(await rowsOf('cohorts', { group: 'week', limit: 1, offset: 1 })).toEqual([

@@ -93,6 +93,9 @@ test.each([
   '/event%73',
   '/__proto__',
   '/constructor',
+  '/%zz',
+  '/%',
+  `/${'x'.repeat(300)}`,
 ])('a path that is no report is unknown_report, whatever the method and key: %s', async (path) => {
   expect(await refusal({ path })).toEqual([404, 'unknown_report'])
   expect(await refusal({ path, method: 'POST', body: '{}' })).toEqual([404, 'unknown_report'])

@@ -47,6 +47,7 @@ const perHead = decimals(4)
 const percent = decimals(1)
 
 function textOf(column: string, value: unknown): string {
+  if (typeof value === 'object' && value !== null) return printable(JSON.stringify(value))
   if (typeof value !== 'number') return printable(String(value ?? '-'))
   if (column.endsWith('_rate')) return `${percent.format(value * 100)} %`
   if (/ar\w+_usd$/.test(column)) return perHead.format(value)

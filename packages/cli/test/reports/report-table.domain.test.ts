@@ -49,6 +49,11 @@ day         installs      d1      d7     d30
     expect(reportTable({ ...plain, columns, rows, meta: page })).not.toContain('+')
   })
 
+  it('shows a field of several values as JSON', () => {
+    const rows = [{ day: '2026-06-01', fine: { 12: 20 } }]
+    expect(reportTable({ ...plain, columns: ['day', 'fine'], rows, meta: page })).toMatch(/ {"12":20}$/)
+  })
+
   it('gives USD per install more digits than sums', () => {
     const columns = columnsOf('ltv', [0])
     const rows = [

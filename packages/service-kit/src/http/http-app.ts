@@ -91,7 +91,8 @@ function openFastify(
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply: FastifyReply) => {
       logger.debug({ err: error, request_id: request.id }, 'request refused by the HTTP layer')
-      reply.status(404).header('x-request-id', request.id).send(errorBody('not_found', request.id)) // no hook runs here
+      const code = request.url.startsWith('/api/v1/reports/') ? 'unknown_report' : 'not_found'
+      reply.status(404).header('x-request-id', request.id).send(errorBody(code, request.id)) // no hook runs here
     },
   }) as unknown as FastifyInstance
 }

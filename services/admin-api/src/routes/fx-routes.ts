@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises'
 import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
+import { limits } from '@tributary/contracts/limits'
 import { readEcbRates } from '@tributary/domain/money/money-ecb'
 import { loadFxRates } from '@tributary/tenancy/fx-rates'
 import type { FastifyInstance } from 'fastify'
@@ -6,9 +8,18 @@ import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
-/** Exchange rates: load a CSV file of the ECB, as it is. May be repeated; a corrected rate replaces the one before. */
+/** A timer may be early by this much. */
+const clock_error_ms = 10
+
+/**
+ * Exchange rates: load a CSV file of the ECB, as it is. May be repeated; a corrected rate replaces the one before. After
+ * the answer each report uses them (docs/rules.md#usd).
+ */
 export function addFxRoutes(app: FastifyInstance, { pool, now }: AdminApiDeps): void {
-  addRoute(app, storedDataRoutes.loadFxRates, ({ body }, request) =>
-    loadFxRates(pool, readEcbRates(body), adminRequest(request, now)),
-  )
+  addRoute(app, storedDataRoutes.loadFxRates, async ({ body }, request) => {
+    const loaded = await loadFxRates(pool, readEcbRates(body), adminRequest(request, now))
+    // Other processes use older rates from memory until then, and nobody knows which processes there are.
+    await setTimeout(limits.fx_rates_fresh_ms + clock_error_ms)
+    return loaded
+  })
 }

@@ -1,4 +1,6 @@
 import { FxLoaded } from '@tributary/contracts/admin/stored-data'
+import { openFxRates } from '@tributary/tenancy/fx-rates'
+import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
 import { admin_token } from '../admin-app.ts'
@@ -28,6 +30,19 @@ test('ten years of rates are loaded twice and stand there once', async () => {
   expect(await count()).toBe(body.rates)
   expect(await load(file)).toEqual({ status, body })
   expect(await count()).toBe(body.rates)
+})
+
+test('a report after the answer of a load uses its rates', async () => {
+  const pool = {
+    query: async ({ text, values }: { text: string; values: unknown[] }) => ({ rows: await query(text, values) }),
+  }
+  const fxRates = openFxRates({ pool: pool as unknown as Pool, now: Date.now })
+  const lookup = { day: '2026-03-02', currency: 'EUR' }
+  for (const usd of ['1.25', '1.5']) {
+    await fxRates.find([lookup])
+    await load(`Date,USD,\n2026-03-02,${usd},\n`)
+    expect((await fxRates.find([lookup]))(lookup)).toEqual({ usd, units: '1' })
+  }
 })
 
 test('only the admin token loads', async () => {

@@ -23,10 +23,14 @@ export const cohortsReport: Report<'cohorts'> = async (
   const page = [...Map.groupBy(installs, ({ period }) => period)].slice(offset, offset + limit)
   const numbers = daysOf('cohorts', asked)
   const install_days = page.flatMap(([, group]) => group.map(({ install_day }) => install_day))
-  const retainedOf = await countRetained(sources, { app_id, ...days }, install_days, numbers)
+  // The install event is on day 0, also where the clock of its device was slow (docs/rules.md#cohorts-report).
+  const later = numbers.filter((n) => n > 0)
+  const retainedOf = await countRetained(sources, { app_id, ...days }, install_days, later)
   const rows = page.map(([day, group]) => {
     const sum = (count: (row: InstallsRow) => number) => group.reduce((total, row) => total + count(row), 0)
-    const came = numbers.map((n) => sum(({ install_day }) => retainedOf({ day: install_day, n })))
+    const came = numbers.map((n) =>
+      sum(({ install_day, installs }) => (n === 0 ? installs : retainedOf({ day: install_day, n }))),
+    )
     return rowOf(
       day,
       sum(({ installs }) => installs),

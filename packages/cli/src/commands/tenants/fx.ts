@@ -7,7 +7,7 @@ import { print } from '../../output.ts'
 const help = `
 FILE.csv is a file of the ECB: eurofxref-hist.csv (all days since 1999) or eurofxref.csv (the last day). An amount is
 converted to USD with the rate of its day, or of the last day before it. A file may be loaded again; a corrected rate
-replaces the old one. Reports use new rates within seconds, for past days too.
+replaces the old one. When the command ends, reports use the new rates, for past days too.
 --json: {days, currencies, rates, from, to}`
 
 /** Adds `fx load`. */
