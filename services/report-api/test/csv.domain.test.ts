@@ -22,6 +22,8 @@ test.each([
   ['größe 🎉', 'größe 🎉'],
   [-1.5, '-1.5'],
   [0, '0'],
+  [{ 12: 20, 31: 6 }, '"{""12"":20,""31"":6}"'],
+  [{}, '{}'],
   [undefined, ''],
 ])('the cell %j is written as %j', (value, text) => {
   expect(csvLine([value])).toBe(`${text}\r\n`)
