@@ -76,5 +76,6 @@ const explained: Record<string, string> = {
   since_ms_must_be_less_than_until_ms: 'The window is empty: --since has to be before --until.',
   unknown_install: 'The app of this key has no install with this id.',
   unknown_key: 'No server key has this id.',
+  unknown_cv_schema: 'The app has published no schema of this version.',
   unknown_audit_key: 'No audit object of this app has this key.',
 }

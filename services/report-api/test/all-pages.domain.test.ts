@@ -91,3 +91,19 @@ test('a period of more rows than a page keeps its order under writes, and ends t
   const reading = readAll(table, 10, page, () => table.rows.clear())
   await expect(reading).rejects.toMatchObject({ code: 'unavailable' })
 })
+
+test('rows of a large period that differ in their sequence index alone come once, also when writes move them', async () => {
+  const rowOf = (network: string, sequence_index: number) => ({ day: dayOf(0), network, sequence_index, postbacks: 1 })
+  const before = Array.from({ length: 30 }, (_, n) => rowOf(`m${n}`.padEnd(3, 'x'), 0)).flatMap((row) =>
+    [0, 1, 2].map((sequence_index) => ({ ...row, sequence_index })),
+  )
+  const rows = [...before]
+  const ask = async ({ limit, offset }: ReportPage) => {
+    const page_rows = rows.slice(offset, offset + limit)
+    rows.unshift(rowOf(`a${rows.length}`, 0))
+    return { rows: page_rows }
+  }
+  const read: object[] = []
+  for await (const one of allPages(ask, page, 10)) read.push(...one.rows)
+  expect(read).toEqual(before)
+})

@@ -3,6 +3,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { consumers } from '@tributary/contracts/consumers'
+import { postback_audit_folder } from '@tributary/contracts/postback/received'
 import { listAppCompanies } from '@tributary/tenancy/companies/tenants'
 import type { Pool } from 'pg'
 
@@ -12,6 +13,9 @@ export interface GoneDeps {
   audit: Pick<AuditStore, 'list'>
   pool: Pool
 }
+
+/** Folders at the root of the audit store that show no event. */
+const withoutEvents = [click_archive_folder, postback_audit_folder]
 
 /**
  * True when tables and log are empty as at a first start while apps and their audited requests exist: tables and log hold
@@ -23,7 +27,6 @@ export async function areEventsGone({ clickhouse, broker, audit, pool }: GoneDep
   if (offsets.some(({ end }) => end > 0)) return false
   if ((await clickhouse.query('SELECT 1 FROM events_raw_v1 LIMIT 1')).length > 0) return false
   if ((await listAppCompanies(pool)).size === 0) return false
-  // Archives of clicks alone show no event.
-  for await (const one of audit.list('')) if (one.kind === 'object' || one.folder !== click_archive_folder) return true
+  for await (const one of audit.list('')) if (one.kind === 'object' || !withoutEvents.includes(one.folder)) return true
   return false
 }

@@ -112,3 +112,13 @@ it('refuses a file that is not there or no JSON, and passes on the place of a fa
   const refused = await tributary(['cv-schema', 'publish', '--app', 'app_1', await fileWith('schema.json', '{}')], env)
   expect([refused.code, refused.stderr]).toEqual([1, `invalid_field: ${body.message} (${field})\n`])
 })
+
+it('says that a version was not published', async () => {
+  const body = { error: 'unknown_cv_schema', field: 'version' }
+  const env = await service({ 'GET /admin/api/v1/cv-schemas?app_id=app_1&version=9': () => ({ status: 404, body }) })
+  const { code, stderr } = await tributary(['cv-schema', 'show', '--app', 'app_1', '--version', '9'], env)
+  expect([code, stderr]).toEqual([
+    1,
+    'unknown_cv_schema: The app has published no schema of this version. (--version)\n',
+  ])
+})

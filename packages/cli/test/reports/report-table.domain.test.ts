@@ -62,6 +62,12 @@ day         installs      d1      d7     d30
     expect(reportTable({ ...plain, columns, rows, meta: page })).toMatch(/ 5\.00 +1\.50 +0\.3750$/)
   })
 
+  it('shows the counts of conversion values, and a dash where no schema decodes', () => {
+    const rows = [{ day: '2026-06-01', fine: { 12: 1000, 31: 6 }, schema_version: null, schema_ambiguous: true }]
+    const columns = ['day', 'fine', 'schema_version', 'schema_ambiguous']
+    expect(reportTable({ ...plain, columns, rows, meta: page })).toMatch(/ {"12":1000,"31":6} +- +true$/)
+  })
+
   it('is long without an error', () => {
     const rows = Array.from({ length: 130_000 }, () => ({ installs: 1 }))
     expect(reportTable({ ...plain, columns: ['installs'], rows, meta: page }).split('\n')).toHaveLength(130_002)

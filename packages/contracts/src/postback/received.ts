@@ -4,6 +4,9 @@ import { z } from 'zod'
 export const postbackProtocols = ['skan', 'aak'] as const
 export type PostbackProtocol = (typeof postbackProtocols)[number]
 
+/** Folder at the root of the audit store that holds the postbacks of all apps (docs/rules.md#audit-keys). */
+export const postback_audit_folder = 'postbacks/'
+
 /**
  * A record of `postbacks.received.v1`: a postback as it came, read but not verified (docs/rules.md#postbacks). Its key is
  * the hash of the protocol and the id that the postback claims, or of the body where it claims none. The partition follows

@@ -1,4 +1,5 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { postback_audit_folder } from '@tributary/contracts/postback/received'
 
 type Lists = Pick<AuditStore, 'list'>
 
@@ -50,8 +51,8 @@ export const dayFolders = (app_id: string, company_id: string, day: string) =>
     { source: 'bulk', folder: `${app_id}/s2s/bulk/${day}/` },
   ] as const
 
-/** Folders at the root that are no app's: requests of SDKs, and archives of clicks (docs/rules.md#archives-of-clicks). */
-const commonFolders = ['audit', 'clicks']
+/** Folders at the root that are no app's: requests of SDKs, archives of clicks (docs/rules.md#archives-of-clicks), and postbacks. */
+const commonFolders = ['audit', 'clicks', postback_audit_folder.slice(0, -1)]
 
 /** Apps that have folders of their own. */
 export async function serverApps(audit: Lists): Promise<string[]> {

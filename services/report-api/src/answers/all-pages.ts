@@ -47,5 +47,8 @@ function rowsAfter(given: Row, rows: readonly Row[]): readonly Row[] {
   return rows.slice(at + 1)
 }
 
-/** The texts of a row are its grouping fields. */
-const keyOf = (row: Row): string => JSON.stringify(Object.values(row).filter((value) => typeof value === 'string'))
+/** The texts of a row, and the sequence index of a postback, are its grouping fields. */
+const keyOf = (row: Row): string =>
+  JSON.stringify(
+    Object.entries(row).filter(([field, value]) => typeof value === 'string' || field === 'sequence_index'),
+  )

@@ -169,11 +169,12 @@ describe('what the audit store can not tell is counted', () => {
     expect(await world.replay(dry)).toMatchObject({ replayed: 1, filled: 0 })
   })
 
-  test('objects that are none of the gateway, and apps that are gone', async () => {
+  test('objects that are none of the gateway, and apps that are gone; postbacks are no app', async () => {
     const [{ app_id }] = tenants
     await world.audit.putOnce(`${app_id}/s2s/2026-06-01/broken.json`, Buffer.from('{"received_at_ms":'))
     await world.audit.putOnce(`audit/2026/06/01/co_1/app_gone/1-a-1.jsonl.gz`, Buffer.from('x'))
     await world.audit.putOnce(`app_lost/s2s/2026-06-01/a.json`, Buffer.from('{}'))
+    await world.audit.putOnce('postbacks/skan/2026/06/01/1-a-1.jsonl.gz', Buffer.from('x'))
     await world.audit.putOnce(
       `${app_id}/s2s/bulk/2026-06-01/${randomUUID()}.json`,
       Buffer.from(
