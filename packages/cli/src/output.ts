@@ -69,7 +69,7 @@ export function lines(fields: Record<string, unknown>): string {
 export const printable = (text: string): string => text.replace(/\p{Cc}|\p{Cf}/gu, '?')
 
 /** Formats a value of a table. */
-function cell(value: unknown): string {
+export function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   const text = Array.isArray(value)
     ? value.join(',')

@@ -1,7 +1,7 @@
 import type { ReportMeta } from '@tributary/client/reports'
 import { day_ms } from '@tributary/contracts/limits'
 import type { ReportGroup } from '@tributary/contracts/reports'
-import { aligned, printable } from '../output.ts'
+import { aligned, cell } from '../output.ts'
 import { paintHeat } from './heat.ts'
 
 interface Shown {
@@ -47,7 +47,7 @@ const perHead = decimals(4)
 const percent = decimals(1)
 
 function textOf(column: string, value: unknown): string {
-  if (typeof value !== 'number') return printable(String(value ?? '-'))
+  if (typeof value !== 'number') return cell(value)
   if (column.endsWith('_rate')) return `${percent.format(value * 100)} %`
   if (/ar\w+_usd$/.test(column)) return perHead.format(value)
   return column.endsWith('_usd') ? money.format(value) : whole.format(value)

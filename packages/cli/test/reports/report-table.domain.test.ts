@@ -57,6 +57,12 @@ day         installs      d1      d7     d30
     expect(reportTable({ ...plain, columns, rows, meta: page })).toMatch(/ 5\.00 +1\.50 +0\.3750$/)
   })
 
+  it('tells the values of a field that is an object', () => {
+    const rows = [{ day: '2026-06-01', fine: { 12: 20, 31: 6 }, schema_version: null }]
+    const columns = ['day', 'fine', 'schema_version']
+    expect(reportTable({ ...plain, columns, rows, meta: page })).toMatch(/\n2026-06-01 {2}\{"12":20,"31":6\} +-$/)
+  })
+
   it('is long without an error', () => {
     const rows = Array.from({ length: 130_000 }, () => ({ installs: 1 }))
     expect(reportTable({ ...plain, columns: ['installs'], rows, meta: page }).split('\n')).toHaveLength(130_002)
