@@ -18,6 +18,8 @@ export function limitStatements(clickhouse: Statements, memory_bytes_max: number
       const settings = {
         max_execution_time: Math.ceil(left_ms / 1000),
         max_memory_usage: memory_bytes_max,
+        max_result_bytes: limits.report_result_bytes_max,
+        result_overflow_mode: `'throw'`,
         // A third stays in memory and the rest goes to the disk, because merging from the disk takes memory too.
         max_bytes_before_external_group_by: Math.floor(memory_bytes_max / 3),
         max_bytes_before_external_sort: Math.floor(memory_bytes_max / 3),
