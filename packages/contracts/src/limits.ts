@@ -154,6 +154,8 @@ export const limits = {
   report_memory_bytes_max: 4_000_000_000,
   /** The same on the embedded engine, which may use 1.1 GB in all. */
   embedded_report_memory_bytes_max: 600_000_000,
+  /** Rows that one statement of a report gives to this process, as ClickHouse holds them; here they take five times that. */
+  report_result_bytes_max: 64_000_000,
   /** Threads of one statement of a report. */
   report_threads_max: 2,
   /** The document of `TRIBUTARY_AAK_JWKS_URL`, how long it is waited for, and how long it holds. */

@@ -7,8 +7,10 @@ import { addStamps } from './bump-stamps.ts'
 import { insertSelect } from './insert-select.ts'
 import { done_day, marks_app } from './sql/filled.ts'
 
-/** Rows of a block that is copied at once, because a whole month may exceed the memory. */
+/** Rows pass through in blocks of so many, since a day may have more than there is memory. */
 const block_rows_max = 200_000
+/** Rows that one statement copies, unless one day has more: a server ends what takes minutes, and a month may be as large as it likes. */
+const statement_rows_max = 1_000_000
 
 interface Copy {
   source: StampSource
@@ -55,14 +57,14 @@ const seeds = `
  * May be killed and repeated at any time. Nothing may be settled before it is done: a changed verdict would not find the days of
  * money of its install. Reports are exact meanwhile, since they read the tables of the earlier version too.
  */
-export async function backfill(clickhouse: Clickhouse): Promise<void> {
+export async function backfill(clickhouse: Clickhouse, rows_max = statement_rows_max): Promise<void> {
   const marks = await readMarks(clickhouse)
   if (marks.has(`money/${done_day}`)) return
   // 1. Each month of a table, then its mark. A crash in between: the month is copied again.
   for (const copy of copies) {
-    for (const month of await monthsOf(clickhouse, copy.from)) {
+    for (const [month, days] of await monthsOf(clickhouse, copy.from)) {
       if (marks.has(`${copy.source}/${month}`)) continue
-      await copyMonth(clickhouse, copy, month)
+      for (const slice of cutDays(days, rows_max)) await copyDays(clickhouse, copy, slice)
       await mark(clickhouse, copy.source, month)
     }
   }
@@ -87,20 +89,42 @@ async function readMarks(clickhouse: Clickhouse): Promise<Set<string>> {
 const mark = (clickhouse: Clickhouse, source: StampSource, day: string) =>
   addStamps(clickhouse, [{ app_id: marks_app, source, day, rows: 1 }], `backfill/${randomUUID()}`)
 
-async function monthsOf(clickhouse: Clickhouse, table: string): Promise<string[]> {
-  const found = await clickhouse.query<{ month: string }>(
-    `SELECT DISTINCT toString(toStartOfMonth(day)) AS month FROM ${table} ORDER BY month`,
-  )
-  return found.map(({ month }) => month)
+interface StoredDay {
+  date: string
+  rows: number
 }
 
-async function copyMonth(clickhouse: Clickhouse, { from, to, columns, select }: Copy, month: string): Promise<void> {
-  const first = `toDate(${literals('day', [month])})`
+/** The days of a table, by the first day of their month. */
+async function monthsOf(clickhouse: Clickhouse, table: string): Promise<Map<string, StoredDay[]>> {
+  const days = await clickhouse.query<StoredDay>(
+    `SELECT toString(t.day) AS date, count() AS rows FROM ${table} AS t GROUP BY t.day ORDER BY date`,
+  )
+  return Map.groupBy(days, ({ date }) => `${date.slice(0, 7)}-01`)
+}
+
+/** First and last of some neighbouring days. */
+interface Slice {
+  from: string
+  to: string
+  rows: number
+}
+
+function cutDays(days: readonly StoredDay[], rows_max: number): Slice[] {
+  const slices: Slice[] = []
+  for (const { date, rows } of days) {
+    const last = slices.at(-1)
+    if (last !== undefined && last.rows + rows <= rows_max) Object.assign(last, { to: date, rows: last.rows + rows })
+    else slices.push({ from: date, to: date, rows })
+  }
+  return slices
+}
+
+async function copyDays(clickhouse: Clickhouse, { from: table, to, columns, select }: Copy, slice: Slice) {
   await insertSelect(
     clickhouse,
-    [from],
-    `INSERT INTO ${to} (${columns}) SELECT ${select} FROM ${from}
-     WHERE day >= ${first} AND day < addMonths(${first}, 1)`,
+    [table],
+    `INSERT INTO ${to} (${columns}) SELECT ${select} FROM ${table}
+     WHERE day BETWEEN toDate(${literals('day', [slice.from])}) AND toDate(${literals('day', [slice.to])})`,
     { max_insert_block_size: block_rows_max, min_insert_block_size_rows: block_rows_max },
   )
 }

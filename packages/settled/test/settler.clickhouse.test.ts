@@ -6,6 +6,7 @@ import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributar
 import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { backfill } from '../src/backfill.ts'
 import { bumpMoneyDays } from '../src/bump-stamps.ts'
 import { createSettler } from '../src/settler.ts'
 import { cancel, dayOf, decisionOf, first_ms, liveFigures, moneyOf, settledFigures, writeApp } from './world.ts'
@@ -182,4 +183,33 @@ test('what an earlier version stored is copied and settled, whatever kills it, a
   // A verdict that changes later finds the days of money that were stored before.
   await bumpMoneyDays(clickhouse, [{ app_id, install_uuid: 'install-4' }])
   expect((await settle()).settled).toBeGreaterThan(1)
+})
+
+test('a month of more rows than a statement has time for is copied by its days', async () => {
+  await goBack()
+  const rows_max = 10
+  const days: number[] = []
+  const impatient: Clickhouse = {
+    ...clickhouse,
+    async command(sql, options) {
+      const select = /^INSERT INTO (?:activity_by_day|money_days|installs_by_key)_v1 .*? (SELECT .*)\nSETTINGS/s.exec(
+        sql,
+      )?.[1]
+      const copied =
+        select === undefined
+          ? []
+          : await clickhouse.query<{ rows: number; days: number }>(
+              `SELECT count() AS rows, uniqExact(day) AS days FROM (${select})`,
+            )
+      for (const one of copied) {
+        if (one.rows > rows_max && one.days > 1) throw new CodedError('unavailable')
+        days.push(one.days)
+      }
+      await clickhouse.command(sql, options)
+    },
+  }
+  await backfill(impatient, rows_max)
+  expect(Math.max(...days)).toBeGreaterThan(1) // few rows go together
+  await settle()
+  await expectSettled()
 })

@@ -157,6 +157,12 @@ test('a statement of a report runs under its own limits', async () => {
   const heavy = 'SELECT count() FROM (SELECT DISTINCT number FROM numbers({n:UInt64}))'
   const tooLarge = limitStatements(reports.clickhouse, 1_000_000).query(heavy, { n: 5_000_000 })
   await expect(tooLarge).rejects.toMatchObject({ code: 'unavailable' })
+  // What it gives has to fit into this process, such as the amounts of a month by day and currency.
+  const many = limitStatements(reports.clickhouse, 600_000_000).query(
+    'SELECT groupArray(number) AS amounts FROM numbers({n:UInt64})',
+    { n: limits.report_result_bytes_max / 8 + 1 },
+  )
+  await expect(many).rejects.toMatchObject({ code: 'unavailable' })
 })
 
 test('money is exact where numbers are not, and is rounded to 4 places', async () => {

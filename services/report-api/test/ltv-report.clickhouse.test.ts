@@ -219,3 +219,29 @@ test('group and days hold for every report, and the meta tells until when instal
     error: 'unknown_parameter',
   })
 })
+
+test('a window of long ago asks nothing that a server would refuse: a parameter has 128 KiB at most', async () => {
+  const app_id = randomUUID()
+  const at = march(1)
+  const money = { revenue_micros: '1000000', currency: 'USD' }
+  await reports.clickhouse.insertEvents(
+    [testEventRow({ app_id, ts_ms: at, install_uuid: 'a', ...money })],
+    randomUUID(),
+  )
+  await insertDecisions(app_id, [decide('a', at)])
+  const { query } = reports.clickhouse
+  const sizes: number[] = []
+  reports.clickhouse.query = (sql, params) => {
+    for (const value of Object.values(params ?? {})) sizes.push(JSON.stringify(value).length)
+    return query(sql, params)
+  }
+  try {
+    for (const since_ms of [0, 1, Date.UTC(2010, 0, 1), march(1)]) {
+      const { rows } = await reports.ask('ltv', app_id, { since_ms, until_ms: since_ms + 5 * day_ms })
+      expect(rows.map(({ revenue_usd }) => revenue_usd)).toEqual(since_ms === at ? [1] : [])
+    }
+  } finally {
+    reports.clickhouse.query = query
+  }
+  expect(Math.max(...sizes)).toBeLessThan(128 * 1024)
+})

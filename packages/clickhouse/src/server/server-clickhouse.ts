@@ -111,14 +111,15 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
         Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1)),
       ),
     isInserting: (token_prefix) => run(() => isAnyInserting(query, token_prefix)),
-    command: (sql, { name, tries = 1 } = {}) =>
-      run(
-        async (abort_signal) => {
-          const named = name !== undefined && { query_id: `${name}/${randomUUID()}` }
-          await client.command({ query: sql, abort_signal, ...named })
-        },
-        Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1)),
-      ),
+    command(sql, { name, tries = 1 } = {}) {
+      const timeout_ms = Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1))
+      return run(async (abort_signal) => {
+        const named = name !== undefined && { query_id: `${name}/${randomUUID()}` }
+        // A server goes on with what its client gave up, and statements that are tried again would pile up there.
+        const clickhouse_settings = { max_execution_time: Math.ceil(timeout_ms / 1000) }
+        await client.command({ query: sql, abort_signal, clickhouse_settings, ...named })
+      }, timeout_ms)
+    },
     async checkHealth() {
       await query('SELECT 1')
     },

@@ -15,17 +15,29 @@ export const usdRates: EurRates = { usd: '1', units: '1' }
  * arithmetic is exact until then: micros are integers, rates decimals, a division stays a fraction of two integers.
  */
 export function sumUsd(amounts: readonly ForeignAmount[], sharers = 1): number {
-  let numerator = 0n
-  let denominator = 1n
-  for (const { micros, rates } of amounts) {
-    const usd = decimal(rates.usd)
-    const units = decimal(rates.units)
-    const over = BigInt(micros) * usd.digits * units.scale
-    const under = usd.scale * units.digits
-    numerator = numerator * under + over * denominator
-    denominator *= under
-  }
-  return Number(roundedQuotient(numerator, denominator * BigInt(sharers) * 100n)) / 10_000
+  const { over, under } = sumOf(amounts, 0, amounts.length)
+  return Number(roundedQuotient(over, under * BigInt(sharers) * 100n)) / 10_000
+}
+
+interface Fraction {
+  over: bigint
+  under: bigint
+}
+
+/** The exact sum of some neighbours. Halves are added up, so that most additions are of short numbers. */
+function sumOf(amounts: readonly ForeignAmount[], from: number, to: number): Fraction {
+  if (from === to) return { over: 0n, under: 1n }
+  if (to - from === 1) return fractionOf(amounts[from]!)
+  const middle = Math.floor((from + to) / 2)
+  const [a, b] = [sumOf(amounts, from, middle), sumOf(amounts, middle, to)]
+  if (a.under === b.under) return { over: a.over + b.over, under: a.under }
+  return { over: a.over * b.under + b.over * a.under, under: a.under * b.under }
+}
+
+function fractionOf({ micros, rates }: ForeignAmount): Fraction {
+  const usd = decimal(rates.usd)
+  const units = decimal(rates.units)
+  return { over: BigInt(micros) * usd.digits * units.scale, under: usd.scale * units.digits }
 }
 
 /** A factor is an integer of 10^-40 USD for one unit of a currency. */

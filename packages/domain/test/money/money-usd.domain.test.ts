@@ -35,6 +35,19 @@ test('a sum that is shared out is rounded after the division', () => {
   expect(sumUsd([usd('10000000'), { micros: '-1', rates: { usd: '1.1', units: '0.7' } }], 3)).toBe(3.3333)
 })
 
+test('the amounts of a month of days in every currency, and many more, are added in a moment', () => {
+  const amounts = Array.from({ length: 20_000 }, (_, n) => ({
+    micros: String(1_000_000 + n),
+    rates: { usd: '1.0837', units: `${100 + n}.5919` },
+  }))
+  const started = performance.now()
+  expect(sumUsd(amounts)).toBeCloseTo(
+    amounts.reduce((sum, { micros, rates }) => sum + (Number(micros) / 1e6) * (1.0837 / Number(rates.units)), 0),
+    3,
+  )
+  expect(performance.now() - started).toBeLessThan(2000)
+})
+
 test('any amounts at any rates equal long division', () => {
   const rate = fc.tuple(fc.integer({ min: 1, max: 10 ** 9 }), fc.integer({ min: 0, max: 6 }))
   const text = ([digits, places]: [number, number]) => {

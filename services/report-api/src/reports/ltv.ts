@@ -26,7 +26,10 @@ export const ltvReport: Report<'ltv'> = async (
   const money = await findDays(sources, 'money', app_id, money_days)
   const params = {
     ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
-    late_money: daysBetween(known.edge_days[0] ?? money_days.whole_to, money_days.whole_to),
+    late_money: daysBetween(
+      later(known.edge_days[0] ?? money_days.whole_to, money_days.whole_from),
+      money_days.whole_to,
+    ),
   }
   const earned = earnedSql(money, known.edge_days.length > 0, filter.passes)
   const spent = await clickhouse.query<FxLookup>(spentSql(earned), params)
@@ -39,14 +42,20 @@ export const ltvReport: Report<'ltv'> = async (
   return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
 }
 
-/** Days of money from the first day of the window on: installs go on paying after its end. */
+const later = (a: string, b: string): string => (a > b ? a : b)
+
+/**
+ * Days of money from the first day of the window on: installs go on paying behind its end. Days before all money are left out: a
+ * window may begin in 1970, and a list of so many days is more than a parameter may have.
+ */
 async function findMoneyDays({ clickhouse }: ReportSources, app_id: string, first_day: string) {
-  const [row] = await clickhouse.query<{ last: string }>(
-    'SELECT toString(max(day)) AS last FROM revenue_raw_v1 WHERE app_id = {app_id:String} AND day >= {first_day:Date}',
+  const [row] = await clickhouse.query<{ first: string; last: string; rows: number }>(
+    `SELECT toString(min(day)) AS first, toString(max(day)) AS last, count() AS rows FROM revenue_raw_v1
+     WHERE app_id = {app_id:String} AND day >= {first_day:Date}`,
     { app_id, first_day },
   )
-  const last = row?.last ?? ''
-  return { whole_from: first_day, whole_to: last < first_day ? first_day : addDays(last, 1), edge_days: [] }
+  if (row === undefined || row.rows === 0) return { whole_from: first_day, whole_to: first_day, edge_days: [] }
+  return { whole_from: row.first, whole_to: addDays(row.last, 1), edge_days: [] }
 }
 
 /** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */

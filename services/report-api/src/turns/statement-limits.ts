@@ -19,6 +19,8 @@ export function limitStatements(clickhouse: Statements, memory_bytes_max: number
       const settings = {
         max_execution_time: Math.ceil(left_ms / 1000),
         ...memorySettings(memory_bytes_max),
+        max_result_bytes: limits.report_result_bytes_max,
+        result_overflow_mode: 'throw',
         max_threads: limits.report_threads_max,
       }
       return clickhouse.query(`${sql}\nSETTINGS ${settingsSql(settings)}`, params)
