@@ -255,6 +255,8 @@ export const limits = {
   cv_fine_value_max: 63,
   /** Name of a conversion value. */
   cv_name_chars_max: 128,
+  /** A schema to publish: the largest that the rules allow has 190 KB. */
+  cv_schema_body_bytes_max: 256 * 1024,
   /** Newest conversion value schemas of an app that a process knows. */
   cv_schemas_kept_max: 1000,
   /** A text in a postback; Apple's have 40 at most. A longer one is of no use as an id. */
