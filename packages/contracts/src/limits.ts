@@ -204,8 +204,9 @@ export const limits = {
   postbacks_remembered_max: 500_000,
   /** How long the same bytes wait for the gateway that stores them, which may have crashed. */
   postback_claim_ms_max: 10_000,
-  /** How often they look. */
+  /** Their first pause between two looks, which doubles up to the other: many copies must not keep Redis busy. */
   postback_claim_poll_ms: 25,
+  postback_claim_poll_ms_max: 400,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
   /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
