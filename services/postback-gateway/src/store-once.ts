@@ -24,7 +24,7 @@ export function createStoreOnce({ keyValue, now }: Pick<PostbackGatewayDeps, 'ke
   /** True when the bytes are ours to store, false when they are stored, null when nobody can tell. */
   async function claim(digest: string): Promise<boolean | null> {
     const until_ms = limits.postback_claim_ms_max
-    let pause_ms = limits.postback_claim_poll_ms
+    let pause_ms: number = limits.postback_claim_poll_ms
     for (let waited_ms = 0; ; ) {
       const found = await counters(async () => {
         const claimed = await keyValue.addCapped(`postback-claim:${digest}`, 1, 1, limits.postback_claim_ms_max)
