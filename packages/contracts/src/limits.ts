@@ -212,8 +212,9 @@ export const limits = {
   postbacks_remembered_max: 500_000,
   /** How long the same bytes wait for the gateway that stores them, which may have crashed. */
   postback_claim_ms_max: 10_000,
-  /** How often they look. */
+  /** Their first pause between two looks, which doubles up to the other: many copies must not keep Redis busy. */
   postback_claim_poll_ms: 25,
+  postback_claim_poll_ms_max: 400,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
   /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
@@ -263,6 +264,8 @@ export const limits = {
   cv_fine_value_max: 63,
   /** Name of a conversion value. */
   cv_name_chars_max: 128,
+  /** A schema to publish: the largest that the rules allow has 190 KB. */
+  cv_schema_body_bytes_max: 256 * 1024,
   /** Newest conversion value schemas of an app that a process knows. */
   cv_schemas_kept_max: 1000,
   /** A text in a postback; Apple's have 40 at most. A longer one is of no use as an id. */

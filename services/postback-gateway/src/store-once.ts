@@ -26,7 +26,9 @@ export function createStoreOnce(
 
   /** True when the bytes are ours to store, false when they are stored, null when nobody can tell. */
   async function claim(digest: string): Promise<boolean | null> {
-    for (let waited_ms = 0; waited_ms <= limits.postback_claim_ms_max; waited_ms += limits.postback_claim_poll_ms) {
+    const until_ms = limits.postback_claim_ms_max
+    let pause_ms: number = limits.postback_claim_poll_ms
+    for (let waited_ms = 0; ; ) {
       const found = await counters(async () => {
         const claimed = await keyValue.addCapped(`postback-claim:${digest}`, 1, 1, limits.postback_claim_ms_max)
         // After the claim, so that no request is between the two.
@@ -36,9 +38,11 @@ export function createStoreOnce(
       const stored = found.stored !== null && found.stored > 0
       if (stored && found.claimed) await giveBack(digest)
       if (stored || found.claimed) return !stored
-      await new Promise((resolve) => setTimeout(resolve, limits.postback_claim_poll_ms))
+      if (waited_ms >= until_ms) return null
+      await new Promise((resolve) => setTimeout(resolve, pause_ms))
+      waited_ms += pause_ms
+      pause_ms = Math.min(pause_ms * 2, limits.postback_claim_poll_ms_max, until_ms - waited_ms)
     }
-    return null
   }
 
   return async (digest: string, store: () => Promise<unknown>): Promise<Stored> => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { limits } from '../limits.ts'
 import { CvSchema, CvSchemaDraft, CvSchemaPostback, sequenceIndexes } from '../postback/cv-schema.ts'
 import type { Routes } from '../routes/route.ts'
 
@@ -51,6 +52,11 @@ const small = {
   coarse: [{ value: 'low', name: 'opened' }],
 } satisfies CvSchema['postbacks'][number]
 const given = { app_id: 'app_1', schema: { postbacks: [small] } }
+const body = {
+  schema: { GivenCvSchema },
+  bytes_max: limits.cv_schema_body_bytes_max,
+  examples: { example: given },
+}
 const added = { value: 2, name: 'big spender', revenue_min_usd: 5, event_name: 'purchase' }
 
 /** The routes of conversion value schemas. */
@@ -63,7 +69,7 @@ export const cvSchemaRoutes = {
     summary: 'Publish a conversion value schema',
     description:
       'Makes the next version of the app, counted from 1 without gaps. It is live at once and never changes; gateways answer it within a second. A `version` in the schema is ignored. The same schema again is a version again.',
-    body: { schema: { GivenCvSchema }, examples: { example: given } },
+    body,
     answers: {
       200: { schema: { CvSchemaPublished }, description: 'Its number.', example: { app_id: 'app_1', version: 1 } },
     },
@@ -92,7 +98,7 @@ export const cvSchemaRoutes = {
     tag: 'Admin',
     summary: 'What a conversion value schema would change',
     description: 'Checks a schema as if it were published, and compares it with the newest one. Publishes nothing.',
-    body: { schema: { GivenCvSchema }, examples: { example: given } },
+    body,
     answers: {
       200: {
         schema: { CvSchemaChanges },

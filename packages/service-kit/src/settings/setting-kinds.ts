@@ -65,13 +65,15 @@ export const address = (...schemes: string[]): Kind<string> => ({
   must: `an address that begins with ${beginning(schemes)}`,
 })
 
-/** A URL whose answer nobody on the way can change. */
+/** A URL whose answer nobody on the way can change. `fetch` takes none with a user, and its error would tell the password. */
 export const keySetAddress: Kind<string> = {
-  schema: lineOfText.refine(
-    (value) => isAddress(value, ['https']) || (isAddress(value, ['http']) && isLoopback(new URL(value).hostname)),
-  ),
-  must: 'an address that begins with https://, or with http:// and names this machine',
+  schema: lineOfText.refine((value) => {
+    const { hostname, username, password } = isAddress(value, ['https', 'http']) ? new URL(value) : noAddress
+    return username === '' && password === '' && (isAddress(value, ['https']) || isLoopback(hostname))
+  }),
+  must: 'an address that begins with https://, or with http:// and names this machine; without user and password',
 }
+const noAddress = { hostname: '', username: '', password: '' }
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)
 
 /** URLs with one of these schemes, separated by commas. */

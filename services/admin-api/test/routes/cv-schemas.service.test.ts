@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { limits } from '@tributary/contracts/limits'
+import { coarseValues, sequenceIndexes, windowHours } from '@tributary/contracts/postback/cv-schema'
 import { decodeValue } from '@tributary/domain/postback/cv-schema'
 import { expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
@@ -138,4 +140,18 @@ test('development keys are off until they are switched on', async () => {
     development_keys: true,
   })
   expect((await ask('PATCH', `/apps/${app_id}`, { name: 'y' })).body).toMatchObject({ development_keys: true })
+})
+
+test('the largest schema that the rules allow is published, compared and shown', async () => {
+  const { app_id } = await newApp()
+  const texts = { name: '値'.repeat(limits.cv_name_chars_max), event_name: '値'.repeat(limits.event_name_chars_max) }
+  const band = (n: number) => ({ ...texts, revenue_min_usd: n, revenue_max_usd: n + 0.5 })
+  const fine = Array.from({ length: limits.cv_fine_value_max + 1 }, (_, value) => ({ value, ...band(value) }))
+  const coarse = coarseValues.map((value, n) => ({ value, ...band(n) }))
+  const postbacks = sequenceIndexes.map((postback_sequence_index) => {
+    return { postback_sequence_index, window_hours: windowHours[postback_sequence_index], fine, coarse }
+  })
+  expect(await ask('POST', '/cv-schemas/compare', { app_id, schema: { postbacks } })).toMatchObject({ status: 200 })
+  expect((await publish(app_id, { postbacks })).body).toEqual({ app_id, version: 1 })
+  expect((await show(app_id)).body.schema.postbacks).toMatchObject(postbacks)
 })

@@ -25,8 +25,24 @@ export async function itemsOf(
      LIMIT ${limits.report_published_items_max}`,
     { ...window },
   )
-  const owners = await Promise.all(published.map(({ item }) => storeApps.findOwner(item)))
-  return [window.item, ...published.flatMap(({ item }, n) => (owners[n] === null ? [item] : []))]
+  const unowned = await withoutOwner(
+    published.map(({ item }) => item),
+    storeApps,
+  )
+  return [window.item, ...unowned]
+}
+
+/** Items whose owners are looked up at a time. All reports that run at once must fit into the line of look-ups. */
+const owners_at_once = 500
+
+async function withoutOwner(items: readonly string[], storeApps: Pick<StoreApps, 'findOwner'>): Promise<string[]> {
+  const unowned: string[] = []
+  for (let from = 0; from < items.length; from += owners_at_once) {
+    const some = items.slice(from, from + owners_at_once)
+    const owners = await Promise.all(some.map((item) => storeApps.findOwner(item)))
+    unowned.push(...some.filter((_, n) => owners[n] === null))
+  }
+  return unowned
 }
 
 /** Digits only: they stand in the statement, since a server takes parameters of 128 KiB at most. */
