@@ -23,6 +23,9 @@ test.each([
   [-1.5, '-1.5'],
   [0, '0'],
   [undefined, ''],
+  [null, ''],
+  [{ 12: 20, 31: 6 }, '"{""12"":20,""31"":6}"'],
+  [{}, '{}'],
 ])('the cell %j is written as %j', (value, text) => {
   expect(csvLine([value])).toBe(`${text}\r\n`)
 })

@@ -57,6 +57,21 @@ day         installs      d1      d7     d30
     expect(reportTable({ ...plain, columns, rows, meta: page })).toMatch(/ 5\.00 +1\.50 +0\.3750$/)
   })
 
+  it('shows postbacks with each fine value and how often it came, without the rare columns that no row fills', () => {
+    const none = { coarse_low: 0, coarse_medium: 0, coarse_high: 0, unverified: 0, schema_version: null }
+    const row = (sequence_index: number, fine: Record<string, number>, revenue_max_usd: number) => ({
+      ...{ day: '2026-06-01', protocol: 'skan', network: 'com.example', source: '42', sequence_index, postbacks: 26 },
+      ...{ installs: 26, redownloads: 0, cv_null: 0, fine, ...none, revenue_min_usd: 0, revenue_max_usd },
+      schema_ambiguous: false,
+    })
+    const rows = [row(0, { 12: 20, 31: 1234 }, 5), row(1, {}, 0)]
+    expect(`\n${reportTable({ ...plain, columns: columnsOf('skan'), rows, meta: page })}`).toBe(`
+day         protocol  network      source  sequence_index  postbacks  installs  fine               revenue_min_usd  revenue_max_usd  schema_version
+---------------------------------------------------------------------------------------------------------------------------------------------------
+2026-06-01  skan      com.example  42                   0         26        26  12: 20, 31: 1,234             0.00             5.00  -
+2026-06-01  skan      com.example  42                   1         26        26  -                             0.00             0.00  -`)
+  })
+
   it('is long without an error', () => {
     const rows = Array.from({ length: 130_000 }, () => ({ installs: 1 }))
     expect(reportTable({ ...plain, columns: ['installs'], rows, meta: page }).split('\n')).toHaveLength(130_002)

@@ -7,10 +7,13 @@ type Row = Readonly<Record<string, unknown>>
 export const csvLines = (columns: readonly string[], rows: readonly Row[]): string =>
   rows.map((row) => csvLine(columns.map((column) => row[column]))).join('')
 
-/** One line, such as the header line. Numbers stay as they are; text is made harmless for spreadsheets. */
+/** One line, such as the header line. Numbers stay as they are, objects are JSON; text is made harmless for spreadsheets. */
 export const csvLine = (cells: readonly unknown[]): string => `${cells.map(cell).join(',')}\r\n`
 
-const cell = (value: unknown): string => (typeof value === 'string' ? quoted(harmless(value)) : String(value ?? ''))
+function cell(value: unknown): string {
+  if (typeof value === 'string') return quoted(harmless(value))
+  return typeof value === 'object' && value !== null ? quoted(JSON.stringify(value)) : String(value ?? '')
+}
 
 // A spreadsheet runs a text that begins with one of these (OWASP, "CSV Injection"). A tab and a CR get lost on import, and
 // the next character is the first one then.
