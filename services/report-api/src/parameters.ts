@@ -1,3 +1,4 @@
+import { attributionTypes } from '@tributary/contracts/attribution/verdict'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import {
@@ -103,13 +104,20 @@ function integer(value: unknown, fallback: number, code: PageError, field: strin
   return number + 0 // `-0` is 0
 }
 
+const upTo = (chars: number) => `It must be 1 to ${chars} characters, at most ${limits.report_filter_values_max} times.`
+const filterRules: Record<string, string> = {
+  event_name: upTo(limits.event_name_chars_max),
+  partner: upTo(limits.partner_chars_max),
+  attribution_type: `It must be one of: ${attributionTypes.join(', ')}.`,
+} satisfies Record<keyof ReportFilters, string>
+
 /** A filter that is given once comes as a text. */
 function parseFilters(report: ReportName, query: Query): ReportFilters {
   const filters: ReportFilters = {}
   for (const [field, schema] of Object.entries(filtersOf(report))) {
     if (query[field] === undefined) continue
     const values = schema.safeParse([query[field]].flat())
-    if (!values.success) throw new CodedError('invalid_field', { field })
+    if (!values.success) throw new CodedError('invalid_field', { field, message: filterRules[field] ?? '' })
     Object.assign(filters, { [field]: values.data })
   }
   return filters

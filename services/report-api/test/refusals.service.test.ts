@@ -264,6 +264,13 @@ describe('parameters', () => {
       expect(body.message).toContain('since_ms, until_ms, limit, offset, event_name')
     },
   )
+  test.each([
+    ['attribution?attribution_type=clicks', /^It must be one of: install_referrer, .*organic\.$/],
+    ['events?event_name=', /^It must be 1 to 128 characters/],
+    [`revenue?partner=${'x'.repeat(65)}`, /^It must be 1 to 64 characters/],
+  ])('a filter that is refused comes with its rule in words: %s', async (path, rule) => {
+    expect((await ask({ path: `/${path}` })).body.message).toMatch(rule)
+  })
   test('a filter that no name can match is invalid_field, told after all numbers', async () => {
     const long = 'x'.repeat(129)
     const many = Array.from({ length: 101 }, (_, n) => `event_name=e${n}`).join('&')

@@ -16,11 +16,12 @@ interface Shown {
 
 /**
  * A report for a person: money with cents, shares in percent, and a plus at figures that may still grow. Cohorts show
- * shares alone, on a colour that gets stronger with the share.
+ * shares alone, on a colour that gets stronger with the share; postbacks leave out rare columns that no row fills.
  */
 export function reportTable({ columns, rows, meta, group, hasColours }: Shown): string {
   const isHeatMap = columns.some((column) => /^d\d+_rate$/.test(column))
-  const shown = isHeatMap ? columns.filter((column) => !/^d\d+$/.test(column)) : columns
+  const isFilled = (column: string) => !rare.test(column) || rows.some((row) => Reflect.get(row, column))
+  const shown = columns.filter((column) => !(isHeatMap && /^d\d+$/.test(column)) && isFilled(column))
   const values = rows.map((row) => shown.map((column): unknown => Reflect.get(row, column)))
   const mayGrow = growing(columns, meta, group)
   const marks = rows.map((row) => shown.map((column) => mayGrow(String(Reflect.get(row, 'day')), column)))
@@ -39,6 +40,9 @@ export function reportTable({ columns, rows, meta, group, hasColours }: Shown): 
   return table + legend
 }
 
+/** A row of postbacks is wider than most terminals. */
+const rare = /^(redownloads|cv_null|coarse_\w+|unverified|schema_ambiguous)$/
+
 const whole = new Intl.NumberFormat('en-US')
 const decimals = (digits: number) =>
   new Intl.NumberFormat('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
@@ -53,6 +57,12 @@ function textOf(column: string, value: unknown): string {
   if (/ar\w+_usd$/.test(column)) return perHead.format(value)
   return column.endsWith('_usd') ? money.format(value) : whole.format(value)
 }
+
+/** How often each value came: `12: 20, 31: 6`. */
+const countsOf = (counts: object): string =>
+  Object.entries(counts)
+    .map(([value, count]) => `${value}: ${whole.format(Number(count))}`)
+    .join(', ') || '-'
 
 /** Whether the figure of a day N is final: `meta` says since when that of the largest N is. */
 function growing(columns: readonly string[], { mature_until_ms, until_ms }: ReportMeta, group: ReportGroup) {

@@ -173,6 +173,10 @@ describe('commands of the admin API', () => {
       error: 'bad_csv',
       message: 'Line 1 must be the header: Date, then currencies.',
     })
+    const zip = await fileWith('eurofxref-hist.zip', 'PK\u0003\u0004')
+    expect((await tributary(['fx', 'load', zip], env)).stderr).toBe(
+      `bad_csv: ${zip} is a zip file: unzip it, and load the CSV in it.\n`,
+    )
     const missing = await tributary(['fx', 'load', `${path}.no`, '--json'], env)
     expect(JSON.parse(missing.stderr).error).toBe('file_not_found')
   })

@@ -38,6 +38,10 @@ async function world() {
       status: 200,
       body: { app_id: 'app_2', version: null, schema: null },
     }),
+    'GET /admin/api/v1/cv-schemas?app_id=app_3&version=9': () => ({
+      status: 404,
+      body: { error: 'unknown_cv_schema', field: 'version' },
+    }),
   })
   const run = (...words: string[]) => tributary(['cv-schema', ...words], env)
   return { requested, run, env }
@@ -97,7 +101,12 @@ it('tells what a publication would change, and that it is done', async () => {
       '',
     ].join('\n'),
   )
-  expect((await run('publish', '--app', 'app_1', file)).stdout).toMatch(/^Version 2 is live\./)
+  expect((await run('publish', '--app', 'app_1', file)).stdout).toMatch(/^Version 2 is live\..* installs from now on/)
+  const none = await run('show', '--app', 'app_3', '--version', '9')
+  expect([none.code, none.stderr]).toEqual([
+    1,
+    'unknown_cv_schema: The app has not published this version. (--version)\n',
+  ])
 })
 
 it('refuses a file that is not there or no JSON, and passes on the place of a fault', async () => {

@@ -18,7 +18,12 @@ it('says why a postback is not genuine: a code with --json, a sentence without',
   const refused = { protocol: 'aak', verdict: 'invalid', reason: 'signature_mismatch', key: null }
   expect(JSON.parse(json.stdout)).toEqual(refused)
   expect(words).toMatchObject({ code: 0, stderr: '' })
-  expect(words.stdout).toContain('The field app-id has a wrong type, is too long or is out of range.')
+  const told = words.stdout.split('\n')
+  expect(told.slice(0, 2).map((line) => line.replace(/ +/, ': '))).toEqual([
+    'verdict: invalid',
+    'reason: The field app-id has a wrong type, is too long or is out of range.',
+  ])
+  expect(told.filter((line) => / $/.test(line))).toEqual([]) // nothing said is a dash
 })
 
 it.skipIf(!hasAppleSamples())('names the key that signed a sample of Apple', async () => {

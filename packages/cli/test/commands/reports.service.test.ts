@@ -130,6 +130,14 @@ describe('tributary reports events', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/--days/)])
   })
 
+  it('says in its help which days a report has without --days, and where its columns are told', async () => {
+    const helpOf = async (name: string) => (await tributary(['reports', name, '--help'])).stdout.replaceAll(/\s+/g, ' ')
+    const [cohorts, ltv, skan] = await Promise.all(['cohorts', 'ltv', 'skan'].map(helpOf))
+    expect(cohorts).toContain('(always also 1, 7, 30)')
+    expect(ltv).toContain('(default: 0, 7, 30)')
+    expect(skan).toContain('docs/skan.md#read-the-report')
+  })
+
   it('names the parameter that the service does not know', async () => {
     const message = 'Parameters of this report: since_ms.'
     const body = { error: 'unknown_parameter', field: 'event_name', message }

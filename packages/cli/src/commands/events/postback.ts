@@ -40,8 +40,9 @@ function add(group: Command, name: string, description: string, help: string, ac
 async function verify(path: string, options: PostbackOptions): Promise<void> {
   const { body, protocol } = await readPostbackFile(path, options.protocol)
   const judged = judgePostback({ protocol, body: body.toString() }, applePostbackKeys())
-  const { verdict, reason, key } = judged
-  const text = lines({ ...judged, reason: reasonText(judged) })
+  const { verdict, reason, key, environment, ...said } = judged
+  const told = Object.entries(said).map(([field, value]) => [field, value === '' ? null : value])
+  const text = lines({ verdict, reason: reasonText(judged), key, environment, ...Object.fromEntries(told) })
   print(options, { protocol, verdict, reason, key }, text)
 }
 

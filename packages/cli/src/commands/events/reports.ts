@@ -2,7 +2,15 @@ import type { Report, ReportParams } from '@tributary/client/reports'
 import { createServerClient, type ServerClient } from '@tributary/client/server-client'
 import { limits } from '@tributary/contracts/limits'
 import { type ReportGroup, reportGroups } from '@tributary/contracts/report-parameters'
-import { columnsOf, filtersOf, parametersOf, type ReportName, reportNames, reports } from '@tributary/contracts/reports'
+import {
+  columnsOf,
+  daysOf,
+  filtersOf,
+  parametersOf,
+  type ReportName,
+  reportNames,
+  reports,
+} from '@tributary/contracts/reports'
 import { type Command, Option } from 'commander'
 import { byComma, instant, several, wholeNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
@@ -41,7 +49,7 @@ function reportCommand(parent: Command, name: ReportName): void {
     .option('--until <time>', 'exclusive end; same forms (default: now)', instant)
     .addOption(new Option('--group <period>', 'period of a row (default: day)').choices(reportGroups))
   if ('days' in parametersOf(name).shape) {
-    command.option('--days <n,n>', 'days since the install to show, such as 0,1,3,7,14,30,60,90', dayNumbers)
+    command.option('--days <n,n>', daysMeaning(name), dayNumbers)
   }
   const filters = Object.entries(filtersOf(name)).map(([field, { description = '' }]) => {
     const option = new Option(`--${field.replaceAll('_', '-')} <value>`, description).argParser<string[]>(several)
@@ -60,6 +68,20 @@ function reportCommand(parent: Command, name: ReportName): void {
     await showReport(openClient(key), name, params, options).catch(throwCliError)
   })
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
+  command.addHelpText('after', name === 'skan' ? skanHelp : help)
+}
+
+const help = `
+Money is in USD. docs/api.md#reports tells the parameters, docs/rules.md#reports what each column counts.`
+const skanHelp = `
+One row counts postbacks of one day of receipt. docs/skan.md#read-the-report tells what each column counts. A report without rows
+may lack the store id of its app: tributary app list shows it.`
+
+/** Says which days are there without the option. */
+function daysMeaning(name: ReportName): string {
+  const [alone, besides] = [daysOf(name).join(', '), daysOf(name, []).join(', ')]
+  const also = besides === '' ? `default: ${alone}` : `always also ${besides}`
+  return `up to ${limits.report_days_max} days since the install, such as 0,1,3,7,14,30,60,90 (${also})`
 }
 
 const dayNumbers = (text: string): number[] => byComma(text).map(wholeNumberUpTo(limits.report_day_max))

@@ -13,7 +13,7 @@ repeated.
 export function settleCommand(program: Command): void {
   program
     .command('settle')
-    .description('work out now what reports keep of each day')
+    .description('work out the figures of closed days now, which keep reports fast')
     .addHelpText('after', help)
     .action(async (options: { json?: boolean }) => {
       let settled = 0

@@ -19,7 +19,10 @@ export function statusCommand(program: Command): void {
   program
     .command('status')
     .description('show the lag of each consumer, and whether the engines of the service answer')
-    .option('--wait', 'return when every lag is 0: all accepted events and their verdicts are in the reports')
+    .option(
+      '--wait',
+      'return when every lag is 0: all accepted events, their verdicts and all postbacks are in the reports',
+    )
     .option('--timeout <seconds>', 'longest time to wait; then exit 1', seconds, 60)
     .action(async ({ wait, timeout, json }: StatusOptions) => {
       const status = wait ? await waitForNoLag(timeout) : await admin(systemRoutes.getStatus)

@@ -25,7 +25,7 @@ export function cvSchemaCommands(program: Command): void {
       print(
         { json },
         published,
-        `Version ${published.version} is live. Phones that keep the one before have it in 24 hours.`,
+        `Version ${published.version} is live. It decodes installs from now on; phones that keep another one have it in 24 hours.`,
       )
     })
   group

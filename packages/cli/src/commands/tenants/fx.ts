@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
+import { CliError } from '../../errors.ts'
 import { print } from '../../output.ts'
 
 const help = `
@@ -18,8 +19,15 @@ export function fxCommands(program: Command): void {
     .argument('<file>', 'FILE.csv')
     .addHelpText('after', help)
     .action(async (path: string, options: { json?: boolean }) => {
-      const loaded = await admin(storedDataRoutes.loadFxRates, { body: await readFile(path, 'utf8') })
+      const loaded = await admin(storedDataRoutes.loadFxRates, { body: await readCsv(path) })
       const { days, currencies, rates, from, to } = loaded
       print(options, loaded, `${rates} rates of ${currencies} currencies on ${days} days, ${from} to ${to}`)
     })
+}
+
+/** The ECB gives its files as zip. */
+async function readCsv(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8')
+  if (text.startsWith('PK')) throw new CliError('bad_csv', `${path} is a zip file: unzip it, and load the CSV in it.`)
+  return text
 }
