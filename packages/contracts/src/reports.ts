@@ -258,17 +258,17 @@ const daysDeclared = (name: ReportName): DayFields | undefined => {
 }
 
 /** The numbers of days since the install that an answer has fields of, ascending; none if the report has no such fields. */
-export function daysOf(name: ReportName, asked?: readonly number[]): number[] {
+export function daysOf(name: ReportName, requested?: readonly number[]): number[] {
   const declared = daysDeclared(name)
   if (declared === undefined) return []
-  return [...new Set([...declared.always, ...(asked ?? declared.default)])].toSorted((a, b) => a - b)
+  return [...new Set([...declared.always, ...(requested ?? declared.default)])].toSorted((a, b) => a - b)
 }
 
-/** The fields of a row in their order; `asked` are the days of the request. */
-export function columnsOf(name: ReportName, asked?: readonly number[]): string[] {
+/** The fields of a row in their order; `requested` are the days of the request. */
+export function columnsOf(name: ReportName, requested?: readonly number[]): string[] {
   const fixed = Object.keys(reports[name].row.shape).filter((field) => !/^d\d/.test(field))
   const suffixes = Object.keys(daysDeclared(name)?.fields ?? {})
-  return [...fixed, ...suffixes.flatMap((suffix) => daysOf(name, asked).map((n) => `d${n}${suffix}`))]
+  return [...fixed, ...suffixes.flatMap((suffix) => daysOf(name, requested).map((n) => `d${n}${suffix}`))]
 }
 
 /** The filters of a report: those whose field its rows have. */

@@ -65,13 +65,13 @@ export const reportApi =
           const { name, report } = findReport(request)
           const key = await authorize(request, reply)
           const now_ms = now()
-          const asked = parseParameters(name, request.query as Record<string, unknown>, now_ms)
-          const { page: _page, filters, group, days, format = preferredFormat(request) } = asked
+          const requested = parseParameters(name, request.query as Record<string, unknown>, now_ms)
+          const { page: _page, filters, group, days, format = preferredFormat(request) } = requested
           addVary(reply, 'Accept')
           reply.header('cache-control', 'private, no-cache')
           const { app_id, key_id } = key
           let turns = 0
-          const ask = async (page: ReportPage) => {
+          const readPage = async (page: ReportPage) => {
             const started = performance.now()
             const work = (clickhouse: ReportSources['clickhouse']) =>
               report({ ...deps, clickhouse }, { app_id, ...page, filters, group, days })
@@ -80,7 +80,7 @@ export const reportApi =
           }
           const line = { request_id: request.id, report: name, format, app_id, key_id }
           const close = (totals: Totals) => count(line, totals)
-          const answer = { name, asked, request, reply, now_ms, ask, close }
+          const answer = { name, requested, request, reply, now_ms, readPage, close }
           return format === 'csv' ? answerCsv(answer) : answerJson(answer)
         })
       },

@@ -22,8 +22,8 @@ export interface ReportPage {
   offset: number
 }
 
-/** Everything that a request for a report asks. */
-export interface AskedReport extends z.infer<typeof PeriodParameters> {
+/** The parameters of a request for a report. */
+export interface RequestedReport extends z.infer<typeof PeriodParameters> {
   page: ReportPage
   filters: ReportFilters
   /** Absent where the header `Accept` decides. */
@@ -43,7 +43,7 @@ const window_ms_max = limits.report_window_days_max * day_ms
  * Throws the first fault in the order of docs/rules.md#report-requests: unknown parameters, numbers, order of the window,
  * its size, limit, offset, then filters, `group`, `days` and `format`.
  */
-export function parseParameters(report: ReportName, query: Query, now_ms: number): AskedReport {
+export function parseParameters(report: ReportName, query: Query, now_ms: number): RequestedReport {
   refuseUnknown(report, query)
   return {
     page: parsePage(query, now_ms),

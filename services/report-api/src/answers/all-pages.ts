@@ -8,13 +8,13 @@ interface Row {
 }
 
 /**
- * All rows of a report from an offset on (docs/adr/0282). `ask` gives one page. The next page begins at the period that
+ * All rows of a report from an offset on (docs/adr/0282). `readPage` gives one page. The next page begins at the period that
  * the last one may have cut. So one statement reads all rows of a period, and a write meanwhile can neither double a row nor lose
  * one.
  * Throws `unavailable` if a period of more rows than a page has changed so much that its rows do not fit together.
  */
 export async function* allPages<Page extends { rows: readonly Row[] }>(
-  ask: (page: ReportPage) => Promise<Page>,
+  readPage: (page: ReportPage) => Promise<Page>,
   from: ReportPage,
   page_rows: number = limits.report_csv_page_rows,
 ): AsyncGenerator<Page & { isLast: boolean }> {
@@ -22,7 +22,7 @@ export async function* allPages<Page extends { rows: readonly Row[] }>(
   /** The last row that was given of a period that is larger than a page. */
   let given: Row | null = null
   for (;;) {
-    const page = await ask(next)
+    const page = await readPage(next)
     const isLast = page.rows.length < page_rows
     const rows: readonly Row[] = given === null ? page.rows : rowsAfter(given, page.rows)
     const open = page.rows.at(-1)

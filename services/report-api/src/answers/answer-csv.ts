@@ -12,9 +12,9 @@ type CsvPage = AnsweredPage & { isLast: boolean }
  * before the first byte is a coded error. After it only the end of the connection can tell that rows are missing.
  */
 export async function answerCsv(answer: Answer): Promise<unknown> {
-  const { name, asked, reply, ask } = answer
-  const columns = columnsOf(name, asked.days)
-  const pages: AsyncGenerator<CsvPage> = asked.all_rows ? allPages(ask, asked.page) : onePage(answer)
+  const { name, requested, reply, readPage } = answer
+  const columns = columnsOf(name, requested.days)
+  const pages: AsyncGenerator<CsvPage> = requested.all_rows ? allPages(readPage, requested.page) : onePage(answer)
   const { value: first } = (await pages.next()) as { value: CsvPage }
   const { missing_rates } = first
   reply.type(csv_type)
@@ -28,8 +28,8 @@ export async function answerCsv(answer: Answer): Promise<unknown> {
   return isUnchanged(answer, `${missing_rates} ${begin}`) ? reply.status(304).send() : begin
 }
 
-async function* onePage({ ask, asked }: Answer): AsyncGenerator<CsvPage> {
-  yield { ...(await ask(asked.page)), isLast: true }
+async function* onePage({ readPage, requested }: Answer): AsyncGenerator<CsvPage> {
+  yield { ...(await readPage(requested.page)), isLast: true }
 }
 
 interface Rest {

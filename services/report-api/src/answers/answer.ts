@@ -2,7 +2,7 @@ import type { ReportFormat } from '@tributary/contracts/report-parameters'
 import type { ReportName } from '@tributary/contracts/reports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import type { AskedReport, ReportPage } from '../parameters.ts'
+import type { ReportPage, RequestedReport } from '../parameters.ts'
 import { csv_type } from './csv.ts'
 import { isKnown, weakTag } from './etag.ts'
 
@@ -27,12 +27,12 @@ export interface Totals {
 /** An accepted request for a report, and the ways to answer it. */
 export interface Answer {
   name: ReportName
-  asked: AskedReport
+  requested: RequestedReport
   request: FastifyRequest
   reply: FastifyReply
   now_ms: number
   /** Waits for a turn and works out a page. */
-  ask(page: ReportPage): Promise<AnsweredPage>
+  readPage(page: ReportPage): Promise<AnsweredPage>
   /** Counts and logs the request, once. */
   close(totals: Totals): void
 }
@@ -49,8 +49,8 @@ export function preferredFormat(request: FastifyRequest): ReportFormat {
  * Adds the weak tag of `content` to the answer and says whether the client has that answer already (docs/rules.md#answers-that-did-not-change).
  * Without a fixed window there is no tag: the next request means another window.
  */
-export function isUnchanged({ asked, request, reply }: Answer, content: string): boolean {
-  if (!asked.is_window_given) return false
+export function isUnchanged({ requested, request, reply }: Answer, content: string): boolean {
+  if (!requested.is_window_given) return false
   const tag = weakTag(content)
   reply.header('etag', tag)
   return isKnown(tag, request.headers['if-none-match'])

@@ -13,7 +13,7 @@ import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../w
  */
 export const cohortsReport: Report<'cohorts'> = async (
   sources,
-  { app_id, limit, offset, group, days: asked, ...window },
+  { app_id, limit, offset, group, days: requested, ...window },
 ) => {
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
@@ -21,7 +21,7 @@ export const cohortsReport: Report<'cohorts'> = async (
   const params = { app_id, ...days, ...daysParams(found) }
   const installs = await sources.clickhouse.query<InstallsRow>(installsSql(found, firstDayOf[group]('date')), params)
   const page = [...Map.groupBy(installs, ({ period }) => period)].slice(offset, offset + limit)
-  const numbers = daysOf('cohorts', asked)
+  const numbers = daysOf('cohorts', requested)
   const install_days = page.flatMap(([, group]) => group.map(({ install_day }) => install_day))
   // The install event is on day 0, also where the clock of its device was slow (docs/rules.md#cohorts-report).
   const later = numbers.filter((n) => n > 0)
@@ -87,9 +87,9 @@ async function countRetained(
   const range = from === undefined || last === undefined ? null : { app_id, from, to: addDays(last, 1), numbers }
   const found: SettledCohorts = range === null ? { settled: [], live: [] } : await findSettledCohorts(clickhouse, range)
   const edges = install_days.filter((day) => !isWhole(day)).flatMap((day) => numbers.map((n) => ({ day, n })))
-  // Days without installs need no look at events.
-  const asked = new Set(install_days)
-  const live = [...found.live.filter(({ day }) => asked.has(day)), ...edges]
+  // A day without installs needs no look at events.
+  const with_installs = new Set(install_days)
+  const live = [...found.live.filter(({ day }) => with_installs.has(day)), ...edges]
   const parts: SettledCohorts = { settled: found.settled, live }
   const rows = await clickhouse.query<CohortPair & { came: number }>(retainedSqlOf(parts), {
     ...window,

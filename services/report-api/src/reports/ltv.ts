@@ -15,7 +15,7 @@ import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../w
  */
 export const ltvReport: Report<'ltv'> = async (
   sources,
-  { app_id, limit, offset, filters, group, days: asked, ...window },
+  { app_id, limit, offset, filters, group, days: requested, ...window },
 ) => {
   const { clickhouse, fxRates } = sources
   const known = windowDays(window)
@@ -34,7 +34,7 @@ export const ltvReport: Report<'ltv'> = async (
   const earned = earnedSql(money, known.edge_days.length > 0, filter.passes)
   const spent = await clickhouse.query<FxLookup>(spentSql(earned), params)
   const rateOf = await findRates(fxRates, spent)
-  const ns = daysOf('ltv', asked)
+  const ns = daysOf('ltv', requested)
   const factors = factorsOf(spent, rateOf)
   const sql = pageSql(installs, firstDayOf[group]('date'), earned, filter.passes, Object.keys(factors))
   const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
