@@ -1,3 +1,5 @@
+import { postback_audit_folder } from '@tributary/contracts/postback/received'
+import { topics } from '@tributary/contracts/topics'
 import type { Trouble } from './health.ts'
 
 /** One partition whose log, committed offset and tables did not fit together. */
@@ -19,7 +21,7 @@ export interface MisfitTroubles {
   found(misfit: FoundMisfit): void
   /** The consumer has handled all that a partition holds. */
   caughtUp(consumer: string, partition: number): void
-  /** A replay of the whole audit store is done: nothing misses any more. */
+  /** A replay of the whole audit store is done: nothing misses any more, except for postbacks, which it does not read. */
   filled(): void
   troubles(): Trouble[]
 }
@@ -58,9 +60,13 @@ const reasons: Record<string, { what: string; mend: string; lasts: 'until_read' 
   },
 }
 const rebuild = 'Stop the event-writers, run npx tributary rebuild, start them.'
+const noReplay = `What is older than the log stays away: no command reads the postbacks that the audit store keeps below ${postback_audit_folder}.`
 const unknownReason = { what: 'log, offset and tables do not fit', mend: replay, lasts: 'until_filled' as const }
 
 const about = (reason: string) => reasons[reason] ?? unknownReason
+
+const staysAway = ({ topic, reason }: FoundMisfit): boolean =>
+  topic === topics.postbacksReceived.name && about(reason).lasts === 'until_filled'
 
 /**
  * Keeps the misfits of the consumers of a process. One that needs nobody is forgotten once its partition is read; one
@@ -71,13 +77,20 @@ export function createMisfitTroubles({ tables_on_server }: { tables_on_server: b
   const open = new Map<string, FoundMisfit>()
   const keyOf = (consumer: string, partition: number) => `${consumer}/${partition}`
 
-  function toTrouble({ consumer, topic, partition, reason, committed, next, end }: FoundMisfit): Trouble {
-    const { what, mend } = about(reason)
+  function mendOf(misfit: FoundMisfit): string {
+    if (staysAway(misfit)) return noReplay
+    const { mend } = about(misfit.reason)
+    return misfit.reason === 'tables_lack_rows' && tables_on_server ? `${rebuild} ${mend}` : mend
+  }
+
+  function toTrouble(misfit: FoundMisfit): Trouble {
+    const { consumer, topic, partition, reason, committed, next, end } = misfit
+    const { what } = about(reason)
     const known = `committed ${committed ?? 'unknown'}, the log ends at ${end}, reading goes on at ${next < 0 ? 'its beginning' : next}`
     return {
       code: reason,
       message: `${consumer}, partition ${partition} of ${topic}: ${what} (${known}).`,
-      mend: reason === 'tables_lack_rows' && tables_on_server ? `${rebuild} ${mend}` : mend,
+      mend: mendOf(misfit),
       refuses: false,
     }
   }
@@ -95,7 +108,9 @@ export function createMisfitTroubles({ tables_on_server }: { tables_on_server: b
       const known = open.get(key)
       if (known !== undefined && about(known.reason).lasts === 'until_read') open.delete(key)
     },
-    filled: () => open.clear(),
+    filled() {
+      for (const [key, misfit] of open) if (!staysAway(misfit)) open.delete(key)
+    },
     troubles: () => [...open.values()].map(toTrouble),
   }
 }

@@ -1,3 +1,4 @@
+import { topics } from '@tributary/contracts/topics'
 import { createMisfitTroubles } from '@tributary/service-kit/service/misfit-troubles'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { expect, test } from 'vitest'
@@ -85,3 +86,17 @@ test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows'
     )
   },
 )
+
+test('lost postbacks are told to the end: a replay does not bring them back', () => {
+  const misfits = createMisfitTroubles({ tables_on_server: true })
+  const place = { consumer: 'postback-writer', topic: topics.postbacksReceived.name, committed: 3, next: 0, end: 3 }
+  misfits.found({ ...place, partition: 0, reason: 'tables_lack_rows' })
+  misfits.found({ ...place, partition: 1, reason: 'offset_moved' })
+  const [lost, moved] = misfits.troubles()
+  expect(lost?.mend).toMatch(/audit store .* postbacks\//)
+  expect(lost?.mend).not.toContain('npx tributary')
+  expect(moved?.mend).toContain('tributary status --wait')
+  misfits.filled()
+  misfits.caughtUp('postback-writer', 1)
+  expect(misfits.troubles()).toEqual([lost])
+})
