@@ -73,7 +73,6 @@ const explained: Record<string, string> = {
   unknown_app: 'No app has this id.',
   replay_running: 'Another replay is running.',
   unknown_link: 'No tracking link has this id.',
-  unknown_cv_schema: 'The app has not published this version.',
   since_ms_must_be_less_than_until_ms: 'The window is empty: --since has to be before --until.',
   unknown_install: 'The app of this key has no install with this id.',
   unknown_key: 'No server key has this id.',

@@ -39,11 +39,11 @@ test('a changed verdict adds to the stamps of the days with money of its install
   await clickhouse.insertEvents([...money, other], app_id)
   const broker = memoryBroker(partitions, () => day)
   let before = await stampsOfMoney(app_id)
-  let kills = 0
+  let bumps = 0
   const dying: Clickhouse = {
     ...clickhouse,
     async insert(block) {
-      if (block.table === 'report_stamps_v1' && kills++ === 0) throw new Error('killed')
+      if (block.table === 'report_stamps_v1' && bumps++ === 1) throw new Error('killed')
       await clickhouse.insert(block)
     },
   }
@@ -56,5 +56,25 @@ test('a changed verdict adds to the stamps of the days with money of its install
     expect(raised).toEqual(money.map((row) => row.day))
     before = after
   }
-  expect(kills).toBe(2)
+  expect(bumps).toBe(4) // before and after the verdicts, of two tries
+})
+
+test('settled money of an install is old as soon as its new verdict is there: a kill right then leaves no wrong figure', async () => {
+  const app_id = newAppId()
+  const money = { revenue_micros: '5', currency: 'USD' }
+  await clickhouse.insertEvents([testEventRow({ app_id, install_uuid: 'i', ts_ms: day, ...money })], app_id)
+  const broker = memoryBroker(partitions, () => day)
+  const seen: number[] = []
+  const watched: Clickhouse = {
+    ...clickhouse,
+    async insert(block) {
+      await clickhouse.insert(block)
+      if (block.table === 'installs_v1') seen.push(...Object.values(await stampsOfMoney(app_id)))
+    },
+  }
+  const before = Object.values(await stampsOfMoney(app_id))
+  await broker.publish([recordOf(decisionOf(app_id, 'i', { offset: 1, verdict: verdictOf('p') }), 0)])
+  await runToEnd(broker, watched)
+  expect([before.length, seen.length]).toEqual([1, 1])
+  expect(seen[0]).toBeGreaterThan(before[0]!)
 })
