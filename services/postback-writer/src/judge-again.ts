@@ -115,8 +115,8 @@ async function judgePage({ clickhouse, postbackKeys, now, registry }: JudgeAgain
   const judged = await judgeAll(open, keys)
   const judged_at_ms = now()
   const rows = open.flatMap(({ row: { advertised_item_id, topic, partition, offset }, received_at_ms }, n) => {
-    const times = { received_at_ms, judged_at_ms: Math.max(judged_at_ms, received_at_ms + 1) }
     const place = { topic, partition, offset }
+    const times = { received_at_ms, judged_at_ms }
     const row: DecodedRow = { judged: judged[n]!, place, ...times, judged_by: keys.fingerprint }
     if (itemNumber(row.judged.advertised_item_id) === advertised_item_id) return [row]
     // Another item id is another row of the set: the older one ends.

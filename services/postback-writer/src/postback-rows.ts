@@ -35,7 +35,7 @@ export interface DecodedRow {
   judged: JudgedPostback
   place: PostbackPlace
   received_at_ms: number
-  /** Unix epoch ms; the newest judgement of a postback counts. */
+  /** Unix epoch ms; the newest judgement of a postback that some key could make counts. */
   judged_at_ms: number
   /** Fingerprint of the keys. */
   judged_by: string
@@ -45,9 +45,10 @@ export interface DecodedRow {
 
 /** A line of an insert into `postbacks_decoded_v1`. */
 export function decodedLine(decoded: DecodedRow): string {
-  const { judged, place: at, received_at_ms, judged_at_ms, judged_by, moved = false } = decoded
+  const { judged, place: at, received_at_ms, judged_by, moved = false } = decoded
   const row: Record<(typeof decodedColumns)[number], unknown> = {
-    ...{ ...judged, ...at, received_at_ms, judged_at_ms, judged_by },
+    ...{ ...judged, ...at, received_at_ms, judged_by },
+    judged_at_ms: versionOf(decoded),
     day: utcDay(received_at_ms),
     moved: Number(moved),
     environment: judged.environment ?? '',
@@ -60,6 +61,13 @@ export function decodedLine(decoded: DecodedRow): string {
   }
   return lineOf(decodedColumns, row)
 }
+
+/**
+ * Of the judgements of a postback the highest version counts, among equals the one inserted last. One that no key could make
+ * gives way to any other: it may come later, from a process or a release that knows fewer keys.
+ */
+const versionOf = ({ judged: { verdict }, moved, received_at_ms, judged_at_ms }: DecodedRow): number =>
+  verdict === 'unverifiable' && moved !== true ? received_at_ms : Math.max(judged_at_ms, received_at_ms + 1)
 
 const bit = (value: boolean | null): number | null => (value === null ? null : Number(value))
 

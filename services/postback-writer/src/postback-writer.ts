@@ -75,7 +75,7 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
       await crash(1)
 
       // 2. Their judgements are in the table and its views. A crash now: they are inserted again, into sets; with other keys
-      //    than before the later insert counts. The time is that of the record, so that a judgement of the job stays newer.
+      //    than before, what some key could judge stays. The time is that of the record, so that a judgement of the job is newer.
       const decoded = { table: 'postbacks_decoded_v1', columns: decodedColumns }
       const undecoded = await insertRows(
         rows,

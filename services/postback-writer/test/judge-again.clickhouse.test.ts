@@ -4,9 +4,9 @@ import { postbackKeys } from '@tributary/domain/postback/keys'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { aakPayload, signJws, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { judgeAgain } from '../src/judge-again.ts'
-import { apple, day, makeLog, newItem, noon, publishPostbacks, receivedOf, runToEnd } from './stage.ts'
+import { apple, day, makeLog, newItem, noon, publishPostbacks, receivedOf, runToEnd, startWriter } from './stage.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
@@ -80,6 +80,41 @@ test('a batch that comes again with the keys of before changes no later judgemen
     if (crashes-- > 0) throw new Error('crash')
   }
   await runToEnd(clickhouse, log, { step: async (n) => (n === 2 ? look().then(step) : undefined) })
+  expect(await judgements(item)).toEqual([expect.objectContaining({ verdict: 'valid' })])
+})
+
+test('what one process proved stays proven when another repeats the batch with fewer keys', async () => {
+  const item = newItem()
+  const log = makeLog()
+  await publishPostbacks(log, [aak(item, noon - 1)])
+  let crashed = false
+  const crash = (n: number) => {
+    if (n !== 2) return
+    crashed = true
+    throw new Error('crash')
+  }
+  const first = await startWriter(clickhouse, log, { keys: nextYear, step: crash })
+  await vi.waitFor(() => expect(crashed).toBe(true), { timeout: 20_000, interval: 1 })
+  await first.close()
+  await runToEnd(clickhouse, log)
+  expect(await judgements(item)).toEqual([expect.objectContaining({ verdict: 'valid' })])
+})
+
+test('what one process proved stays proven when another, with fewer keys, ends its look later', async () => {
+  const item = newItem()
+  await write([aak(item, noon - 1)])
+  const late = judgeAgain({
+    clickhouse: {
+      query: (sql, params) => clickhouse.query(sql, params),
+      async insert(block) {
+        await look(nextYear, noon)
+        await clickhouse.insert(block)
+      },
+    },
+    postbackKeys: { current: () => postbackKeys(apple.keys.skan, new Map()), refresh: async () => {} },
+    now: () => noon + 1,
+  })
+  await late(new AbortController().signal)
   expect(await judgements(item)).toEqual([expect.objectContaining({ verdict: 'valid' })])
 })
 

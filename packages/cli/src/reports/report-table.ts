@@ -1,7 +1,7 @@
 import type { ReportMeta } from '@tributary/client/reports'
 import { day_ms } from '@tributary/contracts/limits'
 import type { ReportGroup } from '@tributary/contracts/report-parameters'
-import { aligned, printable } from '../output.ts'
+import { aligned, cell } from '../output.ts'
 import { paintHeat } from './heat.ts'
 
 interface Shown {
@@ -51,18 +51,11 @@ const perHead = decimals(4)
 const percent = decimals(1)
 
 function textOf(column: string, value: unknown): string {
-  if (typeof value === 'object' && value !== null) return printable(JSON.stringify(value))
-  if (typeof value !== 'number') return printable(String(value ?? '-'))
+  if (typeof value !== 'number') return cell(value)
   if (column.endsWith('_rate')) return `${percent.format(value * 100)} %`
   if (/ar\w+_usd$/.test(column)) return perHead.format(value)
   return column.endsWith('_usd') ? money.format(value) : whole.format(value)
 }
-
-/** How often each value came: `12: 20, 31: 6`. */
-const countsOf = (counts: object): string =>
-  Object.entries(counts)
-    .map(([value, count]) => `${value}: ${whole.format(Number(count))}`)
-    .join(', ') || '-'
 
 /** Whether the figure of a day N is final: `meta` says since when that of the largest N is. */
 function growing(columns: readonly string[], { mature_until_ms, until_ms }: ReportMeta, group: ReportGroup) {
