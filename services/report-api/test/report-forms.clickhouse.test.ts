@@ -160,9 +160,10 @@ test('without limit CSV has the rows of all pages, also compressed; with limit o
 test('an answer of a fixed window has a weak tag, and 304 as long as its rows stay the same', async () => {
   const app_id = randomUUID()
   await insert(app_id, { event_name: 'open' })
+  const events = [`events?${inWindow}`, `events?${inWindow}&format=csv`]
   const fixed = [
     ...reportNames.map((name) => `${name}?${inWindow}`),
-    `events?${inWindow}&format=csv`,
+    ...events,
     `cohorts?since_ms=${march(1) - 40 * day_ms}&until_ms=${march(20)}`, // mature_until_ms lies inside
   ]
   for (const path of fixed) {
@@ -175,11 +176,10 @@ test('an answer of a fixed window has a weak tag, and 304 as long as its rows st
     expect((await get(app_id, path, { 'if-none-match': 'W/"x"' })).statusCode).toBe(200)
   }
   const tagOf = async (path: string) => String((await get(app_id, path)).headers.etag)
-  const before = await Promise.all([tagOf(fixed[3]!), tagOf(fixed[5]!)])
-  expect(fixed[3]).toMatch(/^events/)
+  const before = await Promise.all(events.map(tagOf))
   expect(new Set([...before, await tagOf(`events?${inWindow}&limit=1`)]).size).toBe(3)
   await insert(app_id, { event_name: 'open' })
-  for (const [n, path] of [fixed[3]!, fixed[5]!].entries()) {
+  for (const [n, path] of events.entries()) {
     const changed = await get(app_id, path, { 'if-none-match': before[n]! })
     expect([changed.statusCode, changed.headers.etag === before[n]]).toEqual([200, false])
   }
