@@ -15,15 +15,15 @@ test('all reports that run at once find their items, however many a stranger mad
   const pool = { query, options: { host: '127.0.0.1', port: 1 } } as unknown as Pool
   const storeApps = await openStoreApps({ pool, now: Date.now, logger: pino({ level: 'silent' }) })
   onTestFinished(() => storeApps.close())
+  const items_max = limits.report_published_items_max / 5 // enough of them together
   let made_up = 1_000_000
   const clickhouse = {
-    query: async <Row>() =>
-      Array.from({ length: limits.report_published_items_max }, () => ({ item: `${made_up++}` })) as Row[],
+    query: async <Row>() => Array.from({ length: items_max }, () => ({ item: `${made_up++}` })) as Row[],
   }
   const window = windowDays({ since_ms: Date.UTC(2026, 0, 1), until_ms: Date.UTC(2026, 1, 1) })!
   const reports = Array.from({ length: limits.reports_running_max }, (_, n) =>
     itemsOf({ clickhouse, storeApps }, { item: `${n + 1}`, ...window }),
   )
   const found = await Promise.all(reports)
-  expect(found.map(({ length }) => length)).toEqual(reports.map(() => limits.report_published_items_max + 1))
+  expect(found.map(({ length }) => length)).toEqual(reports.map(() => items_max + 1))
 })
