@@ -137,12 +137,13 @@ const adminGuards = (admin_token: string): Shot[] =>
     .filter(({ tags }) => tags[0] === 'Admin')
     .flatMap(({ route, responses }): Shot[] => {
       const path = (route.split(' ')[1] ?? '').replace('{id}', 'none')
-      const bytes = route.includes('fx-rates') ? limits.fx_csv_bytes_max : 64 * 1024
       const with_body = codesOf(responses[413] ?? { description: '', content: {} }).length > 0
       return [
         { route, code: 'missing_bearer_token', path },
         { route, code: 'invalid_admin_token', path, headers: bearer('guess') },
-        ...(with_body ? [{ ...asAdmin(admin_token, route, 'body_too_large', path), announced_bytes: bytes + 1 }] : []),
+        ...(with_body
+          ? [{ ...asAdmin(admin_token, route, 'body_too_large', path), announced_bytes: limits.fx_csv_bytes_max + 1 }]
+          : []),
         ...(route.includes('{id}') ? [asAdmin(admin_token, route, 'not_found', path.replace('none', '%zz'))] : []),
       ]
     })

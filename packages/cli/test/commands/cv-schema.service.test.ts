@@ -102,11 +102,6 @@ it('tells what a publication would change, and that it is done', async () => {
     ].join('\n'),
   )
   expect((await run('publish', '--app', 'app_1', file)).stdout).toMatch(/^Version 2 is live\..* installs from now on/)
-  const none = await run('show', '--app', 'app_3', '--version', '9')
-  expect([none.code, none.stderr]).toEqual([
-    1,
-    'unknown_cv_schema: The app has not published this version. (--version)\n',
-  ])
 })
 
 it('refuses a file that is not there or no JSON, and passes on the place of a fault', async () => {
