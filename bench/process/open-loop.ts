@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** What an open loop measured: ms from the due time of each request to its answer, and how long all took. */
+/** Times that an open loop measured: ms from the due time of each request to its answer, and how long all took. */
 export interface LoopTimes {
   ms: number[]
   seconds: number

@@ -48,7 +48,7 @@ export async function bruteForce(
   return { rows: found.map(rowOf), ms: performance.now() - started }
 }
 
-// What does not fit the memory of the embedded engine goes to the disk.
+// The disk takes what exceeds the memory of the embedded engine.
 const settings =
   "SETTINGS max_bytes_before_external_group_by = 300000000, max_bytes_before_external_sort = 300000000, join_algorithm = 'grace_hash', max_bytes_in_join = 300000000"
 

@@ -75,7 +75,7 @@ function installValues({ app_id }: BenchApp, perDay: number): Values<(typeof ins
 }
 const installed = { attribution_type: 'click_id', reinstall: false, flagged: false, pending: false }
 
-/** What the install-attributor keeps of install `n`. */
+/** The decision that the install-attributor keeps of install `n`. */
 function factValues({ app_id }: BenchApp, perDay: number): Values<string> {
   const at = installedAt('n', perDay)
   const fact = `concat('{"v":1,"kind":"install","company_id":"co_bench","app_id":"${app_id}","install_uuid":"', ${uuid('n', app_id)}, '","platform":"android","os_version":"14","model":"Pixel 8 Pro","ip":"203.0.113.', toString(n % 250), '","user_id":"player-', toString(n), '","installed_at_ms":', toString(${at}), '}')`

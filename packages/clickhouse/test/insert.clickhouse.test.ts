@@ -114,7 +114,7 @@ test('a batch of days from 2010 to tomorrow is one block in every table', async 
   const before = new Map((await parts()).map((row) => [row.table, row.parts]))
   await clickhouse.insertEvents(rows, randomUUID())
   for (const { table, parts: count } of await parts()) {
-    // Of stamps each view behind the data inserts its own.
+    // Each view behind the data inserts stamps of its own.
     const most = table === 'events_raw_v1' ? 17 : table === 'report_stamps_v1' ? stampSources.length : 1
     if (table.endsWith('_v1')) expect(count - (before.get(table) ?? 0), table).toBeLessThanOrEqual(most)
   }

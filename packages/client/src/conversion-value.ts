@@ -23,7 +23,7 @@ export interface Device {
   os_version: string
 }
 
-/** What an app hands to Apple. AdAttributionKit gets nothing: on iOS 17.4 and later Apple reads the values of SKAdNetwork. */
+/** The values that an app hands to Apple. AdAttributionKit gets nothing: on iOS 17.4 and later Apple reads the values of SKAdNetwork. */
 export interface SkanUpdate {
   /** `skan4`: `updatePostbackConversionValue`; `legacy`: `updateConversionValue`, which takes the fine value alone. */
   api: 'skan4' | 'legacy'
@@ -33,7 +33,7 @@ export interface SkanUpdate {
 }
 
 /**
- * What a call of `UpdateConversionValue` hands to Apple on this device: all of it from iOS 16.1, the fine value from iOS 14,
+ * The values that a call of `UpdateConversionValue` hands to Apple on this device: all of them from iOS 16.1, the fine value from iOS 14,
  * nothing (null) elsewhere. It needs no schema. Throws TributaryError `bad_options`.
  */
 export function skanUpdate(call: ConversionValueCall, device: Device): SkanUpdate | null {
@@ -54,7 +54,7 @@ function skanOf({ os, os_version }: Device): SkanUpdate['api'] | null {
   return major > 16 || (major === 16 && minor >= 1) ? 'skan4' : 'legacy'
 }
 
-/** What an install did. */
+/** The activity of an install so far. */
 export interface InstallActivity {
   /** First launch, Unix epoch ms: Apple's windows begin there. */
   installed_at_ms: number

@@ -1,7 +1,16 @@
 import { z } from 'zod'
-import { sequenceIndexes } from './postback/cv-schema.ts'
-import { postbackProtocols } from './postback/received.ts'
 import { exampleWindow, FormParameters, filterParameters, pageParameters } from './report-parameters.ts'
+import {
+  AttributionReportRow,
+  CohortsReportRow,
+  cohortDays,
+  type DayFields,
+  EventsReportRow,
+  LtvReportRow,
+  ltvDays,
+  RevenueReportRow,
+  SkanReportRow,
+} from './report-rows.ts'
 import type { Route, Routes } from './routes/route.ts'
 
 const { since_ms, until_ms } = exampleWindow
@@ -31,129 +40,6 @@ export type ReportMeta = z.infer<typeof ReportMeta>
 
 /** The answer of a report: a page of its rows. */
 const pageOf = <Row extends z.ZodObject>(row: Row) => z.object({ rows: z.array(row), meta: ReportMeta })
-
-const day = z.iso.date().describe('UTC.')
-const count = z.number().int()
-
-const AttributionReportRow = z.object({
-  day: z.iso.date().describe('Day of the install, UTC.'),
-  partner: z.string().describe('`organic` without a click.'),
-  attribution_type: z.string().describe('The method that matched the click, or `organic`.'),
-  installs: count.describe('New installs, organic and flagged ones included, reinstalls left out.'),
-  organic: count.describe('Those of `installs` that no click brought.'),
-  reinstalls: count.describe('Installs of a device or user that had an install before. Not in `installs`.'),
-  fraud_flagged: count.describe('Those of `installs` with a fraud flag.'),
-})
-
-const RevenueReportRow = z.object({
-  day: z.iso.date().describe('Day of the money events, UTC.'),
-  partner: z.string().describe('Partner of the newest verdict of the install; `organic` without one.'),
-  purchases: count.describe('Events whose money counts, refunds left out.'),
-  revenue_usd: z.number().describe('Counted money, refunds subtracted, at the exchange rate of its day.'),
-  arppu_usd: z
-    .number()
-    .describe('`revenue_usd` by the installs with a purchase above 0 that has an exchange rate; 0 without any.'),
-})
-
-/** Fields of a row that exist for each number of days since the install: `d7_rate` has the suffix `_rate`. */
-interface DayFields {
-  /** Every answer has these days. */
-  always: readonly number[]
-  /** The further days of an answer whose request has no `days`. */
-  default: readonly number[]
-  /** Schema of the field of a day, by its suffix, in the order of the columns. */
-  fields: Readonly<Record<string, (n: number | 'N') => z.ZodType>>
-}
-
-/** JSON Schema of the fields of any day. */
-const anyDay = ({ fields }: DayFields) => ({
-  patternProperties: Object.fromEntries(
-    Object.entries(fields).map(([suffix, schema]) => {
-      const { type, description } = z.toJSONSchema(schema('N'))
-      return [`^d[0-9]+${suffix}$`, { type, description }]
-    }),
-  ),
-})
-
-const after = (n: number | 'N') => `that begin ${n} x 24 hours after the install`
-const retained = (n: number | 'N') => count.describe(`Those of \`installs\` with an event in the 24 hours ${after(n)}.`)
-const rate = (n: number | 'N') => z.number().describe(`\`d${n}\` by \`installs\`, 0 to 1, rounded to 4 places.`)
-const cohortDays = { always: [1, 7, 30], default: [], fields: { '': retained, _rate: rate } } satisfies DayFields
-
-const CohortsReportRow = z
-  .object({
-    day: z.iso.date().describe('Day of the install, UTC.'),
-    installs: count.describe('New installs, reinstalls left out.'),
-    d1: retained(1),
-    d7: retained(7),
-    d30: retained(30),
-    d1_rate: rate(1),
-    d7_rate: rate(7),
-    d30_rate: rate(30),
-  })
-  .meta(anyDay(cohortDays))
-
-const earned = (n: number | 'N') =>
-  z.number().describe(`Counted money from the time of the install to the end of the 24 hours ${after(n)}.`)
-const perInstall = (n: number | 'N') => z.number().describe(`\`d${n}_revenue_usd\` by \`installs\`.`)
-const ltvDays = {
-  always: [],
-  default: [0, 7, 30],
-  fields: { _revenue_usd: earned, _arpi_usd: perInstall },
-} satisfies DayFields
-
-const LtvReportRow = z
-  .object({
-    day: z.iso.date().describe('Day of the install, UTC.'),
-    partner: z.string().describe('Partner of the newest verdict of the install.'),
-    installs: count.describe('New installs, reinstalls left out.'),
-    revenue_usd: z
-      .number()
-      .describe(
-        'Their counted money from the time of the install on, refunds subtracted, at the exchange rate of its day.',
-      ),
-  })
-  .meta(anyDay(ltvDays))
-
-const EventsReportRow = z.object({
-  day,
-  event_name: z.string(),
-  events: count.describe('Accepted events, duplicates left out.'),
-  unique_installs: count.describe('Different installs among them.'),
-  revenue_usd: z
-    .number()
-    .describe('Counted money, refunds subtracted, at the exchange rate of its day; 0 without any.'),
-})
-
-const counted =
-  'Counted are winning postbacks that a production key signed: the first one of each network, id and sequence index'
-
-const SkanReportRow = z.object({
-  day: z.iso.date().describe('Day on which the postback was received, UTC.'),
-  protocol: z.enum(postbackProtocols),
-  network: z.string().describe('Ad network id.'),
-  source: z.string().describe('Source identifier, or the campaign id of versions before 4.0.'),
-  sequence_index: z.literal(sequenceIndexes).describe('Number of the postback of its install; 0 is the first.'),
-  postbacks: count.describe(`${counted}, lost ads left out.`),
-  installs: count.describe('Those of `postbacks` with sequence index 0 that tell of a new install.'),
-  redownloads: count.describe('The same for an app that the person had before.'),
-  cv_null: count.describe('Those of `postbacks` without any conversion value: Apple told none.'),
-  fine: z
-    .record(z.string(), count)
-    .describe('Those of `postbacks` with a fine conversion value, by value. A value that did not come is left out.'),
-  coarse_low: count.describe('Those of `postbacks` with this coarse conversion value.'),
-  coarse_medium: count.describe('Those of `postbacks` with this coarse conversion value.'),
-  coarse_high: count.describe('Those of `postbacks` with this coarse conversion value.'),
-  revenue_min_usd: z.number().describe('The least revenue that the decoded values stand for.'),
-  revenue_max_usd: z.number().describe('The same, the most. An open highest band adds its minimum.'),
-  unverified: count.describe('Ids that no valid postback has, each once. They are in no other field.'),
-  schema_version: z
-    .number()
-    .int()
-    .nullable()
-    .describe('Version of the conversion value schema that decodes `postbacks`; null for none, or for several.'),
-  schema_ambiguous: z.boolean().describe('Whether another version was published while the installs may have happened.'),
-})
 
 export const AttributionReport = pageOf(AttributionReportRow)
 export const RevenueReport = pageOf(RevenueReportRow)

@@ -33,7 +33,7 @@ interface Work {
   settle(app_id: string, days: readonly Due[]): Promise<void>
 }
 
-/** What a run settled: a day of a figure, or a day of installs and one of the numbers of a cohort, counts one. */
+/** The number of figures that a run settled: a day of a figure, or a day of installs and one of the numbers of a cohort, counts one. */
 export interface Settled {
   settled: number
   /** False: the signal ended the run before all that was due was settled. */

@@ -12,7 +12,7 @@ import { decisionOf, first_ms } from './world.ts'
 const inserts = 16
 const inserters = 3
 
-/** What a stamp of each source counts when each insert is of one install and one event. */
+/** The number that a stamp of each source counts when each insert is of one install and one event. */
 const counts: Record<string, string> = {
   activity: 'SELECT uniqExact(install_key) AS n FROM activity_by_day_v1',
   uniques: 'SELECT uniqExactMerge(installs) AS n FROM event_installs_per_day_v1',

@@ -16,7 +16,7 @@ import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { beginLog } from './begin-log.ts'
-import { followDecisions, type InstallDecisions } from './follow-decisions.ts'
+import type { InstallDecisions } from './follow-decisions.ts'
 import { installMetrics } from './metrics.ts'
 import { type WrittenInstalls, writeInstalls } from './write-installs.ts'
 
@@ -77,14 +77,14 @@ export function installWriter({
       // 2. What earlier batches wrote is known. Rows of this batch, which an earlier try may have left, do not count.
       const installs = await groupByInstall(clickhouse, batch)
       // 3. Settled money of these installs is known to be old. A crash now, or after 4: it is worked out live until 5.
-      const followed = installs.flatMap((one) => followDecisions(one, batch.source).replacements)
-      await bumpMoneyDays(clickhouse, installsOf(followed))
+      const decisions = batch.records.map(({ value }) => value.decision)
+      await bumpMoneyDays(clickhouse, decisions)
       // 4. The rows are in the table and in its views. A crash now, or within: the same rows are inserted again, and a set
       //    takes each once. Readers see the old decision or the new one, never both and never none.
       const found = await writeInstalls(installs, { clickhouse, failed, batch })
       failed.forget(batch.token)
       // 5. The same again: a settler may have worked days out between 3 and 4. A crash before it: the batch comes again.
-      await bumpMoneyDays(clickhouse, installsOf(found.replacements))
+      await bumpMoneyDays(clickhouse, decisions)
       // 6. Refused records become dead letters, and the offset is committed with the last row, by the kit.
       report(batch, found, logger)
       metrics?.observe(found.replacements, now())
@@ -96,8 +96,6 @@ export function installWriter({
       }),
   })
 }
-
-const installsOf = (replacements: WrittenInstalls['replacements']) => replacements.map(({ decision }) => decision)
 
 async function groupByInstall(clickhouse: Clickhouse, batch: Batch<DecodedDecision>): Promise<InstallDecisions[]> {
   const received = batch.records.map(({ record, value }) => ({ record, decision: value.decision }))

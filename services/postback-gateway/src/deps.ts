@@ -3,7 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { DoorDeps } from '@tributary/door/open-door'
 import type { KeyValue } from '@tributary/key-value/key-value'
 
-/** What the gateway works with. */
+/** The engines and bounds that the gateway works with. */
 export interface PostbackGatewayDeps extends DoorDeps {
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish'>

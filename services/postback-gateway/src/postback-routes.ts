@@ -72,7 +72,7 @@ const receiveAak = <Path extends `/${string}`>(path: Path, summary: string) => (
   errors: errors(['bad_json', 'bad_jws']),
 })
 
-/** What whoever registers an address opens in a browser to see that it is right. */
+/** A page for those who register an address: a browser shows that the address is right. */
 const checkReceiver = <Path extends `/${string}`>(path: Path, summary: string) => ({
   ...{ method: 'GET' as const, path, auth: 'public' as const, tag: 'Postbacks' as const, summary },
   description: 'For people who register the address.',

@@ -61,7 +61,7 @@ export function createStoreOnce(
   }
 }
 
-/** What this process may still remember, in each span of `limits.postback_remembered_ms`. */
+/** The digests that this process may still remember, in each span of `limits.postback_remembered_ms`. */
 function createRoom(now: () => number) {
   let taken = 0
   let ends_at_ms = 0

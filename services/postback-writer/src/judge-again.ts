@@ -18,7 +18,7 @@ export interface JudgeAgainDeps {
   registry?: Registry
 }
 
-/** What begins the order of `postbacks_decoded_v1`, and so names a row. */
+/** The first columns of the order of `postbacks_decoded_v1`. They name a row. */
 interface RowKey extends PostbackPlace {
   /** Digits of a 64-bit number. */
   advertised_item_id: string

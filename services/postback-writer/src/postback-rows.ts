@@ -63,7 +63,7 @@ export function decodedLine(decoded: DecodedRow): string {
 }
 
 /**
- * Of the judgements of a postback the highest version counts, among equals the one inserted last. One that no key could make
+ * The judgement with the highest version counts, and the one inserted last among equals. One that no key could make
  * gives way to any other: it may come later, from a process or a release that knows fewer keys.
  */
 const versionOf = ({ judged: { verdict }, moved, received_at_ms, judged_at_ms }: DecodedRow): number =>

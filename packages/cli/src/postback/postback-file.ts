@@ -4,7 +4,7 @@ import { CliError } from '../errors.ts'
 
 export interface PostbackFile {
   protocol: PostbackProtocol
-  /** As the file holds it. */
+  /** The bytes of the file, unchanged. */
   body: Buffer<ArrayBuffer>
 }
 

@@ -1,7 +1,7 @@
 /** From the smallest. */
 export const coarseValues = ['low', 'medium', 'high'] as const
 
-/** What a conversion value stands for: revenue from min to below max, an event, or both. */
+/** The meaning of a conversion value: revenue from min to below max, an event, or both. */
 interface Band<Value> {
   value: Value
   name: string

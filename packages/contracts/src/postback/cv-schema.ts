@@ -32,14 +32,14 @@ const meaning = {
   event_name: text(limits.event_name_chars_max).nullish().describe('The event that the value stands for.'),
 }
 
-/** What a fine conversion value stands for: revenue in USD from its min to below its max, an event, or both. */
+/** The meaning of a fine conversion value: revenue in USD from its min to below its max, an event, or both. */
 export const FineBand = z.strictObject({
   value: z.number().int().min(0).max(limits.cv_fine_value_max).describe('Fine conversion value.'),
   ...meaning,
 })
 export type FineBand = z.infer<typeof FineBand>
 
-/** What a coarse conversion value stands for. */
+/** The meaning of a coarse conversion value. */
 export const CoarseBand = z.strictObject({
   value: z.enum(coarseValues, 'It must be low, medium or high.').describe('Coarse conversion value.'),
   ...meaning,

@@ -11,7 +11,7 @@ import {
 } from '@tributary/contracts/postback/cv-schema'
 import type { PostbackProtocol } from '@tributary/contracts/postback/received'
 
-/** What a conversion value stands for. Revenue is null for a value without revenue; the open highest band has its min twice. */
+/** The meaning of a conversion value. Revenue is null for a value without revenue; the open highest band has its min twice. */
 export interface DecodedValue {
   name: string
   event_name: string | null
@@ -39,7 +39,7 @@ export function decodeValue(
   return { name, event_name, revenue_min_usd: min, revenue_max_usd: max ?? min }
 }
 
-/** What tells how old the install of a postback may be. */
+/** The fields that bound the age of the install of a postback. */
 export interface PostbackTime {
   protocol: PostbackProtocol
   /** Version of the postback's protocol, such as `4.0`. */

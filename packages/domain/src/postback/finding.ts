@@ -13,13 +13,13 @@ export interface Proof {
   environment: PostbackEnvironment
 }
 
-/** What keeps a postback from being valid, and the field that it is about. */
+/** The reason why a postback is not valid, and the field that it is about. */
 export interface Fault {
   code: JudgedReason
   field?: string
 }
 
-/** What a postback says, without what is found about it. */
+/** The content of a postback, without the findings about it. */
 type Content = Omit<JudgedPostback, 'protocol' | 'verdict' | 'reason' | keyof Proof>
 
 const nothing: Content = {

@@ -16,7 +16,7 @@ export type Members = ReadonlyMap<string, Member>
 
 /** A JSON object. */
 export interface ReadObject {
-  /** Of equal names the last one counts, as with JSON.parse. */
+  /** The last one of equal names counts, as with JSON.parse. */
   members: Members
   /** A name is there twice: two readers could take different values for it. */
   has_doubles: boolean

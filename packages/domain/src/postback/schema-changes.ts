@@ -10,7 +10,7 @@ import {
 
 type Postback = CvSchema['postbacks'][number]
 
-/** What tells one schema from another, in the order of indexes and values, whatever their order in the schemas. */
+/** The differences of two schemas, in the order of indexes and values, whatever their order in the schemas. */
 export function findSchemaChanges(before: readonly Postback[], after: readonly Postback[]): CvSchemaChange[] {
   return sequenceIndexes.flatMap((index) => {
     const isOfIndex = ({ postback_sequence_index }: Postback) => postback_sequence_index === index

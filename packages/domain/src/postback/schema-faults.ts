@@ -16,7 +16,7 @@ export interface SchemaFault {
 
 type Postbacks = CvSchema['postbacks']
 
-/** What is wrong between the parts of a schema whose parts are each right (docs/rules.md#conversion-value-schema). */
+/** The faults between the parts of a schema whose parts are each right (docs/rules.md#conversion-value-schema). */
 export function findSchemaFaults({ postbacks }: { postbacks: Postbacks }): SchemaFault[] {
   return [
     ...findTwice(

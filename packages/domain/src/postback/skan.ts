@@ -38,7 +38,7 @@ function readVersion(members: Members): string | null {
   return version !== null && /^\d{1,3}\.\d{1,3}$/.test(version) ? version : null
 }
 
-/** What the sender says. A field that the version does not sign is ignored; an unknown version is read like the newest. */
+/** The content as the sender gives it. A field that the version does not sign is ignored; an unknown version is read like the newest. */
 function readContent(members: Members, version: string) {
   const fields = skanFields.get(version) ?? skanFields.get('4.0')
   const get = (field: SkanField) => (fields?.includes(field) ? members.get(field) : undefined)

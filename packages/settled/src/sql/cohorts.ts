@@ -1,8 +1,8 @@
 import { day_ms } from '@tributary/contracts/limits'
 import { addDays } from '../days.ts'
 
-/** The days that cohorts are settled for. Any other is worked out live. */
-export const settledNumbers = [0, 1, 3, 7, 14, 30, 60, 90] as const
+/** The days that cohorts are settled for. Day 0 is all installs, and any other is worked out live. */
+export const settledNumbers = [1, 3, 7, 14, 30, 60, 90] as const
 
 /** A day of install with a number of days. */
 export interface CohortPair {
