@@ -16,19 +16,22 @@ const memory_bytes_min = 8 * gib
 
 forgetKilledRuns()
 const run = mkdtempSync(join(hasMemory() ? memory_dir : tmpdir(), `tributary-test-${process.pid}-`))
-const [logs, temporary] = [join(run, 'logs'), join(run, 'tmp')]
-mkdirSync(logs)
-mkdirSync(temporary)
+const folder = (name: string) => {
+  mkdirSync(join(run, name))
+  return join(run, name)
+}
 const preload = pathToFileURL(join(import.meta.dirname, 'log-check', 'keep-stderr.mjs')).href
 const vitest = spawn('vitest', ['run', ...reporters, ...process.argv.slice(2)], {
   stdio: 'inherit',
   env: {
     ...process.env,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`.trim(),
-    KEEP_STDERR_IN: logs,
-    TMPDIR: temporary,
+    KEEP_STDERR_IN: folder('logs'),
+    TMPDIR: folder('tmp'),
+    // What tests make once and copy.
+    KEEP_TEMPLATES_IN: folder('templates'),
     // Tests start hundreds of programs: each file is compiled once, not once a program.
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(run, 'compiled'),
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? folder('compiled'),
   },
 })
 vitest.on('error', (error) => {
