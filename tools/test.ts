@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,18 +9,61 @@ import { pathToFileURL } from 'node:url'
  * programs are kept and searched for secrets (`tools/log-check`), which counts as one more test.
  */
 const reporters = ['--reporter=default', '--reporter=./tools/closing-line.ts']
-const logs = mkdtempSync(join(tmpdir(), 'tributary-logs-'))
+const gib = 2 ** 30
+const memory_dir = '/dev/shm'
+/** Far more than all tests hold at one time. */
+const memory_bytes_min = 8 * gib
+
+forgetKilledRuns()
+const run = mkdtempSync(join(hasMemory() ? memory_dir : tmpdir(), `tributary-test-${process.pid}-`))
+const folder = (name: string) => {
+  mkdirSync(join(run, name))
+  return join(run, name)
+}
 const preload = pathToFileURL(join(import.meta.dirname, 'log-check', 'keep-stderr.mjs')).href
-const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`.trim()
 const vitest = spawn('vitest', ['run', ...reporters, ...process.argv.slice(2)], {
   stdio: 'inherit',
-  env: { ...process.env, NODE_OPTIONS, KEEP_STDERR_IN: logs },
+  env: {
+    ...process.env,
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`.trim(),
+    KEEP_STDERR_IN: folder('logs'),
+    TMPDIR: folder('tmp'),
+    // What tests make once and copy.
+    KEEP_TEMPLATES_IN: folder('templates'),
+    // Tests start hundreds of programs: each file is compiled once, not once a program.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? folder('compiled'),
+  },
 })
 vitest.on('error', (error) => {
   console.error(`vitest could not be started: ${error.message}`)
   process.exitCode = 1
 })
+// Vitest ends its tests first, and their data goes after that.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => vitest.kill(signal))
 vitest.on('close', (code) => {
-  rmSync(logs, { recursive: true, force: true })
+  rmSync(run, { recursive: true, force: true })
   process.exitCode = code ?? 1
 })
+
+/** Deletes what runs that ended with kill -9 left in memory. */
+function forgetKilledRuns(): void {
+  for (const name of existsSync(memory_dir) ? readdirSync(memory_dir) : []) {
+    const pid = /^tributary-test-(\d+)-/.exec(name)?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`))
+      rmSync(join(memory_dir, name), { recursive: true, force: true })
+  }
+}
+
+/**
+ * Whether the data of tests may lie in memory. Tests kill processes and never the machine, so what they prove is the
+ * same, but no test waits for a disk that stands still.
+ */
+function hasMemory(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(memory_dir)
+    const available = /^MemAvailable: +(\d+) kB/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]
+    return Math.min(bavail * bsize, Number(available) * 1024) >= memory_bytes_min
+  } catch {
+    return false // not Linux
+  }
+}

@@ -52,7 +52,7 @@ const engineOf = {
   redis: 'valkey:6379',
   s3: 's3:9000',
 } as const satisfies Record<EngineName, string>
-const healthy_ms_max = 30_000
+const healthy_ms_max = 180_000
 
 /** Does what `docker compose up` does with an .env file of this text. Rejects with EngineUnavailable. */
 export async function openComposeRun(env_text: string): Promise<ComposeRun> {

@@ -41,7 +41,7 @@ async function open() {
     rmSync(dir, { recursive: true, force: true })
   }
   try {
-    await vi.waitFor(() => untilAll(urls.operators_url), { timeout: 20_000, interval: 50 })
+    await vi.waitFor(() => untilAll(urls.operators_url), { timeout: 180_000, interval: 50 })
   } catch (error) {
     await stop()
     throw error

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { EngineUnavailable, type Launch, type OwnEngine, type Recipe } from './engine.ts'
 
-const ready_ms_max = 60_000
+const ready_ms_max = 180_000
 
 /**
  * Prints the engine's pid, then waits for a word on its standard input. The pipe closes when the parent ends, however it

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { freePorts } from '../engines/ports.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const ready_ms_max = 60_000
+const ready_ms_max = 180_000
 
 /** A service in its own process. It keeps its address over restarts. */
 export interface FleetProcess {

@@ -61,7 +61,7 @@ export interface Fleet {
   stop(): Promise<void>
 }
 
-const coordinated_ms_max = 60_000
+const coordinated_ms_max = 180_000
 const attributionServices = ['install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
 const forWriters = ['kafka', 'clickhouse'] as const
 const forGateways = ['redis', 's3', 'postgres'] as const
@@ -119,7 +119,7 @@ export async function openFleet({
       startService: (name, options) => start(name, fleet.others, options),
       makeBucket: () => makeBucket(engine('s3').url),
       progress: () => progressOf(broker),
-      untilWritten: (ms_max = 60_000) => untilWritten(broker, ms_max),
+      untilWritten: (ms_max = 180_000) => untilWritten(broker, ms_max),
     }
     await Promise.all([
       ...Array.from({ length: gateways }, () => fleet.startGateway()),

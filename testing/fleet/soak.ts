@@ -42,7 +42,7 @@ const away_ms_max = 1500
 const idle_writer_part = 0.2
 const work_every_ms = 1000
 const sleep_ms_max = 60_000
-const group_empty_ms_max = 120_000
+const group_empty_ms_max = 180_000
 /** Longest time until all is written after the load: a session timeout, then the backlog. */
 const written_ms_max = 300_000
 const log_every_ms = 15_000

@@ -37,7 +37,7 @@ function remember(events: Map<string, Set<string>>, { value }: LogRecord): void 
   for (const { event_id } of envelope.events) ids.add(String(event_id))
 }
 
-const patience_ms = 20_000
+const patience_ms = 180_000
 
 /** Retries for a moment, because a broker that just started is still loading its groups. */
 async function retryWhileLoading<T>(request: () => Promise<T>): Promise<T> {

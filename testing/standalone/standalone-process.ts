@@ -45,7 +45,7 @@ export async function startStandaloneProcess(options: StandaloneProcessOptions):
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
       reject(new Error(`not ready in time:\n${output}`))
-    }, options.ready_ms_max ?? 60_000)
+    }, options.ready_ms_max ?? 180_000)
     const listen = (text: string) => {
       output += text
       const ready = /Tributary is ready at (\S+)/.exec(output)?.[1]
@@ -81,7 +81,7 @@ function readDemo(data_dir: string): Record<string, string> {
 }
 
 /** Resolves when the lag of every consumer is 0. */
-export async function waitUntilWritten(url: string, data_dir: string, ms_max = 60_000): Promise<void> {
+export async function waitUntilWritten(url: string, data_dir: string, ms_max = 180_000): Promise<void> {
   const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
   const deadline = Date.now() + ms_max
   let seen = ''

@@ -8,7 +8,7 @@ export interface KeyValueUnderTest {
   dispose(): Promise<void>
 }
 
-const patience = { timeout: 20_000, interval: 10 }
+const patience = { timeout: 180_000, interval: 10 }
 const long_ms = 600_000
 
 /** The promises of every key-value store (key-value.ts). Time is real, because Redis has its own clock. */

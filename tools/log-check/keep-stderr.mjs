@@ -11,7 +11,8 @@ const program = process.argv[1] ?? ''
 
 if (dir !== undefined) {
   if (program !== '' && !program.includes('/node_modules/') && !/\/(npm|npx)(-cli\.js)?$/.test(program)) keep(dir)
-  passOn({ KEEP_STDERR_IN: dir, NODE_OPTIONS: process.env.NODE_OPTIONS })
+  const { NODE_OPTIONS, NODE_COMPILE_CACHE } = process.env
+  passOn({ KEEP_STDERR_IN: dir, NODE_OPTIONS, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) })
 }
 
 function keep(folder) {

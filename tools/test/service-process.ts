@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
-const ready_ms_max = 30_000
+const ready_ms_max = 180_000
 
 export interface Ended {
   code: number | null

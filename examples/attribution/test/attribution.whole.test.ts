@@ -61,4 +61,4 @@ it('leads from a link to the report and the reasons when its lines are pasted in
     candidates: [{ method: 'probabilistic', outcome: 'lost', reason: 'click_already_used' }],
   })
   expect(await ask(install(3))).toMatchObject({ verdict: { partner: 'organic', fraud_flags: ['forged_click'] } })
-}, 60_000)
+})

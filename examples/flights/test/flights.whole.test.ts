@@ -91,7 +91,7 @@ async function keptRows(report: string): Promise<object[]> {
 
 /** Waits until a running backfill has saved this many lines as done. */
 async function linesDone(file: string, lines: number): Promise<void> {
-  const deadline = performance.now() + 30_000
+  const deadline = performance.now() + 180_000
   for (;;) {
     const state = await readFile(`${file}.backfill.json`, 'utf8').catch(() => '{"line":0}')
     if (JSON.parse(state).line >= lines) return

@@ -56,7 +56,7 @@ await describeWithEngine('kafka', (kafka) => {
     const partition = installPartition(app_id, install_uuid, topic.partitions)
     await broker.publish([{ topic: topic.name, partition, key: null, value: Buffer.from(JSON.stringify(envelope)) }])
     const alert = { app_id, install_uuid, event_id: 'e-1', ts_ms, revenue: 100.5, currency: 'USD' }
-    await vi.waitFor(() => expect(posts).toContainEqual(alert), { timeout: 60_000, interval: 50 })
+    await vi.waitFor(() => expect(posts).toContainEqual(alert), { timeout: 180_000, interval: 50 })
 
     child.kill('SIGTERM')
     const [code] = await once(child, 'exit')

@@ -18,7 +18,7 @@ import { purchaseAlerts } from '../purchase-alerts.ts'
 const topic = topics.eventsAccepted
 const ts_ms = Date.UTC(2026, 5, 1, 12)
 const app_id = `app_${randomBytes(10).toString('hex')}`
-const soon = { timeout: 30_000, interval: 2 }
+const soon = { timeout: 180_000, interval: 2 }
 const fetchAtOnce = { bytes_min: 1, wait_ms_max: 1 }
 
 /** What the webhook got, in order; `key` is the Idempotency-Key. */

@@ -5,7 +5,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-const patience = { timeout: 10_000, interval: 10 }
+const patience = { timeout: 180_000, interval: 10 }
 /** Too large for the journal. */
 const large = Buffer.alloc(100_000, 'l')
 

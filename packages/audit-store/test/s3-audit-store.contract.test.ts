@@ -179,7 +179,7 @@ await describeWithOwnEngine('s3', (s3) => {
     await expect(store.putOnce('silent', Buffer.from('a'))).rejects.toThrow()
     expect(performance.now() - started).toBeLessThan(12_000)
     s3.resume()
-    await vi.waitFor(() => store.putOnce('back', Buffer.from('b')), { timeout: 30_000, interval: 100 })
+    await vi.waitFor(() => store.putOnce('back', Buffer.from('b')), { timeout: 180_000, interval: 100 })
     expect((await store.get('back'))?.toString()).toBe('b')
     await store.close()
   })

@@ -28,7 +28,7 @@ describe('tributary backfill --resume', () => {
     const first = startTributary(args, env)
     await held.promise
     const savedLine = async () => JSON.parse(await readFile(`${path}.backfill.json`, 'utf8')).line
-    await vi.waitFor(async () => expect(await savedLine()).toBeGreaterThanOrEqual(2000), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await savedLine()).toBeGreaterThanOrEqual(2000), { timeout: 180_000 })
     first.child.kill('SIGKILL')
     await once(first.child, 'close')
     // Lines that a killed run wrote after its saved state must not be in the file twice.

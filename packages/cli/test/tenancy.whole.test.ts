@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { limits } from '@tributary/contracts/limits'
 import { sdkEvent, sign } from '@tributary/testing/builders'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -51,8 +52,9 @@ function sendSigned(app: { company_key: string; app_key: string }, signing_secre
   return statusOf('/event', { method: 'POST', headers: { ...headers, ...signature }, body })
 }
 
-/** A change reaches gateways a moment after its answer. */
-const soon = (find: () => Promise<unknown>) => expect.poll(find, { timeout: 1_000, interval: 20 })
+/** A change reaches gateways a moment after its answer, and not only when what they know is no longer fresh. */
+const soon = (find: () => Promise<unknown>) =>
+  expect.poll(find, { timeout: limits.credentials_fresh_ms * 0.8, interval: 20 })
 
 test('a changed quota holds at once', async () => {
   const { company_id, app_id } = await tenant(' --quota 1')

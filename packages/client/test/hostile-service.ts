@@ -101,7 +101,7 @@ export class EventShelf {
 
 /** Waits until the condition holds; throws after 20 s. */
 export async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000
+  const deadline = performance.now() + 180_000
   while (!condition()) {
     if (performance.now() > deadline) throw new Error('waited too long')
     await new Promise((resolve) => setTimeout(resolve, 5))

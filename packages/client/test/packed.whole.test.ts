@@ -14,7 +14,7 @@ const tsc = join(root, 'node_modules', '.bin', 'tsc')
 const install_uuid = '0192f0c1-7b1e-7c30-8b51-0f2f8d1d7c11'
 
 const run = async (command: string, args: string[], options: ExecFileOptions = {}) =>
-  (await promisify(execFile)(command, args, { cwd: project, timeout: 60_000, ...options })).stdout.toString()
+  (await promisify(execFile)(command, args, { cwd: project, timeout: 180_000, ...options })).stdout.toString()
 
 /** This Node, and the one of the machine when it is another. */
 async function findNodes(): Promise<[string, string][]> {

@@ -37,7 +37,7 @@ async function countedDays({ broker, tenant, envelopes }: Gateway): Promise<stri
     const committed = [0, 1].map((n) => broker.committed(consumer.name, topics.eventsAccepted.name, n)?.offset ?? 0)
     expect(committed.reduce((sum, offset) => sum + offset, 0)).toBe(taken)
   }
-  await vi.waitFor(done, { timeout: 20_000 })
+  await vi.waitFor(done, { timeout: 180_000 })
   await writer.close()
   const rows = await clickhouse.query<{ day: string }>(
     'SELECT toString(day) AS day FROM events_raw_v1 WHERE app_id = {app_id:String} ORDER BY day',

@@ -5,7 +5,7 @@ import { type EmbeddedKeyValue, openEmbeddedKeyValue } from '@tributary/key-valu
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-const patience = { timeout: 10_000, interval: 100 }
+const patience = { timeout: 180_000, interval: 100 }
 
 describe('the embedded key-value store', () => {
   let dir: string

@@ -24,7 +24,7 @@ export async function startRedisCluster(): Promise<{ url: string; nodes: OwnEngi
         const states = await Promise.all(clients.map((client) => client.call('CLUSTER', 'INFO')))
         if (!states.every((state) => /cluster_state:ok.*cluster_known_nodes:3/s.test(String(state)))) throw new Error()
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 180_000, interval: 50 },
     )
   } catch (error) {
     await stop()

@@ -27,7 +27,7 @@ async function ask(url: string, text: string): Promise<Record<string, unknown>[]
 }
 
 async function until(what: string, holds: () => Promise<boolean>) {
-  const deadline = performance.now() + 20_000
+  const deadline = performance.now() + 180_000
   while (!(await holds().catch(() => false))) {
     if (performance.now() > deadline) throw new Error(`never came: ${what}`)
     await pause(20)

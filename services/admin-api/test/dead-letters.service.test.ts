@@ -41,7 +41,7 @@ beforeEach(() => {
 })
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 20_000; !(await condition()); await pause(1)) {
+  for (const deadline = Date.now() + 180_000; !(await condition()); await pause(1)) {
     if (Date.now() > deadline) throw new Error(`not in time: ${condition}`)
   }
 }

@@ -175,7 +175,7 @@ test('what a replay puts into the log says whether attribution has to read it', 
   await audit.putOnce(`audit/2026/06/01/${company_id}/${app_id}/${received_at_ms}-b-1.jsonl.gz`, member)
   const replaying = replay({ source: 'audit', app_id, dry_run: false })
   const records = () => [0, 1].flatMap((partition) => log.broker.records(topic, partition))
-  await vi.waitFor(() => expect(records()).toHaveLength(3))
+  await vi.waitFor(() => expect(records()).toHaveLength(3), { timeout: 180_000 })
   for (const partition of [0, 1])
     log.broker.setCommitted('event-writer', topic, partition, { offset: records().length, metadata: '' })
   expect(await replaying).toMatchObject({ state: 'done', filled: 4 })

@@ -17,7 +17,7 @@ import { clickWriter } from '../src/click-writer.ts'
 import { clickOf, installOf, newAppId, noon, storeFacts } from './stage.ts'
 
 const logger = pino({ level: 'silent' })
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 const fetch = { bytes_min: 1, bytes_max: 64 * 1024, wait_ms_max: 50 }
 
 await describeWithEngine('kafka', (kafka) => {
@@ -86,7 +86,7 @@ await describeWithEngine('kafka', (kafka) => {
     // A producer that got no answer publishes again, so the log may hold a click twice. An archive holds what the log held.
     expect([...new Set(archived)].toSorted()).toEqual(ids)
     expect(await wishesFor(broker, app_id, waiting.length)).toEqual(waiting.map((one) => one.install_uuid).toSorted())
-  }, 120_000)
+  })
 })
 
 /** Installs of an app that were wished for, once `count` of them are there. */

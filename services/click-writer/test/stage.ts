@@ -119,7 +119,7 @@ export const isDone = (broker: MemoryBroker): boolean =>
 
 export async function runToEnd(clickhouse: Clickhouse, stage: Stage): Promise<void> {
   const running = await startWriter({ clickhouse, ...stage })
-  await vi.waitFor(() => expect(isDone(stage.broker)).toBe(true), { timeout: 20_000, interval: 1 })
+  await vi.waitFor(() => expect(isDone(stage.broker)).toBe(true), { timeout: 180_000, interval: 1 })
   await running.close()
 }
 

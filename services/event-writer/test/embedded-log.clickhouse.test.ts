@@ -79,7 +79,7 @@ async function live(bytes_max: number, enough: (broker: Broker) => Promise<boole
     fetch: { bytes_min: 1, bytes_max, wait_ms_max: 10 },
     crash,
   })
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 180_000
   while (!(await enough(broker))) {
     if (Date.now() > deadline) throw new Error('not in time')
     await pause(5)

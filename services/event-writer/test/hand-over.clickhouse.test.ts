@@ -86,7 +86,7 @@ async function startWriters(log: Broker, { live }: Fragile = { live() {} }) {
 }
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !(await condition()); await pause(2)) {
+  for (const deadline = Date.now() + 180_000; !(await condition()); await pause(2)) {
     if (Date.now() > deadline) throw new Error(`not in time: ${condition}`)
   }
 }

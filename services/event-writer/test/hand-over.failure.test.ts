@@ -88,7 +88,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
       return offsets.flat().reduce((sum, { committed, end }) => sum + end - (committed ?? 0), 0)
     }
     const until = async (condition: () => boolean | Promise<boolean>) => {
-      for (const deadline = Date.now() + 60_000; !(await condition()); await pause(20)) {
+      for (const deadline = Date.now() + 180_000; !(await condition()); await pause(20)) {
         if (Date.now() > deadline) throw new Error(`not in time: ${condition}`)
       }
     }

@@ -93,7 +93,7 @@ async function live(broker: MemoryBroker, life: Life, app_id = '') {
     logger: pino({ level: 'silent' }),
     pauses: { first_ms: 1, most_ms: 2 },
   })
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 180_000
   while (left >= 0 && !all.every((n) => broker.isDone(group, topic.name, n))) {
     if (Date.now() > deadline) throw new Error('not in time')
     await pause(1)

@@ -7,7 +7,7 @@ import { isExact, type SentEvents, verifyEvents } from '@tributary/testing/verif
 import kafkajs, { type Admin } from 'kafkajs'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 
-const patience = { timeout: 60_000, interval: 100 }
+const patience = { timeout: 180_000, interval: 100 }
 const { name: groupId, topic } = consumers.eventWriter
 const run = promisify(execFile)
 

@@ -53,7 +53,7 @@ async function publish(...years: number[]) {
 }
 
 async function until(condition: () => boolean) {
-  for (const deadline = Date.now() + 20_000; !condition(); await pause(1)) {
+  for (const deadline = Date.now() + 180_000; !condition(); await pause(1)) {
     if (Date.now() > deadline) throw new Error('not in time')
   }
 }

@@ -12,7 +12,7 @@ import { Registry } from 'prom-client'
 import { expect, vi } from 'vitest'
 import { eventWriter } from '../src/event-writer.ts'
 
-export const patience = { timeout: 60_000, interval: 50 }
+export const patience = { timeout: 180_000, interval: 50 }
 const silent = pino({ level: 'silent' })
 
 export const newAppId = () => `app_${randomBytes(10).toString('hex')}`

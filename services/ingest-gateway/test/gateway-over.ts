@@ -24,7 +24,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ingestGateway } from '../src/app.ts'
 
-export const patience = { timeout: 60_000, interval: 50 }
+export const patience = { timeout: 180_000, interval: 50 }
 
 interface Given {
   audit?: AuditStore

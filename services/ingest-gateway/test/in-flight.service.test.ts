@@ -19,7 +19,7 @@ async function listen(limit: Partial<InFlightLimits>) {
   onTestFinished(async () => {
     stalled.resolve()
     for (const socket of sockets) socket.destroy()
-    await expect.poll(() => inHand(), { timeout: 5000 }).toEqual([0, 0])
+    await expect.poll(() => inHand(), { timeout: 180_000 }).toEqual([0, 0])
     await gateway.app.close()
   })
   const gauge = async (name: string) => (await gateway.registry.getSingleMetric(name)?.get())?.values[0]?.value
@@ -186,7 +186,7 @@ test('with thousands of large bodies at once memory stays bounded, the rest is a
     socket.write(large)
   }
   const refused = () => flood.filter(({ text }) => text().startsWith('HTTP/1.1 503')).length
-  await expect.poll(refused, { timeout: 60_000 }).toBeGreaterThan(clients - 40)
+  await expect.poll(refused, { timeout: 180_000 }).toBeGreaterThan(clients - 40)
   expect(await other()).toBe(200)
   expect((await inHand())[1]).toBeLessThanOrEqual(16 * 1024 * 1024)
   clearInterval(watch)
@@ -198,7 +198,7 @@ test('with thousands of large bodies at once memory stays bounded, the rest is a
   // All of them together are half a gigabyte; the clients of this test are in this process too.
   expect((peak - before) / 2 ** 20).toBeLessThan(350)
   expect(await (await send()).answered()).toBe(200)
-}, 120_000)
+})
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 

@@ -17,7 +17,7 @@ import { app_id, company_id, hour_ms, install, t0 } from './story.ts'
 let clickhouse: TestClickhouse
 beforeAll(async () => {
   clickhouse = await openTestClickhouse()
-}, 60_000)
+})
 afterAll(() => clickhouse.close())
 beforeEach(async () => {
   for (const table of ['install_facts_v1', 'install_fact_keys_v1']) await clickhouse.command(`TRUNCATE TABLE ${table}`)
@@ -36,7 +36,7 @@ async function runToEnd(broker: MemoryBroker, using: Partial<Clickhouse> = {}) {
   })
   const pauses = { first_ms: 1, most_ms: 9 }
   const running = await runConsumer({ broker, consumer, logger, registry: new Registry(), now, pauses })
-  await vi.waitFor(() => expect(broker.isDone(group, topic.name, 0)).toBe(true), { timeout: 10_000, interval: 5 })
+  await vi.waitFor(() => expect(broker.isDone(group, topic.name, 0)).toBe(true), { timeout: 180_000, interval: 5 })
   await running.close()
 }
 

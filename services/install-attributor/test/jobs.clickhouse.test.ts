@@ -17,7 +17,7 @@ import { click, day_ms, hour_ms, install, t0, token } from './story.ts'
 let clickhouse: TestClickhouse
 beforeAll(async () => {
   clickhouse = await openTestClickhouse()
-}, 60_000)
+})
 afterAll(() => clickhouse.close())
 
 let app_id = ''

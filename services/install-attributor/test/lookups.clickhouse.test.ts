@@ -16,7 +16,7 @@ import { apps, type Mirror } from './world.ts'
 let clickhouse: TestClickhouse
 beforeAll(async () => {
   clickhouse = await openTestClickhouse()
-}, 60_000)
+})
 afterAll(() => clickhouse.close())
 
 /** Writes what the other consumers write. */
@@ -51,7 +51,7 @@ test('the tables give every install the verdict and the reasons of the whole', a
     }),
     { numRuns: 12 },
   )
-}, 60_000)
+})
 
 test('of a busy key the same clicks are found as without tables: none that can not win hides one that may', async () => {
   const app_id = randomUUID()
@@ -73,4 +73,4 @@ test('of a busy key the same clicks are found as without tables: none that can n
   expect(inTables).toHaveLength(
     limits.install_candidates_max + limits.candidates_lost_max + limits.candidates_after_max,
   )
-}, 30_000)
+})

@@ -13,7 +13,7 @@ import { eventOf, forms, recordOf, topic } from './accepted-records.ts'
 
 const app_id = 'app_1'
 const partitions = 3
-const soon = { timeout: 60_000, interval: 20 }
+const soon = { timeout: 180_000, interval: 20 }
 const fetch = { bytes_min: 1, wait_ms_max: 20 }
 
 await describeWithOwnEngine('kafka', (kafka) => {

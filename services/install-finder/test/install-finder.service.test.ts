@@ -19,7 +19,7 @@ import { eventOf, forms, recordOf, topic } from './accepted-records.ts'
 
 const partitions = 2
 const app_id = 'app_1'
-const soon = { timeout: 20_000, interval: 2 }
+const soon = { timeout: 180_000, interval: 2 }
 
 let dir: string
 let broker: EmbeddedBroker

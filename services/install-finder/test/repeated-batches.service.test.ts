@@ -31,7 +31,7 @@ async function live(broker: MemoryBroker, steps: number) {
     ...{ broker, consumer: installFinder({ broker, apps }), logger: pino({ level: 'silent' }), now, crash },
     ...{ registry: new Registry(), pauses: { first_ms: 1, most_ms: 2 } },
   })
-  await vi.waitFor(() => expect(left < 0 || isRead(broker)).toBe(true), { timeout: 5000, interval: 1 })
+  await vi.waitFor(() => expect(left < 0 || isRead(broker)).toBe(true), { timeout: 180_000, interval: 1 })
   await running.close()
 }
 

@@ -13,7 +13,7 @@ import { decisionOf, verdictOf } from './decisions.ts'
 import { countingOf, derivedTables, newAppId, recordOf, wrongSums } from './stage.ts'
 
 const logger = pino({ level: 'silent' })
-const patience = { timeout: 40_000, interval: 100 }
+const patience = { timeout: 180_000, interval: 100 }
 const installs = 30
 const rounds = 5
 

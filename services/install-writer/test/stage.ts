@@ -44,7 +44,7 @@ export async function start(
 }
 
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 180_000
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`not in time: ${what}`)
     await pause(1)

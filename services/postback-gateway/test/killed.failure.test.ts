@@ -78,7 +78,7 @@ async function stored(dir: string) {
       for (const { value } of records) logged.push(PostbackReceived.parse(JSON.parse(String(value))).body)
     },
   })
-  await expect.poll(() => logged.length, { timeout: 10_000 }).toBe(expected)
+  await expect.poll(() => logged.length, { timeout: 180_000 }).toBe(expected)
   await consumption.close()
   await broker.close()
   return { audited: lines.map((line) => (JSON.parse(line) as { body: string }).body), logged }
@@ -120,7 +120,7 @@ it('has every postback that it answered 200 in the audit store and on the log, a
     const started = await start({ dir, log_hangs: false })
     running = started
     const enough = answered.size + randomInt(10, 60)
-    await expect.poll(() => answered.size, { timeout: 30_000, interval: 1 }).toBeGreaterThanOrEqual(enough)
+    await expect.poll(() => answered.size, { timeout: 180_000, interval: 1 }).toBeGreaterThanOrEqual(enough)
     running = null
     await kill(started)
   }

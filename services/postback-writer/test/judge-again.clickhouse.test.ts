@@ -94,7 +94,7 @@ test('what one process proved stays proven when another repeats the batch with f
     throw new Error('crash')
   }
   const first = await startWriter(clickhouse, log, { keys: nextYear, step: crash })
-  await vi.waitFor(() => expect(crashed).toBe(true), { timeout: 20_000, interval: 1 })
+  await vi.waitFor(() => expect(crashed).toBe(true), { timeout: 180_000, interval: 1 })
   await first.close()
   await runToEnd(clickhouse, log)
   expect(await judgements(item)).toEqual([expect.objectContaining({ verdict: 'valid' })])

@@ -75,7 +75,7 @@ export const isDone = (broker: MemoryBroker): boolean =>
   ).every(Boolean)
 
 export const until = (condition: () => boolean): Promise<void> =>
-  expect.poll(condition, { timeout: 20_000, interval: 1 }).toBe(true)
+  expect.poll(condition, { timeout: 180_000, interval: 1 }).toBe(true)
 
 export async function runToEnd(
   clickhouse: Clickhouse,

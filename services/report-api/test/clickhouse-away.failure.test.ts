@@ -14,7 +14,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { reportApi } from '../src/app.ts'
 
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 const tenant = buildTenant()
 const away = { status: 503, error: 'unavailable', again: '5' }
 const works = { status: 200, error: undefined, again: undefined }

@@ -32,7 +32,7 @@ test('installs that a backend sends are found, and status waits for that', async
       for (const { value } of records) found.push(JSON.parse(`${value}`) as Found)
     },
   })
-  await vi.waitFor(() => expect(found.length).toBeGreaterThan(1), { timeout: 10_000 })
+  await vi.waitFor(() => expect(found.length).toBeGreaterThan(1), { timeout: 180_000 })
   await reading.close()
   const facts = found.filter(({ kind }) => kind !== 'wish')
   expect(facts).toMatchObject([

@@ -112,7 +112,7 @@ async function openWorld(apps_of: readonly number[]) {
           (committed?.metadata ?? '').includes('"to":')
         )
       }
-      for (const deadline = Date.now() + 30_000; isBehind(0) || isBehind(1); await pause(2)) {
+      for (const deadline = Date.now() + 180_000; isBehind(0) || isBehind(1); await pause(2)) {
         if (Date.now() > deadline) throw new Error('not written in time')
       }
       await transactionSweep(clickhouse)()

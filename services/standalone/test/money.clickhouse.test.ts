@@ -44,7 +44,7 @@ async function live(broker: MemoryBroker, steps_left: number): Promise<void> {
   const running = await runConsumer({ ...shared, pauses: { first_ms: 1, most_ms: 2 } })
   const written = () =>
     Array.from({ length: partitions }, (_, n) => broker.isDone(consumer.name, topic.name, n)).every(Boolean)
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 180_000
   while (left >= 0 && !written()) {
     if (Date.now() > deadline) throw new Error('not in time')
     await pause(1)

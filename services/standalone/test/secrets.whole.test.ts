@@ -82,7 +82,7 @@ it('a data folder without its master key, or with another, does not start; with 
   )
   const rotate = `app rotate-secret ${last.demo().APP_ID}`
   const { signing_secret } = tributary(rotate, { TRIBUTARY_URL: last.url })
-  await expect.poll(() => sendSigned(last, signing_secret), { timeout: 5_000 }).toBe(200)
+  await expect.poll(() => sendSigned(last, signing_secret), { timeout: 180_000 }).toBe(200)
   const headers = { authorization: `Bearer ${SERVER_KEY}` }
   expect((await fetch(`${last.url}/api/v1/reports/events`, { headers })).status).toBe(200)
   await last.stop('SIGTERM')

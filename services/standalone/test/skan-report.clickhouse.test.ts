@@ -82,7 +82,7 @@ async function makeWorld() {
       const running = await runConsumer({ broker, consumer, logger, registry: new Registry(), now: Date.now, pauses })
       await expect
         .poll(() => broker.isDone('postback-writer', topics.postbacksReceived.name, 0), {
-          timeout: 20_000,
+          timeout: 180_000,
           interval: 1,
         })
         .toBe(true)
@@ -129,7 +129,7 @@ test('over random histories the report equals loops over postbacks that another 
     { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 10) },
   )
   expect(rows).toBeGreaterThan(20)
-}, 120_000)
+})
 
 const item = 10_738_027_756
 const ours = { app_id: 'app', store_id: `${item}`, development_keys: false, schemas: [] }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Launch, Recipe } from '../engine.ts'
 import { freePorts, probePort } from '../ports.ts'
-import { installJars, jarsDir } from './install.ts'
+import { installJava, javaArguments } from './java.ts'
 
 const version = '4.3.1'
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -53,7 +53,7 @@ export const kafka: Recipe = {
     },
     url: (host, port) => `${host}:${port}`,
   },
-  install: () => installJars('kafka', pom),
+  install: () => installJava({ name: 'kafka', pom, launch: kafkaWith({}).launch }),
   launch: (dir) => kafkaWith({}).launch(dir),
 }
 
@@ -95,12 +95,12 @@ async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
   const file = join(dir, 'server.properties')
   const lines = Object.entries(properties).map((entry) => entry.join('='))
   await writeFile(file, lines.join('\n'))
-  const jars = join(jarsDir('kafka', pom), '*')
+  const java = javaArguments({ name: 'kafka', pom })
   const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAQACAAAAAAAAAAA', '-c', file, ...extras.format]
-  await promisify(execFile)('java', ['-XX:TieredStopAtLevel=1', '-cp', jars, ...format])
+  await promisify(execFile)('java', [...java, ...format])
   return {
     command: 'java',
-    args: ['-Xmx512m', '-cp', jars, 'kafka.Kafka', file],
+    args: ['-Xmx512m', ...java, 'kafka.Kafka', file],
     url: `127.0.0.1:${port}`,
     async probe() {
       // Kafka opens them one after the other.

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { Recipe } from '../engine.ts'
+import type { Launch, Recipe } from '../engine.ts'
 import { freePorts } from '../ports.ts'
-import { installJars, jarsDir } from './install.ts'
+import { installJava, javaArguments } from './java.ts'
 
 const version = '4.6.0'
 /** The BOM keeps one logger on the class path. Two loggers would conflict. */
@@ -27,30 +27,31 @@ export const s3: Recipe = {
     environment: () => ({}),
     url: (host, port) => `http://${host}:${port}`,
   },
-  install: () => installJars('s3', pom),
-  async launch(dir) {
-    const [port = 0, tls = 0] = await freePorts(2)
-    const store = [`root=${join(dir, 'data')}`, 'initialBuckets=tributary'].map(
-      (setting) => `--com.adobe.testing.s3mock.store.${setting}`,
-    )
-    const ports = [`--com.adobe.testing.s3mock.httpPort=${port}`, `--server.port=${tls}`]
-    const url = `http://127.0.0.1:${port}`
-    return {
-      command: 'java',
-      args: [
-        '-Xmx256m',
-        '-XX:TieredStopAtLevel=1',
-        '-cp',
-        join(jarsDir('s3', pom), '*'),
-        'com.adobe.testing.s3mock.S3MockApplication',
-        ...ports,
-        ...store,
-      ],
-      url,
-      probe: async () => {
-        const answer = await fetch(url, { signal: AbortSignal.timeout(1000) })
-        await answer.arrayBuffer()
-      },
-    }
-  },
+  install: () => installJava({ name: 's3', pom, launch }),
+  launch,
+}
+
+async function launch(dir: string): Promise<Launch> {
+  const [port = 0, tls = 0] = await freePorts(2)
+  const store = [`root=${join(dir, 'data')}`, 'initialBuckets=tributary'].map(
+    (setting) => `--com.adobe.testing.s3mock.store.${setting}`,
+  )
+  const ports = [`--com.adobe.testing.s3mock.httpPort=${port}`, `--server.port=${tls}`]
+  const url = `http://127.0.0.1:${port}`
+  return {
+    command: 'java',
+    args: [
+      '-Xmx256m',
+      '-XX:TieredStopAtLevel=1',
+      ...javaArguments({ name: 's3', pom }),
+      'com.adobe.testing.s3mock.S3MockApplication',
+      ...ports,
+      ...store,
+    ],
+    url,
+    probe: async () => {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(1000) })
+      await answer.arrayBuffer()
+    },
+  }
 }

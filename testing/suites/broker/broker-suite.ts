@@ -10,7 +10,7 @@ import { publishingSuite } from './publishing-suite.ts'
  * partition may take seconds to change hands.
  */
 export function brokerSuite(name: string, start: () => Promise<BrokerUnderTest>): void {
-  describe(`${name} keeps the promises of an event log`, { timeout: 120_000 }, () => {
+  describe(`${name} keeps the promises of an event log`, { timeout: 180_000 }, () => {
     const log = openLogUnderTest(start)
 
     publishingSuite(log)

@@ -9,7 +9,7 @@ export interface BrokerUnderTest {
 }
 
 /** How long a test waits for a condition: a real Kafka may take seconds to move a partition. */
-export const patience = { timeout: 40_000, interval: 10 }
+export const patience = { timeout: 180_000, interval: 10 }
 const sizes = { bytes_min: 1, bytes_max: 1024 * 1024, wait_ms_max: 50 }
 
 type ConsumeOptions = Parameters<Broker['consume']>[0]

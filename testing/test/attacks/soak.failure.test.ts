@@ -26,7 +26,7 @@ await describeWith('fleet', probe, () => {
     expect(in_log).toBeGreaterThanOrEqual(acknowledged)
     expect(rollups).toMatchObject({ event_keys_v1: in_log, events_per_day_v1: in_log })
     expect(Object.values(differing).every((groups) => groups === 0)).toBe(true)
-  }, 240_000)
+  })
 })
 
 function npmRun(script: string, args: readonly string[]) {

@@ -25,5 +25,5 @@ await describeWith('fleet', probe, () => {
     const { verdicts, installs, kills, ...faults } = JSON.parse(stdout)
     expect(faults).toMatchObject({ differing: [], untrue: [], unbalanced: 0, wrong_reports: [] })
     expect({ verdicts, kills }).toEqual({ verdicts: 3 * installs, kills: 4 })
-  }, 300_000)
+  })
 })

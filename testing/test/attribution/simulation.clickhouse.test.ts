@@ -6,7 +6,7 @@ import { runSimulation, type SimulationResult } from '../../attribution/run-simu
 let result: SimulationResult
 beforeAll(async () => {
   result = await runSimulation({ seed: 1, days: 2, acts: 60, flood_clicks: 1000, log: () => {} })
-}, 120_000)
+})
 
 it('reports what ten partners did, and neither more nor less', () => {
   expect(result.installs).toBeGreaterThan(900)

@@ -33,7 +33,7 @@ await describeWithOwnEngine('redis', (redis) => {
     expect([await accepts(url), existsSync(dir)]).toEqual([true, true])
     opener.kill('SIGKILL')
     await vi.waitFor(async () => expect([await accepts(url), existsSync(dir)]).toEqual([false, false]), {
-      timeout: 10_000,
+      timeout: 180_000,
       interval: 50,
     })
   })

@@ -37,7 +37,7 @@ async function readAll(): Promise<string[][]> {
       }
     },
   })
-  await vi.waitFor(() => expect(found.flat()).toHaveLength(total), { timeout: 30_000, interval: 10 })
+  await vi.waitFor(() => expect(found.flat()).toHaveLength(total), { timeout: 180_000, interval: 10 })
   await consumption.close()
   await broker.close()
   return found
@@ -67,7 +67,7 @@ it('holds every acknowledged record, whole and in order, after each of several k
       output += data
     })
     const enough = 200 + Math.floor(Math.random() * 400)
-    await vi.waitFor(() => expect(output.split('\n').length).toBeGreaterThan(enough), { timeout: 30_000, interval: 2 })
+    await vi.waitFor(() => expect(output.split('\n').length).toBeGreaterThan(enough), { timeout: 180_000, interval: 2 })
     child.kill('SIGKILL')
     await once(child, 'close')
     acknowledged.push(...output.split('\n').filter((line) => line !== ''))

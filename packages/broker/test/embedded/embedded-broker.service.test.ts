@@ -49,7 +49,7 @@ describe('the embedded log', () => {
       },
     })
     const records = () => chunks.flatMap((chunk) => [...chunk.records])
-    await vi.waitFor(() => expect(records().length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 5 })
+    await vi.waitFor(() => expect(records().length).toBeGreaterThanOrEqual(count), { timeout: 180_000, interval: 5 })
     await consumption.close()
     return records()
   }
@@ -133,7 +133,7 @@ describe('the embedded log', () => {
       },
     })
     for (let n = 0; n < 9; n += 1) await broker.publish([record('x'.repeat(100))])
-    await vi.waitFor(() => expect(chunks.length).toBeGreaterThan(0), { timeout: 10_000, interval: 5 })
+    await vi.waitFor(() => expect(chunks.length).toBeGreaterThan(0), { timeout: 180_000, interval: 5 })
     await consumption.close()
     const bytes = chunks[0]!.records.reduce((sum, { value }) => sum + value.length, 0)
     expect(bytes).toBeGreaterThanOrEqual(800)
@@ -217,14 +217,14 @@ describe('the embedded log', () => {
         await gate.promise
       },
     })
-    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 180_000 })
     // Takes partition 1 away, reads it, and gives it back.
     expect(await read(1, 'g')).toHaveLength(1)
     await broker.publish([record('b', 0)])
-    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    await vi.waitFor(() => expect(calls).toHaveLength(2), { timeout: 180_000 })
     expect(calls.map(({ partition }) => partition)).toEqual([1, 0])
     gate.resolve()
-    await vi.waitFor(() => expect(calls).toHaveLength(3))
+    await vi.waitFor(() => expect(calls).toHaveLength(3), { timeout: 180_000 })
     await first.close()
     expect(calls[2]!.partition).toBe(1)
     expect(calls[2]!.generation).not.toBe(calls[0]!.generation)
@@ -244,7 +244,7 @@ describe('the embedded log', () => {
         }
       },
     })
-    await vi.waitFor(() => expect(errors).toEqual(['RangeError', 'RangeError', 'RangeError']))
+    await vi.waitFor(() => expect(errors).toEqual(['RangeError', 'RangeError', 'RangeError']), { timeout: 180_000 })
     await consumption.close()
   })
 

@@ -109,11 +109,11 @@ await describeWithEngine('kafka', (kafka) => {
         },
       })
       // What is published from now on stays in the log: enough waits for the handler.
-      await vi.waitFor(() => expect(fetched).toBe(true), { timeout: 20_000 })
+      await vi.waitFor(() => expect(fetched).toBe(true), { timeout: 180_000 })
       await publish(['e', 'f'])
       await dropBelow(6)
       gate.resolve()
-      await vi.waitFor(() => expect(read.at(-1)).toBe('f'), { timeout: 20_000 })
+      await vi.waitFor(() => expect(read.at(-1)).toBe('f'), { timeout: 180_000 })
       await second.close()
       expect(read).toEqual(['c', 'd', '1234', 'f'])
       expect(new Set(found.map((one) => JSON.stringify(one)))).toEqual(new Set(['{"offset":1,"metadata":"intent"}']))

@@ -27,7 +27,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
       },
     })
     await vi.waitFor(() => expect(found).toEqual([{ offset: 0, metadata: 'intent of the sleeper' }]), {
-      timeout: 60_000,
+      timeout: 180_000,
     })
     sleeper.kill('SIGCONT')
     sleeper.send('commit now')

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { Broker } from '../../src/broker.ts'
 import { fetchSizes, makeTopic, openTestBroker } from './kafka-under-test.ts'
 
-const patience = { timeout: 30_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 
 /** Two brokers of one cluster, each with a copy of everything, who soon lead what is theirs. */
 async function startPair() {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Broker, Committed } from '../../src/broker.ts'
 import { fetchSizes, makeTopic, openTestBroker } from './kafka-under-test.ts'
 
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 
 interface Delivered {
   generation: string

@@ -23,11 +23,11 @@ await describeWithOwnEngine('kafka', (kafka) => {
     expect(outcomes.map(({ code }) => code)).toEqual(outcomes.map(() => 'unavailable'))
     const atOnce = outcomes.filter(({ after_ms }) => after_ms < 1000).length
     expect(atOnce).toBeGreaterThanOrEqual(100 - Math.ceil(buffer_bytes_max / (100 * 1024)))
-    expect(Math.max(...outcomes.map(({ after_ms }) => after_ms))).toBeLessThan(8000)
+    expect(Math.max(...outcomes.map(({ after_ms }) => after_ms))).toBeLessThan(30_000)
     await expect(broker.checkHealth()).rejects.toThrow()
 
     kafka.resume()
-    await vi.waitFor(publish, { timeout: 60_000, interval: 100 })
+    await vi.waitFor(publish, { timeout: 180_000, interval: 100 })
     await broker.close()
   })
 })

@@ -6,7 +6,7 @@ import { openKafkaConsumption } from '../../src/kafka/consume/kafka-consumption.
 import { createKafka } from '../../src/kafka/kafka-client.ts'
 import { fetchSizes, makeTopic, openTestBroker } from './kafka-under-test.ts'
 
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 const partitions = 2
 
 await describeWithOwnEngine('kafka', (kafka) => {

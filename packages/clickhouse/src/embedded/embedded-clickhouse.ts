@@ -50,14 +50,9 @@ const short_insert_bytes_max = 256 * 1024
 export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
   const forgotten_tokens = await mendDedupeLogs(data_dir)
-  const chdb = new Session(data_dir, { connectionArgs: engineArguments })
-  await chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
-  const engine = (await chdb.queryAsync('SELECT version()', { format: 'TabSeparated' })).text().trim()
-  const reads = openSessionPool([await openSession(data_dir, `SET ${common}, ${guarded}`)])
-  const writes = openSessionPool([
-    await openSession(data_dir, `SET ${common}`),
-    await openSession(data_dir, `SET ${common}`),
-  ])
+  const { chdb, engine, sessions } = await openEngine(data_dir)
+  const reads = openSessionPool(sessions.slice(0, 1))
+  const writes = openSessionPool(sessions.slice(1))
   /** Names of the inserts that wait for a session or run: a consumer of this process may repeat what another has begun. */
   const inserting: string[] = []
   const asInsert = async (name: string, insert: Promise<void>) => {
@@ -100,23 +95,43 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
     async checkHealth() {
       await chdb.queryAsync('SELECT 1')
     },
-    async close() {
-      const sessions = [...reads.close(), ...writes.close()]
-      await drainPending()
-      for (const { client } of sessions) await client.close()
-      chdb.close()
-      await drainPending()
-    },
+    close: () => closeEngine(chdb, [...reads.close(), ...writes.close()]),
   }
 }
 
+/** The engine, and its sessions: the first one for reads. Leaves nothing open when a step fails. */
+async function openEngine(data_dir: string) {
+  const chdb = new Session(data_dir, { connectionArgs: engineArguments })
+  const sessions: EngineSession[] = []
+  try {
+    await chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
+    const engine = (await chdb.queryAsync('SELECT version()', { format: 'TabSeparated' })).text().trim()
+    for (const settings of [`SET ${common}, ${guarded}`, `SET ${common}`, `SET ${common}`]) {
+      const session = newSession(data_dir)
+      sessions.push(session)
+      await session.connection.chdb.queryAsync('USE tributary')
+      await session.connection.chdb.queryAsync(settings)
+    }
+    return { chdb, engine, sessions }
+  } catch (error) {
+    await closeEngine(chdb, sessions)
+    throw error
+  }
+}
+
+async function closeEngine(chdb: Session, sessions: readonly EngineSession[]): Promise<void> {
+  await drainPending()
+  for (const { client } of sessions) await client.close()
+  chdb.close()
+  await drainPending()
+}
+
+type EngineSession = ReturnType<typeof newSession>
 type ClientOptions = NonNullable<Parameters<typeof createClient>[0]>
 
-async function openSession(path: string, settings: string) {
+function newSession(path: string) {
   const connection = createChdbConnection({ path })
   // Both sides declare the hook with types of their own; only settings that neither passes on differ.
   const client = createClient({ connection: connection as unknown as NonNullable<ClientOptions['connection']> })
-  await connection.chdb.queryAsync('USE tributary')
-  await connection.chdb.queryAsync(settings)
   return { connection, client }
 }

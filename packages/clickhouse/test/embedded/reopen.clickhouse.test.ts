@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -87,4 +87,15 @@ test('half a line at the end of a log, which a kill left, spoils neither older t
     ['1', '2'],
     ['2', '4'],
   ])
+})
+
+test('an engine that could not open leaves nothing open: the next one opens on another folder', async () => {
+  await clickhouse.close()
+  await rm(data_dir, { recursive: true })
+  await mkdir(join(data_dir, 'metadata', 'tributary.sql.tmp'), { recursive: true }) // where the engine writes a file
+  await expect(openEmbeddedClickhouse({ data_dir })).rejects.toThrow()
+  await rm(data_dir, { recursive: true })
+  data_dir = await mkdtemp(join(tmpdir(), 'tributary-reopen-'))
+  clickhouse = await openEmbeddedClickhouse({ data_dir })
+  expect(await clickhouse.query('SELECT 1 AS n')).toEqual([{ n: 1 }])
 })

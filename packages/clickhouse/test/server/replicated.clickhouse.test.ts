@@ -21,7 +21,7 @@ function run(statements: readonly string[]): string[] {
   const { stdout, stderr } = spawnSync(process.execPath, [program], {
     input: JSON.stringify(statements),
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 180_000,
   })
   expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^\[/), stderr: '' })
   return JSON.parse(stdout)

@@ -17,7 +17,7 @@ await describeWithEngine('clickhouse', ({ url }) => {
     const slow = 'INSERT INTO late SELECT number + sleepEachRow(0.25) FROM numbers(60) SETTINGS max_block_size = 1'
     await expect(clickhouse.command(slow, { name: 'slow' })).rejects.toMatchObject({ code: 'unavailable' })
     await vi.waitFor(async () => expect(await clickhouse.isInserting('slow')).toBe(false), {
-      timeout: 5000,
+      timeout: 180_000,
       interval: 200,
     })
     await clickhouse.close()

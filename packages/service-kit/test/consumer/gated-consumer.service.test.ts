@@ -37,14 +37,14 @@ test('a consumer writes nothing while the disk is full, can be closed meanwhile,
   const start = () => runConsumer({ broker, consumer, logger, registry: new Registry(), now })
   await broker.publish([record])
   const first = await start()
-  await vi.waitFor(() => expect(begun).toBe(1))
+  await vi.waitFor(() => expect(begun).toBe(1), { timeout: 180_000 })
   await first.close()
   expect(written).toEqual([])
 
   const second = await start()
-  await vi.waitFor(() => expect(begun).toBe(2))
+  await vi.waitFor(() => expect(begun).toBe(2), { timeout: 180_000 })
   space.free_bytes = 2 ** 39
   await disk.look()
-  await vi.waitFor(() => expect(written).toEqual(['a']))
+  await vi.waitFor(() => expect(written).toEqual(['a']), { timeout: 180_000 })
   await second.close()
 })

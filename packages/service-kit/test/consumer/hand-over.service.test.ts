@@ -35,7 +35,7 @@ async function start(group: ConsumerGroup, broker = memoryBroker(1, Date.now)) {
     ])
   const untilRead = async () => {
     const end = () => broker.records(topic.name, 0).length
-    const deadline = Date.now() + 10_000
+    const deadline = Date.now() + 180_000
     while (broker.committed(group.name, topic.name, 0)?.offset !== end()) {
       if (Date.now() > deadline) throw new Error('not read in time')
       await pause(1)

@@ -64,7 +64,7 @@ export function start(
 
 /** Waits for a condition, for 5 s at most. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 5000
+  const deadline = Date.now() + 180_000
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`not in time: ${what}`)
     await pause(1)

@@ -15,7 +15,7 @@ const username = 'gateway'
 const password = 'right%20@p+w$/='
 const wrong_password = 'this-is-not-it'
 /** A refusal to start is for a person who waits for it. */
-const soon = { timeout: 20_000 }
+const soon = { timeout: 180_000 }
 
 /** Kafka that is called localhost, with a listener for TLS alone and one for TLS with SASL of one user. */
 const startTlsKafka = () =>
@@ -78,7 +78,7 @@ await describeWith('kafka with TLS', startTlsKafka, ({ files, addresses, url }) 
         await chunk.commit(chunk.records.at(-1)!.offset + 1)
       },
     })
-    await vi.waitFor(() => expect(read).toEqual(['sealed']), { timeout: 20_000 })
+    await vi.waitFor(() => expect(read).toEqual(['sealed']), { timeout: 180_000 })
     await close()
     expect(logged()).not.toContain(password)
   })

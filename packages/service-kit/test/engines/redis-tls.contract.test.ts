@@ -33,7 +33,9 @@ const startTlsRedis = () =>
       'cluster-preferred-endpoint-type': 'hostname',
     })
     await root.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
-    await vi.waitFor(async () => expect(await root.call('CLUSTER', 'INFO')).toContain('cluster_state:ok'), 20_000)
+    await vi.waitFor(async () => expect(await root.call('CLUSTER', 'INFO')).toContain('cluster_state:ok'), {
+      timeout: 180_000,
+    })
     root.disconnect()
     return { ...redis, address: `gateway:${password}@localhost:${port}` }
   })

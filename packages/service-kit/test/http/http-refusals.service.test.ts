@@ -20,7 +20,7 @@ beforeEach(async () => {
     // Answers only after the server has parsed what the test sent behind the request.
     async handler({ socket }) {
       await nextTurn()
-      await vi.waitFor(() => expect(socket.bytesRead).toBe(sent_bytes), { interval: 1 })
+      await vi.waitFor(() => expect(socket.bytesRead).toBe(sent_bytes), { timeout: 180_000, interval: 1 })
       return { ok: true }
     },
   })
@@ -99,7 +99,7 @@ describe('requests before bytes that are none', () => {
   test('are answered when the bytes come later', async () => {
     const { answers, closed, send } = open()
     send(get)
-    await vi.waitFor(() => expect(answers()).toContain('true'))
+    await vi.waitFor(() => expect(answers()).toContain('true'), { timeout: 180_000 })
     send(garbage)
     await closed
     expect(answered(answers())).toEqual([200, 400])

@@ -14,7 +14,7 @@ test('a job runs at once, again after each end, and goes on after a failure', as
   }
   const job = every({ name: 'sweep', pause_ms: 1, logger, registry, work })
   expect(runs).toBe(1)
-  await vi.waitFor(() => expect(runs).toBeGreaterThan(3))
+  await vi.waitFor(() => expect(runs).toBeGreaterThan(3), { timeout: 180_000 })
   await job.close()
   const after = runs
   expect(await registry.metrics()).toMatch(/tributary_job_runs_total\{job="sweep",result="failure"\} 1\n/)
@@ -23,7 +23,7 @@ test('a job runs at once, again after each end, and goes on after a failure', as
     later_runs += 1
   }
   const later = every({ name: 'later', pause_ms: 1, logger, registry, work: countLater })
-  await vi.waitFor(() => expect(later_runs).toBeGreaterThan(3))
+  await vi.waitFor(() => expect(later_runs).toBeGreaterThan(3), { timeout: 180_000 })
   await later.close()
   expect(runs).toBe(after)
 })
@@ -47,6 +47,8 @@ test('a slow run is never overtaken by another, and closing waits for it', async
 test('two jobs share a registry, and a long pause does not hold up the stop', async () => {
   const registry = new Registry()
   const jobs = ['a', 'b'].map((name) => every({ name, pause_ms: 3_600_000, logger, registry, work: async () => {} }))
-  await vi.waitFor(async () => expect((await registry.metrics()).match(/result="ok"\} 1/g)).toHaveLength(2))
+  await vi.waitFor(async () => expect((await registry.metrics()).match(/result="ok"\} 1/g)).toHaveLength(2), {
+    timeout: 180_000,
+  })
   await Promise.all(jobs.map((job) => job.close()))
 })

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { adminApp, authorization } from '../admin-app.ts'
 
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 const unavailable = [503, 'unavailable', '5']
 
 await describeWithOwnEngine('postgres', (postgres) => {

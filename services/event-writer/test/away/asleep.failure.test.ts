@@ -4,7 +4,7 @@ import { startFlow } from '@tributary/testing/fleet/flow'
 import { isExact, verifyEvents } from '@tributary/testing/verify-events'
 import { expect, it, vi } from 'vitest'
 
-const patience = { timeout: 60_000, interval: 100 }
+const patience = { timeout: 180_000, interval: 100 }
 const program = 'services/event-writer/test/away/crashing-main.ts'
 
 await describeWithFleet({ writers: 1 }, (fleet) => {

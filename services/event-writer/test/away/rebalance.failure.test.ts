@@ -3,7 +3,7 @@ import { startFlow } from '@tributary/testing/fleet/flow'
 import { isExact, verifyEvents } from '@tributary/testing/verify-events'
 import { expect, it, vi } from 'vitest'
 
-const patience = { timeout: 60_000, interval: 100 }
+const patience = { timeout: 180_000, interval: 100 }
 const rounds = 3
 
 await describeWithFleet({ writers: 2 }, (fleet) => {

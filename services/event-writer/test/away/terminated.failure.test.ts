@@ -3,7 +3,7 @@ import { startFlow } from '@tributary/testing/fleet/flow'
 import { isExact, verifyEvents } from '@tributary/testing/verify-events'
 import { expect, it, vi } from 'vitest'
 
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 
 await describeWithFleet({ writers: 1 }, (fleet) => {
   it('ends with code 0 on SIGTERM under load, and the next writer goes on where it stopped', async () => {

@@ -6,7 +6,7 @@ import type { Answer } from '@tributary/testing/fleet/requests'
 import { isExact, verifyEvents } from '@tributary/testing/verify-events'
 import { expect, it, vi } from 'vitest'
 
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 const away_ms = 30_000
 /** Buffered records and the requests that wait with them; without bounds the load would pass this in seconds. */
 const growth_mb_max = 200

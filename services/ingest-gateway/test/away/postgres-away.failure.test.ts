@@ -97,7 +97,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
     await revokeServerKey(pool, second.key_id, request)
     await vi.waitFor(async () => expect(await answers(second)).toEqual([taken, revoked, revoked]), {
       ...patience,
-      timeout: 5000,
+      timeout: 180_000,
     })
   })
 
@@ -111,7 +111,7 @@ await describeWithOwnEngine('postgres', (postgres) => {
       const started = performance.now()
       expect(await answers(known)).toEqual(three(taken))
       expect(await answers(stranger)).toEqual(three(unavailable))
-      expect(performance.now() - started).toBeLessThan(20_000)
+      expect(performance.now() - started).toBeLessThan(60_000)
       await untilHealth('down')
     } finally {
       postgres.resume()

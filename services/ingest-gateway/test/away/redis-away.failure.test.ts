@@ -71,7 +71,7 @@ await describeWithOwnEngine('redis', (redis) => {
       const started = performance.now()
       for (let n = 0; n < 100; n += 1) expect((await gateway.everyRoute()).map(gist)).toEqual([taken, taken, taken])
       // 300 requests that each waited for the time-out of a second would take minutes.
-      expect(performance.now() - started).toBeLessThan(30_000)
+      expect(performance.now() - started).toBeLessThan(60_000)
       await until('down')
     } finally {
       redis.resume()

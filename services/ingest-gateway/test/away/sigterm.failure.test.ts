@@ -6,7 +6,7 @@ import { post, sdkRequest } from '@tributary/testing/fleet/requests'
 import { countLoggedEvents } from '@tributary/testing/standalone/logged-events'
 import { expect, it, vi } from 'vitest'
 
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 
 await describeWithFleet({ gateways: 1 }, (fleet) => {
   it('answers on SIGTERM every request that it has, takes no new one, and ends with code 0', async () => {

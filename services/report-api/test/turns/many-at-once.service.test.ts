@@ -53,9 +53,11 @@ afterEach(() => app.close())
 const headersOf = (tenant: Tenant) => ({ authorization: `Bearer ${tenant.server_key}` })
 const get = async (path: string, tenant: Tenant) => app.inject({ url: path, headers: headersOf(tenant) })
 const report = (tenant: Tenant) => get('/api/v1/reports/events', tenant)
-const statementsAre = (count: number) => vi.waitFor(() => expect(statements).toHaveLength(count))
+const statementsAre = (count: number) => vi.waitFor(() => expect(statements).toHaveLength(count), { timeout: 180_000 })
 const waitingAre = (count: number) =>
-  vi.waitFor(async () => expect(await registry.metrics()).toContain(`tributary_reports{state="waiting"} ${count}\n`))
+  vi.waitFor(async () => expect(await registry.metrics()).toContain(`tributary_reports{state="waiting"} ${count}\n`), {
+    timeout: 180_000,
+  })
 
 /** Ends the statements as they come, until each of these is answered. */
 async function drain<Answer>(answers: Promise<Answer>[]): Promise<Answer[]> {

@@ -29,7 +29,7 @@ async function killOne(data_dir: string, folder: string): Promise<void> {
   const env = { ...process.env, TRIBUTARY_DATA_DIR: data_dir }
   const child = spawn(process.execPath, [command, 'backup', folder], { env, stdio: 'ignore' })
   const ended = new Promise((resolve) => child.on('close', resolve))
-  await vi.waitFor(() => expect(existsSync(`${folder}.partial`)).toBe(true), { timeout: 20_000, interval: 1 })
+  await vi.waitFor(() => expect(existsSync(`${folder}.partial`)).toBe(true), { timeout: 180_000, interval: 1 })
   child.kill('SIGKILL')
   await ended
   expect(existsSync(folder)).toBe(false)
@@ -40,7 +40,7 @@ function startLoad(target: LoadTarget, demo: Record<string, string>) {
   const [acknowledged, unanswered] = [new Set<string>(), new Set<string>()]
   const clients = Array.from({ length: 4 }, () => client(target, demo, true, acknowledged, unanswered))
   const reaches = (size: number) =>
-    vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(size), { timeout: 60_000 })
+    vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(size), { timeout: 180_000 })
   const end = async () => {
     target.ended = true
     await Promise.all(clients)

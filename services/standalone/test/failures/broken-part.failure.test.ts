@@ -34,7 +34,7 @@ it('a table that lost a part is filled again at the start, loudly, and what is s
   const demo = first.demo()
   const target: LoadTarget = { standalone: first, ended: false }
   const load = Array.from({ length: 4 }, () => client(target, demo, true, acknowledged, unanswered))
-  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(50), { timeout: 30_000 })
+  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(50), { timeout: 180_000 })
   target.standalone = null
   await waitUntilWritten(first.url, data_dir)
   expect(await first.stop('SIGTERM')).toBe(0)
@@ -44,7 +44,7 @@ it('a table that lost a part is filled again at the start, loudly, and what is s
   const second = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_LOG_LEVEL: 'info' } })
   target.standalone = second
   const before = acknowledged.size
-  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 50), { timeout: 30_000 })
+  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 50), { timeout: 180_000 })
   target.ended = true
   await Promise.all(load)
   await waitUntilWritten(second.url, data_dir)

@@ -19,7 +19,7 @@ const topic = topics.eventsAccepted.name
 const app_id = `app_${randomBytes(10).toString('hex')}`
 const at_ms = Date.UTC(2026, 0, 2, 12)
 const logger = pino({ level: 'silent' })
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 180_000, interval: 50 }
 
 const installs = Array.from({ length: 9 }, (_, n) => `i-${n}`)
 const refused = installs.filter((_, n) => n % 3 === 2)

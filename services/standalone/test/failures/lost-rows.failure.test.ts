@@ -31,7 +31,7 @@ async function load(standalone: StandaloneProcess, batches: number): Promise<voi
   const target: LoadTarget = { standalone, ended: false }
   const clients = Array.from({ length: 4 }, () => client(target, standalone.demo(), true, acknowledged, unanswered))
   const wanted = acknowledged.size + batches
-  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(wanted), { timeout: 30_000 })
+  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(wanted), { timeout: 180_000 })
   target.ended = true
   await Promise.all(clients)
   await waitUntilWritten(standalone.url, data_dir)

@@ -24,7 +24,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
       const standalone = await startStandaloneProcess({ data_dir, env })
       const target: LoadTarget = { standalone, ended: false }
       const clients = Array.from({ length: 4 }, () => client(target, standalone.demo(), true, acknowledged, unanswered))
-      await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(batches), { timeout: 60_000 })
+      await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(batches), { timeout: 180_000 })
       target.ended = true
       await Promise.all(clients)
       await waitUntilWritten(standalone.url, data_dir)

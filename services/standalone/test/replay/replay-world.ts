@@ -34,7 +34,7 @@ const logger = pino({ level: 'silent' })
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 7) }])
 const admin_token = 'a-token-of-this-test-and-no-other'
 const request = { actor: 'test', request_id: 'r', now_ms: 0 }
-export const patience = { timeout: 60_000, interval: 20 }
+export const patience = { timeout: 180_000, interval: 20 }
 
 export interface Tenant {
   app_id: string

@@ -49,7 +49,7 @@ export async function openReportStage() {
     ),
   )
   const untilWritten = async () => {
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + 180_000
     const isDone = () =>
       consumers.every(({ name, topic }) =>
         Array.from({ length: partitions }, (_, n) => broker.isDone(name, topic.name, n)).every(Boolean),

@@ -58,7 +58,8 @@ function start({
     queue.take(payload as unknown as EachBatchPayload)
     return kafkajs.position
   }
-  const delivered = (count: number) => vi.waitFor(() => expect(chunks).toHaveLength(count), { interval: 1 })
+  const delivered = (count: number) =>
+    vi.waitFor(() => expect(chunks).toHaveLength(count), { timeout: 180_000, interval: 1 })
   return { queue, stop, kafkajs, backwards, chunks, fetched, delivered }
 }
 
@@ -163,7 +164,7 @@ describe('the queue between kafkajs and the handler of a partition', () => {
     chunks[1]!.end()
     await delivered(3)
     chunks[2]!.end()
-    await vi.waitFor(() => expect(queue.isBusy()).toBe(false), { interval: 1 })
+    await vi.waitFor(() => expect(queue.isBusy()).toBe(false), { timeout: 180_000, interval: 1 })
     expect(chunks.map(({ texts }) => texts)).toEqual([['a'], ['a'], ['b']])
   })
 
@@ -204,9 +205,9 @@ describe('the queue between kafkajs and the handler of a partition', () => {
     expect(paused()).toEqual([true, true, true])
     await three.delivered(1)
     three.chunks[0]!.end()
-    await vi.waitFor(() => expect(paused()).toEqual([true, true, false]), { interval: 1 })
+    await vi.waitFor(() => expect(paused()).toEqual([true, true, false]), { timeout: 180_000, interval: 1 })
     two.chunks[0]!.end()
-    await vi.waitFor(() => expect(paused()).toEqual([false, false, false]), { interval: 1 })
+    await vi.waitFor(() => expect(paused()).toEqual([false, false, false]), { timeout: 180_000, interval: 1 })
   })
 
   it('gives back what it held when its generation is over: what waits at once, what is in hand when it is handled', async () => {

@@ -26,7 +26,7 @@ function start(options: Partial<Parameters<typeof createBatcher>[0]> = {}) {
     },
     ...options,
   })
-  const sent = (count: number) => vi.waitFor(() => expect(sends).toHaveLength(count), { interval: 1 })
+  const sent = (count: number) => vi.waitFor(() => expect(sends).toHaveLength(count), { timeout: 180_000, interval: 1 })
   return { batcher, sends, sent }
 }
 
