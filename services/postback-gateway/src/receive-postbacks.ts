@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
 import { postbackPartition } from '@tributary/broker/partition'
 import { limits } from '@tributary/contracts/limits'
 import type { PostbackProtocol, PostbackReceived } from '@tributary/contracts/postback/received'
@@ -65,8 +64,10 @@ const createStore =
   async (protocol: PostbackProtocol, { text: body, key }: ReadPostback, request: FastifyRequest) => {
     const received_at_ms = now()
     const facts = { protocol, content_type: request.postback_type, body, received_at_ms }
-    const member = gzipSync(`${JSON.stringify(facts)}\n`, { level: 1 })
-    const { audit_key, durable } = groupCommit.append({ owner: protocol, received_at_ms, member })
+    const line = JSON.stringify(facts)
+    const { audit_key, durable } = groupCommit.append({
+      ...{ owner: protocol, received_at_ms, member: Buffer.from(`${line}\n`) },
+    })
     request.ingest.audit_key = audit_key
     await makeDurable(broker, durable, () => {
       const received: PostbackReceived = { v: 1, ...facts, audit_key }
