@@ -12,8 +12,10 @@ export interface GroupCommitOptions {
   gateway: string
   /** Folder of an owner's objects on a day (`yyyy/mm/dd`); `audit/<day>/<owner>` when absent. */
   folderOf?: (day: string, owner: string) => string
+  /** Minimum time between two objects of a busy owner, where the store declares none. */
+  rest_ms?: number
   /** Makes an object of its members; without it they stand in a row. A failure is that of the write. */
-  pack?: (members: readonly Buffer[]) => Promise<Buffer>
+  pack?: (members: readonly Buffer[]) => Buffer | Promise<Buffer>
   /** Calls `fire` after `ms`; returns a function that calls it off. For tests. */
   setTimer?: (fire: () => void, ms: number) => () => void
 }
@@ -68,7 +70,7 @@ const folderOfApp = (day: string, owner: string) => `audit/${day}/${owner}`
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { store, now, linger_ms, bytes_max, gateway, folderOf = folderOfApp, setTimer = setTimerDefault } = options
   const datePath = createDatePath()
-  const { group_rest_ms = rest_ms_default } = store
+  const { group_rest_ms = options.rest_ms ?? rest_ms_default } = store
   const owners = new Map<string, OwnerWrites>()
   const writes = new Set<Promise<void>>()
   let objects = 0

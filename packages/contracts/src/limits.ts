@@ -185,6 +185,8 @@ export const limits = {
   settle_page: 5000,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
+  /** Minimum time between two audit objects of postbacks in a folder: shorter than for events, whose answers may take longer. */
+  postback_group_rest_ms: 5,
   /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */
   click_value_chars_max: 512,
   /** Clicks of a company from one network (IPv4 /24, IPv6 /48) in any `clicks_window_ms`; more are 429. */
