@@ -121,6 +121,7 @@ GRANT SELECT ON tributary.event_keys_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.installs_by_day_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.installs_by_key_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.postbacks_raw_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.report_stamps_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_installs_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_uniques_v1 TO tributary_admin_api;

@@ -2,11 +2,10 @@ import { join } from 'node:path'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { openEmbeddedBroker } from '@tributary/broker/embedded'
-import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { postbackGateway } from '@tributary/postback-gateway/app'
-import { auditFolder } from '@tributary/postback-gateway/audit-folder'
+import { auditGroups } from '@tributary/postback-gateway/audit-groups'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -22,11 +21,7 @@ async function openGateway(data_dir: string) {
   await broker.applyTopics([topic])
   const keyValue = await openEmbeddedKeyValue({ dir: join(data_dir, 'key-value'), now })
   const audit = await openFolderAuditStore({ dir: join(data_dir, 'audit') })
-  const groupCommit = createGroupCommit({
-    ...{ store: audit, now, gateway: 'bench', folderOf: auditFolder },
-    linger_ms: limits.audit_group_linger_ms,
-    bytes_max: limits.audit_group_bytes_max,
-  })
+  const groupCommit = createGroupCommit({ store: audit, now, gateway: 'bench', ...auditGroups })
   const app = createHttpApp({ logger, trusted_proxies: ['127.0.0.1'] })
   await app.register(
     postbackGateway({

@@ -1,6 +1,8 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import { Pool } from 'undici'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '../bench.ts'
@@ -10,6 +12,7 @@ import { type LoopTimes, openLoop } from '../process/open-loop.ts'
 /** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
 const warm_seconds = 3
+const collection_ms = 1000
 
 /** Postbacks at a fixed rate, whatever the answers do: new ones, the same bytes again, and junk. */
 export const bench: Bench = {
@@ -35,18 +38,20 @@ export const bench: Bench = {
   },
 }
 
-const skan = (id: string) =>
+/** Ids and signatures are random, so that they compress as real ones do. */
+const skan = ({ id, signature } = { id: randomUUID(), signature: randomBytes(71).toString('base64') }) =>
   JSON.stringify({
     ...{ version: '4.0', 'ad-network-id': 'network.example', 'source-identifier': '5239', 'app-id': 1234567890 },
     ...{ 'transaction-id': id, redownload: false, 'source-app-id': 1122334455, 'fidelity-type': 1, 'did-win': true },
-    ...{ 'conversion-value': 21, 'postback-sequence-index': 0, 'attribution-signature': 'A'.repeat(96) },
+    ...{ 'conversion-value': 21, 'postback-sequence-index': 0, 'attribution-signature': signature },
   })
+const same = skan({ id: '5f0c1d9e-7a41-4b52-8f3a-1b2c3d4e5f60', signature: 'A'.repeat(96) })
 const deep = limits.postback_body_bytes_max / 2 - 10
 
 /** The body of each kind, and the status that it gets. */
 const kinds = {
-  new: { body: (n: number) => skan(`5f0c1d9e-7a41-4b52-8f3a-${String(n).padStart(12, '0')}`), status: 200 },
-  same: { body: () => skan('5f0c1d9e-7a41-4b52-8f3a-1b2c3d4e5f60'), status: 200 },
+  new: { body: () => skan(), status: 200 },
+  same: { body: () => same, status: 200 },
   'junk of 400 bytes': { body: () => 'x'.repeat(400), status: 400 },
   'junk of 64 KiB': { body: () => '['.repeat(limits.postback_body_bytes_max), status: 400 },
   'deep, cut off': { body: () => `{"a":${'['.repeat(deep)}${']'.repeat(deep)}`, status: 400 },
@@ -62,6 +67,7 @@ async function measure(args: string[], kind: Kind) {
     const server = await startProcess(join(import.meta.dirname, 'gateway.ts'), data_dir, profileFlags(args))
     const warm = await sendPostbacks(server.port, kind, { rate: rate / 2, seconds: Math.min(warm_seconds, seconds) })
     server.startWatch()
+    await pause(collection_ms) // a process collects garbage once when it has started, and not under load
     const load = await sendPostbacks(server.port, kind, { rate, seconds, from: warm.ms.length })
     const { cpu_seconds, rss_mb } = await server.stopWatch()
     const logged = await server.countLogged()
@@ -98,7 +104,7 @@ async function sendPostbacks(port: number, kind: Kind, { from = 0, ...load }: Lo
     const n = from + sent
     const ip = `84.${n % 250}.${Math.floor(n / 250) % 250}.7`
     const headers = { 'content-type': 'application/json', 'x-forwarded-for': ip }
-    const answer = await pool.request({ method: 'POST', path: '/skan-postback', headers, body: body(n) })
+    const answer = await pool.request({ method: 'POST', path: '/skan-postback', headers, body: body() })
     await answer.body.dump()
     if (answer.statusCode !== status) throw new Error(`answered ${answer.statusCode}`)
   })

@@ -4,6 +4,7 @@ import { idShape } from '@tributary/contracts/envelope'
 /** No value of these shapes ends a literal of SQL. */
 const shapes = {
   app_id: idShape,
+  audit_key: /^[A-Za-z0-9._/-]{1,300}$/,
   click_id: clickIdShape,
   day: /^\d{4}-\d\d-\d\d$/,
   install_uuid: idShape,

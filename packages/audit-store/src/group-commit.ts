@@ -1,3 +1,4 @@
+import { day_ms } from '@tributary/contracts/limits'
 import type { AuditStore } from './audit-store.ts'
 
 export interface GroupCommitOptions {
@@ -11,6 +12,10 @@ export interface GroupCommitOptions {
   gateway: string
   /** Folder of an owner's objects on a day (`yyyy/mm/dd`); `audit/<day>/<owner>` when absent. */
   folderOf?: (day: string, owner: string) => string
+  /** Minimum time between two objects of a busy owner, where the store declares none. */
+  rest_ms?: number
+  /** Makes an object of its members; without it they stand in a row. A failure is that of the write. */
+  pack?: (members: readonly Buffer[]) => Buffer | Promise<Buffer>
   /** Calls `fire` after `ms`; returns a function that calls it off. For tests. */
   setTimer?: (fire: () => void, ms: number) => () => void
 }
@@ -24,7 +29,7 @@ export interface Appended {
 export interface GroupCommit {
   /**
    * Requests of one `owner` share objects; events name their app as `<company_id>/<app_id>`. `member` is one gzip member or
-   * several: members in a row are one gzip file.
+   * several: members in a row are one gzip file. With `pack` it is what that takes.
    */
   append(entry: { owner: string; received_at_ms: number; member: Buffer }): Appended
   /** Writes what is open; resolves when nothing is under way. */
@@ -64,7 +69,8 @@ const folderOfApp = (day: string, owner: string) => `audit/${day}/${owner}`
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { store, now, linger_ms, bytes_max, gateway, folderOf = folderOfApp, setTimer = setTimerDefault } = options
-  const { group_rest_ms = rest_ms_default } = store
+  const datePath = createDatePath()
+  const { group_rest_ms = options.rest_ms ?? rest_ms_default } = store
   const owners = new Map<string, OwnerWrites>()
   const writes = new Set<Promise<void>>()
   let objects = 0
@@ -106,7 +112,8 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   async function put({ audit_key, members, durable }: Group): Promise<void> {
     try {
-      const outcome = await store.putOnce(audit_key, members.length === 1 ? members[0]! : Buffer.concat(members))
+      const content = options.pack ? await options.pack(members) : inARow(members)
+      const outcome = await store.putOnce(audit_key, content)
       if (outcome === 'exists') throw new Error(`audit object ${audit_key} exists already`)
       durable.resolve()
     } catch (error) {
@@ -140,5 +147,14 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 }
 
-/** UTC date as `yyyy/mm/dd`. */
-const datePath = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '/')
+const inARow = (members: readonly Buffer[]): Buffer => (members.length === 1 ? members[0]! : Buffer.concat(members))
+
+/** Makes the function that gives the UTC date of a time as `yyyy/mm/dd`. It remembers one day: a new text for each request costs more. */
+function createDatePath(): (ms: number) => string {
+  let known = { day: Number.NaN, path: '' }
+  return (ms) => {
+    const day = Math.floor(ms / day_ms)
+    if (day !== known.day) known = { day, path: new Date(ms).toISOString().slice(0, 10).replaceAll('-', '/') }
+    return known.path
+  }
+}

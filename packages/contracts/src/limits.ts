@@ -170,6 +170,8 @@ export const limits = {
   postback_unverifiable_ms_max: 30 * day_ms,
   /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
   report_published_items_max: 10_000,
+  /** Rows of a period in the report `skan` that hold nothing proven; what strangers make up fills no page. */
+  report_unproven_rows_max: 20,
   /** Pause of the settler between two searches for days that are due. */
   settle_pause_ms: 20_000,
   /** The settler leaves a day alone that changed in this time: a busy day would be settled in vain. */
@@ -185,6 +187,8 @@ export const limits = {
   settle_page: 5000,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
+  /** Minimum time between two audit objects of postbacks in a folder: shorter than for events, whose answers may take longer. */
+  postback_group_rest_ms: 5,
   /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */
   click_value_chars_max: 512,
   /** Clicks of a company from one network (IPv4 /24, IPv6 /48) in any `clicks_window_ms`; more are 429. */
@@ -270,6 +274,8 @@ export const limits = {
   cv_schemas_kept_max: 1000,
   /** A text in a postback; Apple's have 40 at most. A longer one is of no use as an id. */
   postback_value_chars_max: 256,
+  /** Network and source of a postback that no signature proves: longer ones are cut off. */
+  postback_unproven_chars_max: 64,
   /** Nesting of a value in a postback; Apple nests nothing. */
   postback_depth_max: 8,
   /** Members of a JSON object in a postback; Apple's have 13 at most. More would cost more than a signature. */

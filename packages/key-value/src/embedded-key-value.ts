@@ -1,4 +1,5 @@
-import { type Database, open } from 'lmdb'
+import { open } from 'lmdb'
+import { committed, type Entry, openShelf } from './embedded-shelf.ts'
 import type { KeyValue } from './key-value.ts'
 import { hitSlidingWindow } from './sliding-window.ts'
 
@@ -12,9 +13,6 @@ export interface EmbeddedKeyValue extends KeyValue {
   sweep(): Promise<number>
 }
 
-interface Entry {
-  expires_at_ms: number
-}
 interface Counter extends Entry {
   total: number
   mark?: { mark_id: string; total: number }
@@ -24,12 +22,6 @@ interface Window extends Entry {
 }
 
 const sweep_interval_ms = 60_000
-
-/**
- * From a change to its commit, as often as Redis (`appendfsync everysec`). A commit for each would cost the door a tenth
- * of its CPU; and a busy key's window is up to 1000 times, written whole each time.
- */
-const write_behind_ms = 1000
 
 /**
  * Counters in a folder, for one process. Every step is done in memory, so it is atomic, and committed to lmdb within a
@@ -111,63 +103,5 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       return closing
     },
     sweep,
-  }
-}
-
-/** Entries in memory, loaded from lmdb. Each change is written behind. */
-function openShelf<E extends Entry>(database: Database<E, string>, now: () => number) {
-  const entries = new Map<string, E>()
-  const changed = new Set<string>()
-  let timer: NodeJS.Timeout | null = null
-  for (const { key, value } of database.getRange({})) entries.set(key, value)
-
-  async function flush(): Promise<void> {
-    if (timer !== null) clearTimeout(timer)
-    timer = null
-    const keys = [...changed]
-    changed.clear()
-    try {
-      await committed(
-        Promise.all(
-          keys.map((key) => {
-            const entry = entries.get(key)
-            return entry === undefined ? database.remove(key) : database.put(key, entry)
-          }),
-        ),
-      )
-    } catch (error) {
-      for (const key of keys) changed.add(key)
-      throw error
-    }
-  }
-
-  return {
-    get(key: string): E | undefined {
-      const entry = entries.get(key)
-      return entry !== undefined && entry.expires_at_ms > now() ? entry : undefined
-    },
-    put(key: string, entry: E): void {
-      entries.set(key, entry)
-      changed.add(key)
-      // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
-      timer ??= setTimeout(() => void flush().catch(() => {}), write_behind_ms).unref()
-    },
-    flush,
-    async sweep(): Promise<number> {
-      const gone = [...entries].filter(([, { expires_at_ms }]) => expires_at_ms <= now())
-      for (const [key] of gone) entries.delete(key)
-      await committed(Promise.all(gone.map(([key]) => database.remove(key))))
-      return gone.length
-    },
-  }
-}
-
-/** Rejects with the cause, which lmdb keeps in a promise of its own. Unhandled, that promise would end the process. */
-async function committed(write: Promise<unknown>): Promise<void> {
-  try {
-    await write
-  } catch (error) {
-    const cause = await (error as { commitError?: Promise<never> }).commitError?.catch((inner: unknown) => inner)
-    throw new Error('the key-value store could not be written', { cause: cause ?? error })
   }
 }

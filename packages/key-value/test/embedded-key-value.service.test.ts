@@ -163,4 +163,29 @@ describe('the embedded key-value store', () => {
     expect(await again.sweep()).toBe(1)
     await again.close()
   })
+
+  it('lets requests in while it writes, sweeps and closes, and keeps what they count', async () => {
+    const keyValue = await openEmbeddedKeyValue({ dir, now })
+    for (let n = 0; n < 10_000; n += 1) await keyValue.addCapped(`old ${n}`, 1, null, 1000)
+    clock_ms += 1000
+    const sweeping = keyValue.sweep()
+    let turns = 0
+    const count = async () => {
+      for (; turns < 100; turns += 1) {
+        await keyValue.addCapped('old 7', 1, null, 5000)
+        await keyValue.addCapped(`new ${turns}`, 1, null, 5000)
+        await new Promise(setImmediate)
+      }
+    }
+    await Promise.race([sweeping, count()])
+    expect(turns).toBeGreaterThan(5)
+    const counted = await keyValue.get('old 7')
+    await keyValue.close()
+    expect(await sweeping).toBeGreaterThanOrEqual(9999)
+    const again = await openEmbeddedKeyValue({ dir, now })
+    expect(await again.get('old 7')).toBe(counted)
+    expect(await again.get('old 8')).toBeNull()
+    expect(await again.get('new 0')).toBe(1)
+    await again.close()
+  })
 })

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
+import { jwsShape } from '@tributary/domain/postback/read-postback'
 import { z } from 'zod'
-import { jwsShape } from './read-postback.ts'
 
 const PostbackReply = z.object({ ok: z.literal(true) })
 const ReceiverReply = z.object({ status: z.literal('ready') })

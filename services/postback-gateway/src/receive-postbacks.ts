@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
 import { postbackPartition } from '@tributary/broker/partition'
 import { limits } from '@tributary/contracts/limits'
 import type { PostbackProtocol, PostbackReceived } from '@tributary/contracts/postback/received'
 import type { Route } from '@tributary/contracts/route'
 import { topics } from '@tributary/contracts/topics'
+import { type ReadPostback, readPostback } from '@tributary/domain/postback/read-postback'
 import { makeDurable } from '@tributary/door/durable'
 import { wireBody } from '@tributary/door/read-wire'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
@@ -13,7 +13,6 @@ import { Counter } from 'prom-client'
 import { createCounters } from './counters.ts'
 import type { PostbackGatewayDeps } from './deps.ts'
 import { aakRoutes, skanRoutes } from './postback-routes.ts'
-import { type ReadPostback, readPostback } from './read-postback.ts'
 import { createSpendPostback } from './spend-postback.ts'
 import { createStoreOnce, type Stored } from './store-once.ts'
 
@@ -65,8 +64,10 @@ const createStore =
   async (protocol: PostbackProtocol, { text: body, key }: ReadPostback, request: FastifyRequest) => {
     const received_at_ms = now()
     const facts = { protocol, content_type: request.postback_type, body, received_at_ms }
-    const member = gzipSync(`${JSON.stringify(facts)}\n`, { level: 1 })
-    const { audit_key, durable } = groupCommit.append({ owner: protocol, received_at_ms, member })
+    const line = JSON.stringify(facts)
+    const { audit_key, durable } = groupCommit.append({
+      ...{ owner: protocol, received_at_ms, member: Buffer.from(`${line}\n`) },
+    })
     request.ingest.audit_key = audit_key
     await makeDurable(broker, durable, () => {
       const received: PostbackReceived = { v: 1, ...facts, audit_key }

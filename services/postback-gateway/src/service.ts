@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
-import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { redisEngine } from '@tributary/service-kit/engines/redis'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { postbackGateway } from './app.ts'
-import { auditFolder } from './audit-folder.ts'
+import { auditGroups } from './audit-groups.ts'
 
 /** Accepts postbacks of Apple over HTTP: stores what came in, and publishes it to the log. Others verify it. */
 export const service = defineService({
@@ -22,11 +21,7 @@ export const service = defineService({
   async routes(context) {
     const { audit, broker, config, now, onClose } = context
     const gateway_id = randomBytes(4).toString('hex')
-    const groupCommit = createGroupCommit({
-      ...{ store: audit, now, gateway: gateway_id, folderOf: auditFolder },
-      linger_ms: limits.audit_group_linger_ms,
-      bytes_max: limits.audit_group_bytes_max,
-    })
+    const groupCommit = createGroupCommit({ store: audit, now, gateway: gateway_id, ...auditGroups })
     onClose('audit groups of postbacks', () => groupCommit.close())
     return postbackGateway({
       ...context,

@@ -10,7 +10,7 @@ import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { postbackGateway } from '../src/app.ts'
-import { auditFolder } from '../src/audit-folder.ts'
+import { auditGroups } from '../src/audit-groups.ts'
 
 /** The message to the process. Its own ones are its port, and `publishing` once a log that hangs has got something. */
 export interface Order {
@@ -41,7 +41,7 @@ async function main() {
       ...{ now, gateway_id, keyValue, partitions: topic.partitions },
       ...{ registry: new Registry(), logger: pino({ level: 'silent' }) },
       groupCommit: createGroupCommit({
-        ...{ store, now, linger_ms: 50, bytes_max: 1e6, gateway: gateway_id, folderOf: auditFolder },
+        ...{ store, now, gateway: gateway_id, ...auditGroups },
       }),
       broker: { publish: (records) => (log_hangs ? hang() : broker.publish(records)) },
     }),

@@ -11,7 +11,7 @@ import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
 import { postbackGateway } from '../src/app.ts'
-import { auditFolder } from '../src/audit-folder.ts'
+import { auditGroups } from '../src/audit-groups.ts'
 
 const partitions = 4
 
@@ -43,7 +43,7 @@ export async function openGateway({ clock = { now_ms: Date.UTC(2026, 5, 1, 12) }
   const logger: Logger = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
   const registry = new Registry()
   const groupCommit = createGroupCommit({
-    ...{ store: audit, now, linger_ms: 5, bytes_max: 1e6, gateway: 'test', folderOf: auditFolder },
+    ...{ store: audit, now, gateway: 'test', ...auditGroups, linger_ms: 5 },
   })
   const app = createHttpApp({ logger, trusted_proxies: given.trusted_proxies ?? [] })
   await app.register(

@@ -1,8 +1,8 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { PostbackProtocol } from '@tributary/contracts/postback/received'
+import { readPostback } from '@tributary/domain/postback/read-postback'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { readPostback } from '../src/read-postback.ts'
 import { jwsOf } from './gateway.ts'
 
 const read = (protocol: PostbackProtocol, body: string | Buffer) => readPostback(protocol, Buffer.from(body))

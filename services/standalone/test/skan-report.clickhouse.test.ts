@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { limits } from '@tributary/contracts/limits'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import type { ReportMeta, ReportRow } from '@tributary/contracts/reports'
 import { topics } from '@tributary/contracts/topics'
@@ -29,6 +30,7 @@ import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+const { report_unproven_rows_max } = limits
 const logger = pino({ level: 'silent' })
 const day = 24 * 3600_000
 const apple = createAppleTwin()
@@ -249,6 +251,32 @@ test('lost ads, re-engagements and development keys count as the app asked, from
   expect(await said()).toEqual([['aak', 3, 1, 1, 0]])
   world.storeApps.add({ app_id: 'app', store_id: `${item}`, development_keys: true })
   expect(await said()).toEqual([['aak', 4, 2, 1, 0]])
+})
+
+test('what strangers make up fills no page: beyond some rows of a day it is one row without names', async () => {
+  const world = await makeWorld()
+  register(world, ours)
+  const known = skan({ 'ad-network-id': 'z.skadnetwork' }, first_ms)
+  const madeUp = (n: number, ms = first_ms) => {
+    const long = `a${String(n).padStart(2, '0')}${'x'.repeat(200)}`
+    return forged(skan({ 'ad-network-id': long, 'source-identifier': long }, ms), ms)
+  }
+  const twice = Array.from({ length: report_unproven_rows_max }, (_, n) => [madeUp(n), madeUp(n)]).flat()
+  const once = Array.from({ length: 30 }, (_, n) => madeUp(50 + n))
+  await world.receive([
+    known,
+    ...once,
+    ...twice,
+    forged(skan({ 'ad-network-id': 'z.skadnetwork' }, first_ms), first_ms),
+  ])
+  await world.receive([madeUp(7, first_ms + day)])
+  const rows = await world.rows('app')
+  expect(rows).toHaveLength(1 + report_unproven_rows_max + 1 + 1)
+  expect(rows[0]).toMatchObject({ day: '2026-03-01', network: '', source: '', postbacks: 0, unverified: 30 })
+  expect(rows[1]).toMatchObject({ network: `a00${'x'.repeat(61)}`, source: `a00${'x'.repeat(61)}`, unverified: 2 })
+  expect(rows.at(-2)).toMatchObject({ network: 'z.skadnetwork', postbacks: 1, installs: 1, unverified: 1 })
+  expect(rows.at(-1)).toMatchObject({ day: '2026-03-02', network: `a07${'x'.repeat(61)}`, unverified: 1 })
+  expect(await world.rows('app', { limit: 2, offset: 20 })).toEqual(rows.slice(20, 22))
 })
 
 test('the report takes the common parameters and no other', async () => {

@@ -38,6 +38,11 @@ export const ReplayProgress = z.object({
     .int()
     .optional()
     .describe('Archived clicks that were missing and were put into the log again; absent without any.'),
+  postbacks_filled: z
+    .number()
+    .int()
+    .optional()
+    .describe('Postbacks of Apple that were missing and were put into the log again; absent without any.'),
   unknown: z.number().int().describe('The sum of `unknown_reasons`.'),
   unknown_reasons: z
     .record(z.string(), z.number().int())

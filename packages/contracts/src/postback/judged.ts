@@ -32,7 +32,7 @@ const itemId = z.string().regex(/^(|0|[1-9]\d{0,19})$/)
 /**
  * The content of a postback and whether its signature proves it. Only a `valid` one may claim an install; the fields of
  * others hold what the sender says. `fine`, `coarse` and `country` are never signed. No text is longer than
- * `postback_value_chars_max`.
+ * `postback_value_chars_max`; network and source of one that is not valid have `postback_unproven_chars_max` at most.
  */
 export const JudgedPostback = z.object({
   protocol: z.enum(postbackProtocols),

@@ -10,7 +10,7 @@ export const postbackTables = {
     reread: true,
     of_no_app: true,
     writers: ['postback-writer'],
-    readers: ['postback-writer'],
+    readers: ['admin-api', 'postback-writer'],
     personal: ['audit_key'],
   },
   postbacks_decoded_v1: {

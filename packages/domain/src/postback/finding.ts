@@ -1,3 +1,4 @@
+import { limits } from '@tributary/contracts/limits'
 import {
   type JudgedPostback,
   type JudgedReason,
@@ -34,8 +35,12 @@ export function judged(protocol: PostbackProtocol, content: Partial<Content>, fo
   if ('key' in found) return { ...said, ...found, verdict: 'valid', reason: 'verified' }
   const { code, field } = found
   const reason = field === undefined ? code : `${code}:${field}`
-  return { ...said, verdict: verdictOf.get(code) ?? 'invalid', reason, key: null, environment: null }
+  const names = { network: shortened(said.network), source: shortened(said.source) }
+  return { ...said, ...names, verdict: verdictOf.get(code) ?? 'invalid', reason, key: null, environment: null }
 }
+
+/** Strangers choose these texts: the columns and the report must not hold megabytes of them. */
+const shortened = (name: string): string => name.slice(0, limits.postback_unproven_chars_max).toWellFormed()
 
 const verdictOf = new Map<string, PostbackVerdict>(
   Object.entries(judgedReasons).flatMap(([verdict, codes]) => codes.map((code) => [code, verdict as PostbackVerdict])),

@@ -61,7 +61,7 @@ export async function serverApps(audit: Lists): Promise<string[]> {
 }
 
 /** The names of the folders directly below one. */
-async function* folders(audit: Lists, folder: string): AsyncGenerator<string> {
+export async function* folders(audit: Lists, folder: string): AsyncGenerator<string> {
   for await (const one of audit.list(folder)) {
     if (one.kind === 'folder') yield one.folder.slice(folder.length, -1)
   }

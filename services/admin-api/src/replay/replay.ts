@@ -6,6 +6,7 @@ import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
 import { fillClicks } from './fill-clicks.ts'
 import { findMissing } from './missing-events.ts'
+import { fillPostbacks } from './postbacks/fill-postbacks.ts'
 import { readAudit } from './read-audit.ts'
 import { readLog } from './read-log.ts'
 import { openStaged } from './staged.ts'
@@ -40,6 +41,8 @@ export async function replay(
   } else {
     // First, so that most installs find their click.
     await fillClicks(deps, { ...chosen, dry_run, apps })
+    // They name no app.
+    if (app_id === undefined) await fillPostbacks(deps, { ...chosen, dry_run })
     const staged = openStaged()
     try {
       await readAudit(

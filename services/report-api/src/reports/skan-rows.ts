@@ -98,9 +98,9 @@ const countedSql = (period: string, items: readonly string[], starts: readonly n
     environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND (winner.1 = 0 OR winner = ${place}),
     postback_key NOT IN (${provenElsewhere(items)}))`
 
-/** Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`. */
-export const skanRowsSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
-SELECT toString(date) AS day, protocol, network, source, sequence_index,
+/** Groups with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`. */
+const groupsSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
+SELECT date, protocol, network, source, sequence_index,
   sum(counted) AS postbacks, sum(new) AS installs, sum(old) AS redownloads,
   sumIf(counted, said_fine IS NULL AND said_coarse IS NULL) AS cv_null,
   sumIf(counted, said_coarse = 'low') AS coarse_low, sumIf(counted, said_coarse = 'medium') AS coarse_medium,
@@ -113,6 +113,28 @@ FROM (
   FROM (${countedSql(period, items, starts)}
   )
   GROUP BY date, protocol, network, source, sequence_index, proven, said_version, segment, said_fine, said_coarse
+)
+GROUP BY date, protocol, network, source, sequence_index`
+
+/**
+ * Rows of the report. A group of nothing proven has a row, but what strangers make up must not fill the pages: in each period
+ * those with the most keep their names, and the rest is one row per protocol and index, without names.
+ */
+export const skanRowsSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
+SELECT toString(date) AS day, protocol, shown_network AS network, shown_source AS source, sequence_index,
+  sum(postbacks) AS postbacks, sum(installs) AS installs, sum(redownloads) AS redownloads, sum(cv_null) AS cv_null,
+  sum(coarse_low) AS coarse_low, sum(coarse_medium) AS coarse_medium, sum(coarse_high) AS coarse_high,
+  sum(unverified) AS unverified, groupArrayArray(values) AS values
+FROM (
+  SELECT * EXCEPT (network, source), if(is_folded, '', network) AS shown_network, if(is_folded, '', source) AS shown_source
+  FROM (
+    SELECT *, postbacks = 0 AS is_unproven,
+      is_unproven AND row_number() OVER (
+        PARTITION BY date, is_unproven ORDER BY unverified DESC, protocol, network, source, sequence_index
+      ) > ${limits.report_unproven_rows_max} AS is_folded
+    FROM (${groupsSql(period, items, starts)}
+    )
+  )
 )
 GROUP BY date, protocol, network, source, sequence_index
 ORDER BY date, protocol, network, source, sequence_index

@@ -22,7 +22,7 @@ may be stopped (Ctrl-C), repeated, and run during live traffic. The log holds 7 
 "Replay" in docs/operations.md for the choice between them.
 --json: {replayed, filled, unknown}: events read, events added, and events that the source does not hold completely.
 unknown_reasons counts the unknown events by reason; it is absent without any. clicks_filled counts clicks on tracking links
-that were added from their archives; it is absent without any.`
+that were added from their archives, postbacks_filled postbacks of Apple that were added; both are absent without any.`
 
 /** Adds `replay --from-log|--from-audit`. */
 export function replayCommand(program: Command): void {
@@ -42,10 +42,11 @@ export function replayCommand(program: Command): void {
       const body = { source, since_ms: since, app_id: app, dry_run: dryRun } as const
       const response = await openAdmin(storedDataRoutes.startReplay, { body })
       const end = await follow(response, options.json !== true)
-      const { state, replayed, filled, clicks_filled, unknown, unknown_reasons } = end
+      const { state, replayed, filled, clicks_filled, postbacks_filled, unknown, unknown_reasons } = end
       if (state !== 'done') throw brokeOff(end.error ?? 'unavailable')
       const clicks = clicks_filled !== undefined && { clicks_filled }
-      const totals = { replayed, filled, unknown, ...clicks, ...(unknown > 0 && { unknown_reasons }) }
+      const postbacks = postbacks_filled !== undefined && { postbacks_filled }
+      const totals = { replayed, filled, unknown, ...clicks, ...postbacks, ...(unknown > 0 && { unknown_reasons }) }
       print(options, totals, describe(end, dryRun))
     })
 }
@@ -75,10 +76,15 @@ async function follow(response: Response, shown: boolean): Promise<ReplayProgres
 }
 
 function describe(end: ReplayProgress, dryRun: boolean): string {
-  const { replayed, filled, clicks_filled, unknown, unknown_reasons } = end
-  const clicks =
-    clicks_filled !== undefined ? [`${clicks_filled} archived clicks ${dryRun ? 'would be filled' : 'filled'}`] : []
+  const { replayed, filled, clicks_filled, postbacks_filled, unknown, unknown_reasons } = end
+  const others = [
+    ['archived clicks', clicks_filled],
+    ['postbacks', postbacks_filled],
+  ] as const
+  const more = others.flatMap(([what, count]) =>
+    count === undefined ? [] : [`${count} ${what} ${dryRun ? 'would be filled' : 'filled'}`],
+  )
   const reasons = Object.entries(unknown_reasons).map(([reason, count]) => `  ${reason}  ${count}`)
   const fills = dryRun ? `${filled} would be filled` : `${filled} filled`
-  return [`${replayed} events read, ${fills}, ${unknown} unknown`, ...clicks, ...reasons].join('\n')
+  return [`${replayed} events read, ${fills}, ${unknown} unknown`, ...more, ...reasons].join('\n')
 }

@@ -2,8 +2,8 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { CodedError } from '@tributary/contracts/errors'
 import type { PostbackProtocol } from '@tributary/contracts/postback/received'
-import { byte, skipSpace } from '@tributary/domain/accept/scan-json'
-import { findMember } from './find-member.ts'
+import { findMember } from '../accept/find-member.ts'
+import { byte, skipSpace } from '../accept/scan-json.ts'
 
 /** A postback that can be read. Nothing about it is verified. */
 export interface ReadPostback {

@@ -1,4 +1,4 @@
-import { byte, nowhere, skipColon, skipSpace, skipString, skipValue } from '@tributary/domain/accept/scan-json'
+import { byte, nowhere, skipColon, skipSpace, skipString, skipValue } from './scan-json.ts'
 
 /**
  * The value of a member of a JSON object, as JSON.parse finds it (the last of equal names); undefined for an absent one, and

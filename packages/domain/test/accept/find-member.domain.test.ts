@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it, test } from 'vitest'
-import { findMember } from '../src/find-member.ts'
+import { findMember } from '../../src/accept/find-member.ts'
 
 const name = 'transaction-id'
 const find = (json: string) => findMember(Buffer.from(json), name)

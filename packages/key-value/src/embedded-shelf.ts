@@ -1,0 +1,108 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Database } from 'lmdb'
+
+export interface Entry {
+  expires_at_ms: number
+}
+
+/** Entries in memory that outlive their process. */
+export interface Shelf<E extends Entry> {
+  /** Undefined for an expired one too. */
+  get(key: string): E | undefined
+  put(key: string, entry: E): void
+  /** Resolves when what was put before is committed. */
+  flush(): Promise<void>
+  /** Deletes expired entries, in memory and on disk; returns how many. */
+  sweep(): Promise<number>
+}
+
+/**
+ * From a change to its commit, as often as Redis (`appendfsync everysec`). A commit for each would cost the door a tenth
+ * of its CPU; and a busy key's window is up to 1000 times, written whole each time.
+ */
+const write_behind_ms = 1000
+
+/** Entries that are written, or looked at, in one turn of the event loop. All requests of the process wait meanwhile. */
+const written_in_a_turn_max = 128
+const looked_at_in_a_turn_max = 4096
+
+/** Entries of a database, loaded from it. Each change is written behind, a few in each turn of the event loop. */
+export function openShelf<E extends Entry>(database: Database<E, string>, now: () => number): Shelf<E> {
+  const entries = new Map<string, E>()
+  const changed = new Set<string>()
+  let timer: NodeJS.Timeout | null = null
+  let working: Promise<unknown> = Promise.resolve()
+  for (const { key, value } of database.getRange({})) entries.set(key, value)
+
+  async function write(keys: readonly string[]): Promise<void> {
+    for (let from = 0; from < keys.length; from += written_in_a_turn_max) {
+      const some = keys.slice(from, from + written_in_a_turn_max)
+      // An entry is looked up here, not before: it may have changed or gone in an earlier turn.
+      const writes = some.map((key) => {
+        const entry = entries.get(key)
+        return entry === undefined ? database.remove(key) : database.put(key, entry)
+      })
+      await committed(Promise.all(writes))
+    }
+  }
+
+  async function writeChanged(): Promise<void> {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    const keys = [...changed]
+    changed.clear()
+    try {
+      await write(keys)
+    } catch (error) {
+      for (const key of keys) changed.add(key)
+      throw error
+    }
+  }
+
+  async function forgetExpired(): Promise<number> {
+    const gone: string[] = []
+    let looked = 0
+    for (const [key, { expires_at_ms }] of entries) {
+      if (expires_at_ms <= now()) {
+        entries.delete(key)
+        gone.push(key)
+      }
+      looked += 1
+      if (looked % looked_at_in_a_turn_max === 0) await nextTurn()
+    }
+    await write(gone)
+    return gone.length
+  }
+
+  /** One after the other: the last `flush` ends after all that writes. */
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = working.then(work)
+    working = done.catch(() => {})
+    return done
+  }
+
+  return {
+    get(key) {
+      const entry = entries.get(key)
+      return entry !== undefined && entry.expires_at_ms > now() ? entry : undefined
+    },
+    put(key, entry) {
+      entries.set(key, entry)
+      changed.add(key)
+      // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
+      timer ??= setTimeout(() => void inTurn(writeChanged).catch(() => {}), write_behind_ms).unref()
+    },
+    flush: () => inTurn(writeChanged),
+    sweep: () => inTurn(forgetExpired),
+  }
+}
+
+/** Rejects with the cause, which lmdb keeps in a promise of its own. Unhandled, that promise would end the process. */
+export async function committed(write: Promise<unknown>): Promise<void> {
+  try {
+    await write
+  } catch (error) {
+    const cause = await (error as { commitError?: Promise<never> }).commitError?.catch((inner: unknown) => inner)
+    throw new Error('the key-value store could not be written', { cause: cause ?? error })
+  }
+}

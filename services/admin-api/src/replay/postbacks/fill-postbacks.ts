@@ -1,0 +1,103 @@
+import { hash } from 'node:crypto'
+import { literals } from '@tributary/attribution/literals'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import { postbackPartition } from '@tributary/broker/partition'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { consumers } from '@tributary/contracts/consumers'
+import type { PostbackReceived } from '@tributary/contracts/postback/received'
+import { topics } from '@tributary/contracts/topics'
+import { readPostback } from '@tributary/domain/postback/read-postback'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { Tally } from '../tally.ts'
+import { untilWritten } from '../until-written.ts'
+import { readPostbacks } from './read-postbacks.ts'
+
+export interface FillPostbacksDeps {
+  broker: Pick<Broker, 'publish' | 'groupOffsets' | 'partitionCount'>
+  clickhouse: Pick<Clickhouse, 'query'>
+  audit: Pick<AuditStore, 'list'>
+  now: () => number
+}
+
+interface Chosen {
+  since_ms: number
+  dry_run: boolean
+  tally: Tally
+  signal: AbortSignal
+}
+
+/** What is looked up together: the names of so many objects fit into a statement, and the postbacks into memory. */
+const objects_together = 1000
+const bytes_together = 8 * 1024 * 1024
+
+/**
+ * Puts postbacks of the audit store that `postbacks_raw_v1` lacks into the log again, where postback-writer takes them like any
+ * others: with their received time, so that the same one wins. Resolves when they are written.
+ *
+ * 1. Those received before the call are looked up. They may wait for the writer.
+ * 2. It has written what the log held, and those that are still missing are published. A kill after this leaves postbacks that
+ *    the next replay finds in the table, once the writer has written them.
+ */
+export async function fillPostbacks(deps: FillPostbacksDeps, chosen: Chosen): Promise<void> {
+  const { broker, clickhouse, audit, now } = deps
+  const { since_ms, dry_run, tally, signal } = chosen
+  const until_ms = now()
+  const partitions = await broker.partitionCount(topics.postbacksReceived.name)
+  const written = () => untilWritten(broker, signal, consumers.postbackWriter)
+  let waiting: PostbackReceived[] = []
+  let objects = 0
+  let bytes = 0
+
+  async function fill() {
+    signal.throwIfAborted()
+    const suspects = await findMissing(clickhouse, waiting) // 1.
+    waiting = []
+    objects = 0
+    bytes = 0
+    if (suspects.length === 0) return
+    await written()
+    const missing = await findMissing(clickhouse, suspects) // 2.
+    if (missing.length === 0) return
+    tally.postbacks_filled = (tally.postbacks_filled ?? 0) + missing.length
+    if (dry_run) return
+    await broker.publish(missing.map((postback) => recordOf(postback, partitions)))
+    await written()
+  }
+
+  for await (const postbacks of readPostbacks({ audit, first_day: utcDay(since_ms), tally })) {
+    const wanted = postbacks.filter(({ received_at_ms: at_ms }) => at_ms >= since_ms && at_ms < until_ms)
+    waiting.push(...wanted)
+    objects += 1
+    bytes += wanted.reduce((sum, { body }) => sum + body.length, 0)
+    if (objects >= objects_together || bytes >= bytes_together) await fill()
+  }
+  await fill()
+}
+
+function recordOf(postback: PostbackReceived, partitions: number) {
+  const { key } = readPostback(postback.protocol, Buffer.from(postback.body))
+  const value = Buffer.from(JSON.stringify(postback))
+  return { topic: topics.postbacksReceived.name, partition: postbackPartition(key, partitions), key, value }
+}
+
+/** The same bytes of the same millisecond in one object are one postback. */
+const identityOf = ({ audit_key, received_at_ms, body }: PostbackReceived): string =>
+  `${audit_key} ${received_at_ms} ${hash('sha256', body)}`
+
+async function findMissing(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  postbacks: readonly PostbackReceived[],
+): Promise<PostbackReceived[]> {
+  const asked = new Map(postbacks.map((postback) => [identityOf(postback), postback]))
+  const days = [...new Set(postbacks.map(({ received_at_ms }) => utcDay(received_at_ms)))]
+  const keys = [...new Set(postbacks.map(({ audit_key }) => audit_key))]
+  if (keys.length === 0) return []
+  const stored = await clickhouse.query<{ identity: string }>(
+    `SELECT concat(audit_key, ' ', toString(received_at_ms), ' ', lower(hex(SHA256(body)))) AS identity
+     FROM postbacks_raw_v1
+     WHERE day IN (${literals('day', days)}) AND audit_key IN (${literals('audit_key', keys)})`,
+  )
+  for (const { identity } of stored) asked.delete(identity)
+  return [...asked.values()]
+}
