@@ -211,6 +211,24 @@ COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for 
 COMMENT ON COLUMN server_keys.allowed_events IS 'empty: all events';
 COMMENT ON COLUMN server_keys.scopes IS 'what the key may do';
 
+CREATE TABLE tombstones (
+  number bigint NOT NULL,
+  app_id text NOT NULL,
+  kind text NOT NULL,
+  hash bytea NOT NULL,
+  mark_ms bigint NOT NULL,
+  CONSTRAINT tombstones_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT tombstones_hash_check CHECK ((octet_length(hash) = 16)),
+  CONSTRAINT tombstones_kind_check CHECK ((kind = ANY (ARRAY['install'::text, 'click'::text]))),
+  CONSTRAINT tombstones_mark_ms_check CHECK ((mark_ms > 0)),
+  CONSTRAINT tombstones_number_check CHECK ((number > 0)),
+  CONSTRAINT tombstones_pkey PRIMARY KEY (number)
+);
+COMMENT ON TABLE tombstones IS 'installs and clicks that were erased; rows are kept for ever, and a later request adds a later row';
+COMMENT ON COLUMN tombstones.number IS '1, 2, 3, ... without gaps, in the order of their transactions';
+COMMENT ON COLUMN tombstones.hash IS 'first 16 bytes of HMAC-SHA-256 with the salt of the company over erased-<kind>/<app_id>/<id>';
+COMMENT ON COLUMN tombstones.mark_ms IS 'Unix epoch ms: what was received or is dated up to then is erased';
+
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
 CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
@@ -267,3 +285,4 @@ CREATE TRIGGER cv_schemas_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public
 CREATE TRIGGER cv_schemas_changed AFTER INSERT ON public.cv_schemas FOR EACH ROW EXECUTE FUNCTION notify_cv_schemas_changed();
 CREATE TRIGGER links_changed AFTER INSERT OR DELETE OR UPDATE ON public.links FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
 CREATE TRIGGER server_keys_changed AFTER INSERT OR DELETE OR UPDATE ON public.server_keys FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER tombstones_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.tombstones FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
