@@ -49,6 +49,6 @@ test('after an erasure every install gets the verdict of what remains, before th
       expect(Object.fromEntries(living)).toEqual(bruteForce(left, clicks, clock.ms, isErasedClick))
       if (deleted) expect(tables.facts.filter((fact) => isGone(tombstones, fact))).toEqual([])
     }),
-    { numRuns: 150 },
+    { numRuns: 200 },
   )
 })

@@ -46,7 +46,12 @@ afterEach(async () => {
 
 async function startFinder(log: Broker = broker) {
   const running = await runConsumer({
-    ...{ broker: log, consumer: installFinder({ broker: log, apps, erased }), logger: pino({ level: 'silent' }), registry },
+    ...{
+      broker: log,
+      consumer: installFinder({ broker: log, apps, erased }),
+      logger: pino({ level: 'silent' }),
+      registry,
+    },
     ...{ now: Date.now, fetch: { bytes_min: 1, wait_ms_max: 1 }, pauses: { first_ms: 1, most_ms: 2 } },
   })
   closes.push(() => running.close())

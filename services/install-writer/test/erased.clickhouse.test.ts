@@ -18,7 +18,11 @@ const q = { verdict: verdictOf('q') }
 const reborn = { installed_at_ms: mark_ms + 1, received_at_ms: mark_ms + 1 }
 
 /** Writes decisions to one partition, each list in a life of its own; `between` is done before the list of that number. */
-async function write(batches: Decision[][], erased: MemoryTombstones, between: Record<number, () => Promise<void>> = {}) {
+async function write(
+  batches: Decision[][],
+  erased: MemoryTombstones,
+  between: Record<number, () => Promise<void>> = {},
+) {
   const broker = memoryBroker(partitions, () => day)
   let dropped = 0
   for (const [n, batch] of batches.entries()) {
