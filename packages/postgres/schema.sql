@@ -100,6 +100,17 @@ COMMENT ON COLUMN cv_schemas.version IS 'from 1 without gaps';
 COMMENT ON COLUMN cv_schemas.published_at IS 'never before that of the version before';
 COMMENT ON COLUMN cv_schemas.postbacks IS 'the schema without its version, as it was checked';
 
+CREATE TABLE erased_objects (
+  app_id text NOT NULL,
+  audit_key text NOT NULL,
+  notes integer NOT NULL DEFAULT 1,
+  CONSTRAINT erased_objects_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT erased_objects_pkey PRIMARY KEY (app_id, audit_key)
+);
+COMMENT ON TABLE erased_objects IS 'audit objects of requests with events that a consumer dropped as erased; the next run rewrites them and removes the row';
+COMMENT ON COLUMN erased_objects.audit_key IS 'as in the answer to the request: without the prefix of the app';
+COMMENT ON COLUMN erased_objects.notes IS 'how often it was noted: a run removes only what it has seen';
+
 CREATE TABLE fx_rates (
   currency text NOT NULL,
   day date NOT NULL,
@@ -211,6 +222,24 @@ COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for 
 COMMENT ON COLUMN server_keys.allowed_events IS 'empty: all events';
 COMMENT ON COLUMN server_keys.scopes IS 'what the key may do';
 
+CREATE TABLE tombstones (
+  number bigint NOT NULL,
+  app_id text NOT NULL,
+  kind text NOT NULL,
+  hash bytea NOT NULL,
+  mark_ms bigint NOT NULL,
+  CONSTRAINT tombstones_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT tombstones_hash_check CHECK ((octet_length(hash) = 16)),
+  CONSTRAINT tombstones_kind_check CHECK ((kind = ANY (ARRAY['install'::text, 'click'::text]))),
+  CONSTRAINT tombstones_mark_ms_check CHECK ((mark_ms > 0)),
+  CONSTRAINT tombstones_number_check CHECK ((number > 0)),
+  CONSTRAINT tombstones_pkey PRIMARY KEY (number)
+);
+COMMENT ON TABLE tombstones IS 'installs and clicks that were erased; rows are kept for ever, and a later request adds a later row';
+COMMENT ON COLUMN tombstones.number IS '1, 2, 3, ... without gaps, in the order of their transactions';
+COMMENT ON COLUMN tombstones.hash IS 'first 16 bytes of HMAC-SHA-256 with the salt of the company over erased-<kind>/<app_id>/<id>';
+COMMENT ON COLUMN tombstones.mark_ms IS 'Unix epoch ms: what was received or is dated up to then is erased';
+
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
 CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
@@ -267,3 +296,4 @@ CREATE TRIGGER cv_schemas_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public
 CREATE TRIGGER cv_schemas_changed AFTER INSERT ON public.cv_schemas FOR EACH ROW EXECUTE FUNCTION notify_cv_schemas_changed();
 CREATE TRIGGER links_changed AFTER INSERT OR DELETE OR UPDATE ON public.links FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
 CREATE TRIGGER server_keys_changed AFTER INSERT OR DELETE OR UPDATE ON public.server_keys FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER tombstones_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.tombstones FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

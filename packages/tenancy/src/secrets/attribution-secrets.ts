@@ -53,6 +53,57 @@ export function openSecrets(masterKeys: MasterKeys, { link_secret, salt, ...app 
   return { link_secret: open(link_secret, linkSecretPlace(app)), salt: open(salt, saltPlace(app)) }
 }
 
+/**
+ * The salts of apps by `app_id`: null where none was made, an error where it can't be decrypted. An app that is not there
+ * is left out.
+ */
+export async function findSalts(
+  pool: Pick<Pool, 'query'>,
+  masterKeys: MasterKeys,
+  app_ids: readonly string[],
+): Promise<Map<string, Buffer | Error | null>> {
+  const rows = await readSalts(pool, app_ids)
+  return new Map(rows.map((row) => [row.app_id, openSalt(masterKeys, row)]))
+}
+
+/** The same, and missing ones are made. Throws for an app that is not there, or whose salt can't be decrypted. */
+export async function getSalts(
+  pool: Pool,
+  masterKeys: MasterKeys,
+  app_ids: readonly string[],
+): Promise<Map<string, Buffer>> {
+  const unsalted = (await readSalts(pool, app_ids)).filter(({ salt }) => salt === null)
+  if (unsalted.length > 0) await insertSecrets(pool, masterKeys, 'company_salts', unsalted)
+  const found = await findSalts(pool, masterKeys, app_ids)
+  return new Map(
+    app_ids.map((app_id) => {
+      const salt = found.get(app_id) ?? new Error(`There is no app ${app_id}.`)
+      if (salt instanceof Error) throw salt
+      return [app_id, salt]
+    }),
+  )
+}
+
+type SaltRow = Omit<SecretsRow, 'link_secret'>
+
+async function readSalts(pool: Pick<Pool, 'query'>, app_ids: readonly string[]): Promise<SaltRow[]> {
+  const { rows } = await pool.query<SaltRow>(
+    `SELECT a.app_id, a.company_id, ${encryptedJson('cs')} AS salt
+     FROM apps a LEFT JOIN company_salts cs ON cs.company_id = a.company_id WHERE a.app_id = ANY($1::text[])`,
+    [app_ids],
+  )
+  return rows
+}
+
+function openSalt(masterKeys: MasterKeys, { salt, ...app }: SaltRow): Buffer | Error | null {
+  if (salt === null) return null
+  try {
+    return Buffer.from(masterKeys.decrypt(readEncryptedJson(salt), saltPlace(app)), 'hex')
+  } catch (err) {
+    return err as Error
+  }
+}
+
 type Client = Pick<PoolClient, 'query'>
 type App = Pick<SecretsRow, 'app_id' | 'company_id'>
 

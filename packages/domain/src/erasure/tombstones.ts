@@ -1,0 +1,38 @@
+/** The tombstones up to a number. Every call with the same number gives the same answers for ever. */
+export interface Tombstones {
+  /** Number of the newest one; 0 without any. */
+  number: number
+  /** Whether anything of an app was erased. It costs no hash: ask it before the others for many ids. */
+  hasAny(app_id: string): boolean
+  /** The greatest mark of an install, Unix epoch ms; null when it was not erased. See `isErased`. */
+  markOf(app_id: string, install_uuid: string): number | null
+  /** Whether a click was erased, whenever it was received. */
+  isErasedClick(app_id: string, click_id: string): boolean
+}
+
+/** Tombstones as a consumer pins them (docs/adr/0320). Both methods reject while the store cannot be read. */
+export interface TombstoneStore {
+  /** Number of the newest tombstone, read from the store itself; 0 without any. */
+  newest(): Promise<number>
+  /** The tombstones up to a number that `newest` gave to any process. */
+  upTo(number: number): Promise<Tombstones>
+}
+
+/** All that was erased so far; nothing without a store. A batch must not use it: what it pinned is its own. */
+export const newestTombstones = async (store: TombstoneStore | undefined): Promise<Tombstones> =>
+  store === undefined ? noTombstones : store.upTo(await store.newest())
+
+/** Whether something of an install was erased that was received then, Unix epoch ms. */
+export const isGone = (
+  tombstones: Tombstones,
+  { app_id, install_uuid, received_at_ms }: { app_id: string; install_uuid: string; received_at_ms: number },
+): boolean =>
+  tombstones.hasAny(app_id) && received_at_ms <= (tombstones.markOf(app_id, install_uuid) ?? Number.NEGATIVE_INFINITY)
+
+/** Nothing was erased. */
+export const noTombstones: Tombstones = {
+  number: 0,
+  hasAny: () => false,
+  markOf: () => null,
+  isErasedClick: () => false,
+}
