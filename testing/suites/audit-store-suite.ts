@@ -169,7 +169,8 @@ export function auditStoreSuite(
     it('erases an object with its name: the key answers the rest until it is put anew', async () => {
       const keys = clientNames.map((clientName) => `${prefix}/${clientName}`)
       await Promise.all(keys.map((key) => store.putOnce(key, Buffer.from(key))))
-      for (const key of keys) expect(await store.erase(key, Buffer.from(key), Buffer.from(`rest of ${key}`))).toBe('done')
+      for (const key of keys)
+        expect(await store.erase(key, Buffer.from(key), Buffer.from(`rest of ${key}`))).toBe('done')
       await store.close()
       store = await under.open()
       for (const key of keys) expect((await store.get(key))?.toString()).toBe(`rest of ${key}`)

@@ -206,7 +206,10 @@ await describeWithEngine('s3', (s3) => {
     expect(await store.replace('a', third!, third!)).toBe('done')
     expect([await versions(), (await store.get('a'))?.toString()]).toEqual([['a', 'ab'], 'third'])
     expect(await store.erase('a', third!, first!)).toBe('done')
-    expect([await versions(), (await store.get('a'))?.toString()]).toEqual([[expect.stringMatching(/^=e/), 'ab'], 'first'])
+    expect([await versions(), (await store.get('a'))?.toString()]).toEqual([
+      [expect.stringMatching(/^=e/), 'ab'],
+      'first',
+    ])
     await store.close()
   })
 
