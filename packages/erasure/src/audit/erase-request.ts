@@ -97,7 +97,7 @@ const comma = Buffer.from(',')
 
 /** The minted ids by the index that their events have now; `places` are the indexes that they had. */
 function moveMinted(json: Buffer, span: Span, places: readonly number[]): Buffer {
-  const ids = valueOf(json, span) as Record<string, string>
+  const ids = readValue(json, span) as Record<string, string>
   const moved = places.flatMap((was, is) => (ids[was] === undefined ? [] : [[is, ids[was]] as const]))
   return Buffer.from(JSON.stringify(Object.fromEntries(moved)))
 }
@@ -107,10 +107,10 @@ const partsOf = (json: Buffer, at: number): Map<string, Span> =>
   new Map([...membersOf(json, at)].map(({ name, value }) => [name, value]))
 
 const slice = (json: Buffer, { from, to }: Span): Buffer => json.subarray(from, to)
-const valueOf = (json: Buffer, span: Span): unknown => JSON.parse(slice(json, span).toString('utf8'))
+const readValue = (json: Buffer, span: Span): unknown => JSON.parse(slice(json, span).toString('utf8'))
 
 function numberOf(json: Buffer, span: Span | undefined): number | undefined {
-  const value = span && valueOf(json, span)
+  const value = span && readValue(json, span)
   return typeof value === 'number' ? Math.round(value) : undefined
 }
 
@@ -122,7 +122,7 @@ interface EventFacts {
 
 /** An item of a batch may be anything. */
 function eventOf(json: Buffer, span: Span): EventFacts {
-  const { install_uuid, event_ts_ms } = (valueOf(json, span) ?? {}) as Record<string, unknown>
+  const { install_uuid, event_ts_ms } = (readValue(json, span) ?? {}) as Record<string, unknown>
   return {
     install_uuid: typeof install_uuid === 'string' && install_uuid !== '' ? install_uuid : null,
     ...(typeof event_ts_ms === 'number' ? { event_ts_ms } : {}),

@@ -1,7 +1,7 @@
 const [quote, colon, space] = [0x22, 0x3a, 0x20]
 /** Every id here is at most as long; a longer text is none. */
 const id_bytes_max = 128
-const escape = Buffer.from('\\u00')
+const escaped = Buffer.from('\\u00')
 
 /**
  * Whether a JSON text may hold a member of this name whose value is one of the ids: a quick look before any parsing, which
@@ -32,8 +32,8 @@ function textStart(json: Buffer, behind_name: number): number {
 
 /** Encoders escape what is special to HTML or not ASCII, and no character of an id or of a member's name. */
 function escapesAnIdCharacter(json: Buffer): boolean {
-  for (let at = json.indexOf(escape); at !== -1; at = json.indexOf(escape, at + escape.length)) {
-    const code = Number.parseInt(json.toString('latin1', at + escape.length, at + escape.length + 2), 16)
+  for (let at = json.indexOf(escaped); at !== -1; at = json.indexOf(escaped, at + escaped.length)) {
+    const code = Number.parseInt(json.toString('latin1', at + escaped.length, at + escaped.length + 2), 16)
     if (/[A-Za-z0-9_-]/.test(String.fromCharCode(code))) return true
   }
   return false
