@@ -40,7 +40,7 @@ export function memoryAuditStore(): MemoryAuditStore {
       for (const name of names) {
         const key = folder + name
         if (name.endsWith('/')) yield { kind: 'folder', folder: key }
-        else yield { kind: 'object', key, read: async () => store.objects.get(key) ?? null }
+        else yield { kind: 'object', key, read: async () => (store.objects.has(key) ? store.get(key) : null) }
       }
     },
     checkHealth: async () => {
