@@ -71,7 +71,10 @@ export function openTombstones({ pool, masterKeys }: TombstonesOptions): Tombsto
 
   return {
     async newest() {
-      const { rows } = await pool.query<{ number: string }>('SELECT coalesce(max(number), 0) AS number FROM tombstones')
+      const { rows } = await pool.query<{ number: string }>({
+        name: 'newest_tombstone',
+        text: 'SELECT coalesce(max(number), 0) AS number FROM tombstones',
+      })
       return Number(rows[0]!.number)
     },
     async upTo(number): Promise<Tombstones> {
