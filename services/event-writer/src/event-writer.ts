@@ -1,3 +1,4 @@
+import { cancelBeatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
@@ -7,7 +8,6 @@ import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/
 import { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
-import { cancelBeatenClaims } from './money/cancel-beaten-claims.ts'
 import { cancelledTotal } from './money/cancelled-total.ts'
 import { countMoney, transactionsToLookUp } from './money/count-money.ts'
 import { completeOlderLog } from './write/complete-older-log.ts'
