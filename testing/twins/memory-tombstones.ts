@@ -1,0 +1,43 @@
+import type { Tombstones, TombstoneStore } from '@tributary/domain/erasure/tombstones'
+
+/** Tombstones that are written by hand, and counted like those of PostgreSQL. */
+export interface MemoryTombstones extends TombstoneStore {
+  /** Gives back the number of the tombstone. */
+  erase(app_id: string, install_uuid: string, mark_ms: number): number
+  eraseClick(app_id: string, click_id: string): number
+  size(): number
+  /** Both methods reject while it is true. */
+  away: boolean
+}
+
+export function memoryTombstones(): MemoryTombstones {
+  const rows: { app_id: string; name: string; mark_ms: number }[] = []
+  const requireHere = () => {
+    if (store.away) throw new Error('the tombstones are away')
+  }
+  const store: MemoryTombstones = {
+    away: false,
+    size: () => rows.length,
+    erase: (app_id, install_uuid, mark_ms) => rows.push({ app_id, name: `install/${install_uuid}`, mark_ms }),
+    eraseClick: (app_id, click_id) => rows.push({ app_id, name: `click/${click_id}`, mark_ms: 0 }),
+    async newest() {
+      requireHere()
+      return rows.length
+    },
+    async upTo(number): Promise<Tombstones> {
+      requireHere()
+      const known = rows.slice(0, number)
+      const find = (app_id: string, name: string) => known.filter((row) => row.app_id === app_id && row.name === name)
+      return {
+        number,
+        hasAny: (app_id) => known.some((row) => row.app_id === app_id),
+        markOf(app_id, install_uuid) {
+          const marks = find(app_id, `install/${install_uuid}`).map(({ mark_ms }) => mark_ms)
+          return marks.length === 0 ? null : Math.max(...marks)
+        },
+        isErasedClick: (app_id, click_id) => find(app_id, `click/${click_id}`).length > 0,
+      }
+    },
+  }
+  return store
+}
