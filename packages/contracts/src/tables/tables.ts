@@ -1,7 +1,7 @@
 import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
-import { postbackTables } from './postback-tables.ts'
 import { erasureTables } from './erasure-tables.ts'
+import { postbackTables } from './postback-tables.ts'
 import { moneyDays, settlingTables } from './report-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
 
