@@ -1,7 +1,10 @@
-import type { Tombstones, TombstoneStore } from '@tributary/domain/erasure/tombstones'
+import type { Tombstones } from '@tributary/domain/erasure/tombstones'
+import type { ErasedRecords } from '@tributary/erasure/erased-records'
 
 /** Tombstones that are written by hand, and counted like those of PostgreSQL. */
-export interface MemoryTombstones extends TombstoneStore {
+export interface MemoryTombstones extends ErasedRecords {
+  /** `<app_id>/<audit_key>` of the objects that were noted. */
+  noted: Set<string>
   /** Gives back the number of the tombstone. */
   erase(app_id: string, install_uuid: string, mark_ms: number): number
   eraseClick(app_id: string, click_id: string): number
@@ -17,9 +20,13 @@ export function memoryTombstones(): MemoryTombstones {
   }
   const store: MemoryTombstones = {
     away: false,
+    noted: new Set(),
     size: () => rows.length,
     erase: (app_id, install_uuid, mark_ms) => rows.push({ app_id, name: `install/${install_uuid}`, mark_ms }),
     eraseClick: (app_id, click_id) => rows.push({ app_id, name: `click/${click_id}`, mark_ms: 0 }),
+    async noteObjects(app_id, audit_keys) {
+      for (const key of audit_keys) store.noted.add(`${app_id}/${key}`)
+    },
     async newest() {
       requireHere()
       return rows.length

@@ -48,7 +48,15 @@ const install = (given: Partial<InstallFact> = {}): InstallFact => ({
 const windows = { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 }
 const run = (given: Partial<AttributeInput> = {}) =>
   attribute({
-    ...{ install: install(), clicks: [click(1)], claims: new Map(), others: [], windows, isFlooded: () => false },
+    ...{
+      install: install(),
+      clicks: [click(1)],
+      claims: new Map(),
+      others: [],
+      windows,
+      isFlooded: () => false,
+      isErasedClick: () => false,
+    },
     ...{ datacenter: false, blocked: false, neighbours_before: 0, newest: null, now_ms: t0 + hour_ms, ...given },
   })
 const flagsOf = (given: Partial<AttributeInput>) => run(given).verdict?.fraud_flags

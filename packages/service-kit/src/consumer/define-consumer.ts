@@ -1,6 +1,6 @@
 import type { LogRecord, NeedsValue } from '@tributary/broker/broker'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
-import type { Tombstones, TombstoneStore } from '@tributary/domain/erasure/tombstones'
+import type { TombstoneStore, Tombstones } from '@tributary/domain/erasure/tombstones'
 
 /** A record with its decoded value. */
 export interface DecodedRecord<T> {

@@ -1,4 +1,4 @@
-import type { Tombstones, TombstoneStore } from '@tributary/domain/erasure/tombstones'
+import type { TombstoneStore, Tombstones } from '@tributary/domain/erasure/tombstones'
 import type { Progress } from './intent.ts'
 
 /**

@@ -1,10 +1,12 @@
-import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { type MemoryTombstones, memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Batch } from '../../src/consumer/define-consumer.ts'
 import { openIntent } from '../../src/consumer/intent.ts'
 import { allDone, Crash, committedAt, letter, now, reader, readToEnd, start, until } from './letters.ts'
+
+const openAt = (broker: MemoryBroker) => openIntent(committedAt(broker) ?? null)
 
 const erase = (store: MemoryTombstones) => store.erase('app', 'install', now())
 
@@ -19,7 +21,7 @@ test('a batch knows what was erased before it, and also what was erased while it
   erase(store)
   const seen: number[] = []
   const consumer = pinning(store, ({ tombstones }) => {
-    expect(openIntent(committedAt(broker))?.tombstones).toBe(tombstones.number)
+    expect(openAt(broker)?.tombstones).toBe(tombstones.number)
     seen.push(tombstones.number)
   })
   await broker.publish([letter('a')])
@@ -50,7 +52,7 @@ test('a batch that is found declared keeps its number, on every try of every pro
   expect(seen[0]![1]).toBe(false)
   await broker.publish([letter('b')])
   await readToEnd(broker, { consumer })
-  expect(seen.at(-1)).toEqual([await store.newest() - 1, false])
+  expect(seen.at(-1)).toEqual([(await store.newest()) - 1, false])
 })
 
 test('a batch waits while nobody can read what was erased', async () => {
@@ -60,7 +62,13 @@ test('a batch waits while nobody can read what was erased', async () => {
   let calls = 0
   let failures = 0
   await broker.publish([letter('a')])
-  const watched: MemoryTombstones = { ...store, newest: () => store.newest().finally(() => (failures += 1)) }
+  const watched: MemoryTombstones = {
+    ...store,
+    newest: () =>
+      store.newest().finally(() => {
+        failures += 1
+      }),
+  }
   const { running } = start(broker, { consumer: pinning(watched, () => void (calls += 1)) })
   await until(() => failures > 3, 'tries')
   expect([calls, committedAt(broker)?.offset]).toEqual([0, 0])
@@ -86,7 +94,7 @@ test('a batch that an older version began knows no tombstone', async () => {
     })
   })
   await declared
-  await until(() => openIntent(committedAt(broker)) !== null, 'the intent')
+  await until(() => openAt(broker) !== null, 'the intent')
   const seen: number[] = []
   await readToEnd(broker, { consumer: pinning(store, ({ tombstones }) => void seen.push(tombstones.number)) })
   expect(seen).toEqual([0])
@@ -112,7 +120,7 @@ test('whoever erases and then finds no older batch open sees none at work ever a
       const look = () => {
         steps += 1
         if (erased_at.includes(steps)) erase(store)
-        const open = openIntent(committedAt(broker))
+        const open = openAt(broker)
         const newest = store.size()
         if (open === null || (open.tombstones ?? -1) >= newest) required = newest
       }

@@ -61,8 +61,8 @@ function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly N
   const byKey = new Map(rows.map((row) => [JSON.stringify(columns.map((name) => valueIn(row, name))), row]))
   keys[table] = { columns, rows: [...byKey.keys()].map((key) => JSON.parse(key) as Value[]) }
   for (const { install_uuid } of byKey.values()) {
-    const own = (counts[install_uuid] ??= {})
-    own[table] = (own[table] ?? 0) + 1
+    const own = counts[install_uuid] ?? {}
+    counts[install_uuid] = { ...own, [table]: (own[table] ?? 0) + 1 }
   }
 }
 

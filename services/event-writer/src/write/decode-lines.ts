@@ -1,6 +1,7 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { type RecordColumns, recordColumns } from '@tributary/contracts/rows'
+import { datedAt } from '@tributary/domain/erasure/is-erased'
 import { claimRank } from '@tributary/domain/event-key'
 import { type EventColumns, toEventColumns, toRecordColumns } from '@tributary/domain/event-row'
 import type { EventLine } from './event-line.ts'
@@ -19,13 +20,13 @@ export function decodeLines(value: Buffer, record: LogRecord, source: string): E
   const claim = { claim_rank: claimRank(envelope.source), received_at_ms: envelope.received_at_ms }
   const tail = tailOf(toRecordColumns(envelope, { topic: source, partition, offset }))
   const { app_id, install_uuid } = envelope
-  const sent_ms = sentTime(envelope)
+  const { received_at_ms, sent_at_ms } = envelope
   let text = ''
   const keys = envelope.events.map((event) => {
     const columns = toEventColumns(envelope, event)
     text += headOf(columns) + tail
     const { day, key_day, event_key, transaction_key, revenue_micros } = columns.made
-    const dated_at_ms = typeof event.event_ts_ms === 'number' ? event.event_ts_ms : sent_ms
+    const dated_at_ms = datedAt({ event_ts_ms: event.event_ts_ms, sent_at_ms, received_at_ms })
     const has_money = revenue_micros !== null
     return { day, dated_at_ms, key_day, event_key, transaction_key, has_money, end: text.length }
   })

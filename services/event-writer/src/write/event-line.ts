@@ -7,7 +7,7 @@ export interface EventLine extends RowKey, MoneyKey, RowLine {
   /** UTC date of the event, `YYYY-MM-DD`. */
   day: string
   install_uuid: string
-  /** The time of the event as it was given, else when the client sent it, else when it was received, Unix epoch ms. */
+  /** See `datedAt`. */
   dated_at_ms: number
 }
 

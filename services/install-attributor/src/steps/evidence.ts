@@ -25,6 +25,8 @@ export interface AppWork {
   facts: readonly Fact[]
   /** Installs that are named by wishes. */
   wished: ReadonlySet<string>
+  /** Whether a click of the app was erased. */
+  isErasedClick(click_id: string): boolean
 }
 
 /** An install that is to be decided, and what it alone depends on. */
@@ -45,6 +47,7 @@ export interface Evidence extends Neighbours {
   facts: ReadonlyMap<string, readonly Fact[]>
   /** Claims of installs that are not decided here. */
   claims: readonly WrittenClaim[]
+  isErasedClick(click_id: string): boolean
   isFlooded(click: KeptClick): boolean
   isBlocked(install: InstallFact): boolean
   isDatacenter(install: InstallFact): boolean
@@ -89,6 +92,7 @@ export async function loadEvidence(
     ...neighbours,
     open,
     claims: claims.filter(({ install_uuid }) => !decided.has(install_uuid)),
+    isErasedClick: work.isErasedClick,
     isFlooded: ({ clicked_at_ms, partner, campaign }) =>
       flooded.has(sourceName({ day: utcDay(clicked_at_ms), partner, campaign })),
     isBlocked: ({ is_sdk, ip, received_at_ms }) =>
@@ -104,7 +108,7 @@ export async function loadEvidence(
 /** Installs with new install events and wished ones, in order, with their candidates. */
 async function openInstalls(
   lookups: Lookups,
-  { app, facts, wished }: AppWork,
+  { app, facts, wished, isErasedClick }: AppWork,
   own: ReadonlyMap<string, readonly Fact[]>,
 ): Promise<OpenInstall[]> {
   const changed = facts.flatMap(({ kind, install_uuid }) => (kind === 'install' ? install_uuid : []))
@@ -122,7 +126,7 @@ async function openInstalls(
   const clicksFor = indexClicks(await lookups.clicks(app.app_id, [...named], ranges))
   return open.map((one) => {
     const clickWindows = clickWindowsOf(one.windows)
-    const found = withKept(clicksFor(one.install, clickWindows), one.newest)
+    const found = withKept(clicksFor(one.install, clickWindows), one.newest, isErasedClick)
     const clicks = candidatesOf(one.install, found, clickWindows)
     return { ...one, facts: own.get(one.install.install_uuid)!, clicks }
   })
