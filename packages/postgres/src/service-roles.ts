@@ -14,10 +14,18 @@ const masterKeyRights = {
 /** Columns of apps that are no signing secret, and the id of its master key. */
 const openAppColumns = ['app_id', 'company_id', 'platform', 'signing_secret_key_id'] as const
 
-/** What attribution reads of apps, without any secret. */
-const attributionRights = {
+/** What a consumer reads that drops what was erased: tombstones, and the salts that they are hashed with. */
+const erasedRights = {
   schema_migrations: { select: '*' },
-  apps: { select: ['app_id', 'company_id', 'platform'] },
+  apps: { select: openAppColumns }, // not the signing secrets
+  ...masterKeyRights,
+  company_salts: { select: '*' },
+  tombstones: { select: '*' },
+} as const satisfies Record<string, Rights>
+
+/** What attribution reads besides. */
+const attributionRights = {
+  ...erasedRights,
   attribution_settings: { select: '*' },
 } as const satisfies Record<string, Rights>
 
@@ -44,15 +52,18 @@ export const serviceRoles = {
     link_secrets: { select: '*', also: ['INSERT'] },
     company_salts: { select: '*', also: ['INSERT'] },
   },
+  'event-writer': {
+    ...erasedRights,
+    erased_objects: { select: '*', also: ['INSERT', 'UPDATE'] },
+  },
   'click-writer': attributionRights,
   'install-finder': {
     ...attributionRights,
-    apps: { select: openAppColumns }, // not the signing secrets
-    ...masterKeyRights,
     link_secrets: { select: '*', also: ['INSERT'] }, // the first service that needs a secret makes it
     company_salts: { select: '*', also: ['INSERT'] },
   },
   'install-attributor': attributionRights,
+  'install-writer': erasedRights,
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },

@@ -6,6 +6,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createMergeSwitch } from '@tributary/clickhouse/embedded/merge-switch'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { postbackKeysEngine } from '@tributary/postback-writer/postback-keys'
 import { migratePostgres } from '@tributary/postgres/migrate'
@@ -66,6 +67,7 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     geo: geoEngine(join(data_dir, 'geo')),
     attributionApps: attributionAppsEngine,
     appsWithSecrets: appsWithSecretsEngine,
+    erased: erasedRecordsEngine,
   }
 }
 

@@ -69,7 +69,11 @@ test('a batch waits while nobody can read what was erased', async () => {
         failures += 1
       }),
   }
-  const { running } = start(broker, { consumer: pinning(watched, () => void (calls += 1)) })
+  const { running } = start(broker, {
+    consumer: pinning(watched, () => {
+      calls += 1
+    }),
+  })
   await until(() => failures > 3, 'tries')
   expect([calls, committedAt(broker)?.offset]).toEqual([0, 0])
   store.away = false
