@@ -42,6 +42,14 @@ COMMENT ON TABLE erasure_runs IS 'runs of the eraser, one after the other; a run
 COMMENT ON COLUMN erasure_runs.night IS 'UTC date of a nightly run, null for one that somebody asked for';
 COMMENT ON COLUMN erasure_runs.drained IS 'installs whose rows are gone';
 COMMENT ON COLUMN erasure_runs.batches IS 'requests and rows of each batch, up to a limit';
+CREATE TABLE erasure_clicks (
+  app_id text NOT NULL REFERENCES apps,
+  click_id text NOT NULL,
+  install_uuid text NOT NULL,
+  PRIMARY KEY (app_id, click_id)
+);
+COMMENT ON TABLE erasure_clicks IS 'erased clicks whose archives are not rewritten yet';
+
 CREATE INDEX erasure_runs_open ON erasure_runs (run) WHERE ended_at_ms IS NULL;
 
 CREATE TABLE erasure_batches (

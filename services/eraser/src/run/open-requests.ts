@@ -3,7 +3,7 @@ import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tom
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
-import type { ErasedInstall } from '../batch/batch.ts'
+import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
 
 export interface RequestStore {
   pool: Pool
@@ -107,18 +107,34 @@ export async function findEmptied(pool: Pool): Promise<Map<string, ErasedInstall
 export async function completeRequests(
   pool: Pool,
   app_id: string,
-  installs: readonly ErasedInstall[],
-  objects_rewritten: number,
+  installs: readonly (ErasedInstall & { objects: number })[],
 ): Promise<void> {
   await pool.query(
-    `UPDATE erasure_requests SET
+    `UPDATE erasure_requests AS e SET
        marks = marks || jsonb_build_array(jsonb_build_object(
          'requested_at_ms', least(requested_at_ms, mark_ms), 'erased_up_to_ms', mark_ms)),
        erased_up_to_ms = mark_ms, mark_ms = NULL, emptied_at_ms = NULL, tombstones = NULL,
-       objects_rewritten = objects_rewritten + $3,
-       install_uuid = CASE WHEN requested_at_ms > mark_ms THEN install_uuid END
-     WHERE app_id = $1 AND install_uuid = ANY($2::text[]) AND emptied_at_ms IS NOT NULL`,
-    [app_id, installs.map(({ install_uuid }) => install_uuid), objects_rewritten],
+       objects_rewritten = objects_rewritten + t.objects,
+       install_uuid = CASE WHEN requested_at_ms > mark_ms THEN e.install_uuid END
+     FROM unnest($2::text[], $3::bigint[]) AS t (install_uuid, objects)
+     WHERE app_id = $1 AND e.install_uuid = t.install_uuid AND emptied_at_ms IS NOT NULL`,
+    [app_id, installs.map(({ install_uuid }) => install_uuid), installs.map(({ objects }) => objects)],
+  )
+}
+
+export type ErasedClickOfApp = ErasedClick & { app_id: string }
+
+/** Erased clicks whose archives are not rewritten yet. */
+export async function findErasedClicks(pool: Pool): Promise<ErasedClickOfApp[]> {
+  const { rows } = await pool.query<ErasedClickOfApp>('SELECT app_id, click_id, install_uuid FROM erasure_clicks')
+  return rows
+}
+
+export async function removeErasedClicks(pool: Pool, clicks: readonly ErasedClickOfApp[]): Promise<void> {
+  await pool.query(
+    `DELETE FROM erasure_clicks AS e USING unnest($1::text[], $2::text[]) AS t (app_id, click_id)
+     WHERE e.app_id = t.app_id AND e.click_id = t.click_id`,
+    [clicks.map(({ app_id }) => app_id), clicks.map(({ click_id }) => click_id)],
   )
 }
 

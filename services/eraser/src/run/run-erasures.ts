@@ -12,10 +12,13 @@ import { planBatch } from '../batch/plan-batch.ts'
 import type { EraserMetrics } from '../metrics.ts'
 import {
   completeRequests,
+  type ErasedClickOfApp,
   findEmptied,
+  findErasedClicks,
   findNextInstalls,
   findOpenApps,
   type RequestStore,
+  removeErasedClicks,
   takeRequests,
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
@@ -27,13 +30,25 @@ export interface OpenWork {
   partition: number
 }
 
+export interface InstallOfApp {
+  app_id: string
+  install_uuid: string
+}
+
+/** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
+export interface AuditRewriting {
+  rewriteApp(app_id: string, installs: readonly ErasedInstall[], signal: AbortSignal): Promise<Map<string, number>>
+  rewriteArchives(clicks: readonly ErasedClickOfApp[], signal: AbortSignal): Promise<Map<string, number>>
+  /** The objects of what came after an erasure. */
+  rewriteNoted(signal: AbortSignal): Promise<void>
+}
+
 export interface EraserDeps extends RequestStore {
   clickhouse: Clickhouse
   broker: Pick<Broker, 'publish' | 'partitionCount'>
-  /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the app. */
-  findOlderWork(tombstones: number, app_id: string): Promise<OpenWork[]>
-  /** Rewrites the audit objects of an app without the lines of installs; gives back how many. */
-  rewriteAudit(app_id: string, installs: readonly ErasedInstall[], signal: AbortSignal): Promise<number>
+  /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the installs. */
+  findOlderWork(tombstones: number, installs: readonly InstallOfApp[]): Promise<OpenWork[]>
+  audit: AuditRewriting
   pause(ms: number, signal: AbortSignal): Promise<void>
   logger: Logger
   metrics?: EraserMetrics
@@ -76,7 +91,7 @@ async function eraseSome(deps: EraserDeps, run: number, app_id: string, signal: 
   const { pool, clickhouse, now, metrics } = deps
   const begun = await findBatch(pool, app_id)
   if (begun === null) return beginBatch(deps, run, app_id)
-  const older = await deps.findOlderWork(begun.tombstones, app_id)
+  const older = await deps.findOlderWork(begun.tombstones, ofApp(app_id, begun.installs))
   if (older.length > 0) return older
   const plan = begun.plan ?? (await planBatch(clickhouse, begun))
   const stored = { ...begun, plan }
@@ -93,12 +108,15 @@ async function eraseSome(deps: EraserDeps, run: number, app_id: string, signal: 
   return []
 }
 
+const ofApp = (app_id: string, installs: readonly ErasedInstall[]): InstallOfApp[] =>
+  installs.map(({ install_uuid }) => ({ app_id, install_uuid }))
+
 /** Stores a batch of the next installs with its clicks, whose tombstones are written first. */
 async function beginBatch(deps: EraserDeps, run: number, app_id: string): Promise<OpenWork[]> {
   const { pool, masterKeys, clickhouse } = deps
   const { installs, tombstones } = await findNextInstalls(pool, app_id)
   if (installs.length === 0) return []
-  const older = await deps.findOlderWork(tombstones, app_id)
+  const older = await deps.findOlderWork(tombstones, ofApp(app_id, installs))
   if (older.length > 0) return older
   const { clicks, more } = await findClicks(clickhouse, app_id, installs)
   const mark_ms = Math.max(...installs.map((one) => one.mark_ms))
@@ -114,18 +132,27 @@ async function beginBatch(deps: EraserDeps, run: number, app_id: string): Promis
 
 /** Parts and audit objects, once for all requests of the run; then these are completed. */
 async function finish(deps: EraserDeps, signal: AbortSignal): Promise<void> {
-  const emptied = await findEmptied(deps.pool)
+  const { pool, audit, atStep } = deps
+  atStep?.('rewrite noted objects')
+  await audit.rewriteNoted(signal)
+  const emptied = await findEmptied(pool)
   if (emptied.size === 0) return
-  deps.atStep?.('rewrite parts')
+  atStep?.('rewrite parts')
   await rewriteParts(deps.clickhouse, signal)
+  const clicks = await findErasedClicks(pool)
+  atStep?.('rewrite archives')
+  const ofClicks = await audit.rewriteArchives(clicks, signal)
   for (const [app_id, installs] of emptied) {
     signal.throwIfAborted()
-    deps.atStep?.('rewrite audit')
-    const objects = await deps.rewriteAudit(app_id, installs, signal)
-    deps.metrics?.objects(objects)
-    deps.atStep?.('complete')
-    await completeRequests(deps.pool, app_id, installs, objects)
+    atStep?.('rewrite audit')
+    const rewritten = await audit.rewriteApp(app_id, installs, signal)
+    const objectsOf = (uuid: string) => (rewritten.get(uuid) ?? 0) + (ofClicks.get(uuid) ?? 0)
+    const counted = installs.map((one) => ({ ...one, objects: objectsOf(one.install_uuid) }))
+    deps.metrics?.objects(counted.reduce((sum, { objects }) => sum + objects, 0))
+    atStep?.('complete')
+    await completeRequests(pool, app_id, counted)
   }
+  await removeErasedClicks(pool, clicks)
 }
 
 /** Names who holds an app up, once it takes long. */

@@ -31,7 +31,7 @@ export async function storeBatch(pool: Pool, { batch, app_id, run, tombstones, .
  */
 export async function endBatch(
   pool: Pool,
-  { batch, app_id, run, installs, plan }: StoredBatch,
+  { batch, app_id, run, installs, clicks, plan }: StoredBatch,
   now_ms: number,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
@@ -41,6 +41,11 @@ export async function endBatch(
     for (const [install_uuid, counts] of Object.entries(plan?.counts ?? {})) {
       await addRows(client, 'erasure_requests', 'app_id = $2 AND install_uuid = $3', counts, [app_id, install_uuid])
     }
+    await client.query(
+      `INSERT INTO erasure_clicks (app_id, click_id, install_uuid) SELECT $1, * FROM unnest($2::text[], $3::text[])
+       ON CONFLICT DO NOTHING`,
+      [app_id, clicks.map(({ click_id }) => click_id), clicks.map(({ install_uuid }) => install_uuid)],
+    )
     const drains = plan === null || plan.drains
     if (drains) {
       await client.query(

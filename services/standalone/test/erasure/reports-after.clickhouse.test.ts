@@ -37,7 +37,10 @@ const movedOn = ({ events, decisions }: History): History => {
   return {
     events: events.map((event) => ({
       ...event,
-      ...{ event_ts_ms: event.event_ts_ms + by_ms, received_at_ms: mark_ms + 40 * day_ms + (event.received_at_ms - now_ms) },
+      ...{
+        event_ts_ms: event.event_ts_ms + by_ms,
+        received_at_ms: mark_ms + 40 * day_ms + (event.received_at_ms - now_ms),
+      },
     })),
     decisions: decisions.map((one) => ({ ...one, installed_at_ms: one.installed_at_ms + by_ms })),
   }
@@ -55,7 +58,9 @@ const write = (prepared: readonly Prepared[], part: (one: Prepared) => History) 
   stage.write(
     {
       events: prepared.flatMap((one, app) => part(one).events.map((event) => ({ ...event, app }))),
-      decisions: prepared.flatMap((one, app) => part(one).decisions.map((d, place) => ({ ...d, app, place: place + offsetOf(one, part) }))),
+      decisions: prepared.flatMap((one, app) =>
+        part(one).decisions.map((d, place) => ({ ...d, app, place: place + offsetOf(one, part) })),
+      ),
     },
     prepared.map(({ app_id }) => app_id),
   )

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { createTombstoneStage } from './tombstone-stage.ts'
 import { type EraserDeps, runErasures } from '@tributary/eraser/run-erasures'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { askRun, findRun } from '@tributary/erasure/runs'
-import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import type { Rate } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
+import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
 import { openReportStage } from '../reports/stage.ts'
+import { createTombstoneStage } from './tombstone-stage.ts'
 
 /** When erasures begin: all that a history has was received before. */
 export const mark_ms = now_ms + 1000
@@ -26,7 +26,7 @@ export async function openErasureStage() {
     keyValue: memoryKeyValue(() => mark_ms),
     now: () => mark_ms,
     findOlderWork: async () => [],
-    rewriteAudit: async () => 0,
+    audit: { rewriteApp: async () => new Map(), rewriteArchives: async () => new Map(), rewriteNoted: async () => {} },
     pause: async () => {},
     logger: pino({ level: 'silent' }),
   }

@@ -43,7 +43,10 @@ export async function openReportStage({ erased }: { erased?: ErasedRecords } = {
   const logger = pino({ level: 'silent' })
   const now = () => now_ms
   const broker = memoryBroker(partitions, now)
-  const consumers = [eventWriter({ clickhouse, ...(erased && { erased }) }), installWriter({ clickhouse, now, ...(erased && { erased }) })] as const
+  const consumers = [
+    eventWriter({ clickhouse, ...(erased && { erased }) }),
+    installWriter({ clickhouse, now, ...(erased && { erased }) }),
+  ] as const
   const running = await Promise.all(
     consumers.map((consumer) =>
       runConsumer({ broker, consumer: consumer as never, logger, registry: new Registry(), now }),
