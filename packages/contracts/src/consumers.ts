@@ -28,4 +28,5 @@ export const consumers = {
   installAttributor: { name: 'install-attributor', topic: topics.installsFound, pins_tombstones: { by: 'app' } },
   installWriter: { name: 'install-writer', topic: topics.installsAttributed, pins_tombstones: { by: 'install' } },
   postbackWriter: { name: 'postback-writer', topic: topics.postbacksReceived },
+  eraser: { name: 'eraser', topic: topics.erasuresRequested },
 } as const satisfies Record<string, ConsumerGroup>

@@ -64,6 +64,16 @@ export const serviceRoles = {
   },
   'install-attributor': attributionRights,
   'install-writer': erasedRights,
+  eraser: {
+    ...erasedRights,
+    company_salts: { select: '*', also: ['INSERT'] },
+    tombstones: { select: '*', also: ['INSERT'] },
+    erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
+    erasure_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
+    erasure_batches: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    erasure_clicks: { select: '*', also: ['INSERT', 'DELETE'] },
+    erased_objects: { select: '*', also: ['DELETE'] },
+  },
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
@@ -84,7 +94,9 @@ export const serviceRoles = {
     cv_schemas: { select: '*', also: ['INSERT'] },
     attribution_settings: { select: '*', also: ['INSERT'] },
     link_secrets: { select: '*', also: ['UPDATE', 'DELETE'] },
-    company_salts: { select: '*', also: ['UPDATE', 'DELETE'] },
+    company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
+    erasure_runs: { select: '*', also: ['INSERT'] },
     admin_audit_log: { select: '*', also: ['INSERT'] },
   },
 } as const satisfies Record<string, Record<string, Rights>>

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createMergeSwitch } from '@tributary/clickhouse/embedded/merge-switch'
@@ -137,7 +137,7 @@ async function openCounters(dir: string, { now, onClose, checks }: Service): Pro
   return keyValue
 }
 
-async function openAudit(dir: string, { onClose, checks }: Service): Promise<AuditStore> {
+async function openAudit(dir: string, { onClose, checks }: Service): Promise<RewritableAuditStore> {
   const { openFolderAuditStore } = await import('@tributary/audit-store/folder')
   const audit = await openFolderAuditStore({ dir })
   onClose('audit store', () => audit.close())
