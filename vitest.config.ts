@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** One project per test ring (docs: CONTRIBUTING.md). A file's ring is the word before `.test.ts`. */
@@ -14,11 +15,14 @@ export default defineConfig({
         include: [`{packages,services,examples,testing,tools,infra,bench}/**/test/**/*.${ring}.test.ts`],
         // chdb allows one engine a process.
         pool: 'forks' as const,
+        // Pure functions: one process imports them once for all files.
+        isolate: ring !== 'domain',
         testTimeout: ring === 'domain' ? 120_000 : hang_ms,
         hookTimeout: hang_ms,
         expect: { poll: { timeout: 180_000 } },
       },
     })),
-    maxWorkers: 2,
+    // One more than cores, since tests wait for engines and processes; each may have a fleet of them in memory.
+    maxWorkers: totalmem() >= 16 * 2 ** 30 ? 3 : 2,
   },
 })
