@@ -14,10 +14,11 @@ import {
 import pino from 'pino'
 import { Pool } from 'undici'
 import { type Bench, numberArgument, percentile } from '../bench.ts'
-import { cpuSeconds, residentMegabytes } from '../process/process-cost.ts'
+import { cpuSeconds, ownMegabytes } from '../process/process-cost.ts'
 
 const connections = 64
 const look_ms = 5000
+const told_every = 20_000
 const store_id = 10_738_027_756
 const kid = 'bench/0'
 
@@ -39,7 +40,7 @@ export const bench: Bench = {
         await registerApp(standalone, data_dir)
         const before = cpuSeconds(standalone.pid)
         const started = performance.now()
-        const sent = await sendAll(standalone.url, apple, count)
+        const sent = await sendAll(standalone, apple, count)
         await waitUntilWritten(standalone.url, data_dir, 3_600_000)
         const seconds = (performance.now() - started) / 1000
         const cpu_us_each = Math.round(((cpuSeconds(standalone.pid) - before) / count) * 1e6)
@@ -113,7 +114,8 @@ function makeBody(apple: AppleTwin, n: number, latest: { jws: string; body: stri
   return { kind: 'forged' as const, path: '/skan-postback', body: writeJson(fields) }
 }
 
-async function sendAll(url: string, apple: AppleTwin, count: number) {
+async function sendAll({ url, pid }: StandaloneProcess, apple: AppleTwin, count: number) {
+  const started = performance.now()
   const pool = new Pool(url, { connections, pipelining: 1 })
   const sent = { genuine: 0, resent: 0, repeated: 0, forged: 0 }
   let next = 0
@@ -123,6 +125,8 @@ async function sendAll(url: string, apple: AppleTwin, count: number) {
     while (next < count) {
       const first = next
       next += 20
+      if (first % told_every === 0)
+        console.info(`${Math.round((performance.now() - started) / 1000)} s: ${first} sent, ${ownMegabytes(pid)} MB`)
       for (let n = first; n < Math.min(first + 20, count); n += 1) {
         const { kind, path, body } = makeBody(apple, n, latest)
         const headers = { 'x-forwarded-for': `84.${n % 250}.${Math.floor(n / 250) % 250}.7` }
@@ -170,12 +174,11 @@ async function countStored(data_dir: string) {
   return stored
 }
 
-/** Resident memory of a process: its median in the second fifth of the run, in the last one, and its peak. */
+/** Memory of a process: its median in the second fifth of the run, in the last one, and its peak. */
 function watchMemory(pid: number) {
   const seen: number[] = []
   const timer = setInterval(() => {
-    seen.push(residentMegabytes(pid))
-    console.info(`${seen.length * (look_ms / 1000)} s  ${seen.at(-1)} MB`)
+    seen.push(ownMegabytes(pid))
   }, look_ms)
   return {
     end() {

@@ -16,3 +16,9 @@ export function residentMegabytes(pid: number): number {
   const kilobytes = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Math.round(Number(kilobytes) / 1024)
 }
+
+/** Memory that a process has for itself now, MB: without the pages of files that it maps, which the system may take back. */
+export function ownMegabytes(pid: number): number {
+  const kilobytes = /^RssAnon:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Math.round(Number(kilobytes) / 1024)
+}

@@ -80,7 +80,7 @@ export function adminShots(
     shot('GET /links', 'ok', { path: `/links?app_id=${app_id}` }),
     shot('GET /links', 'invalid_field'),
     shot('GET /links', 'unknown_app', { path: '/links?app_id=none' }),
-    ...cvSchemaShots(shot, app_id),
+    ...cvSchemaShots(shot, ios_app_id),
     ...['enable', 'disable'].flatMap((act) => [
       shot(`POST /links/{id}/${act}`, 'ok', { path: `/links/${link_id}/${act}` }),
       shot(`POST /links/{id}/${act}`, 'unknown_link', { path: `/links/none/${act}` }),

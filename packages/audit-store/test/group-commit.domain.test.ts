@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { createGroupCommit } from '@tributary/audit-store/group-commit'
+import { createGroupCommit, type GroupCommitOptions } from '@tributary/audit-store/group-commit'
 import { describe, expect, it } from 'vitest'
 
 /** A store whose writes end when told to, and a clock with timers that move when told to. */
-function fixture({ bytes_max = 1000, rest = {} }: { bytes_max?: number; rest?: { group_rest_ms?: number } } = {}) {
+interface Given {
+  bytes_max?: number
+  rest?: { group_rest_ms?: number }
+  options?: Pick<GroupCommitOptions, 'pack' | 'rest_ms'>
+}
+
+function fixture({ bytes_max = 1000, rest = {}, options = {} }: Given = {}) {
   const objects = new Map<string, Buffer>()
   const underWay: { key: string; end: (failure?: Error) => Promise<void> }[] = []
   let now_ms = Date.UTC(2026, 0, 31, 12)
@@ -26,6 +32,7 @@ function fixture({ bytes_max = 1000, rest = {} }: { bytes_max?: number; rest?: {
         }),
     },
     now: () => now_ms,
+    ...options,
     linger_ms: 50,
     bytes_max,
     gateway: 'gw1',
@@ -116,6 +123,26 @@ describe('audit groups', () => {
     expect(underWay).toHaveLength(1)
     pass(1)
     expect(underWay.map(({ key }) => key)).toContain(audit_key)
+  })
+
+  it('are packed as a whole, after a rest of their own, and fail alone when they cannot be', async () => {
+    const full = new Error('no memory')
+    const pack = async (members: readonly Buffer[]) => {
+      if (members.length === 1) throw full
+      return gzipSync(members.map((member) => gunzipSync(member).toString().toUpperCase()).join(''))
+    }
+    const { append, pass, underWay, textOf } = fixture({ options: { pack, rest_ms: 4 } })
+    const alone = append('a')
+    pass(0)
+    await expect(alone.durable).rejects.toBe(full)
+    const two = [append('b'), append('c')]
+    pass(3)
+    expect(underWay).toHaveLength(0)
+    pass(1)
+    await new Promise(setImmediate)
+    await underWay[0]!.end()
+    await Promise.all(two.map(({ durable }) => durable))
+    expect(textOf(two[0]!.audit_key)).toBe('BC')
   })
 
   it('keep apps apart', () => {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import type { PostbackGatewayDeps } from './deps.ts'
@@ -14,11 +15,12 @@ export type Stored = 'stored' | 'repeated'
  * 3. They are remembered.
  *
  * It stores without all this while the counters are away, and beyond `limits.postbacks_remembered_max`: what strangers send
- * must not fill the memory that quotas and rates stand in (docs/adr/0291).
+ * must not fill the memory that quotas and rates stand in (docs/adr/0291). `pause` is for tests.
  */
 export function createStoreOnce(
   { keyValue, now }: Pick<PostbackGatewayDeps, 'keyValue' | 'now'>,
   counters: CountersBreaker,
+  pause: (ms: number) => Promise<unknown> = wait,
 ) {
   const room = createRoom(now)
 
@@ -39,7 +41,7 @@ export function createStoreOnce(
       if (stored && found.claimed) await giveBack(digest)
       if (stored || found.claimed) return !stored
       if (waited_ms >= until_ms) return null
-      await new Promise((resolve) => setTimeout(resolve, pause_ms))
+      await pause(pause_ms)
       waited_ms += pause_ms
       pause_ms = Math.min(pause_ms * 2, limits.postback_claim_poll_ms_max, until_ms - waited_ms)
     }

@@ -79,6 +79,16 @@ const RotateSecret = z.strictObject({
 export const SecretRotated = App.extend({ signing_secret: z.string().describe('The new one; shown here only.') })
 export type SecretRotated = z.infer<typeof SecretRotated>
 
+export const StoreIdMoved = App.extend({
+  dropped_store_id: z
+    .string()
+    .optional()
+    .describe(
+      "The id that this app had before: no app has it now, and Apple's postbacks of it belong to nobody. Absent without one.",
+    ),
+})
+export type StoreIdMoved = z.infer<typeof StoreIdMoved>
+
 const MoveStoreId = z.strictObject({ store_id: text(64).describe('Digits of the App Store address.') })
 
 const params = pathId('app', 'app_1')
@@ -159,14 +169,14 @@ export const appRoutes = {
     tag: 'Admin',
     summary: 'Move a store id to an app',
     description:
-      "Apple's postbacks of the store id belong to this app from then on, also those that are stored already. The app that had it loses it. If that app has tracking links, it keeps the id for them, with `owns_store_id` false. May be repeated.",
+      "Apple's postbacks of the store id belong to this app from then on, also those that are stored already. The app that had it loses it. If that app has tracking links, it keeps the id for them, with `owns_store_id` false. The id that this app had before is dropped, and `dropped_store_id` names it. May be repeated.",
     params,
     body: { schema: { MoveStoreId }, examples: { example: { store_id: '310633997' } } },
     answers: {
       200: {
-        schema: { App },
+        schema: { StoreIdMoved },
         description: 'The app as it is now.',
-        example: { ...app, platform: 'ios', store_id: '310633997' },
+        example: { ...app, platform: 'ios', store_id: '310633997', dropped_store_id: '310633998' },
       },
     },
     errors: ['unknown_app'],

@@ -1,5 +1,3 @@
-import { postback_audit_folder } from '@tributary/contracts/postback/received'
-import { topics } from '@tributary/contracts/topics'
 import type { Trouble } from './health.ts'
 
 /** One partition whose log, committed offset and tables did not fit together. */
@@ -21,7 +19,7 @@ export interface MisfitTroubles {
   found(misfit: FoundMisfit): void
   /** The consumer has handled all that a partition holds. */
   caughtUp(consumer: string, partition: number): void
-  /** A replay of the whole audit store is done: nothing misses any more, except for postbacks, which it does not read. */
+  /** A replay of the whole audit store is done: nothing misses any more. */
   filled(): void
   troubles(): Trouble[]
 }
@@ -60,13 +58,9 @@ const reasons: Record<string, { what: string; mend: string; lasts: 'until_read' 
   },
 }
 const rebuild = 'Stop the event-writers, run npx tributary rebuild, start them.'
-const noReplay = `What is older than the log stays away: no command reads the postbacks that the audit store keeps below ${postback_audit_folder}.`
 const unknownReason = { what: 'log, offset and tables do not fit', mend: replay, lasts: 'until_filled' as const }
 
 const about = (reason: string) => reasons[reason] ?? unknownReason
-
-const staysAway = ({ topic, reason }: FoundMisfit): boolean =>
-  topic === topics.postbacksReceived.name && about(reason).lasts === 'until_filled'
 
 /**
  * Keeps the misfits of the consumers of a process. One that needs nobody is forgotten once its partition is read; one
@@ -78,7 +72,6 @@ export function createMisfitTroubles({ tables_on_server }: { tables_on_server: b
   const keyOf = (consumer: string, partition: number) => `${consumer}/${partition}`
 
   function mendOf(misfit: FoundMisfit): string {
-    if (staysAway(misfit)) return noReplay
     const { mend } = about(misfit.reason)
     return misfit.reason === 'tables_lack_rows' && tables_on_server ? `${rebuild} ${mend}` : mend
   }
@@ -109,7 +102,7 @@ export function createMisfitTroubles({ tables_on_server }: { tables_on_server: b
       if (known !== undefined && about(known.reason).lasts === 'until_read') open.delete(key)
     },
     filled() {
-      for (const [key, misfit] of open) if (!staysAway(misfit)) open.delete(key)
+      open.clear()
     },
     troubles: () => [...open.values()].map(toTrouble),
   }

@@ -87,16 +87,13 @@ test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows'
   },
 )
 
-test('lost postbacks are told to the end: a replay does not bring them back', () => {
-  const misfits = createMisfitTroubles({ tables_on_server: true })
+test('lost postbacks are told until a replay has brought them back', () => {
+  const misfits = createMisfitTroubles({ tables_on_server: false })
   const place = { consumer: 'postback-writer', topic: topics.postbacksReceived.name, committed: 3, next: 0, end: 3 }
   misfits.found({ ...place, partition: 0, reason: 'tables_lack_rows' })
-  misfits.found({ ...place, partition: 1, reason: 'offset_moved' })
-  const [lost, moved] = misfits.troubles()
-  expect(lost?.mend).toMatch(/audit store .* postbacks\//)
-  expect(lost?.mend).not.toContain('npx tributary')
-  expect(moved?.mend).toContain('tributary status --wait')
+  expect(misfits.troubles()).toMatchObject([{ mend: expect.stringContaining('npx tributary replay --from-audit') }])
+  misfits.caughtUp('postback-writer', 0)
+  expect(misfits.troubles()).toHaveLength(1)
   misfits.filled()
-  misfits.caughtUp('postback-writer', 1)
-  expect(misfits.troubles()).toEqual([lost])
+  expect(misfits.troubles()).toEqual([])
 })

@@ -1,4 +1,4 @@
-import type { App, ChangeApp, SecretRotated } from '@tributary/contracts/admin/apps'
+import type { App, ChangeApp, SecretRotated, StoreIdMoved } from '@tributary/contracts/admin/apps'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { inTransaction } from '@tributary/postgres/transaction'
@@ -21,7 +21,8 @@ export async function listApps(pool: Pool, company_id: string, now_ms: number): 
 
 /**
  * Changes what is given and nothing else; nothing given is nothing logged. Throws `invalid_field` for a change that takes
- * the store page from an app with links, and for an id that its store cannot have; `store_id_taken`.
+ * the store page from an app with links, for an id that its store cannot have, and for `development_keys` of an Android app;
+ * `store_id_taken`.
  */
 export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request: AdminRequest): Promise<App> {
   mustHaveIdShape(app_id, 'unknown_app')
@@ -38,6 +39,7 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
     )
     const app = await getApp(client, app_id, request.now_ms)
     mustFitStore(app.platform, store_id)
+    if (development_keys !== undefined) mustBeOnIos(app.platform, 'development_keys')
     if (await hasLinks(client, app_id)) mustHaveStorePage(app)
     await addSettings(client, app_id, app, settings, request.now_ms)
     const changed = Object.keys(change).length > 0
@@ -52,14 +54,19 @@ const moves_lock = 7_361_204_158_015
 /**
  * Moves a store id, with the postbacks of all time, to an app from the one that owns it. Throws `unknown_app`, and
  * `invalid_field` for an app that is not on iOS and for a store id that no app owns. The app that had it keeps it as its
- * store page if it has links.
+ * store page if it has links; the id that the app itself had before is dropped, and the answer says so.
  */
-export function moveStoreId(pool: Pool, app_id: string, store_id: string, request: AdminRequest): Promise<App> {
+export function moveStoreId(
+  pool: Pool,
+  app_id: string,
+  store_id: string,
+  request: AdminRequest,
+): Promise<StoreIdMoved> {
   mustHaveIdShape(app_id, 'unknown_app')
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [moves_lock]) // moves that cross would wait for each other
-    const { platform } = await getApp(client, app_id, request.now_ms)
-    mustBeOnIos(platform)
+    const { platform, store_id: dropped } = await getApp(client, app_id, request.now_ms)
+    mustBeOnIos(platform, 'id')
     mustFitStore(platform, store_id)
     const former = await lockOwner(client, store_id)
     if (former === null) throw unownedStoreId()
@@ -71,9 +78,10 @@ export function moveStoreId(pool: Pool, app_id: string, store_id: string, reques
     await claimingStoreId(
       client.query('UPDATE apps SET store_id = $2, owns_store_id = true WHERE app_id = $1', [app_id, store_id]),
     )
-    const detail = { store_id, from: former }
+    const loss = dropped !== null && dropped !== '' && { dropped_store_id: dropped }
+    const detail = { store_id, from: former, ...loss }
     await recordAdminAction(client, request, { action: 'app.move_store_id', subject: app_id, detail })
-    return getApp(client, app_id, request.now_ms)
+    return { ...(await getApp(client, app_id, request.now_ms)), ...loss }
   })
 }
 

@@ -1,14 +1,17 @@
 import type { CvSchemaPublished, CvSchemaShown } from '@tributary/contracts/admin/cv-schemas'
+import type { Platform } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
 import type { CvSchema } from '@tributary/contracts/postback/cv-schema'
 import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool } from 'pg'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
+import { mustBeOnIos } from './store-id.ts'
 import { mustHaveIdShape } from './tenants.ts'
 
 /**
  * Publishes a checked schema as the next version, which is live from then on. A clock that is behind that of the version
- * before does not put the new one before it. Throws `unknown_app`.
+ * before does not put the new one before it. Throws `unknown_app`, and `invalid_field` for an
+ * Android app.
  */
 export function publishCvSchema(
   pool: Pool,
@@ -19,8 +22,12 @@ export function publishCvSchema(
   mustHaveIdShape(app_id, 'unknown_app')
   return inTransaction(pool, async (client) => {
     // The second of two that publish at once waits here, and then takes the number after the first.
-    const app = await client.query('SELECT 1 FROM apps WHERE app_id = $1 FOR NO KEY UPDATE', [app_id])
-    if (app.rowCount === 0) throw new CodedError('unknown_app', { field: 'app_id' })
+    const found = await client.query<{ platform: Platform }>(
+      'SELECT platform FROM apps WHERE app_id = $1 FOR NO KEY UPDATE',
+      [app_id],
+    )
+    if (found.rows[0] === undefined) throw new CodedError('unknown_app', { field: 'app_id' })
+    mustBeOnIos(found.rows[0].platform, 'app_id')
     const { rows } = await client.query<{ version: number }>(
       `INSERT INTO cv_schemas (app_id, version, published_at, postbacks)
        SELECT $1, coalesce(max(version), 0) + 1, greatest(to_timestamp($2 / 1000.0), max(published_at)), $3

@@ -15,9 +15,11 @@ export function mustFitStore(platform: Platform, store_id: string | null | undef
   throw new CodedError('invalid_field', { field: 'store_id', message })
 }
 
-/** Throws `invalid_field` for an app that can own no store id, because Apple sends no postbacks of it. */
-export function mustBeOnIos(platform: Platform): void {
-  if (platform !== 'ios') throw new CodedError('invalid_field', { field: 'id', message: 'It must be an iOS app.' })
+/** Throws `invalid_field` for an app that Apple sends no postbacks of; `field` names the app, or what it asks for. */
+export function mustBeOnIos(platform: Platform, field: 'app_id' | 'development_keys' | 'id'): void {
+  if (platform === 'ios') return
+  const message = `It is for iOS apps alone: Apple sends no postbacks of an ${platform} app.`
+  throw new CodedError('invalid_field', { field, message })
 }
 
 /** The app that owns a store id, locked, so that it gets no link meanwhile; null when none does. */

@@ -69,9 +69,9 @@ test('a process has a new version at once, and asks nothing while there is none'
   expect((await other.live.find(app_id))?.etag).toBe(newest?.etag)
 })
 
-test('an Android app has no live schema, whatever was published', async () => {
+test('an Android app has no schema: none can be published', async () => {
   const { app_id } = await world.app(undefined, 'android')
-  await publish(app_id, 'one')
+  await expect(publish(app_id, 'one')).rejects.toMatchObject({ code: 'invalid_field', field: 'app_id' })
   const { live } = await world.startProcess()
   expect(bodyOf(await live.find(app_id))).toEqual({ app_id, version: null, schema: null })
 })

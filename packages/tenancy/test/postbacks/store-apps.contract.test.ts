@@ -86,6 +86,24 @@ test('an app with links keeps the page that they lead to when its store id moves
   expect(await changeApp(world.pool, from.app_id, { name: 'Run' }, request)).toMatchObject({ store_id })
 })
 
+test('a move names the store id that the app had before, which no app has then', async () => {
+  const [store_id, before] = [newStoreId(), newStoreId()]
+  const [, to] = [await world.app(store_id), await world.app(before)]
+  const moved = await moveStoreId(world.pool, to.app_id, store_id, request)
+  expect(moved).toMatchObject({ store_id, dropped_store_id: before })
+  expect(await moveStoreId(world.pool, to.app_id, store_id, request)).not.toHaveProperty('dropped_store_id')
+  expect(await world.app(before)).toMatchObject({ app_id: expect.any(String) })
+})
+
+test('an Android app gets no development keys: Apple sends no postbacks of it', async () => {
+  const { app_id } = await world.app(undefined, 'android')
+  const change = changeApp(world.pool, app_id, { name: 'Run', development_keys: true }, request)
+  await expect(change).rejects.toMatchObject({ code: 'invalid_field', field: 'development_keys' })
+  expect(await changeApp(world.pool, app_id, { bundle_id: 'com.example.run' }, request)).not.toMatchObject({
+    name: 'Run',
+  })
+})
+
 test('moves that cross each other all end, and the store ids are where one order of them puts them', async () => {
   const ids = [newStoreId(), newStoreId()]
   const apps = await Promise.all(ids.map((store_id) => world.app(store_id)))

@@ -85,9 +85,28 @@ const provenElsewhere = (items: readonly string[]): string => `
     WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict != 'valid')
     ${byKey}`
 
+/** A group of the report as one number: strangers may make up hundreds of thousands of them. */
+const groupKey = (period: string): string => `cityHash64(${period}, protocol, network, source, sequence_index)`
+
+/**
+ * Groups that have a row of their own: those with something proven, and in each period those with the most of all others. What
+ * strangers make up must fill no page.
+ */
+const namedGroups = (period: string, items: readonly string[]): string => `
+    SELECT name FROM (
+      SELECT ${period} AS date, ${groupKey(period)} AS name, max(verdict = 'valid') AS has_proven, count() AS postbacks
+      FROM postbacks_decoded_v1
+      WHERE ${ofApp(items)}
+      GROUP BY date, name
+      ORDER BY postbacks DESC, name
+      LIMIT ${limits.report_unproven_rows_max} BY date, if(has_proven, name, 0)
+    )`
+
 /** Winners that count, and what is not proven. */
 const countedSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
-  SELECT ${period} AS date, protocol, network, source, sequence_index, postback_key, verdict = 'valid' AS proven,
+  SELECT ${period} AS date, protocol, sequence_index, postback_key, verdict = 'valid' AS proven,
+    proven OR ${groupKey(period)} IN (${namedGroups(period, items)}) AS is_named,
+    if(is_named, network, '') AS shown_network, if(is_named, source, '') AS shown_source,
     if(proven, version, '') AS said_version, if(proven, fine, NULL) AS said_fine, if(proven, coarse, NULL) AS said_coarse,
     if(proven, roundDown(received_at_ms, CAST([${numbers(starts)}], 'Array(Int64)')), 0) AS segment,
     proven AND sequence_index = 0 AND NOT re_engagement AS download, ifNull(redownload, 0) AS again
@@ -98,43 +117,21 @@ const countedSql = (period: string, items: readonly string[], starts: readonly n
     environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND (winner.1 = 0 OR winner = ${place}),
     postback_key NOT IN (${provenElsewhere(items)}))`
 
-/** Groups with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`. */
-const groupsSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
-SELECT date, protocol, network, source, sequence_index,
+/** Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`. */
+export const skanRowsSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
+SELECT toString(date) AS day, protocol, shown_network AS network, shown_source AS source, sequence_index,
   sum(counted) AS postbacks, sum(new) AS installs, sum(old) AS redownloads,
   sumIf(counted, said_fine IS NULL AND said_coarse IS NULL) AS cv_null,
   sumIf(counted, said_coarse = 'low') AS coarse_low, sumIf(counted, said_coarse = 'medium') AS coarse_medium,
   sumIf(counted, said_coarse = 'high') AS coarse_high, sum(unproven) AS unverified,
   groupArrayIf((said_version, segment, said_fine, said_coarse, counted), counted > 0) AS values
 FROM (
-  SELECT date, protocol, network, source, sequence_index, proven, said_version, segment, said_fine, said_coarse,
+  SELECT date, protocol, shown_network, shown_source, sequence_index, proven, said_version, segment, said_fine, said_coarse,
     countIf(proven) AS counted, countIf(download AND NOT again) AS new, countIf(download AND again) AS old,
     uniqExactIf(postback_key, NOT proven) AS unproven
   FROM (${countedSql(period, items, starts)}
   )
-  GROUP BY date, protocol, network, source, sequence_index, proven, said_version, segment, said_fine, said_coarse
-)
-GROUP BY date, protocol, network, source, sequence_index`
-
-/**
- * Rows of the report. A group of nothing proven has a row, but what strangers make up must not fill the pages: in each period
- * those with the most keep their names, and the rest is one row per protocol and index, without names.
- */
-export const skanRowsSql = (period: string, items: readonly string[], starts: readonly number[]): string => `
-SELECT toString(date) AS day, protocol, shown_network AS network, shown_source AS source, sequence_index,
-  sum(postbacks) AS postbacks, sum(installs) AS installs, sum(redownloads) AS redownloads, sum(cv_null) AS cv_null,
-  sum(coarse_low) AS coarse_low, sum(coarse_medium) AS coarse_medium, sum(coarse_high) AS coarse_high,
-  sum(unverified) AS unverified, groupArrayArray(values) AS values
-FROM (
-  SELECT * EXCEPT (network, source), if(is_folded, '', network) AS shown_network, if(is_folded, '', source) AS shown_source
-  FROM (
-    SELECT *, postbacks = 0 AS is_unproven,
-      is_unproven AND row_number() OVER (
-        PARTITION BY date, is_unproven ORDER BY unverified DESC, protocol, network, source, sequence_index
-      ) > ${limits.report_unproven_rows_max} AS is_folded
-    FROM (${groupsSql(period, items, starts)}
-    )
-  )
+  GROUP BY date, protocol, shown_network, shown_source, sequence_index, proven, said_version, segment, said_fine, said_coarse
 )
 GROUP BY date, protocol, network, source, sequence_index
 ORDER BY date, protocol, network, source, sequence_index

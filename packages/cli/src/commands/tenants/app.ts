@@ -77,7 +77,9 @@ export function appCommands(program: Command): void {
     .requiredOption('--to <app_id>', 'the app that gets it')
     .action(async (store_id: string, { to, json }: { to: string; json?: boolean }) => {
       const moved = await admin(appRoutes.moveStoreId, { params: { id: to }, body: { store_id } })
-      print({ json }, moved, lines(shown(moved)))
+      const { dropped_store_id, ...now } = moved
+      const text = lines(shown(now))
+      print({ json }, moved, dropped_store_id === undefined ? text : `${text}\n${isDropped(dropped_store_id)}`)
     })
   app
     .command('rotate-secret')
@@ -94,6 +96,9 @@ export function appCommands(program: Command): void {
       print({ json }, rotated, `${text}\n${keepNew}`)
     })
 }
+
+const isDropped = (store_id: string): string =>
+  `The app had the store id ${store_id} before. No app has it now; give it to one with app set --store-id.`
 
 const keepNew = `Keep the signing secret: it is not shown again. Update files with the old one before it ends, such as SIGNING_SECRET
 in the demo.env of the data folder.`
