@@ -37,7 +37,7 @@ function rewrittenAt({ headers }: Response): number | null {
 }
 
 const rewrittenNote = (ms: number): string =>
-  `The object was rewritten at ${new Date(ms).toISOString()}: events of erased installs were taken out of it.\n`
+  `The object was rewritten at ${new Date(ms).toISOString()}: events of erased installs, or addresses that are no longer kept, were taken out of it.\n`
 
 /** Prints `{audit_key, rewritten_at_ms?, requests: [...]}` as it arrives, because an object may be larger than memory. */
 async function printDocument(
