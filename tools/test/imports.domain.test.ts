@@ -26,7 +26,7 @@ const allowed: Record<string, string[]> = {
   client: ['contracts'],
   'api-docs': ['contracts'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['contracts']])),
-  'service-kit': ['contracts', ...adapters],
+  'service-kit': ['contracts', 'domain', ...adapters],
   tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
   attribution: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse'],
   settled: ['contracts', 'attribution', 'clickhouse'],
