@@ -94,6 +94,21 @@ describe('a rewriting of the audit folder', () => {
     await again.close()
   })
 
+  it('ends while the folder is never idle', async () => {
+    const store = await openFolderAuditStore({ dir })
+    const content = Buffer.from(secret)
+    await store.putOnce('a', content)
+    let busy = true
+    const putOn = async (worker: number) => {
+      for (let n = 0; busy; n += 1) await store.putOnce(`busy/${worker}/${n}`, content)
+    }
+    const puts = Promise.all([0, 1, 2].map(putOn))
+    expect(await store.replace('a', content, Buffer.from(rest))).toBe('done')
+    busy = false
+    await puts
+    await store.close()
+  })
+
   it('of puts, rewritings and erasures of one key at once, each is judged by what is there', async () => {
     const store = await openFolderAuditStore({ dir })
     const first = Buffer.from('first')
