@@ -2,6 +2,7 @@ import { cpSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { openFolderAuditStore, type RewriteStep } from '@tributary/audit-store/folder'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
@@ -98,14 +99,18 @@ describe('a rewriting of the audit folder', () => {
     const store = await openFolderAuditStore({ dir })
     const content = Buffer.from(secret)
     await store.putOnce('a', content)
+    const puts: Promise<unknown>[] = []
     let busy = true
-    const putOn = async (worker: number) => {
-      for (let n = 0; busy; n += 1) await store.putOnce(`busy/${worker}/${n}`, content)
+    const putOn = () => {
+      if (!busy) return
+      puts.push(store.putOnce(`busy/${puts.length}`, content))
+      setImmediate(putOn)
     }
-    const puts = Promise.all([0, 1, 2].map(putOn))
-    expect(await store.replace('a', content, Buffer.from(rest))).toBe('done')
+    putOn()
+    const outcome = await Promise.race([store.replace('a', content, Buffer.from(rest)), pause(5000, 'not yet')])
     busy = false
-    await puts
+    expect(outcome).toBe('done')
+    await Promise.all(puts)
     await store.close()
   })
 
