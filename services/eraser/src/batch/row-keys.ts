@@ -2,7 +2,7 @@ import type { Table } from '@tributary/contracts/table'
 import { type TableName, tables } from '@tributary/contracts/tables'
 import { noTransaction } from '@tributary/domain/event-key'
 import type { RowKeys } from './batch.ts'
-import type { FoundRows } from './plan-batch.ts'
+import type { FoundRows } from './find-rows.ts'
 
 type Value = string | number
 /** A row to erase: whose it is, and the values of the columns that name it. */
