@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { createTombstoneHash } from '../src/tombstones/tombstone-hash.ts'
 import { createTombstoneTable } from '../src/tombstones/tombstone-table.ts'
 
 test('a table of many tombstones finds each of them, up to the number that is asked, and no other', () => {
@@ -23,4 +24,15 @@ test('of several tombstones of an install the greatest mark counts', () => {
   table.add(hash, 2, 70)
   table.add(hash, 3, 60)
   expect([1, 2, 3].map((number) => table.find(hash, number))).toEqual([50, 70, 70])
+})
+
+test('the hash of a tombstone is HMAC-SHA-256 with the salt of the company', () => {
+  for (const bytes of [1, 32, 64]) {
+    const salt = randomBytes(bytes)
+    const hashOf = createTombstoneHash(salt)
+    for (const id of ['', 'é', randomUUID(), 'x'.repeat(500)]) {
+      const expected = createHmac('sha256', salt).update(`erased-click/app_1/${id}`).digest().subarray(0, 16)
+      expect(hashOf('click', 'app_1', id)).toEqual(expected)
+    }
+  }
 })

@@ -7,6 +7,7 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
+import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
@@ -270,4 +271,42 @@ test('a record that is no click, and one that ClickHouse refuses, become dead le
   ).flat()
   expect(letters.map(({ headers }) => headers.reason).toSorted()).toEqual(['row_refused', 'undecodable', 'undecodable'])
   expect(JSON.parse(letters.find(({ headers }) => headers.reason === 'row_refused')!.value.toString())).toEqual(refused)
+})
+
+test('an erased click comes back to no table and no archive, and wishes for no erased install', async () => {
+  const stage = makeStage()
+  const erased = memoryTombstones()
+  const app_id = newAppId()
+  const device_hashes = ['d']
+  const [gone, stays] = [clickOf({ app_id, device_hashes }), clickOf({ app_id, device_hashes })]
+  const [old, living] = [installOf({ app_id, device_hashes }), installOf({ app_id, device_hashes })]
+  await storeFacts(clickhouse, [old, living])
+  erased.eraseClick(app_id, gone.click_id)
+  erased.erase(app_id, old.install_uuid, old.received_at_ms)
+  await publishClicks(stage.broker, [gone, stays])
+  await runToEnd(clickhouse, { ...stage, erased })
+  expect((await tablesOf(app_id)).clicks).toEqual([stays.click_id])
+  const archived = await Array.fromAsync(readClickArchives(stage.audit))
+  expect(archived.flatMap(({ clicks }) => clicks!.map(({ click_id }) => click_id))).toEqual([stays.click_id])
+  expect(wishesOf(stage.broker)).toEqual([`${app_id}/${living.install_uuid}/click`])
+})
+
+test('the erasure of the last click that a partition wrote has nobody read the log again', async () => {
+  const stage = makeStage()
+  const erased = memoryTombstones()
+  const app_id = newAppId()
+  const [first, last] = [clickOf({ app_id }), clickOf({ app_id })]
+  for (const click of [first, last]) {
+    await publishClicks(stage.broker, [click])
+    await runToEnd(clickhouse, { ...stage, erased })
+  }
+  for (const { click_id } of [first, last]) {
+    erased.eraseClick(app_id, click_id)
+    await clickhouse.command(`DELETE FROM clicks_raw_v1 WHERE click_id = '${click_id}'`)
+  }
+  const commits = () =>
+    Array.from({ length: partitions }, (_, n) => stage.broker.committed('click-writer', topic.name, n))
+  const before = commits()
+  await runToEnd(clickhouse, { ...stage, erased })
+  expect(commits()).toEqual(before)
 })

@@ -10,6 +10,7 @@ import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/con
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { type MemoryAuditStore, memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
+import type { MemoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { expect, vi } from 'vitest'
@@ -89,6 +90,7 @@ export interface Stage {
   broker: MemoryBroker
   audit: MemoryAuditStore
   attributionApps: ReturnType<typeof memoryAttributionApps>
+  erased?: MemoryTombstones
 }
 
 export const makeStage = (): Stage => ({

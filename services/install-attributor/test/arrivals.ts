@@ -120,5 +120,5 @@ export async function tell({ clicks, facts, picks }: Story, mirror?: Mirror) {
     loop.wakeUp()
     if (loop.unread() > 0) await handleOne()
   }
-  return { verdicts: await loop.verdicts(), expected: bruteForce(facts, clicks, clock.ms) }
+  return { loop, clock, verdicts: await loop.verdicts(), expected: bruteForce(facts, clicks, clock.ms) }
 }

@@ -11,7 +11,7 @@ import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, namedClicks } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attribute/verdict'
-import { noTombstones } from '@tributary/domain/erasure/tombstones'
+import { noTombstones, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
@@ -101,6 +101,7 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
   })
 
   let next = 0
+  let tombstones = noTombstones
   return {
     ...{ tables, found, asleep },
     unread: () => found.length - next,
@@ -110,7 +111,7 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
       for (let begun = 1; ; begun += 1) {
         effects_left = kills[begun - 1] ?? Number.POSITIVE_INFINITY
         try {
-          await attributor.handle(batchOf(taken, next, begun))
+          await attributor.handle(batchOf(taken, next, begun, tombstones))
           break
         } catch (err) {
           if (!(err instanceof Killed)) throw err
@@ -119,6 +120,14 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
       }
       effects_left = Number.POSITIVE_INFINITY
       next += taken.length
+    },
+    /** Batches pin these from now on; what older ones published is written. */
+    async pin(pinned: Tombstones) {
+      await writeDecisions()
+      tombstones = pinned
+    },
+    wishForAll() {
+      for (const facts of installsOf(tables.facts)) found.push(wishFor(facts[0]!, 'erased'))
     },
     /** What click-writer does: the click, then wishes for the installs that it touches. */
     async writeClick(click: KeptClick) {
@@ -170,7 +179,7 @@ function isTouched(facts: readonly Fact[], click: KeptClick, clicks: readonly Ke
   })
 }
 
-function batchOf(found: readonly Found[], from: number, begun: number): Batch<Found> {
+function batchOf(found: readonly Found[], from: number, begun: number, tombstones: Tombstones): Batch<Found> {
   const { topic } = consumers.installAttributor
   return {
     ...{
@@ -181,9 +190,9 @@ function batchOf(found: readonly Found[], from: number, begun: number): Batch<Fo
       to: from + found.length - 1,
       begun,
       tries: 1,
-      tombstones: noTombstones,
       state: undefined,
     },
+    tombstones,
     ...{ token: `t/${from}`, repeated: begun > 1, signal: new AbortController().signal },
     records: found.map((value) => ({ value, record: {} as never })),
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
@@ -195,6 +204,7 @@ export function bruteForce(
   facts: readonly Fact[],
   clicks: readonly KeptClick[],
   now_ms: number,
+  isErasedClick: (click_id: string) => boolean = () => false,
 ): Record<string, Attributed> {
   const claims = new Map<string, Claim>()
   const all = installsOf(facts)
@@ -216,7 +226,7 @@ export function bruteForce(
         others,
         newest: null,
         now_ms,
-        isErasedClick: () => false,
+        isErasedClick,
         isFlooded: () => false,
       },
       windows: windowsOf(one, null, settingsAt),

@@ -20,7 +20,7 @@ export interface InstallFinderDeps {
 /** Facts of a batch: what they come to is published at once, some 600 bytes each. */
 const batch_facts_max = 2000
 const batch_bytes_max = 8 * 1024 * 1024
-/** It inserts nothing: small batches cost two commits of the log. */
+/** It inserts nothing: small batches cost three commits of the log. */
 const linger_ms = 200
 /** How long hashing may block the event loop at a time. */
 const slice_ms = 10

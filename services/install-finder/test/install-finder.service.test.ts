@@ -11,11 +11,12 @@ import { signClickId } from '@tributary/domain/attribute/click-token'
 import { publishMarks } from '@tributary/service-kit/consumer/hand-over'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
+import { type MemoryTombstones, memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { installFinder } from '../src/install-finder.ts'
-import { eventOf, forms, recordOf, topic } from './accepted-records.ts'
+import { eventOf, forms, received_at_ms, recordOf, topic } from './accepted-records.ts'
 
 const partitions = 2
 const app_id = 'app_1'
@@ -25,6 +26,7 @@ let dir: string
 let broker: EmbeddedBroker
 let apps: ReturnType<typeof memoryAttributionApps>
 let registry: Registry
+let erased: MemoryTombstones
 const closes: (() => Promise<void>)[] = []
 
 beforeEach(async () => {
@@ -34,6 +36,7 @@ beforeEach(async () => {
   await broker.applyTopics([...made, ...made.map(deadLetterTopic)])
   apps = memoryAttributionApps([{ app_id }])
   registry = new Registry()
+  erased = memoryTombstones()
 })
 afterEach(async () => {
   for (const close of closes.splice(0).toReversed()) await close()
@@ -43,7 +46,12 @@ afterEach(async () => {
 
 async function startFinder(log: Broker = broker) {
   const running = await runConsumer({
-    ...{ broker: log, consumer: installFinder({ broker: log, apps }), logger: pino({ level: 'silent' }), registry },
+    ...{
+      broker: log,
+      consumer: installFinder({ broker: log, apps, erased }),
+      logger: pino({ level: 'silent' }),
+      registry,
+    },
     ...{ now: Date.now, fetch: { bytes_min: 1, wait_ms_max: 1 }, pauses: { first_ms: 1, most_ms: 2 } },
   })
   closes.push(() => running.close())
@@ -132,6 +140,28 @@ test('an install that a migration fired again, and an alias of nobody, are no fa
   await untilFound()
   expect(await facts()).toEqual([])
   expect(await dropped()).toEqual({ no_fact: 2 })
+})
+
+test('an event that was erased shows nothing, and the new life of its install does', async () => {
+  erased.erase(app_id, 'gone', received_at_ms)
+  erased.erase(app_id, 'back', received_at_ms - 500)
+  await publish(
+    // Received up to the mark.
+    record([eventOf('app_install', 'gone', { event_ts_ms: received_at_ms + 1000 })]),
+    // Received after the mark, and dated before it.
+    record([eventOf('app_install', 'back')]),
+    record([eventOf('app_install', 'back', { event_ts_ms: received_at_ms })]),
+    record([eventOf('app_install', 'stays')]),
+  )
+  await startFinder()
+  await untilFound()
+  expect((await facts()).map((fact) => [fact.install_uuid, fact.kind === 'install' && fact.installed_at_ms])).toEqual(
+    expect.arrayContaining([
+      ['back', received_at_ms],
+      ['stays', received_at_ms - 1000],
+    ]),
+  )
+  expect(await dropped()).toEqual({ erased: 2 })
 })
 
 test('an app that is gone loses its facts, and no other app does', async () => {

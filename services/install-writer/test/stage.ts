@@ -4,6 +4,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { derivedNames, derivedOf } from '@tributary/contracts/tables'
 import { topics } from '@tributary/contracts/topics'
+import type { TombstoneStore } from '@tributary/domain/erasure/tombstones'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import type { MemoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
@@ -29,11 +30,12 @@ export async function start(
   broker: MemoryBroker,
   clickhouse: Clickhouse,
   crash: () => void | Promise<void> = () => {},
+  erased?: TombstoneStore,
 ) {
   const registry = new Registry()
   const running = await runConsumer({
     broker,
-    consumer: installWriter({ clickhouse, registry, now: () => day + 4000 }),
+    consumer: installWriter({ clickhouse, erased, registry, now: () => day + 4000 }),
     logger: pino({ level: 'silent' }),
     registry,
     now: () => day + 4000,
@@ -54,8 +56,8 @@ export async function until(condition: () => boolean, what: string): Promise<voi
 export const allDone = (broker: MemoryBroker) => () =>
   Array.from({ length: partitions }, (_, n) => broker.isDone(group, topic.name, n)).every(Boolean)
 
-export async function runToEnd(broker: MemoryBroker, clickhouse: Clickhouse) {
-  const running = await start(broker, clickhouse)
+export async function runToEnd(broker: MemoryBroker, clickhouse: Clickhouse, erased?: TombstoneStore) {
+  const running = await start(broker, clickhouse, undefined, erased)
   await until(allDone(broker), 'every record written')
   await running.close()
   return running.registry

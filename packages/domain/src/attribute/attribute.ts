@@ -19,7 +19,7 @@ import { byPlace, type Claim, type ClickChoice, type ClickWindows, rule_version 
 /** All that a decision depends on. */
 export interface AttributeInput {
   install: InstallFact
-  /** Clicks of the app that were found, perhaps with others that do not match. */
+  /** Clicks of the app that were found and not erased, perhaps with others that do not match. */
   clicks: readonly KeptClick[]
   /** The earliest claim of another install on each click. */
   claims: ReadonlyMap<string, Claim>
@@ -98,15 +98,15 @@ export const clickWindowsOf = ({ click_hours, probabilistic_hours }: Windows): C
   probabilistic_ms: (probabilistic_hours ?? 0) * hour_ms,
 })
 
-/** Clicks that were found, and those that have expired since the newest decision, without those that were erased. */
+/** Clicks that were found, and those that have expired since the newest decision, but for what was erased since. */
 export function withKept(
   clicks: readonly KeptClick[],
   newest: Decision | null,
   isErasedClick: (click_id: string) => boolean,
 ): readonly KeptClick[] {
+  if (newest === null || newest.clicks.length === 0) return clicks
   const found = new Set(clicks.map(({ click_id }) => click_id))
-  const kept = newest?.clicks.filter(({ click_id }) => !found.has(click_id)) ?? []
-  return [...clicks, ...kept].filter(({ click_id }) => !isErasedClick(click_id))
+  return [...clicks, ...newest.clicks.filter(({ click_id }) => !found.has(click_id) && !isErasedClick(click_id))]
 }
 
 function verdictOf(input: AttributeInput, choice: ClickChoice): Verdict {

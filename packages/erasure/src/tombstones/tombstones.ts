@@ -3,7 +3,7 @@ import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { Mutex } from 'async-mutex'
 import type { Pool } from 'pg'
-import { type TombstoneKind, tombstoneHash } from './tombstone-hash.ts'
+import { createTombstoneHash, type TombstoneHash, type TombstoneKind } from './tombstone-hash.ts'
 import { createTombstoneTable } from './tombstone-table.ts'
 
 export type { TombstoneStore, Tombstones }
@@ -36,7 +36,7 @@ export class TombstonesLostError extends Error {
 export function openTombstones({ pool, masterKeys }: TombstonesOptions): TombstoneStore {
   const table = createTombstoneTable()
   const firstOf = new Map<string, number>()
-  const salts = new Map<string, Buffer | Error | null>()
+  const hashes = new Map<string, TombstoneHash | Error | null>()
   const loading = new Mutex()
   let loaded = 0
 
@@ -54,24 +54,28 @@ export function openTombstones({ pool, masterKeys }: TombstonesOptions): Tombsto
         if (!firstOf.has(app_id)) firstOf.set(app_id, loaded)
       }
     }
-    const lacking = [...firstOf.keys()].filter((app_id) => !Buffer.isBuffer(salts.get(app_id)))
+    const lacking = [...firstOf.keys()].filter((app_id) => typeof hashes.get(app_id) !== 'function')
     if (lacking.length === 0) return
-    for (const [app_id, salt] of await findSalts(pool, masterKeys, lacking)) salts.set(app_id, salt)
+    for (const [app_id, salt] of await findSalts(pool, masterKeys, lacking))
+      hashes.set(app_id, Buffer.isBuffer(salt) ? createTombstoneHash(salt) : salt)
   }
 
   function find(kind: TombstoneKind, app_id: string, id: string, number: number): number | null {
     if (!isIn(app_id, number)) return null
-    const salt = salts.get(app_id) ?? null
-    if (salt instanceof Error) throw salt
-    // A salt that was lost together with its master key was replaced: what it had hashed is known to nobody.
-    return salt === null ? null : table.find(tombstoneHash(salt, kind, app_id, id), number)
+    const hash = hashes.get(app_id) ?? null
+    if (hash instanceof Error) throw hash
+    // A salt that was lost with its master key is made anew: what it had hashed is known to nobody.
+    return hash === null ? null : table.find(hash(kind, app_id, id), number)
   }
 
   const isIn = (app_id: string, number: number): boolean => (firstOf.get(app_id) ?? Number.POSITIVE_INFINITY) <= number
 
   return {
     async newest() {
-      const { rows } = await pool.query<{ number: string }>('SELECT coalesce(max(number), 0) AS number FROM tombstones')
+      const { rows } = await pool.query<{ number: string }>({
+        name: 'newest_tombstone',
+        text: 'SELECT coalesce(max(number), 0) AS number FROM tombstones',
+      })
       return Number(rows[0]!.number)
     },
     async upTo(number): Promise<Tombstones> {

@@ -1,7 +1,7 @@
 import { inTransaction } from '@tributary/postgres/transaction'
 import { getSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { PoolClient } from 'pg'
-import { type TombstoneKind, tombstoneHash } from './tombstone-hash.ts'
+import { createTombstoneHash, type TombstoneKind } from './tombstone-hash.ts'
 import type { TombstonesOptions } from './tombstones.ts'
 
 /** What is erased from now on. */
@@ -27,7 +27,8 @@ export async function writeTombstones(
   also: (client: PoolClient, newest: number) => Promise<void> = async () => {},
 ): Promise<{ newest: number }> {
   const salts = await getSalts(pool, masterKeys, [...new Set(tombstones.map(({ app_id }) => app_id))])
-  const hashes = tombstones.map(({ app_id, kind, id }) => tombstoneHash(salts.get(app_id)!, kind, app_id, id))
+  const hashOf = new Map([...salts].map(([app_id, salt]) => [app_id, createTombstoneHash(salt)]))
+  const hashes = tombstones.map(({ app_id, kind, id }) => hashOf.get(app_id)!(kind, app_id, id))
   return inTransaction(pool, async (client) => {
     // Held until the commit is visible: whoever sees a number sees all numbers below it.
     await client.query('SELECT pg_advisory_xact_lock($1)', [tombstones_lock])

@@ -1,9 +1,13 @@
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { type MemoryTombstones, memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import fc from 'fast-check'
+import pino from 'pino'
+import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import type { Batch } from '../../src/consumer/define-consumer.ts'
 import { openIntent } from '../../src/consumer/intent.ts'
+import { startConsumers } from '../../src/consumer/start-consumers.ts'
+import { createMisfitTroubles } from '../../src/service/misfit-troubles.ts'
 import { allDone, Crash, committedAt, letter, now, reader, readToEnd, start, until } from './letters.ts'
 
 const openAt = (broker: MemoryBroker) => openIntent(committedAt(broker) ?? null)
@@ -102,6 +106,14 @@ test('a batch that an older version began knows no tombstone', async () => {
   const seen: number[] = []
   await readToEnd(broker, { consumer: pinning(store, ({ tombstones }) => void seen.push(tombstones.number)) })
   expect(seen).toEqual([0])
+})
+
+test('a consumer that must drop what was erased does not start without knowing it', async () => {
+  const consumer = { ...reader(() => {}), pins_tombstones: { by: 'install' as const } }
+  const around = { broker: memoryBroker(1, now), logger: pino({ level: 'silent' }), registry: new Registry(), now }
+  const misfits = createMisfitTroubles({ tables_on_server: true })
+  const started = startConsumers([consumer], { ...around, onClose: () => {} }, { misfits })
+  await expect(started).rejects.toThrow('letter-reader')
 })
 
 test('whoever erases and then finds no older batch open sees none at work ever after', async () => {

@@ -17,10 +17,9 @@ const newline = 0x0a
 export function decodeLines(value: Buffer, record: LogRecord, source: string): EventLine[] {
   const envelope = decodeEnvelope(value)
   const { partition, offset } = record
-  const claim = { claim_rank: claimRank(envelope.source), received_at_ms: envelope.received_at_ms }
+  const { app_id, install_uuid, received_at_ms, sent_at_ms } = envelope
+  const shared = { app_id, install_uuid, claim_rank: claimRank(envelope.source), received_at_ms }
   const tail = tailOf(toRecordColumns(envelope, { topic: source, partition, offset }))
-  const { app_id, install_uuid } = envelope
-  const { received_at_ms, sent_at_ms } = envelope
   let text = ''
   const keys = envelope.events.map((event) => {
     const columns = toEventColumns(envelope, event)
@@ -39,8 +38,7 @@ export function decodeLines(value: Buffer, record: LogRecord, source: string): E
     const to = isAscii ? end - 1 : bytes.indexOf(newline, from)
     next = to + 1
     const revenue_counts = has_money ? 1 : 0
-    const named = { app_id, install_uuid, day, dated_at_ms }
-    return { record, ...named, key_day, event_key, transaction_key, ...claim, bytes, from, to, revenue_counts }
+    return { record, day, dated_at_ms, key_day, event_key, transaction_key, ...shared, bytes, from, to, revenue_counts }
   })
 }
 

@@ -22,7 +22,7 @@ export interface KeyedFact {
 }
 
 /** A hit of a honeypot. */
-export type BlockingHit = Pick<KeptClick, 'app_id' | 'click_id' | 'ip' | 'clicked_at_ms'>
+type BlockingHit = Pick<KeptClick, 'app_id' | 'click_id' | 'ip' | 'clicked_at_ms'>
 
 /** A source of clicks that flooded on a UTC day. */
 export interface Flood {
