@@ -102,7 +102,10 @@ export function auditStoreSuite(
       const wanted = [...keys.filter((key) => key.length < 300), `${prefix}/large.json`, `folder ${prefix}/below/`]
       for (let again = 0; again < 2; again += 1) {
         const found = await Array.fromAsync(store.list(`${prefix}/`))
-        const names = found.map((one) => (one.kind === 'folder' ? `folder ${one.folder}` : one.key))
+        const names = found.flatMap((one) => {
+          if (one.kind === 'folder') return [`folder ${one.folder}`]
+          return one.kind === 'object' ? [one.key] : []
+        })
         // Long names are stored as their hash, so only their content shows the key.
         expect(names.filter((name) => name !== null).sort()).toEqual(wanted.toSorted())
         const contents = await Promise.all(found.map(async (one) => one.kind === 'object' && (await one.read())))
@@ -117,6 +120,19 @@ export function auditStoreSuite(
         await store.close()
         store = await under.open()
       }
+    })
+
+    it('removes an object that it listed, for good and no other', async () => {
+      const [gone, long, kept] = [`${prefix}/a/1.json`, `${prefix}/a/${'long'.repeat(80)}`, `${prefix}/b/2.json`]
+      for (const key of [gone, long, kept]) await store.putOnce(key, Buffer.from(key))
+      for await (const one of store.list(`${prefix}/a/`)) if (one.kind === 'object') await one.remove()
+      expect(await Promise.all([gone, long, kept].map((key) => store.get(key)))).toEqual([
+        null,
+        null,
+        Buffer.from(kept),
+      ])
+      expect(await Array.fromAsync(store.list(`${prefix}/`))).toMatchObject([{ folder: `${prefix}/b/` }])
+      expect(await store.putOnce(gone, Buffer.from('again'))).toBe('created')
     })
 
     it('lists a folder with more names than a page, each once', async () => {
@@ -174,12 +190,16 @@ export function auditStoreSuite(
       await store.close()
       store = await under.open()
       for (const key of keys) expect((await store.get(key))?.toString()).toBe(`rest of ${key}`)
-      expect(await Array.fromAsync(store.list(`${prefix}/`))).toEqual([])
+      const left = await Array.fromAsync(store.list(`${prefix}/`))
+      expect(left.map(({ kind }) => kind)).toEqual(keys.map(() => 'erased'))
       const [key = ''] = keys
       expect(await store.putOnce(key, Buffer.from('a new life'))).toBe('created')
       expect((await store.get(key))?.toString()).toBe('a new life')
       expect(await store.erase(key, Buffer.from('a new life'), Buffer.from('again'))).toBe('done')
       expect((await store.get(key))?.toString()).toBe('again')
+      for await (const one of store.list(`${prefix}/`)) if (one.kind === 'erased') await one.remove()
+      expect(await Promise.all(keys.map((one) => store.get(one)))).toEqual(keys.map(() => null))
+      expect(await Array.fromAsync(store.list(`${prefix}/`))).toEqual([])
     })
 
     it('leaves the neighbours of what it replaces and erases alone', async () => {

@@ -40,8 +40,13 @@ export function memoryAuditStore(): MemoryAuditStore {
       for (const name of names) {
         const key = folder + name
         if (name.endsWith('/')) yield { kind: 'folder', folder: key }
-        else yield { kind: 'object', key, read: async () => store.objects.get(key) ?? null }
+        else {
+          const read = async () => (store.objects.has(key) ? store.get(key) : null)
+          yield { kind: 'object', key, read, remove: async () => void store.objects.delete(key) }
+        }
       }
+      for (const key of [...store.erased.keys()].filter((key) => key.slice(0, key.lastIndexOf('/') + 1) === folder))
+        yield { kind: 'erased', remove: async () => void store.erased.delete(key) }
     },
     checkHealth: async () => {
       throw new Error('an audit store in memory is never ready: it is for tests')

@@ -80,7 +80,7 @@ async function daysOf(audit: Pick<AuditStore, 'list'>): Promise<string[]> {
 async function* objectsBelow(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<StoredArchive> {
   for await (const one of audit.list(folder)) {
     if (one.kind === 'folder') yield* objectsBelow(audit, one.folder)
-    else yield one
+    else if (one.kind === 'object') yield one
   }
 }
 

@@ -7,7 +7,10 @@ export type Listed =
       key: string | null
       /** Null when the object was removed since it was listed. */
       read(): Promise<Buffer | null>
+      /** The object is gone for good when it resolves; also when it was removed before. */
+      remove(): Promise<void>
     }
+  | { kind: 'erased' /** Removes what `erase` left of an object. */; remove(): Promise<void> }
 
 /** Write-once objects: S3, or its embedded twin, a folder. */
 export interface AuditStore {
@@ -19,7 +22,7 @@ export interface AuditStore {
   get(key: string): Promise<Buffer | null>
   /**
    * What lies directly below a folder (empty, or a prefix of keys that ends with a slash), in no particular order: a
-   * file system would have to hold all names to order them. What is put meanwhile may be left out; what `erase` left is.
+   * file system would have to hold all names to order them. What is put meanwhile may be left out.
    */
   list(folder: string): AsyncIterable<Listed>
   checkHealth(): Promise<void>

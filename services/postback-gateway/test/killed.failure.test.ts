@@ -57,7 +57,7 @@ async function send({ port }: Running, body: string): Promise<number | null> {
 async function* objectsBelow(store: AuditStore, folder: string): AsyncGenerator<Buffer> {
   for await (const found of store.list(folder)) {
     if (found.kind === 'folder') yield* objectsBelow(store, found.folder)
-    else yield (await found.read()) ?? Buffer.alloc(0)
+    else if (found.kind === 'object') yield (await found.read()) ?? Buffer.alloc(0)
   }
 }
 

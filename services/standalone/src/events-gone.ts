@@ -27,6 +27,6 @@ export async function areEventsGone({ clickhouse, broker, audit, pool }: GoneDep
   if (offsets.some(({ end }) => end > 0)) return false
   if ((await clickhouse.query('SELECT 1 FROM events_raw_v1 LIMIT 1')).length > 0) return false
   if ((await listAppCompanies(pool)).size === 0) return false
-  for await (const one of audit.list('')) if (one.kind === 'object' || !withoutEvents.includes(one.folder)) return true
+  for await (const one of audit.list('')) if (one.kind !== 'folder' || !withoutEvents.includes(one.folder)) return true
   return false
 }

@@ -13,7 +13,7 @@ import { Semaphore, withTimeout } from 'async-mutex'
 import type { Listed, RewritableAuditStore } from '../audit-store.ts'
 import { erasedPath, folderPath, isErasedName, objectPath, segmentOf } from '../folder/object-path.ts'
 import { openQuickPut, type QuickPut } from './s3-quick-put.ts'
-import { eraseObject, replaceObject } from './s3-rewrite.ts'
+import { eraseObject, removeObject, replaceObject } from './s3-rewrite.ts'
 
 export interface S3AuditStoreOptions {
   bucket: string
@@ -123,8 +123,9 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Re
         if (key !== null) yield { kind: 'folder', folder: `${key}/` }
       }
       for (const { Key = '' } of page.Contents ?? []) {
-        if (isErasedName(Key.slice(prefix.length))) continue
-        yield { kind: 'object', key: keyOf(Key), read: () => read(Key) }
+        const remove = () => removeObject(calls, Key)
+        if (isErasedName(Key.slice(prefix.length))) yield { kind: 'erased', remove }
+        else yield { kind: 'object', key: keyOf(Key), read: () => read(Key), remove }
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined
     } while (token !== undefined)

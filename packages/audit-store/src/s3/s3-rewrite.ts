@@ -80,6 +80,10 @@ async function putIfMatch(calls: BucketCalls, path: string, content: Buffer, eta
   }
 }
 
+/** Removes every version of an object. */
+export const removeObject = (calls: BucketCalls, path: string): Promise<void> =>
+  removeVersions(calls, path, { latest: true })
+
 /** Removes all versions of an object, or all but the latest, which goes last: until then readers find an object that is whole. */
 async function removeVersions(calls: BucketCalls, path: string, { latest }: { latest: boolean }): Promise<void> {
   const { client, bucket, call } = calls

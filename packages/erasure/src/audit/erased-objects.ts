@@ -43,9 +43,11 @@ export async function findErasedObjects(pool: Pool, app_id: string, after: strin
   return rows
 }
 
-/** Removes a note, unless its object was noted once more since it was read. */
-export async function removeErasedObject(pool: Pool, { app_id, audit_key, notes }: ErasedObject): Promise<void> {
-  await pool.query('DELETE FROM erased_objects WHERE app_id = $1 AND audit_key = $2 AND notes = $3', [
-    ...[app_id, audit_key, notes],
-  ])
+/** Removes notes, but those whose object was noted once more since they were read. */
+export async function removeErasedObjects(pool: Pool, seen: readonly ErasedObject[]): Promise<void> {
+  await pool.query(
+    `DELETE FROM erased_objects USING unnest($1::text[], $2::text[], $3::int[]) AS seen (app_id, audit_key, notes)
+     WHERE (erased_objects.app_id, erased_objects.audit_key, erased_objects.notes) = (seen.app_id, seen.audit_key, seen.notes)`,
+    [seen.map(({ app_id }) => app_id), seen.map(({ audit_key }) => audit_key), seen.map(({ notes }) => notes)],
+  )
 }

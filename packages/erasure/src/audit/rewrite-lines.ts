@@ -4,7 +4,7 @@ import { objectLines } from '@tributary/audit-store/object-lines'
 import { rewrittenMember } from './rewritten-mark.ts'
 
 /** A line without what is erased, null when nothing remains of it, and whose lines they were. */
-export interface ErasedLine {
+interface ErasedLine {
   rest: Buffer | null
   installs: ReadonlySet<string>
 }

@@ -1,7 +1,7 @@
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Pool } from 'pg'
 import type { AuditSource, MarkOf } from './erase-request.ts'
-import { findErasedObjects, removeErasedObject } from './erased-objects.ts'
+import { findErasedObjects, removeErasedObjects } from './erased-objects.ts'
 import { countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
 import { rewriteObject } from './rewrite-object.ts'
 
@@ -16,8 +16,8 @@ export interface RewriteNotedObjectsOptions {
 }
 
 /**
- * Rewrites the audit objects that consumers noted (`noteErasedObjects`), and removes each note behind its object. A crash in
- * between leaves the note: the object is read once more, and stays. An object that is gone needs nothing.
+ * Rewrites the audit objects that consumers noted (`noteErasedObjects`), and removes their notes behind them. A crash in
+ * between leaves the notes: the objects are read once more, and stay. An object that is gone needs nothing.
  */
 export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): Promise<RewriteCounts> {
   const { audit, pool, app_id, markOf, now, signal } = options
@@ -35,8 +35,8 @@ export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): 
         await countObject(counts, () =>
           rewriteObject({ audit, markOf, since_ms: 0, now }, { app_id, ...place, content }),
         )
-      await removeErasedObject(pool, note)
     }
+    await removeErasedObjects(pool, noted)
     after = noted.at(-1)!.audit_key
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { adminApi } from '@tributary/admin-api/app'
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
@@ -49,7 +49,7 @@ interface Given {
   pool: Pool
   partitions?: number
   broker?: Broker
-  audit?: AuditStore
+  audit?: RewritableAuditStore
 }
 
 /** Gateway, log, writer, audit store and admin API as one process has them, with a clock and a log that tests hold. */
