@@ -101,6 +101,10 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       assertOpen()
       return counters.get(key)?.total ?? null
     },
+    async remove(key) {
+      assertOpen()
+      counters.remove(key)
+    },
     async checkHealth() {
       assertOpen()
       await committed(health.put('seen_ms', now()))
@@ -141,6 +145,12 @@ function openShelf<E extends Entry>(database: Database<E, string>, now: () => nu
     }
   }
 
+  function change(key: string): void {
+    changed.add(key)
+    // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
+    timer ??= setTimeout(() => void flush().catch(() => {}), write_behind_ms).unref()
+  }
+
   return {
     get(key: string): E | undefined {
       const entry = entries.get(key)
@@ -148,9 +158,10 @@ function openShelf<E extends Entry>(database: Database<E, string>, now: () => nu
     },
     put(key: string, entry: E): void {
       entries.set(key, entry)
-      changed.add(key)
-      // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
-      timer ??= setTimeout(() => void flush().catch(() => {}), write_behind_ms).unref()
+      change(key)
+    },
+    remove(key: string): void {
+      if (entries.delete(key)) change(key)
     },
     flush,
     async sweep(): Promise<number> {
