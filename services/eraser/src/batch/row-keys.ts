@@ -67,7 +67,7 @@ function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly N
 }
 
 /** The columns that name a row of a table where it is deleted. */
-export function columnsOf(table: ErasedName): readonly string[] {
+function columnsOf(table: ErasedName): readonly string[] {
   const { erased_by }: Table = tables[table]
   if ('look_up' in erased_by) return erased_by.look_up
   if ('on' in erased_by) return erased_by.on
