@@ -200,7 +200,7 @@ test('a killed batch that comes again after new erasures drops exactly what it d
       )
       expect(await rowsOf(app_id)).toEqual(expected.flat().toSorted())
     }),
-    { numRuns: 8 },
+    { numRuns: 6 },
   )
 })
 

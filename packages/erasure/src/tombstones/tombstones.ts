@@ -45,7 +45,8 @@ export function openTombstones({ pool, masterKeys }: TombstonesOptions): Tombsto
       const rows = await readPage(pool, loaded, number)
       if (rows.length === 0) {
         throw new TombstonesLostError(
-          `PostgreSQL has ${loaded} tombstones, and a batch was begun with ${number}: restore a newer backup.`,
+          `PostgreSQL lacks tombstones: it has ${loaded}, and a batch was begun with ${number}. ` +
+            'Restore a newer backup of PostgreSQL.',
         )
       }
       for (const { number: text, app_id, hash, mark_ms } of rows) {
