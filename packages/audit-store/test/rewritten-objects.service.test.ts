@@ -2,12 +2,13 @@ import { cpSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { openFolderAuditStore, type RewriteStep } from '@tributary/audit-store/folder'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const [secret, rest] = ['of-an-erased-person', 'what is left']
 const key = `app_1/s2s/2026-01-31/${secret}.json`
-const steps: RewriteStep[] = [1, 2, 3]
+const steps = { replace: [1, 2], erase: [1, 3] } satisfies Record<string, RewriteStep[]>
 /** Small ones are in the journal when they are rewritten. */
 const contents = [
   ['small', Buffer.from(secret)],
@@ -40,7 +41,7 @@ describe('a rewriting of the audit folder', () => {
     expect(await store[how](key, content, Buffer.from(rest))).toBe('done')
     cpSync(dir, copyAt(4), { recursive: true })
     await store.close()
-    expect(taken).toEqual(steps)
+    expect(taken).toEqual(steps[how])
   }
 
   /** The files of a folder, names included, that hold the secret. */
@@ -61,9 +62,9 @@ describe('a rewriting of the audit folder', () => {
       'leaves the old object or the new one, whole, after a kill anywhere, and `%s` then completes it',
       async (how) => {
         await rewrite(how, content)
-        for (const step of [...steps, 4]) {
+        for (const step of [...steps[how], 4]) {
           const store = await openFolderAuditStore({ dir: copyAt(step) })
-          const isNew = how === 'replace' ? step >= 3 : step === 4
+          const isNew = step === 4
           const found = await store.get(key)
           expect([step, found?.equals(isNew ? Buffer.from(rest) : content)]).toEqual([step, true])
           if (!isNew) expect(await store[how](key, content, Buffer.from(rest))).toBe('done')
@@ -92,6 +93,25 @@ describe('a rewriting of the audit folder', () => {
     const again = await openFolderAuditStore({ dir: copyAt(0) })
     for (const name of names) expect((await again.get(name))?.toString()).toBe(name)
     await again.close()
+  })
+
+  it('ends while the folder is never idle', async () => {
+    const store = await openFolderAuditStore({ dir })
+    const content = Buffer.from(secret)
+    await store.putOnce('a', content)
+    const puts: Promise<unknown>[] = []
+    let busy = true
+    const putOn = () => {
+      if (!busy) return
+      puts.push(store.putOnce(`busy/${puts.length}`, content))
+      setImmediate(putOn)
+    }
+    putOn()
+    const outcome = await Promise.race([store.replace('a', content, Buffer.from(rest)), pause(5000, 'not yet')])
+    busy = false
+    expect(outcome).toBe('done')
+    await Promise.all(puts)
+    await store.close()
   })
 
   it('of puts, rewritings and erasures of one key at once, each is judged by what is there', async () => {

@@ -105,8 +105,17 @@ export async function openFolderAuditStore(options: FolderAuditStoreOptions): Pr
       throw error
     }
     await directories.sync(dirname(target))
-    // 3. The new content is durable under its name. A crash now: an object to erase is still there, whole.
+  }
+
+  /** Many share the wait for the disk: the journal takes what is left of them. */
+  async function eraseObject(key: string, target: string, rest: Buffer): Promise<void> {
+    const name = erasedPath(key)
+    const outcome = await journaled.putOnce(name, rest)
+    if (outcome === 'exists') await putInPlace(join(root, name), rest)
+    // 3. What is left is durable under its name. A crash now: the object is still there, whole.
     crash(3)
+    await unlink(target)
+    await directories.sync(dirname(target))
   }
 
   /** Puts and rewritings of a name one after the other, even where the file system does not tell upper from lower case. */
@@ -151,13 +160,7 @@ export async function openFolderAuditStore(options: FolderAuditStoreOptions): Pr
     async erase(key, previous, rest) {
       assertOpen()
       const name = objectPath(key)
-      return inTurn(name, () =>
-        rewrite(name, previous, async (target) => {
-          await putInPlace(join(root, erasedPath(key)), rest)
-          await unlink(target)
-          await directories.sync(dirname(target))
-        }),
-      )
+      return inTurn(name, () => rewrite(name, previous, (target) => eraseObject(key, target, rest)))
     },
     list(folder) {
       assertOpen()

@@ -41,6 +41,8 @@ const releases_max = 5
 interface Waiting {
   /** Null for a caller that only waits for a whole folder. */
   record: JournalRecord | null
+  /** Gives the journal up: between two batches nothing is being appended to it. */
+  ends_journal: boolean
   resolve(outcome: 'created' | 'exists'): void
   reject(error: unknown): void
 }
@@ -123,6 +125,7 @@ export async function openJournaledObjects(
   async function runBatch(batch: Waiting[]): Promise<void> {
     try {
       if (!sound) await recover()
+      if (journal !== null && batch.some(({ ends_journal }) => ends_journal)) retire(journal)
       const fresh = batch.flatMap((one) => (one.record !== null && isFree(one) ? [one.record] : []))
       if (fresh.length > 0) await create(fresh)
       for (const { resolve } of batch) resolve('created') // those that have their outcome keep it
@@ -179,9 +182,9 @@ export async function openJournaledObjects(
     directories.add(directory)
   }
 
-  const enter = (record: JournalRecord | null) =>
+  const enter = (record: JournalRecord | null, ends_journal = false) =>
     new Promise<'created' | 'exists'>((resolve, reject) => {
-      waiting.push({ record, resolve, reject })
+      waiting.push({ record, ends_journal, resolve, reject })
       running ??= run()
     })
 
@@ -194,7 +197,7 @@ export async function openJournaledObjects(
       await whole()
       await settling // an older journal may hold the name
       if (sound && settling === null && !journal?.names.includes(name)) return
-      await (running ?? Promise.resolve()).then(() => journal && retire(journal))
+      await enter(null, true)
     }
     throw new Error('the journal of the audit folder cannot be given up')
   }

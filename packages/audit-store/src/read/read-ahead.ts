@@ -1,15 +1,19 @@
-/** The results of `work` in the order of the items, up to `at_once` of them under way. */
+/** The results of `work` in the order of the items, up to `at_once` of them under way; none is when it ends or fails. */
 export async function* readAhead<Item, Result>(
   items: AsyncIterable<Item>,
   at_once: number,
   work: (item: Item) => Promise<Result>,
 ): AsyncGenerator<Result> {
   const under_way: Promise<Result>[] = []
-  for await (const item of items) {
-    const result = work(item)
-    result.catch(() => {}) // whoever awaits it is told
-    under_way.push(result)
-    if (under_way.length >= at_once) yield await under_way.shift()!
+  try {
+    for await (const item of items) {
+      const result = work(item)
+      result.catch(() => {}) // whoever awaits it is told
+      under_way.push(result)
+      if (under_way.length >= at_once) yield await under_way.shift()!
+    }
+    while (under_way.length > 0) yield await under_way.shift()!
+  } finally {
+    await Promise.allSettled(under_way)
   }
-  while (under_way.length > 0) yield await under_way.shift()!
 }

@@ -18,7 +18,7 @@ import { eraseObject, removeObject, replaceObject } from './s3-rewrite.ts'
 export interface S3AuditStoreOptions {
   bucket: string
   region: string
-  /** Address of a server that is not Amazon's; buckets are then part of the path. It must honour `If-None-Match: *`. */
+  /** Address of a server that is not Amazon's; buckets are then part of the path. It must honour `If-None-Match: *` and `If-Match`. */
   endpoint?: string
   /** When absent, the SDK finds them (environment, instance role, ...). */
   credentials?: { accessKeyId: string; secretAccessKey: string }

@@ -25,8 +25,11 @@ export interface RewriteAuditOptions {
   onDay?(day: string, done: RewriteCounts): Promise<void>
 }
 
-/** Objects that are fetched at the same time: those of backends' single events are small, bulks have up to 8 MiB. */
-const objects_ahead: Record<AuditSource, number> = { sdk: 8, s2s: 32, bulk: 4 }
+/**
+ * Objects that are worked on at the same time, which bounds memory: those of backends' single events are small, and share the
+ * wait for the disk; the others have a few MiB, and lines of up to 8.
+ */
+const objects_together: Record<AuditSource, number> = { sdk: 4, s2s: 32, bulk: 4 }
 
 /**
  * Takes the events of erased installs out of all audit objects of their app (docs/rules.md#rewritten-audit-objects). It lists
@@ -37,13 +40,14 @@ export async function rewriteAudit(options: RewriteAuditOptions): Promise<Rewrit
   const { audit, app_id, company_id, installs, first_day = '', onDay } = options
   const all = noCounts()
   if (installs.length === 0) return all
-  const days = new Set([
-    ...(await Array.fromAsync(daysBelow(audit, 'audit/', first_day))),
-    ...(await serverDays(audit, first_day, app_id)),
-  ])
-  for (const day of [...days].sort()) {
+  const sdk_days = new Set(await Array.fromAsync(daysBelow(audit, 'audit/', first_day)))
+  const server_days = new Set(await serverDays(audit, first_day, app_id))
+  for (const day of [...sdk_days.union(server_days)].sort()) {
     const done = noCounts()
-    for (const folder of dayFolders(app_id, company_id, day)) await rewriteFolder(options, folder, done)
+    for (const { source, folder } of dayFolders(app_id, company_id, day)) {
+      const has_any = source === 'sdk' ? sdk_days.has(day) : server_days.has(day)
+      if (has_any) await rewriteFolder(options, { source, folder }, done)
+    }
     addCounts(all, done)
     await onDay?.(day, done)
   }
@@ -57,16 +61,14 @@ async function rewriteFolder(
 ): Promise<void> {
   const markOf = marksOf(installs)
   const since_ms = Math.min(...installs.map(({ mark_ms }) => mark_ms))
-  const objects = readAhead(objectsIn(audit, folder), objects_ahead[source], async ({ key, read }) => ({
-    key,
-    content: await read(),
-  }))
-  for await (const { key, content } of objects) {
+  const objects = readAhead(objectsIn(audit, folder), objects_together[source], async ({ key, read }) => {
     signal.throwIfAborted()
-    if (content === null) continue
+    const content = await read()
+    if (content === null) return
     const object = { app_id, key, content, source }
     await countObject(done, () => rewriteObject({ audit, markOf, since_ms, now }, object))
-  }
+  })
+  for await (const _done of objects) signal.throwIfAborted()
 }
 
 /** The marks of installs; of several requests of one the greatest counts. */

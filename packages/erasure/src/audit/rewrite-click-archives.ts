@@ -27,8 +27,8 @@ export interface RewriteClickArchivesOptions {
   signal: AbortSignal
 }
 
-/** Archives of a few MiB that are fetched at the same time. */
-const archives_ahead = 4
+/** Archives of a few MiB that are worked on at the same time. */
+const archives_together = 4
 const click_member = memberName('click_id')
 
 /**
@@ -45,15 +45,14 @@ export async function rewriteClickArchives(options: RewriteClickArchivesOptions)
     return lines && { ...lines, rest: rewrittenDocument(Buffer.from('{"body":null}'), now()) }
   }
   const first_ms = clicks.reduce((first, { click_id }) => Math.min(first, clickTime(click_id)), now())
-  const archives = readAhead(archivesFrom(audit, utcDay(first_ms - day_ms)), archives_ahead, async ({ key, read }) => ({
-    key,
-    content: await read(),
-  }))
-  for await (const { key, content } of archives) {
+  const stored = archivesFrom(audit, utcDay(first_ms - day_ms))
+  const archives = readAhead(stored, archives_together, async ({ key, read }) => {
     signal.throwIfAborted()
-    if (key === null || content === null) continue
+    const content = await read()
+    if (key === null || content === null) return
     await countObject(counts, () => applyRewriting({ audit, since_ms }, { keys: [key], content }, renew))
-  }
+  })
+  for await (const _done of archives) signal.throwIfAborted()
   return counts
 }
 
