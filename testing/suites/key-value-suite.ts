@@ -49,6 +49,14 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.get(key)).toBe(0)
     })
 
+    it('removes a counter, one that is not there too, and counts anew', async () => {
+      await keyValue.remove(key)
+      await keyValue.addCapped(key, 5, null, long_ms)
+      await keyValue.remove(key)
+      expect(await keyValue.get(key)).toBeNull()
+      expect(await keyValue.addCapped(key, 2, 3, long_ms)).toMatchObject({ added: true, total: 2 })
+    })
+
     it('only raises a counter when it settles without a mark', async () => {
       expect(await keyValue.settle(key, 0, null, long_ms)).toBe(0)
       expect(await keyValue.get(key)).toBeNull()

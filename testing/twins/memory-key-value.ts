@@ -52,6 +52,11 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
       return { allowed, remaining, retry_after_ms: remaining > 0 ? 0 : live[0]! + window_ms - now() }
     },
     get: async (key) => store.totals.get(key) ?? null,
+    async remove(key) {
+      if (store.fault) throw store.fault
+      store.totals.delete(key)
+      marks.delete(key)
+    },
     checkHealth: async () => {
       throw new Error('counters in memory are never ready: they are for tests')
     },

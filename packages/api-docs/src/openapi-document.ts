@@ -64,7 +64,7 @@ const tags = [
   { name: 'Events', description: 'Events in: from apps in signed batches, from backends with a server key.' },
   { name: 'Links', description: 'Clicks: tracking links that anybody may follow.' },
   { name: 'Postbacks', description: "Postbacks of Apple's devices. Nobody has credentials; Apple signs the bodies." },
-  { name: 'Privacy', description: 'Requests to erase. This version records them and erases nothing.' },
+  { name: 'Privacy', description: 'Requests to erase, carried out each night.' },
   { name: 'Reports', description: 'Numbers out. A server key sees the app that it is bound to.' },
   { name: 'Admin', description: 'Companies, apps, keys. For the operator; every change is kept in an audit log.' },
   { name: 'Service', description: 'For load balancers and monitoring.' },

@@ -93,6 +93,10 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       assertOpen()
       return counters.get(key)?.total ?? null
     },
+    async remove(key) {
+      assertOpen()
+      counters.remove(key)
+    },
     async checkHealth() {
       assertOpen()
       await committed(health.put('seen_ms', now()))

@@ -10,6 +10,7 @@ export interface Shelf<E extends Entry> {
   /** Undefined for an expired one too. */
   get(key: string): E | undefined
   put(key: string, entry: E): void
+  remove(key: string): void
   /** Resolves when what was put before is committed. */
   flush(): Promise<void>
   /** Deletes expired entries, in memory and on disk; returns how many. */
@@ -81,6 +82,12 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
     return done
   }
 
+  function change(key: string): void {
+    changed.add(key)
+    // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
+    timer ??= setTimeout(() => void inTurn(writeChanged).catch(() => {}), write_behind_ms).unref()
+  }
+
   return {
     get(key) {
       const entry = entries.get(key)
@@ -88,9 +95,10 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
     },
     put(key, entry) {
       entries.set(key, entry)
-      changed.add(key)
-      // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
-      timer ??= setTimeout(() => void inTurn(writeChanged).catch(() => {}), write_behind_ms).unref()
+      change(key)
+    },
+    remove(key) {
+      if (entries.delete(key)) change(key)
     },
     flush: () => inTurn(writeChanged),
     sweep: () => inTurn(forgetExpired),

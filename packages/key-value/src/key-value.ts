@@ -37,6 +37,8 @@ export interface KeyValue {
   /** At most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. */
   hitWindow(key: string, limit: number, window_ms: number): Promise<WindowHit>
   get(key: string): Promise<number | null>
+  /** Removes a counter, with its name: it may tell of a person. */
+  remove(key: string): Promise<void>
   checkHealth(): Promise<void>
   close(): Promise<void>
 }

@@ -46,6 +46,9 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
       const total = await redis.get(counterKey(key)).catch(away)
       return total === null ? null : Number.parseInt(total, 10)
     },
+    async remove(key) {
+      await redis.del(counterKey(key)).catch(away)
+    },
     async checkHealth() {
       await redis.ping().catch(away)
     },

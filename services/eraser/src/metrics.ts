@@ -1,7 +1,6 @@
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { StoredBatch } from './batch/batch.ts'
-import type { OpenWork } from './run/run-erasures.ts'
+import type { OpenWork, StoredBatch } from './batch/batch.ts'
 
 export interface EraserMetrics {
   batch(stored: StoredBatch): void

@@ -1,6 +1,6 @@
 import type { Certificate } from '@tributary/contracts/admin/erasures'
 import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
-import { tombstoneHash } from '../tombstones/tombstone-hash.ts'
+import { createTombstoneHash } from '../tombstones/tombstone-hash.ts'
 import type { TombstonesOptions } from '../tombstones/tombstones.ts'
 
 /** The rules by which installs are erased. A certificate names those of its erasure. */
@@ -28,7 +28,7 @@ export async function findCertificate(
   const { rows } = await pool.query<Row>(
     `SELECT requested_at_ms, erased_up_to_ms, mark_ms, marks, drained_at_ms, rows, objects_rewritten
      FROM erasure_requests WHERE app_id = $1 AND install_hash = $2`,
-    [app_id, tombstoneHash(salt, 'install', app_id, install_uuid)],
+    [app_id, createTombstoneHash(salt)('install', app_id, install_uuid)],
   )
   return rows[0] === undefined ? null : toCertificate(rows[0])
 }

@@ -1,6 +1,6 @@
 import { findSalts, getSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { Pool } from 'pg'
-import { tombstoneHash } from '../tombstones/tombstone-hash.ts'
+import { createTombstoneHash } from '../tombstones/tombstone-hash.ts'
 import type { TombstonesOptions } from '../tombstones/tombstones.ts'
 
 /** A request to erase an install. */
@@ -25,9 +25,10 @@ export async function queueErasures(
   const known = asked.filter(({ app_id }) => there.has(app_id))
   if (known.length > 0) {
     const salts = await getSalts(pool, masterKeys, [...there])
+    const hashOf = new Map([...salts].map(([app_id, salt]) => [app_id, createTombstoneHash(salt)]))
     const hashed = known.map((one) => ({
       ...one,
-      hash: tombstoneHash(salts.get(one.app_id)!, 'install', one.app_id, one.install_uuid),
+      hash: hashOf.get(one.app_id)!('install', one.app_id, one.install_uuid),
     }))
     await upsert(pool, newestOf(hashed))
   }

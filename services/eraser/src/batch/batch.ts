@@ -74,3 +74,9 @@ export interface StoredBatch {
   /** Null until the clicks have their tombstones, and nobody is at work without these. */
   plan: BatchPlan | null
 }
+
+/** A consumer that is at work on a batch with too few tombstones. */
+export interface OpenWork {
+  consumer: string
+  partition: number
+}

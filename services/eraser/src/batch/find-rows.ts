@@ -135,3 +135,12 @@ export const countIdentities = (clickhouse: Query, app_id: string, installs: rea
     `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, uniqExact(user_id) AS found FROM identities_v1
      WHERE ${ofInstalls(app_id, installs)} GROUP BY install_uuid`,
   )
+
+/** All that was found for a batch. */
+export interface FoundRows {
+  events: EventToErase[]
+  verdicts: VerdictRow[]
+  facts: FactRow[]
+  clicks: ClickRow[]
+  identities: Awaited<ReturnType<typeof countIdentities>>
+}

@@ -4,10 +4,8 @@ import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
 import { findErasedClaims } from './erased-claims.ts'
 import { findNeighbours } from './find-neighbours.ts'
 import {
-  type ClickRow,
   countIdentities,
   type EventToErase,
-  type FactRow,
   findClickRows,
   findEvents,
   findFactRows,
@@ -41,14 +39,6 @@ export async function planBatch(
     stamps: stampsOf(events, verdicts),
     neighbours: await findNeighbours(clickhouse, app_id, installs, found),
   }
-}
-
-export interface FoundRows {
-  events: EventToErase[]
-  verdicts: VerdictRow[]
-  facts: FactRow[]
-  clicks: ClickRow[]
-  identities: Awaited<ReturnType<typeof countIdentities>>
 }
 
 function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {

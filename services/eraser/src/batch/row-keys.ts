@@ -2,7 +2,7 @@ import type { Table } from '@tributary/contracts/table'
 import { type TableName, tables } from '@tributary/contracts/tables'
 import { noTransaction } from '@tributary/domain/event-key'
 import type { RowKeys } from './batch.ts'
-import type { FoundRows } from './plan-batch.ts'
+import type { FoundRows } from './find-rows.ts'
 
 type Value = string | number
 /** A row to erase: whose it is, and the values of the columns that name it. */
@@ -67,7 +67,7 @@ function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly N
 }
 
 /** The columns that name a row of a table where it is deleted. */
-export function columnsOf(table: ErasedName): readonly string[] {
+function columnsOf(table: ErasedName): readonly string[] {
   const { erased_by }: Table = tables[table]
   if ('look_up' in erased_by) return erased_by.look_up
   if ('on' in erased_by) return erased_by.on

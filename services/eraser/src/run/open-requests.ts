@@ -1,3 +1,4 @@
+import { queuedErasureKey } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -9,7 +10,7 @@ export interface RequestStore {
   pool: Pool
   masterKeys: MasterKeys
   /** The marks of queued erasures that gateways keep. */
-  keyValue: Pick<KeyValue, 'addCapped'>
+  keyValue: Pick<KeyValue, 'remove'>
   now(): number
 }
 
@@ -36,12 +37,7 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
   if (rows.length === 0) return 0
   for (let at = 0; at < rows.length; at += marks_at_once) {
     const some = rows.slice(at, at + marks_at_once)
-    await Promise.all(
-      some.map(({ app_id, install_uuid }) =>
-        // A mark that stays only makes a gateway answer a later request without storing it, until it expires: not while it is away.
-        keyValue.addCapped(`erasure:${app_id}:${install_uuid}`, -1, null, limits.erasure_mark_kept_ms),
-      ),
-    )
+    await Promise.all(some.map(({ app_id, install_uuid }) => keyValue.remove(queuedErasureKey(app_id, install_uuid))))
   }
   const now_ms = now()
   const marks = rows.map(({ requested_at_ms }) => Math.max(now_ms, Number(requested_at_ms)))

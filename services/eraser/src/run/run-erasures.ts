@@ -5,7 +5,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { Logger } from 'pino'
-import type { ErasedInstall, StoredBatch } from '../batch/batch.ts'
+import type { ErasedInstall, OpenWork, StoredBatch } from '../batch/batch.ts'
 import { carryOut } from '../batch/carry-out.ts'
 import { findClicks } from '../batch/find-clicks.ts'
 import { planBatch } from '../batch/plan-batch.ts'
@@ -23,12 +23,6 @@ import {
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
 import { endBatch, findBatch, storeBatch } from './stored-batches.ts'
-
-/** A consumer that is at work on a batch with too few tombstones. */
-export interface OpenWork {
-  consumer: string
-  partition: number
-}
 
 export interface InstallOfApp {
   app_id: string

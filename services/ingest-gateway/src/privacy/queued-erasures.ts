@@ -1,3 +1,4 @@
+import { queuedErasureKey } from '@tributary/contracts/erasure'
 import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -17,12 +18,6 @@ export interface QueuedErasures {
    */
   queueOnce(app_id: string, install_uuid: string, store: () => Promise<void>): Promise<void>
 }
-
-/**
- * The mark of an install that is queued for erasure, in the shared counters. Whoever erases removes it before fixing up
- * to when it erases: a request after that is stored and erases again (docs/adr/0197).
- */
-const markOf = (app_id: string, install_uuid: string): string => `erasure:${app_id}:${install_uuid}`
 
 /**
  * Which installs are queued for erasure, over all gateways. While the counters are away every request is stored: a
@@ -51,7 +46,7 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
 
   return {
     queueOnce(app_id, install_uuid, store) {
-      const mark = markOf(app_id, install_uuid)
+      const mark = queuedErasureKey(app_id, install_uuid)
       const running = storing.get(mark)
       // Requests that come at the same time end as the first one does.
       if (running !== undefined) return running

@@ -8,8 +8,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage } from './stage.ts'
 
-const histories = Number(process.env.TRIBUTARY_TEST_ERASURES ?? 20)
-const written_together = 5
+const histories = Number(process.env.TRIBUTARY_TEST_ERASURES ?? 4)
+const written_together = 4
 const run_ms_max = 150_000
 
 let stage: ErasureStage

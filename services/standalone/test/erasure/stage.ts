@@ -47,6 +47,7 @@ export async function openErasureStage() {
     /** One run, from its beginning to its end; `more` replaces parts of it. */
     async run(more: Partial<EraserDeps> = {}) {
       const run = await askRun(pool, mark_ms)
+      await pool.query('UPDATE erasure_runs SET begun_at_ms = $2 WHERE run = $1', [run, mark_ms])
       await runErasures({ ...deps, ...more }, run, new AbortController().signal)
       return (await findRun(pool, run))!
     },

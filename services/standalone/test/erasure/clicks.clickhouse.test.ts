@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { clickColumns, clickLine } from '@tributary/attribution/clicks'
+import { factColumns, factLine } from '@tributary/attribution/facts'
+import { installColumns, installLine } from '@tributary/attribution/install-rows'
+import type { Click } from '@tributary/contracts/attribution/click'
+import type { InstallFact } from '@tributary/contracts/attribution/found'
+import { day_ms, hour_ms } from '@tributary/contracts/limits'
+import { openTombstones } from '@tributary/erasure/tombstones'
+import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ErasureStage, openErasureStage } from './stage.ts'
+
+let stage: ErasureStage
+beforeAll(async () => {
+  stage = await openErasureStage()
+}, 60_000)
+afterAll(() => stage.close())
+
+// The engine lets clicks expire by its own clock.
+const now_ms = Date.now()
+const t0 = now_ms - 3 * day_ms
+let places = 0
+const place = () => {
+  places += 1
+  return { topic: 'events.accepted.v1@test', partition: 0, offset: places, index: 0 }
+}
+
+const fact = (app_id: string, install_uuid: string, more: Partial<InstallFact> = {}): InstallFact => ({
+  ...{ kind: 'install', v: 1, company_id: 'co_1', app_id, install_uuid, received_at_ms: t0, place: place() },
+  ...{ event_name: 'app_install', is_sdk: true, platform: 'android', installed_at_ms: t0, ip: '203.0.113.200' },
+  ...{ os_major: 15, model: 'Pixel 9', device_hashes: [], user_id: null, referrer: null, named_click: null },
+  ...{ referrer_click_server_s: null, install_begin_server_s: null },
+  ...more,
+})
+
+const clickId = (n: number) => `0199${n.toString(16).padStart(4, '0')}-0000-7000-8000-000000000000`
+const click = (app_id: string, n: number, more: Partial<Click> = {}): Click => ({
+  ...{ v: 1, click_id: clickId(n), company_id: 'co_1', app_id, link_id: 'l', partner: 'acme', campaign: null },
+  ...{ ad_group: null, creative: null, ext_click_id: null, sub1: null, sub2: null, sub3: null, sub4: null, sub5: null },
+  ...{ deep_link: null, lookback_hours: null, clicked_at_ms: t0 - hour_ms, filtered_reason: null, ip: '198.51.100.9' },
+  ...{ country: null, user_agent: 'a', os: 'android', os_major: 14, model: 'Nokia', device_hashes: [] },
+  ...more,
+})
+
+const insert = (table: string, columns: readonly string[], lines: string[]) =>
+  stage.clickhouse.insert({ table, columns, lines: lines.join('\n'), token: randomUUID() })
+
+const decided = (app_id: string, install_uuid: string, click_id: string) => {
+  const given = { install_uuid, installed_at_ms: t0, partner: 'acme', attribution_type: 'device_match' }
+  const decision = toDecision(app_id, { ...given, reinstall: false, flagged: false, pending: false }, 1)
+  const verdict = { ...decision.verdict!, click_id }
+  return installLine({ decision: { ...decision, received_at_ms: t0, verdict }, sign: 1, place: place() })
+}
+
+test('clicks of an erased install go and never come back, and the installs that they or it concerned are decided again', async () => {
+  const app_id = await stage.makeApp()
+  const gone = fact(app_id, 'gone', { device_hashes: ['own', 'shared'], user_id: 'u', ip: '192.0.2.7' })
+  const facts = [
+    gone,
+    fact(app_id, 'sharer', { device_hashes: ['shared'] }),
+    fact(app_id, 'same-user', { user_id: 'u' }),
+    fact(app_id, 'burst', { ip: '192.0.2.99', received_at_ms: t0 + hour_ms - 1 }),
+    fact(app_id, 'after-the-hour', { ip: '192.0.2.98', received_at_ms: t0 + 2 * hour_ms }),
+    fact(app_id, 'candidate', { ip: '198.51.100.9', os_major: 14, model: 'Nokia' }),
+    fact(app_id, 'stranger'),
+  ]
+  const clicks = [
+    click(app_id, 1),
+    click(app_id, 2, { device_hashes: ['own'], ip: '198.51.100.10' }),
+    click(app_id, 3, { device_hashes: ['shared'], ip: '198.51.100.11' }),
+  ]
+  await insert('install_facts_v1', factColumns, facts.map(factLine))
+  await insert(
+    'clicks_raw_v1',
+    clickColumns,
+    clicks.map((one) => clickLine(one, place())),
+  )
+  await insert('installs_v1', installColumns, [
+    decided(app_id, 'gone', clickId(1)),
+    decided(app_id, 'sharer', clickId(3)),
+  ])
+  const wished: string[] = []
+  await stage.request(app_id, ['gone'], 'sdk', now_ms)
+  const waited: number[] = []
+  await stage.run({
+    now: () => now_ms + 1,
+    broker: {
+      partitionCount: async () => 2,
+      async publish(records) {
+        for (const { value } of records) wished.push(JSON.parse(String(value)).install_uuid)
+      },
+    },
+    async findOlderWork(number) {
+      waited.push(number)
+      return []
+    },
+  })
+  expect(wished.toSorted()).toEqual(['burst', 'candidate', 'same-user', 'sharer'])
+  for (const table of ['clicks_raw_v1', 'click_keys_v1']) {
+    const left = await stage.clickhouse.query(`SELECT DISTINCT click_id FROM ${table} WHERE app_id = '${app_id}'`)
+    expect(left, table).toEqual([{ click_id: clickId(3) }])
+  }
+  for (const table of ['install_facts_v1', 'install_fact_keys_v1', 'installs_v1', 'install_claims_v1']) {
+    const left = await stage.clickhouse.query(
+      `SELECT 1 FROM ${table} WHERE app_id = '${app_id}' AND install_uuid = 'gone'`,
+    )
+    expect(left, table).toEqual([])
+  }
+  const store = openTombstones(stage)
+  const newest = await store.newest()
+  const tombstones = await store.upTo(newest)
+  expect([1, 2, 3].map((n) => tombstones.isErasedClick(app_id, clickId(n)))).toEqual([true, true, false])
+  // Whoever is at work without the tombstones of the clicks is waited for before they go.
+  expect(waited.at(-1)).toBe(newest)
+})
