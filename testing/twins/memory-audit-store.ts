@@ -24,7 +24,8 @@ export function memoryAuditStore(): MemoryAuditStore {
       for (const name of names) {
         const key = folder + name
         if (name.endsWith('/')) yield { kind: 'folder', folder: key }
-        else yield { kind: 'object', key, read: () => store.get(key) }
+        else
+          yield { kind: 'object', key, read: () => store.get(key), remove: async () => void store.objects.delete(key) }
       }
     },
     checkHealth: async () => {

@@ -7,6 +7,8 @@ export type Listed =
       key: string | null
       /** Null when the object was removed since it was listed. */
       read(): Promise<Buffer | null>
+      /** The object is gone for good when it resolves; also when it was removed before. */
+      remove(): Promise<void>
     }
 
 /** Write-once objects: S3, or its embedded twin, a folder. */

@@ -19,6 +19,7 @@ const attributionRights = {
   schema_migrations: { select: '*' },
   apps: { select: ['app_id', 'company_id', 'platform'] },
   attribution_settings: { select: '*' },
+  companies: { select: ['company_id', 'clicks_deleted_before'] },
 } as const satisfies Record<string, Rights>
 
 /**
@@ -75,6 +76,7 @@ export const serviceRoles = {
     link_secrets: { select: '*', also: ['UPDATE', 'DELETE'] },
     company_salts: { select: '*', also: ['UPDATE', 'DELETE'] },
     admin_audit_log: { select: '*', also: ['INSERT'] },
+    retention_runs: { select: '*', also: ['INSERT'] },
   },
 } as const satisfies Record<string, Record<string, Rights>>
 export type PostgresService = keyof typeof serviceRoles

@@ -62,7 +62,8 @@ async function decideAll(all: { fact: InstallFact; clicks: KeptClick[]; flags?: 
 
 function decidedLines(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[]): string[] {
   const decided = attribute({
-    ...{ install: { ...fact, app_id }, clicks, claims: new Map(), others: [], newest: null, now_ms: clock.ms },
+    ...{ install: { ...fact, app_id }, clicks, claims: new Map(), others: [], newest: null },
+    ...{ now_ms: clock.ms, clicks_deleted_before_ms: 0 },
     windows: { click_hours: 720, probabilistic_hours: null, reinstall_days: 90 },
     ...{ isFlooded: () => flags.includes('click_flooding'), datacenter: false, blocked: false, neighbours_before: 0 },
   })

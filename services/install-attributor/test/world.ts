@@ -207,7 +207,8 @@ export function bruteForce(
       return order < 0 && other.received_at_ms > received_at_ms - hour_ms
     })
     const decided = attribute({
-      ...{ install: one, clicks, claims, others, newest: null, now_ms, isFlooded: () => false },
+      ...{ install: one, clicks, claims, others, newest: null, clicks_deleted_before_ms: 0 },
+      ...{ now_ms, isFlooded: () => false },
       windows: windowsOf(one, null, settingsAt),
       datacenter: judged && geo.lookUp(ip).datacenter,
       blocked:

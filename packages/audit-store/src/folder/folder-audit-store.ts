@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, opendir, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, opendir, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { AuditStore, Listed } from '../audit-store.ts'
 import { createDirectories } from './directories.ts'
@@ -103,7 +103,7 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
     },
     list(folder) {
       assertOpen()
-      return listFolder(join(root, folderPath(folder)), folder)
+      return listFolder(join(root, folderPath(folder)), folder, (path) => removeObject(root, path))
     },
     async checkHealth() {
       assertOpen()
@@ -128,7 +128,9 @@ async function readObject(path: string): Promise<Buffer | null> {
   }
 }
 
-async function* listFolder(path: string, folder: string): AsyncGenerator<Listed> {
+type Remove = (path: string) => Promise<void>
+
+async function* listFolder(path: string, folder: string, remove: Remove): AsyncGenerator<Listed> {
   const directory = await opendir(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
     throw error
@@ -137,9 +139,24 @@ async function* listFolder(path: string, folder: string): AsyncGenerator<Listed>
     if (entry.name.startsWith('.')) continue // a file of this store: no key begins with a dot
     const segment = segmentOf(entry.name)
     const key = segment === null ? null : folder + segment
-    if (entry.isFile()) yield { kind: 'object', key, read: () => readObject(join(path, entry.name)) }
+    const file = join(path, entry.name)
+    if (entry.isFile()) yield { kind: 'object', key, read: () => readObject(file), remove: () => remove(file) }
     else if (entry.isDirectory() && key !== null) yield { kind: 'folder', folder: `${key}/` }
   }
+}
+
+/** Removes a file, and the folders that it leaves empty. */
+async function removeObject(root: string, path: string): Promise<void> {
+  const { sync } = createDirectories(root)
+  await rm(path, { force: true })
+  for (let directory = dirname(path); directory !== root; directory = dirname(directory)) {
+    const gone = await rmdir(directory).then(
+      () => true,
+      (error: unknown) => hasCode(error, 'ENOENT'),
+    )
+    if (!gone) return sync(directory)
+  }
+  await sync(root)
 }
 
 /** Throws for a folder of that name: `exists` would acknowledge what is not stored. */

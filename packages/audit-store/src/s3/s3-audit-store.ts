@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
   ListObjectsV2Command,
@@ -105,6 +106,11 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
     call((abortSignal) => places.runExclusive(() => work(abortSignal)))
   const read = (path: string) => callInPlace((abortSignal) => get(path, abortSignal))
 
+  const remove = (path: string) =>
+    callInPlace(async (abortSignal) => {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: path }), { abortSignal })
+    })
+
   /** Pages of at most 1000 names, of which one is in memory. */
   async function* list(folder: string): AsyncGenerator<Listed> {
     const prefix = folderPath(folder)
@@ -121,7 +127,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
         if (key !== null) yield { kind: 'folder', folder: `${key}/` }
       }
       for (const { Key = '' } of page.Contents ?? []) {
-        yield { kind: 'object', key: keyOf(Key), read: () => read(Key) }
+        yield { kind: 'object', key: keyOf(Key), read: () => read(Key), remove: () => remove(Key) }
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined
     } while (token !== undefined)

@@ -1,5 +1,7 @@
-import { settledTables, sweptFrom } from '@tributary/contracts/tables'
+import { ofApps, settledTables, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
+import { mutate } from '../mutate.ts'
+import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
 import { readViewSources, type ViewSource } from '../schema/view-sources.ts'
 
 export interface RefillOptions {
@@ -20,6 +22,7 @@ const settings =
 
 /**
  * Fills tables again from what their views read. Nobody else may write meanwhile. After a kill the same call begins anew.
+ * Rows of days whose raw events have expired stay as they are, since nothing could fill them (docs/adr/0351).
  * Gives back every table that was filled, also those that a view fills from one of them.
  */
 export async function refillTables({ clickhouse, tables, logger }: RefillOptions): Promise<string[]> {
@@ -34,10 +37,12 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
   // The sweep cancels anew, by the claims as they are now: what one claim cancelled before may be the best one now.
   for (const [table, source] of Object.entries(sweptFrom)) if (wanted.has(source)) emptied.push(table)
   await emptySettled(clickhouse)
-  for (const table of emptied) await clickhouse.command(`TRUNCATE TABLE ${table}`)
+  const expired = await readRawExpired(clickhouse)
+  const refilledOf = await rowsToRefill(clickhouse, expired)
+  for (const table of emptied) await empty(clickhouse, table, refilledOf(table))
   for (const view of views) {
     // The insert into its source fills it.
-    if (!wanted.has(view.source)) await refill(clickhouse, view, logger)
+    if (!wanted.has(view.source)) await refill(clickhouse, view, logger, refilledOf(view.target))
   }
   await emptySettled(clickhouse)
   return views.map(({ target }) => target)
@@ -51,15 +56,43 @@ export async function emptySettled(clickhouse: Pick<Clickhouse, 'command'>): Pro
   for (const table of settledTables) await clickhouse.command(`TRUNCATE TABLE ${table}`)
 }
 
-async function refill(clickhouse: Clickhouse, view: ViewSource, logger: RefillOptions['logger']): Promise<void> {
+/**
+ * SQL condition for the rows of a table that are emptied and filled again, by table; null where that is all of them. Counters of
+ * a log always are. A table without days is a set: nothing of it is emptied, and a row that is filled twice changes nothing.
+ */
+async function rowsToRefill(clickhouse: Clickhouse, expired: RawExpired): Promise<(table: string) => string | null> {
+  if (expired.size === 0) return () => null
+  const columns = await clickhouse.query<{ table: string; name: string }>(
+    `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND name IN ('day', 'key_day', 'received_day')`,
+  )
+  const dayOf = new Map(columns.map(({ table, name }) => [table, name]))
+  return (table) => {
+    const day = dayOf.get(table)
+    return day === undefined ? '0' : `(NOT ${ofApps} OR ${isKeptSql(expired, day)})`
+  }
+}
+
+async function empty(clickhouse: Clickhouse, table: string, refilled: string | null): Promise<void> {
+  if (refilled === null) return clickhouse.command(`TRUNCATE TABLE ${table}`)
+  if (refilled === '0') return
+  await mutate(clickhouse, { table, action: 'DELETE', where: refilled, signal: new AbortController().signal })
+}
+
+async function refill(
+  clickhouse: Clickhouse,
+  view: ViewSource,
+  logger: RefillOptions['logger'],
+  refilled: string | null,
+): Promise<void> {
   const { source, target, columns } = view
   const slices = await cutDays(clickhouse, source)
   for (const [done, { from, to, rows }] of slices.entries()) {
     const part = `(SELECT * FROM ${source} WHERE day BETWEEN '${from}' AND '${to}')`
-    await clickhouse.command(
-      `INSERT INTO ${target} (${columns.join(', ')}) ${view.selectFrom(part)} SETTINGS ${settings}`,
-      { name: `refill/${target}` },
-    )
+    const rows_sql = view.selectFrom(part)
+    const chosen = refilled === null || refilled === '0' ? rows_sql : `SELECT * FROM (${rows_sql}) WHERE ${refilled}`
+    await clickhouse.command(`INSERT INTO ${target} (${columns.join(', ')}) ${chosen} SETTINGS ${settings}`, {
+      name: `refill/${target}`,
+    })
     logger.info({ table: target, from, to, rows, slice: done + 1, slices: slices.length }, 'table is filled again')
   }
 }

@@ -12,6 +12,17 @@ function grants(user: TableUser): string {
   return lines.join('\n')
 }
 
+function retentionGrants(): string {
+  const lines = tableNames.flatMap((table) => {
+    const { retention }: Table = tables[table]
+    const rights = [retention?.blanked && 'ALTER UPDATE', retention?.deleted_after && 'ALTER DELETE'].filter(Boolean)
+    return rights.length === 0
+      ? []
+      : [`GRANT SELECT, ${rights.join(', ')} ON tributary.${table} TO tributary_admin_api;`]
+  })
+  return lines.join('\n')
+}
+
 const setWriters = ['click-writer', 'install-attributor', 'install-writer', 'postback-writer'] as const
 
 function setWriter(user: (typeof setWriters)[number]): string {
@@ -69,4 +80,7 @@ ${grants('admin-api')}
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
 GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;
+-- ... and rewrites the parts in which retention blanks or deletes something.
+GRANT SELECT ON system.mutations TO tributary_admin_api;
+${retentionGrants()}
 `

@@ -11,12 +11,21 @@ export const attributionTables = {
     writers: ['click-writer'],
     readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api'],
     personal: ['click_id', 'clicked_at_ms', 'ip', 'user_agent', 'click', 'match_keys'],
+    retention: {
+      blanked: {
+        received_ms: 'clicked_at_ms',
+        holds: `(ip != '' OR user_agent != '')`,
+        columns: { ip: `''`, user_agent: `''` },
+      },
+      deleted_after: 'keep_click_days',
+    },
   },
   click_keys_v1: {
     row: 'something that an install may match a click by',
     writers: ['click-writer'],
     readers: ['click-writer', 'install-attributor'],
     personal: ['match_key', 'click_id', 'clicked_at_ms'],
+    retention: { deleted_after: 'keep_click_days' },
     derived: {
       from: 'clicks_raw_v1',
       known_by: 'set',
@@ -33,6 +42,13 @@ export const attributionTables = {
     writers: ['install-attributor'],
     readers: ['click-writer', 'install-attributor', 'report-api'],
     personal: ['install_uuid', 'fact', 'match_keys'],
+    retention: {
+      blanked: {
+        received_ms: 'received_at_ms',
+        holds: `position(fact, '"ip":"') > 0`,
+        columns: { fact: `replaceRegexpOne(fact, '"ip":"[^"]*"', '"ip":null')` },
+      },
+    },
   },
   install_fact_keys_v1: {
     row: 'something that a click or another install may match an install by',

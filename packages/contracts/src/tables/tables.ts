@@ -35,6 +35,21 @@ export const tables = {
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
     ],
+    retention: {
+      blanked: {
+        received_ms: 'received_at_ms',
+        holds: `(ip != '' OR user_agent != '')`,
+        // Backends tell the address of a device as `device.ip`.
+        columns: { ip: `''`, user_agent: `''`, device: `replaceRegexpAll(device, '"ip":"[^"]*"', '"ip":""')` },
+      },
+      deleted_after: 'keep_raw_days',
+    },
+  },
+  raw_expired_v1: {
+    row: 'the day up to which retention has deleted the raw events of an app',
+    writers: ['admin-api'],
+    readers: ['admin-api', 'report-api', 'event-writer'],
+    personal: [],
   },
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',

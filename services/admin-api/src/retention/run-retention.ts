@@ -1,0 +1,89 @@
+import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { consumers } from '@tributary/contracts/consumers'
+import { hour_ms, limits } from '@tributary/contracts/limits'
+import type { Pool } from 'pg'
+import { blankAddresses, deleteDays } from './act-on-tables.ts'
+import { deleteArchives, deleteRequests } from './delete-objects.ts'
+import { firstKept, firstKeptDay, type KeptApp, readKeptApps } from './kept-days.ts'
+
+export interface RetentionDeps {
+  pool: Pool
+  clickhouse: Clickhouse
+  broker: Pick<Broker, 'groupOffsets'>
+  audit: Pick<AuditStore, 'list'>
+  now: () => number
+  /** Resolves after this time, or when the signal fires. */
+  pause(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** What a run removed: rows by table that were blanked or deleted, and audit objects. */
+export interface RetentionDone {
+  rows: Record<string, number>
+  objects: number
+}
+
+/** Half-done batches may hold rows received so long before the oldest one that is not written. */
+const writing_ms = hour_ms
+
+/**
+ * Makes the settings of each company act on all that is stored (docs/privacy.md#retention). Each step may be repeated, and a
+ * crash leaves less to do.
+ */
+export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone> {
+  const { pool, clickhouse, now, pause } = deps
+  const done: RetentionDone = { rows: {}, objects: 0 }
+  const onRows = (table: string, rows: number) => {
+    if (rows > 0) done.rows[table] = (done.rows[table] ?? 0) + rows
+  }
+  const at = { clickhouse, signal, onRows }
+  const now_ms = now()
+  const apps = await readKeptApps(pool)
+  // 1. Whoever reads knows from now on which days are going: reports take whole days, and candidates of these clicks stay.
+  await markClicks(pool, apps, now_ms)
+  const rawKept = firstKept(apps, 'keep_raw_days', now_ms)
+  const expiring = rawKept.days
+  await markRawExpired(clickhouse, await advanced(clickhouse, expiring))
+  // 2. Addresses, while reports that began before the marks come to their end.
+  await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))
+  await pause(limits.report_run_ms_max, signal)
+  signal.throwIfAborted()
+  // 3. Rows of days. An event whose batch is not finished stays: what its batch lacks is found by its row.
+  await deleteDays(at, 'keep_click_days', firstKept(apps, 'keep_click_days', now_ms))
+  if (expiring.size > 0) {
+    const expired = { days: new Map(await readRawExpired(clickhouse)), otherwise: null }
+    await deleteDays(at, 'keep_raw_days', expired, `received_at_ms < ${await writtenBefore(deps, now_ms)}`)
+  }
+  // 4. Objects.
+  const objects = new Map(apps.flatMap((app) => (expiring.has(app.app_id) ? [[app, expiring.get(app.app_id)!]] : [])))
+  done.objects += await deleteRequests({ ...deps, signal }, objects as ReadonlyMap<KeptApp, string>)
+  done.objects += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
+  return done
+}
+
+/** The later of both days, by company. */
+async function markClicks(pool: Pool, apps: readonly KeptApp[], now_ms: number): Promise<void> {
+  const byCompany = new Map(apps.map(({ company_id, keep_click_days }) => [company_id, keep_click_days]))
+  await pool.query(
+    `UPDATE companies c SET clicks_deleted_before = given.day
+     FROM unnest($1::text[], $2::date[]) AS given (company_id, day)
+     WHERE c.company_id = given.company_id AND given.day > coalesce(c.clicks_deleted_before, '1970-01-01')`,
+    [[...byCompany.keys()], [...byCompany.values()].map((kept) => firstKeptDay(now_ms, kept))],
+  )
+}
+
+/** Days that are later than what is marked: a day that is marked is never kept again. */
+async function advanced(clickhouse: Clickhouse, days: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+  const marked = await readRawExpired(clickhouse)
+  return new Map([...days].filter(([app_id, day]) => day > (marked.get(app_id) ?? '')))
+}
+
+/** Events that were received before this time are in all tables, Unix epoch ms. */
+async function writtenBefore({ broker }: RetentionDeps, now_ms: number): Promise<number> {
+  const { name, topic } = consumers.eventWriter
+  const places = await broker.groupOffsets(name, topic.name)
+  const unread = places.flatMap(({ oldest_unread_ms }) => oldest_unread_ms ?? [])
+  return Math.floor(Math.min(now_ms, ...unread) - writing_ms)
+}
