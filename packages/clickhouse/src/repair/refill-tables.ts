@@ -1,4 +1,4 @@
-import { ofApps, settledTables, sweptFrom } from '@tributary/contracts/tables'
+import { derivedFromEvents, ofApps, settledTables, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { mutate } from '../mutate.ts'
 import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
@@ -66,7 +66,9 @@ async function rowsToRefill(clickhouse: Clickhouse, expired: RawExpired): Promis
     `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND name IN ('day', 'key_day', 'received_day')`,
   )
   const dayOf = new Map(columns.map(({ table, name }) => [table, name]))
+  const ofEvents = new Set<string>([...derivedFromEvents, ...Object.keys(sweptFrom)])
   return (table) => {
+    if (!ofEvents.has(table)) return null
     const day = dayOf.get(table)
     return day === undefined ? '0' : `(NOT ${ofApps} OR ${isKeptSql(expired, day)})`
   }

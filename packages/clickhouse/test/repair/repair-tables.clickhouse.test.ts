@@ -248,16 +248,12 @@ describe('when raw events of an app have expired', () => {
     const where = "app_id = 'app-0' AND day < '2026-06-01'"
     expect(await mutate(clickhouse, { table: 'events_raw_v1', action: 'DELETE', where, signal })).toBeGreaterThan(0)
     expect(await mutate(clickhouse, { table: 'events_raw_v1', action: 'DELETE', where, signal })).toBe(0)
-    return { ...before, raw: (await clickhouse.readEventTables()).raw }
+    return { ...before, events_raw_v1: (await clickhouse.readEventTables()).events_raw_v1 }
   }
-
-  test('nothing differs, and no event is taken for lost', async () => {
-    await expire()
-    expect(await repair()).toMatchObject({ refilled: [], lost_events: 0, noted: false })
-  })
 
   test('every table keeps the sums of expired days when it is filled again, once or twice', async () => {
     const before = await expire()
+    expect(await repair()).toMatchObject({ refilled: [], lost_events: 0, noted: false })
     for (const _time of [1, 2]) {
       await repairTables({
         ...{ clickhouse, goesOn: [{ partition: 0, offset }], everything: true },
