@@ -119,6 +119,19 @@ export function auditStoreSuite(
       }
     })
 
+    it('removes an object that it listed, for good and no other', async () => {
+      const [gone, long, kept] = [`${prefix}/a/1.json`, `${prefix}/a/${'long'.repeat(80)}`, `${prefix}/b/2.json`]
+      for (const key of [gone, long, kept]) await store.putOnce(key, Buffer.from(key))
+      for await (const one of store.list(`${prefix}/a/`)) if (one.kind === 'object') await one.remove()
+      expect(await Promise.all([gone, long, kept].map((key) => store.get(key)))).toEqual([
+        null,
+        null,
+        Buffer.from(kept),
+      ])
+      expect(await Array.fromAsync(store.list(`${prefix}/`))).toMatchObject([{ folder: `${prefix}/b/` }])
+      expect(await store.putOnce(gone, Buffer.from('again'))).toBe('created')
+    })
+
     it('lists a folder with more names than a page, each once', async () => {
       const keys = Array.from({ length: 1100 }, (_, n) => `${prefix}/${n}.json`)
       for (let at = 0; at < keys.length; at += 50) {

@@ -11,7 +11,7 @@ export interface Mutation {
 }
 
 /** Between two looks whether a mutation is done. */
-const look_ms = 200
+const look_ms = 50
 
 /**
  * Rewrites the parts that hold rows of a condition, one partition after the other, and resolves with the number of rows once the
