@@ -257,6 +257,8 @@ export const limits = {
   retention_hour_utc: 3,
   /** Pause between two looks whether retention is due. */
   retention_pause_ms: 60_000,
+  /** Rows of an export that are read, and in memory, at a time: a decision has up to 100 KB. */
+  export_page_rows: 200,
   /** Days for which a company may keep addresses and raw events (docs/privacy.md#retention). */
   keep_days_max: 3650,
   /** Days for which a company may keep clicks. */

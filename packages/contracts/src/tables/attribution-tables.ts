@@ -40,7 +40,7 @@ export const attributionTables = {
     row: 'an install event or an alias',
     reread: true,
     writers: ['install-attributor'],
-    readers: ['click-writer', 'install-attributor', 'report-api'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api'],
     personal: ['install_uuid', 'fact', 'match_keys'],
     retention: {
       blanked: {
@@ -53,7 +53,7 @@ export const attributionTables = {
   install_fact_keys_v1: {
     row: 'something that a click or another install may match an install by',
     writers: ['install-attributor'],
-    readers: ['click-writer', 'install-attributor'],
+    readers: ['click-writer', 'install-attributor', 'admin-api'],
     personal: ['match_key', 'install_uuid', 'installed_at_ms'],
     derived: {
       from: 'install_facts_v1',
@@ -72,7 +72,7 @@ export const attributionTables = {
     row: 'a verdict (sign 1), or the end of one (sign -1)',
     reread: true,
     writers: ['install-writer'],
-    readers: ['install-attributor', 'install-writer', 'report-api'],
+    readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api'],
     personal: ['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
   },
   installs_by_day_v1: {
@@ -111,7 +111,7 @@ export const attributionTables = {
   install_claims_v1: {
     row: 'a verdict that gives a click to an install, or the end of one',
     writers: ['install-writer'],
-    readers: ['install-attributor', 'report-api'],
+    readers: ['install-attributor', 'report-api', 'admin-api'],
     personal: ['click_id', 'install_uuid', 'installed_at_ms', 'reinstall'],
     derived: {
       from: 'installs_v1',
@@ -128,7 +128,7 @@ export const attributionTables = {
   installs_pending_v1: {
     row: 'an install begins to wait for a click, or ends it',
     writers: ['install-writer'],
-    readers: ['install-attributor'],
+    readers: ['install-attributor', 'admin-api'],
     personal: ['install_uuid'],
     derived: {
       from: 'installs_v1',

@@ -30,7 +30,7 @@ export const tables = {
   events_raw_v1: {
     row: 'an accepted event, once',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api'],
+    readers: ['event-writer', 'report-api', 'admin-api'],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
@@ -112,7 +112,7 @@ export const tables = {
   identities_v1: {
     row: 'first time that an install had a user id',
     writers: ['event-writer'],
-    readers: ['report-api'],
+    readers: ['report-api', 'admin-api'],
     personal: ['install_uuid', 'user_id'],
     derived: {
       from: 'events_raw_v1',
