@@ -24,6 +24,12 @@ export function numberArgument(args: readonly string[], name: string, otherwise:
   return value
 }
 
+/** The text that follows `--NAME`; undefined without it. */
+export function textArgument(args: readonly string[], name: string): string | undefined {
+  const at = args.indexOf(`--${name}`)
+  return at === -1 ? undefined : args[at + 1]
+}
+
 /** The value below which the share `p` (0 to 1) of the values lies. 0 without values. */
 export function percentile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -6,7 +6,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { day_ms } from '@tributary/contracts/limits'
-import { type Aim, type Bench, type BenchRow, numberArgument, percentile } from '../bench.ts'
+import { type Aim, type Bench, type BenchRow, numberArgument, percentile, textArgument } from '../bench.ts'
 import { newAppId } from '../writer/events.ts'
 import { waitForMerges } from '../writer/prefill.ts'
 import { openReportClient, type ReportClient } from './ask.ts'
@@ -38,15 +38,16 @@ const month_ms_max = 50
 export const bench: Bench = {
   name: 'reports',
   title:
-    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --apps 20 --traffic 5000 --minutes 3)',
+    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --apps 20 --traffic 5000 --minutes 3; --keep DIR fills a folder once and measures it again later)',
   async run(args) {
-    const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-reports-'))
+    const kept = textArgument(args, 'keep')
+    const data_dir = kept ?? mkdtempSync(join(tmpdir(), 'tributary-bench-reports-'))
     const clickhouse = await openEmbeddedClickhouse({ data_dir })
     try {
       await migrateClickhouse({ clickhouse })
       const client = await openReportClient(clickhouse)
       const measured = await measure({
-        ...{ clickhouse, client },
+        ...{ clickhouse, client, kept },
         events: numberArgument(args, 'events', 10_000_000),
         apps: numberArgument(args, 'apps', 20),
         runs: numberArgument(args, 'runs', 20),
@@ -57,7 +58,7 @@ export const bench: Bench = {
       return measured
     } finally {
       await clickhouse.close()
-      rmSync(data_dir, { recursive: true, force: true })
+      if (kept === undefined) rmSync(data_dir, { recursive: true, force: true })
     }
   },
 }
@@ -65,6 +66,8 @@ export const bench: Bench = {
 interface Setup {
   clickhouse: Clickhouse
   client: ReportClient
+  /** The folder that a run filled and a later one measures again. */
+  kept: string | undefined
   events: number
   /** Small apps beside the large one. */
   apps: number
@@ -75,20 +78,8 @@ interface Setup {
   minutes: number
 }
 
-async function measure({ clickhouse, client, events, apps, runs, traffic, minutes }: Setup) {
-  const large: BenchApp = { app_id: newAppId(), events }
-  const tenth: BenchApp = { app_id: newAppId(), events: events * tenth_share }
-  const small = Array.from({ length: apps }, () => ({ app_id: newAppId(), events: events * small_share }))
-  const fill_s = await seconds(async () => {
-    for (const app of [large, tenth, ...small]) await fillApp(clickhouse, app)
-    await waitForMerges(clickhouse)
-  })
-  console.info(`filled in ${fill_s} s`)
-  const settle_s = await seconds(async () => {
-    await settleAll(clickhouse)
-    await waitForMerges(clickhouse)
-  })
-  console.info(`settled in ${settle_s} s`)
+async function measure({ clickhouse, client, kept, events, apps, runs, traffic, minutes }: Setup) {
+  const { large, tenth, settle_s } = await fillOnce(clickhouse, kept, { events, apps })
   const disk_bytes = await bytesPerEvent(clickhouse)
 
   const quiet = await measureAll(client, large, runs, 'quiet')
@@ -111,6 +102,38 @@ async function measure({ clickhouse, client, events, apps, runs, traffic, minute
   }
   const rows = [...quiet, ...growth, ...busy]
   return { rows: rows.map(asRow), aims: aimsOf({ quiet, growth, busy, disk_bytes, events, settle_s, settler_share }) }
+}
+
+interface Filled {
+  large: BenchApp
+  tenth: BenchApp
+  settle_s: number
+}
+
+/** Fills and settles the tables, or finds them in a folder that an earlier run kept. */
+async function fillOnce(
+  clickhouse: Clickhouse,
+  kept: string | undefined,
+  { events, apps }: Pick<Setup, 'events' | 'apps'>,
+): Promise<Filled> {
+  const note = kept && join(kept, 'filled.json')
+  if (note && existsSync(note)) return JSON.parse(readFileSync(note, 'utf8'))
+  const large: BenchApp = { app_id: newAppId(), events }
+  const tenth: BenchApp = { app_id: newAppId(), events: events * tenth_share }
+  const small = Array.from({ length: apps }, () => ({ app_id: newAppId(), events: events * small_share }))
+  const fill_s = await seconds(async () => {
+    for (const app of [large, tenth, ...small]) await fillApp(clickhouse, app)
+    await waitForMerges(clickhouse)
+  })
+  console.info(`filled in ${fill_s} s`)
+  const settle_s = await seconds(async () => {
+    await settleAll(clickhouse)
+    await waitForMerges(clickhouse)
+  })
+  console.info(`settled in ${settle_s} s`)
+  const filled = { large, tenth, settle_s }
+  if (note) writeFileSync(note, JSON.stringify(filled))
+  return filled
 }
 
 interface Figures {
