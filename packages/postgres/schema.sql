@@ -111,6 +111,17 @@ COMMENT ON COLUMN cv_schemas.version IS 'from 1 without gaps';
 COMMENT ON COLUMN cv_schemas.published_at IS 'never before that of the version before';
 COMMENT ON COLUMN cv_schemas.postbacks IS 'the schema without its version, as it was checked';
 
+CREATE TABLE erased_objects (
+  app_id text NOT NULL,
+  audit_key text NOT NULL,
+  notes integer NOT NULL DEFAULT 1,
+  CONSTRAINT erased_objects_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT erased_objects_pkey PRIMARY KEY (app_id, audit_key)
+);
+COMMENT ON TABLE erased_objects IS 'audit objects of requests with events that a consumer dropped as erased; the next run rewrites them and removes the row';
+COMMENT ON COLUMN erased_objects.audit_key IS 'as in the answer to the request: without the prefix of the app';
+COMMENT ON COLUMN erased_objects.notes IS 'how often it was noted: a run removes only what it has seen';
+
 CREATE TABLE fx_rates (
   currency text NOT NULL,
   day date NOT NULL,

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 /** One store that can be opened again after it was closed. */
 export interface AuditStoreUnderTest {
-  open(): Promise<AuditStore>
+  open(): Promise<RewritableAuditStore>
   dispose(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export function auditStoreSuite(
 ): void {
   describe(`${name} keeps the promises of an audit store`, () => {
     let under: AuditStoreUnderTest
-    let store: AuditStore
+    let store: RewritableAuditStore
     let prefix: string
 
     beforeEach(async () => {
@@ -145,6 +145,63 @@ export function auditStoreSuite(
       const content = randomBytes(8 * 1024 * 1024)
       await store.putOnce(`${prefix}/large.json`, content)
       expect((await store.get(`${prefix}/large.json`))?.equals(content)).toBe(true)
+    })
+
+    it.each([
+      ['small', (text: string) => Buffer.from(text)],
+      ['large', (text: string) => Buffer.alloc(100_000, text)],
+      ['named by a hash', (text: string) => Buffer.from(text)],
+    ])('replaces an object, %s, by a new version, which stays after a restart', async (name, of) => {
+      const key = name === 'named by a hash' ? `${prefix}/${'y'.repeat(300)}.json` : `${prefix}/a.json`
+      const [first, second, third] = ['first', 'second', 'third'].map(of)
+      await store.putOnce(key, first!)
+      expect(await store.replace(key, first!, second!)).toBe('done')
+      expect(await store.replace(key, second!, second!)).toBe('done')
+      expect((await store.get(key))?.equals(second!)).toBe(true)
+      expect(await store.putOnce(key, third!)).toBe('exists')
+      await store.close()
+      store = await under.open()
+      const found = await Array.fromAsync(store.list(`${prefix}/`))
+      expect(found).toHaveLength(1)
+      const [object] = found
+      expect(object?.kind === 'object' && (await object.read())?.equals(second!)).toBe(true)
+    })
+
+    it('replaces and erases nothing that has changed since it was read, or is not there', async () => {
+      const [key, none] = [`${prefix}/a.json`, `${prefix}/none.json`]
+      const [present, other] = [Buffer.from('present'), Buffer.from('other')]
+      await store.putOnce(key, present)
+      expect(await store.replace(key, Buffer.from('earlier'), other)).toBe('changed')
+      expect(await store.erase(key, Buffer.from('earlier'), other)).toBe('changed')
+      for (const changed of [store.replace(none, other, other), store.erase(none, other, other)])
+        expect(await changed).toBe('changed')
+      expect((await store.get(key))?.toString()).toBe('present')
+      expect(await store.get(none)).toBeNull()
+    })
+
+    it('erases an object with its name: the key answers the rest until it is put anew', async () => {
+      const keys = clientNames.map((clientName) => `${prefix}/${clientName}`)
+      await Promise.all(keys.map((key) => store.putOnce(key, Buffer.from(key))))
+      for (const key of keys)
+        expect(await store.erase(key, Buffer.from(key), Buffer.from(`rest of ${key}`))).toBe('done')
+      await store.close()
+      store = await under.open()
+      for (const key of keys) expect((await store.get(key))?.toString()).toBe(`rest of ${key}`)
+      expect(await Array.fromAsync(store.list(`${prefix}/`))).toEqual([])
+      const [key = ''] = keys
+      expect(await store.putOnce(key, Buffer.from('a new life'))).toBe('created')
+      expect((await store.get(key))?.toString()).toBe('a new life')
+      expect(await store.erase(key, Buffer.from('a new life'), Buffer.from('again'))).toBe('done')
+      expect((await store.get(key))?.toString()).toBe('again')
+    })
+
+    it('leaves the neighbours of what it replaces and erases alone', async () => {
+      const keys = ['a.json', 'a.json.b', 'a', 'b/a.json'].map((name) => `${prefix}/${name}`)
+      for (const key of keys) await store.putOnce(key, Buffer.from(key))
+      await store.erase(keys[0]!, Buffer.from(keys[0]!), Buffer.from(''))
+      await store.replace(keys[2]!, Buffer.from(keys[2]!), Buffer.from('new'))
+      expect((await store.get(keys[1]!))?.toString()).toBe(keys[1])
+      expect((await store.get(keys[3]!))?.toString()).toBe(keys[3])
     })
 
     it('is healthy while it is open', async () => {

@@ -47,13 +47,15 @@ export interface ReadArchive {
 
 /** The archives of clicks from a UTC day (`YYYY-MM-DD`) on, a day after the other, those of a day in no order. */
 export async function* readClickArchives(audit: Pick<AuditStore, 'list'>, first_day = ''): AsyncGenerator<ReadArchive> {
-  for (const day of await daysOf(audit)) {
-    if (dayOf(day) < first_day) continue
-    for await (const { key, read } of objectsBelow(audit, day)) {
-      const content = await read()
-      yield { key: key ?? '', clicks: content === null ? null : await clicksOf(content).catch(() => null) }
-    }
+  for await (const { key, read } of archivesFrom(audit, first_day)) {
+    const content = await read()
+    yield { key: key ?? '', clicks: content === null ? null : await clicksOf(content).catch(() => null) }
   }
+}
+
+/** The same archives, unread. */
+export async function* archivesFrom(audit: Pick<AuditStore, 'list'>, first_day: string): AsyncGenerator<StoredArchive> {
+  for (const day of await daysOf(audit)) if (dayOf(day) >= first_day) yield* objectsBelow(audit, day)
 }
 
 /** The clicks of an archive. Rejects where it is none of ours. */
@@ -75,11 +77,12 @@ async function daysOf(audit: Pick<AuditStore, 'list'>): Promise<string[]> {
   return folders.toSorted()
 }
 
-async function* objectsBelow(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<Stored> {
+async function* objectsBelow(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<StoredArchive> {
   for await (const one of audit.list(folder)) {
     if (one.kind === 'folder') yield* objectsBelow(audit, one.folder)
     else yield one
   }
 }
 
-type Stored = { key: string | null; read(): Promise<Buffer | null> }
+/** An archive, and its bytes as they are stored. */
+export type StoredArchive = { key: string | null; read(): Promise<Buffer | null> }

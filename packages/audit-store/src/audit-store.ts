@@ -17,13 +17,33 @@ export interface AuditStore {
   readonly group_rest_ms?: number
   /** Resolves once the object is durable under exactly this key; `exists` leaves the old content untouched. */
   putOnce(key: string, content: Buffer): Promise<'created' | 'exists'>
-  /** The object, or null. */
+  /** The object, else what `erase` left of it, or null. */
   get(key: string): Promise<Buffer | null>
   /**
    * What lies directly below a folder (empty, or a prefix of keys that ends with a slash), in no particular order: a
-   * file system would have to hold all names to order them. What is put meanwhile may be left out.
+   * file system would have to hold all names to order them. What is put meanwhile may be left out; what `erase` left is.
    */
   list(folder: string): AsyncIterable<Listed>
   checkHealth(): Promise<void>
   close(): Promise<void>
+}
+
+/** `changed`: the object is not what the caller has read, or is gone. Nothing was done. */
+export type Rewritten = 'done' | 'changed'
+
+/**
+ * What the eraser alone may do with objects (docs/adr/0340). A crash at any point leaves the old object or the new one, whole;
+ * the same call then completes it. `previous` is the object as the caller has read it.
+ */
+export interface RewritableAuditStore extends AuditStore {
+  /**
+   * Puts a new version in the place of an object, durably, then removes every older one. With `content` equal to
+   * `previous` it only removes what an interrupted call has left.
+   */
+  replace(key: string, previous: Buffer, content: Buffer): Promise<Rewritten>
+  /**
+   * Removes an object whose name may tell of a person too: `rest` is stored under a hash of its name and answers its key,
+   * until the key is put anew.
+   */
+  erase(key: string, previous: Buffer, rest: Buffer): Promise<Rewritten>
 }

@@ -2,11 +2,17 @@ import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import {
+  CreateBucketCommand,
+  ListObjectVersionsCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
 import { describeWithEngine, describeWithOwnEngine } from '@tributary/testing/engines/describe-with-engine'
 import { auditStoreSuite } from '@tributary/testing/suites/audit-store-suite'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 
 const account = {
   region: 'us-east-1',
@@ -128,6 +134,23 @@ it('asks requests of a busy app to share objects for longer than files need: a p
   s3.close()
 })
 
+it('puts a new version only in the place of the version that it compared', async () => {
+  const put: (string | undefined)[] = []
+  const server = createServer((incoming, answer) => {
+    incoming.resume()
+    if (incoming.method === 'GET') return void answer.writeHead(200, { etag: '"read"' }).end('old')
+    if (incoming.method === 'PUT') put.push(incoming.headers['if-match'])
+    answer.writeHead(incoming.method === 'PUT' ? 412 : 200).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const store = await openS3AuditStore({ ...account, endpoint, bucket: 'audit' })
+  expect(await store.replace('a', Buffer.from('old'), Buffer.from('new'))).toBe('changed')
+  expect(put).toEqual(['"read"'])
+  await store.close()
+})
+
 it('gives up on a server that stays in trouble after the tries it promises', async () => {
   const s3 = await scriptedS3(Array.from({ length: 9 }, () => 503))
   const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket: 'audit' })
@@ -159,6 +182,47 @@ await describeWithEngine('s3', (s3) => {
     expect((await store.get('ours'))?.toString()).toBe('ours')
     await store.close()
     proxy.close()
+  })
+
+  it('removes every older version of what it rewrites, also where a crash left one', async () => {
+    const bucket = await makeBucket(s3.url)
+    const client = new S3Client({ ...account, endpoint: s3.url, forcePathStyle: true })
+    onTestFinished(() => client.destroy())
+    const VersioningConfiguration = { Status: 'Enabled' } as const
+    await client.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration }))
+    const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket })
+    const versions = async () => {
+      const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }))
+      return [...Versions, ...DeleteMarkers].map(({ Key }) => Key).sort()
+    }
+    const [first, second, third] = ['first', 'second', 'third'].map((text) => Buffer.from(text))
+    await store.putOnce('a', first!)
+    await store.putOnce('ab', first!)
+    expect(await store.replace('a', first!, second!)).toBe('done')
+    expect(await versions()).toEqual(['a', 'ab'])
+    // As after a crash behind the put.
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'a', Body: third }))
+    expect(await versions()).toEqual(['a', 'a', 'ab'])
+    expect(await store.replace('a', third!, third!)).toBe('done')
+    expect([await versions(), (await store.get('a'))?.toString()]).toEqual([['a', 'ab'], 'third'])
+    expect(await store.erase('a', third!, first!)).toBe('done')
+    expect([await versions(), (await store.get('a'))?.toString()]).toEqual([
+      [expect.stringMatching(/^=e/), 'ab'],
+      'first',
+    ])
+    await store.close()
+  })
+
+  it('of two that rewrite the same version at once, one is told that it changed', async () => {
+    const bucket = await makeBucket(s3.url)
+    const store = await openS3AuditStore({ ...account, endpoint: s3.url, bucket })
+    const content = Buffer.from('lines of two installs')
+    await store.putOnce('a', content)
+    const outcomes = []
+    for (const one of ['one', 'other']) outcomes.push(await store.replace('a', content, Buffer.from(one)))
+    expect(outcomes).toEqual(['done', 'changed'])
+    expect((await store.get('a'))?.toString()).toBe('one')
+    await store.close()
   })
 
   it('lets more puts wait than it makes at the same time', async () => {

@@ -86,7 +86,9 @@ test('an export has a row of every table that holds something of the install, an
 
 test('an export reads a page when its reader wants it', async () => {
   const app_id = `app_${randomUUID()}`
-  const events = Array.from({ length: 450 }, (_, n) => testEventRow({ app_id, install_uuid, event_id: `e${n}`, ts_ms: first_ms }))
+  const events = Array.from({ length: 450 }, (_, n) =>
+    testEventRow({ app_id, install_uuid, event_id: `e${n}`, ts_ms: first_ms }),
+  )
   await engine.insertEvents(events, randomUUID())
   let read = 0
   const counting = {

@@ -1,16 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, opendir, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, opendir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { AuditStore, Listed } from '../audit-store.ts'
+import type { Listed, RewritableAuditStore, Rewritten } from '../audit-store.ts'
 import { createDirectories } from './directories.ts'
 import { hasCode } from './has-code.ts'
 import { type JournalLimits, openJournaledObjects } from './journaled-objects.ts'
-import { folderPath, objectPath, segmentOf } from './object-path.ts'
+import { erasedPath, folderPath, isErasedName, objectPath, segmentOf } from './object-path.ts'
+
+/** The steps of a rewriting that a crash may follow; see the numbered comments. */
+export type RewriteStep = 1 | 2 | 3
 
 export interface FolderAuditStoreOptions {
   dir: string
   /** For tests. */
   journal?: JournalLimits
+  /** For tests: called after each numbered step of a rewriting; throwing is the crash. */
+  crash?(step: RewriteStep): void
 }
 
 /** Larger ones are written by themselves: a second copy in the journal would cost more than the syncs it spares. */
@@ -21,7 +26,8 @@ const journaled_bytes_max = 16 * 1024
  * resolves: small ones by the journal (journaled-objects.ts), larger ones written and synced beside, then linked, which
  * never replaces, then their directory is synced.
  */
-export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOptions): Promise<AuditStore> {
+export async function openFolderAuditStore(options: FolderAuditStoreOptions): Promise<RewritableAuditStore> {
+  const { dir, journal, crash = () => {} } = options
   const root = resolve(dir)
   const unfinished = join(root, '.tmp')
   await openRoot(root, unfinished)
@@ -75,6 +81,49 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
     }
   }
 
+  /** Rewrites an object if it is what the caller has read. */
+  async function rewrite(name: string, previous: Buffer, work: (target: string) => Promise<void>): Promise<Rewritten> {
+    // 1. No journal holds the old content. A crash now: nothing has changed.
+    await journaled.release(name)
+    crash(1)
+    const target = join(root, name)
+    if (!(await readObject(target))?.equals(previous)) return 'changed'
+    await work(target)
+    return 'done'
+  }
+
+  /** The file at `target` is the content, durably; before that it is what it was. */
+  async function putInPlace(target: string, content: Buffer): Promise<void> {
+    const file = nextFile()
+    try {
+      await writeDurably(file, content)
+      // 2. The new content is durable beside. A crash now: the next start removes it.
+      crash(2)
+      await rename(file, target)
+    } catch (error) {
+      await rm(file, { force: true }).catch(() => {})
+      throw error
+    }
+    await directories.sync(dirname(target))
+    // 3. The new content is durable under its name. A crash now: an object to erase is still there, whole.
+    crash(3)
+  }
+
+  /** Puts and rewritings of a name one after the other, even where the file system does not tell upper from lower case. */
+  async function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const claim = name.toLowerCase()
+    const before = putting.get(claim)
+    const done = before === undefined ? work() : before.then(work)
+    const over = done.then(
+      () => {},
+      () => {},
+    )
+    putting.set(claim, over)
+    return done.finally(() => {
+      if (putting.get(claim) === over) putting.delete(claim)
+    })
+  }
+
   function assertOpen() {
     if (closed) throw new Error('the audit store is closed')
   }
@@ -83,23 +132,32 @@ export async function openFolderAuditStore({ dir, journal }: FolderAuditStoreOpt
     async putOnce(key, content) {
       assertOpen()
       const name = objectPath(key)
-      // One after the other, even where the file system does not distinguish upper and lower case.
-      const claim = name.toLowerCase()
-      const before = putting.get(claim)
-      const done = before === undefined ? put(name, content) : before.then(() => put(name, content))
-      const over = done.then(
-        () => {},
-        () => {},
-      )
-      putting.set(claim, over)
-      const outcome = await done.finally(() => {
-        if (putting.get(claim) === over) putting.delete(claim)
-      })
-      return outcome
+      return inTurn(name, () => put(name, content))
     },
     async get(key) {
       assertOpen()
-      return readObject(join(root, objectPath(key)))
+      return (await readObject(join(root, objectPath(key)))) ?? readObject(join(root, erasedPath(key)))
+    },
+    async replace(key, previous, content) {
+      assertOpen()
+      const name = objectPath(key)
+      const isThere = content.equals(previous)
+      return inTurn(name, () =>
+        rewrite(name, previous, async (target) => {
+          if (!isThere) await putInPlace(target, content)
+        }),
+      )
+    },
+    async erase(key, previous, rest) {
+      assertOpen()
+      const name = objectPath(key)
+      return inTurn(name, () =>
+        rewrite(name, previous, async (target) => {
+          await putInPlace(join(root, erasedPath(key)), rest)
+          await unlink(target)
+          await directories.sync(dirname(target))
+        }),
+      )
     },
     list(folder) {
       assertOpen()
@@ -136,7 +194,8 @@ async function* listFolder(path: string, folder: string, remove: Remove): AsyncG
     throw error
   })
   for await (const entry of directory ?? []) {
-    if (entry.name.startsWith('.')) continue // a file of this store: no key begins with a dot
+    // Files of this store: no key begins with a dot.
+    if (entry.name.startsWith('.') || isErasedName(entry.name)) continue
     const segment = segmentOf(entry.name)
     const key = segment === null ? null : folder + segment
     const file = join(path, entry.name)

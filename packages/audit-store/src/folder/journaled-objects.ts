@@ -15,6 +15,11 @@ export interface JournaledObjects {
   putOnce(name: string, content: Buffer): Promise<'created' | 'exists'>
   /** Resolves when every file of the folder is whole, which after a failed write it may not be. */
   whole(): Promise<void>
+  /**
+   * Resolves when no journal holds a record of this name: no start brings its present content back. Nobody may put the
+   * name meanwhile. Rejects while the disk does not take the files.
+   */
+  release(name: string): Promise<void>
   /** Finishes what is under way. A journal may stay, for the next start. */
   close(): Promise<void>
 }
@@ -29,6 +34,9 @@ const default_limits: JournalLimits = { journal_bytes_max: 32 * 1024 * 1024, jou
 
 /** Bounds the memory of a process that runs for years; forgetting only costs a few `mkdir`. */
 const directories_max = 10_000
+
+/** A journal is given up at the first try, unless the disk fails or another one is being given up. */
+const releases_max = 5
 
 interface Waiting {
   /** Null for a caller that only waits for a whole folder. */
@@ -177,12 +185,25 @@ export async function openJournaledObjects(
       running ??= run()
     })
 
+  async function whole(): Promise<void> {
+    if (!sound) await enter(null)
+  }
+
+  async function release(name: string): Promise<void> {
+    for (let left = releases_max; left > 0; left -= 1) {
+      await whole()
+      await settling // an older journal may hold the name
+      if (sound && settling === null && !journal?.names.includes(name)) return
+      await (running ?? Promise.resolve()).then(() => journal && retire(journal))
+    }
+    throw new Error('the journal of the audit folder cannot be given up')
+  }
+
   await recover()
   return {
     putOnce: (name, content) => enter({ name, content }),
-    async whole() {
-      if (!sound) await enter(null)
-    },
+    whole,
+    release,
     async close() {
       await running
       clearInterval(timer)

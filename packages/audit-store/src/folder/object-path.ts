@@ -28,6 +28,17 @@ const escaped = (character: string) =>
 /** The path of a folder of keys, which is empty or ends with a slash. */
 export const folderPath = (folder: string): string => (folder === '' ? '' : `${objectPath(folder.slice(0, -1))}/`)
 
+/** The path of what is left of an erased object: the hash of its name in the same folder. */
+export function erasedPath(key: string): string {
+  const at = key.lastIndexOf('/') + 1
+  return `${folderPath(key.slice(0, at))}=e${createHash('sha256').update(key.slice(at)).digest('hex')}`
+}
+
+const erased = /^=e[0-9a-f]{64}$/
+
+/** Whether a name is one of `erasedPath`. */
+export const isErasedName = (name: string): boolean => erased.test(name)
+
 const hashed = /^=h[0-9a-f]{64}$/
 
 /** The segment that a name of `objectPath` stands for; null for a hash. */

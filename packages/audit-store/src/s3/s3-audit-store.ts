@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
   ListObjectsV2Command,
@@ -11,9 +10,10 @@ import {
 } from '@aws-sdk/client-s3'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { Semaphore, withTimeout } from 'async-mutex'
-import type { AuditStore, Listed } from '../audit-store.ts'
-import { folderPath, objectPath, segmentOf } from '../folder/object-path.ts'
+import type { Listed, RewritableAuditStore } from '../audit-store.ts'
+import { erasedPath, folderPath, isErasedName, objectPath, segmentOf } from '../folder/object-path.ts'
 import { openQuickPut, type QuickPut } from './s3-quick-put.ts'
+import { eraseObject, removeObject, replaceObject } from './s3-rewrite.ts'
 
 export interface S3AuditStoreOptions {
   bucket: string
@@ -43,11 +43,11 @@ const hasStatus = (error: unknown, ...codes: number[]) =>
   error instanceof S3ServiceException && codes.includes(error.$metadata.httpStatusCode ?? 0)
 
 /** Write-once objects in a bucket, named as in the folder store. Rejects when the bucket can't be used. */
-export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<AuditStore> {
+export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<RewritableAuditStore> {
   const { bucket, requests_max = requests_max_default } = options
   const client = createClient(options, requests_max)
   const places = withTimeout(new Semaphore(requests_max), call_ms_max, new Error('object storage is too busy'))
-  const calls = new Set<Promise<unknown>>()
+  const under_way = new Set<Promise<unknown>>()
   let closed = false
   let quickPut: QuickPut | null = null
 
@@ -55,8 +55,8 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   async function call<T>(work: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     if (closed) throw new Error('the audit store is closed')
     const done = work(AbortSignal.timeout(call_ms_max))
-    calls.add(done)
-    return done.finally(() => calls.delete(done))
+    under_way.add(done)
+    return done.finally(() => under_way.delete(done))
   }
 
   /** Tries the quick put first. Where that does not decide, the SDK puts, with its retries, pauses and errors. */
@@ -104,12 +104,8 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   /** A call that waits for its place first: the client counts a wait for a free socket as a failed connection. */
   const callInPlace = <T>(work: (abortSignal: AbortSignal) => Promise<T>) =>
     call((abortSignal) => places.runExclusive(() => work(abortSignal)))
+  const calls = { client, bucket, call: callInPlace }
   const read = (path: string) => callInPlace((abortSignal) => get(path, abortSignal))
-
-  const remove = (path: string) =>
-    callInPlace(async (abortSignal) => {
-      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: path }), { abortSignal })
-    })
 
   /** Pages of at most 1000 names, of which one is in memory. */
   async function* list(folder: string): AsyncGenerator<Listed> {
@@ -127,7 +123,8 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
         if (key !== null) yield { kind: 'folder', folder: `${key}/` }
       }
       for (const { Key = '' } of page.Contents ?? []) {
-        yield { kind: 'object', key: keyOf(Key), read: () => read(Key), remove: () => remove(Key) }
+        if (isErasedName(Key.slice(prefix.length))) continue
+        yield { kind: 'object', key: keyOf(Key), read: () => read(Key), remove: () => removeObject(calls, Key) }
       }
       token = page.IsTruncated ? page.NextContinuationToken : undefined
     } while (token !== undefined)
@@ -147,12 +144,15 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Au
   return {
     group_rest_ms,
     putOnce: (key, content) => callInPlace((abortSignal) => put(key, content, abortSignal)),
-    get: (key) => read(objectPath(key)),
+    get: async (key) => (await read(objectPath(key))) ?? read(erasedPath(key)),
+    replace: (key, previous, content) => replaceObject(calls, objectPath(key), previous, content),
+    erase: (key, previous, rest) =>
+      eraseObject(calls, { path: objectPath(key), rest_path: erasedPath(key) }, previous, rest),
     list,
     checkHealth,
     async close() {
       closed = true
-      await Promise.allSettled(calls)
+      await Promise.allSettled(under_way)
       client.destroy()
     },
   }

@@ -48,6 +48,21 @@ describe('tributary audit show', () => {
     expect(JSON.parse(none.stdout)).toEqual({ audit_key: key, requests: [] })
   })
 
+  it('says that and when an object was rewritten', async () => {
+    const env = await service((_request, response) => {
+      response.setHeader('x-rewritten-at-ms', '1780000000123')
+      gzipped(response, gzipSync(`${lines[0]}\n`))
+    })
+    const run = await tributary(['audit', 'show', key], env)
+    expect(run).toEqual({
+      ...{ code: 0, stdout: `${lines[0]}\n` },
+      stderr: expect.stringContaining('rewritten at 2026-05-28T20:26:40.123Z'),
+    })
+    const { stdout } = await tributary(['audit', 'show', key, '--json'], env)
+    const requests = [JSON.parse(lines[0]!)]
+    expect(JSON.parse(stdout)).toEqual({ audit_key: key, rewritten_at_ms: 1_780_000_000_123, requests })
+  })
+
   it('prints a backend request of the app with its line breaks', async () => {
     const requested: (string | undefined)[] = []
     const text = '{"event_id":"a",\n"body":{}}'

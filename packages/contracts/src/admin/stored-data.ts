@@ -79,6 +79,9 @@ const auditQuery = z.object({
   }),
 })
 
+/** Header of an audit object that was rewritten: when, Unix epoch ms (docs/rules.md#rewritten-audit-objects). */
+export const rewritten_header = 'x-rewritten-at-ms'
+
 /** The routes of exchange rates, audit objects, exports and replays. */
 export const storedDataRoutes = {
   loadFxRates: {
@@ -112,7 +115,7 @@ export const storedDataRoutes = {
     tag: 'Admin',
     summary: 'Object of an audit key',
     description:
-      'The object that holds a request, as it was received. Requests of apps come as gzipped lines of JSON, one a request, all others as one JSON document. Each look is kept in the audit log.',
+      'The object that holds a request, as it was received. Requests of apps come as gzipped lines of JSON, one a request, all others as one JSON document. An object that an erasure rewrote has the header `X-Rewritten-At-Ms` (Unix epoch ms); a document then has `rewritten_at_ms` too, and `body: null` when nothing remains of it. Each look is kept in the audit log.',
     query: auditQuery,
     answers: { 200: { schema: z.unknown(), form: 'json or lines', description: 'The object.' } },
     errors: ['unknown_audit_key'],

@@ -1,13 +1,13 @@
+import { dayFolders, sdkDays, serverApps, serverDays } from '@tributary/audit-store/audit-days'
 import type { AuditStore, Listed } from '@tributary/audit-store/audit-store'
+import { objectLines } from '@tributary/audit-store/object-lines'
+import { readAhead } from '@tributary/audit-store/read-ahead'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
-import { dayFolders, sdkDays, serverApps, serverDays } from './audit-days.ts'
 import { type AuditedRequest, readRequest, toEnvelopes } from './audited-request.ts'
 import type { ReadEnvelope } from './missing-events.ts'
-import { objectLines } from './object-lines.ts'
-import { readAhead } from './read-ahead.ts'
 import type { Tally } from './tally.ts'
 
 interface ReadAuditDeps {

@@ -1,6 +1,6 @@
 import { click_archive_folder } from '@tributary/attribution/click-archive'
+import { dayFolders, sdkDays, serverDays } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
-import { dayFolders, sdkDays, serverDays } from '../replay/audit-days.ts'
 import type { KeptApp } from './kept-days.ts'
 
 export interface DeleteObjects {

@@ -1,5 +1,6 @@
-import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
+import { rewritten_header, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { CodedError } from '@tributary/contracts/errors'
+import { rewrittenAt } from '@tributary/erasure/audit/rewritten-mark'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
@@ -10,7 +11,7 @@ import { findStoredObject } from './audit-key.ts'
 /**
  * What an `audit_key` stands for (`?key=...`, for all but SDK requests also `&app_id=...`). JSON, or one line of JSON
  * for each request: those come with `Content-Encoding: gzip` as they are stored, at most a few MiB here however large
- * they inflate. It is customers' data, so each look is in `admin_audit_log` before anything is shown.
+ * they inflate. A header says when an erasure rewrote the object. It is customers' data, so each look is in `admin_audit_log` before anything is shown.
  */
 export function addAuditObjectRoute(app: FastifyInstance, { pool, audit, now }: AdminApiDeps): void {
   addRoute(app, storedDataRoutes.getAuditObject, async ({ query }, request, reply) => {
@@ -22,6 +23,8 @@ export function addAuditObjectRoute(app: FastifyInstance, { pool, audit, now }: 
     const seen = { action: 'audit_object.read', subject: app_id, detail: { key } }
     await recordAdminAction(pool, adminRequest(request, now), seen)
     reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    const rewritten_at_ms = rewrittenAt(content)
+    if (rewritten_at_ms !== null) reply.header(rewritten_header, String(rewritten_at_ms))
     if (lines) reply.header('content-encoding', 'gzip')
     return reply.type(lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8').send(content)
   })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { rewrittenMember } from '@tributary/erasure/audit/rewritten-mark'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { describe, expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
@@ -52,6 +53,19 @@ test.each([
   expect(answer.headers['content-encoding']).toBeUndefined()
   expect((await show({ key, app_id: other })).json().error).toBe('unknown_audit_key')
   expect((await show({ key })).json()).toMatchObject({ error: 'invalid_field', field: 'app_id' })
+})
+
+test('an object that was rewritten says when, whatever its form; another one says nothing', async () => {
+  const app_id = `app_${randomUUID()}`
+  const [line, document] = ['{"n":1}\n', '{"rewritten_at_ms":1780000000123,"body":null}']
+  await audit.putOnce(sdkKey(app_id), Buffer.concat([rewrittenMember(1_780_000_000_123), gzipSync(line)]))
+  await audit.putOnce(`${app_id}/s2s/2026-06-01/a.json`, Buffer.from(document))
+  const lines = await show({ key: sdkKey(app_id) })
+  expect([lines.headers['x-rewritten-at-ms'], gunzipSync(lines.rawPayload).toString()]).toEqual(['1780000000123', line])
+  const single = await show({ key: 's2s/2026-06-01/a.json', app_id })
+  expect([single.headers['x-rewritten-at-ms'], single.body]).toEqual(['1780000000123', document])
+  await audit.putOnce(`${app_id}/s2s/2026-06-01/b.json`, Buffer.from('{"body":{"rewritten_at_ms":1}}'))
+  expect((await show({ key: 's2s/2026-06-01/b.json', app_id })).headers['x-rewritten-at-ms']).toBeUndefined()
 })
 
 test('who looked at what is in the audit log of the admin API; who found nothing is not', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
+import { rewritten_header, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import type { Command } from 'commander'
 import { openAdmin } from '../../admin.ts'
 import { CliError } from '../../errors.ts'
@@ -21,19 +21,37 @@ export function auditCommands(program: Command): void {
     .action(async (audit_key: string, { app, json }: ShowOptions) => {
       const query = { key: audit_key, app_id: app }
       const response = await openAdmin(storedDataRoutes.getAuditObject, { query })
-      if (json) await printDocument(audit_key, response)
-      else for await (const request of requestsOf(response)) await write(`${request}\n`)
+      const rewritten_at_ms = rewrittenAt(response)
+      if (json) await printDocument({ audit_key, ...(rewritten_at_ms === null ? {} : { rewritten_at_ms }) }, response)
+      else {
+        for await (const request of requestsOf(response)) await write(`${request}\n`)
+        if (rewritten_at_ms !== null) process.stderr.write(rewrittenNote(rewritten_at_ms))
+      }
     })
 }
 
-/** Prints `{audit_key, requests: [...]}` as it arrives, because an object may be larger than memory. */
-async function printDocument(audit_key: string, response: Response): Promise<void> {
-  let before = `{"audit_key":${JSON.stringify(audit_key)},"requests":[`
+/** When an erasure rewrote the object, Unix epoch ms. */
+function rewrittenAt({ headers }: Response): number | null {
+  const text = headers.get(rewritten_header)
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+const rewrittenNote = (ms: number): string =>
+  `The object was rewritten at ${new Date(ms).toISOString()}: events of erased installs were taken out of it.\n`
+
+/** Prints `{audit_key, rewritten_at_ms?, requests: [...]}` as it arrives, because an object may be larger than memory. */
+async function printDocument(
+  facts: { audit_key: string; rewritten_at_ms?: number },
+  response: Response,
+): Promise<void> {
+  let before = `${JSON.stringify(facts).slice(0, -1)},"requests":[`
+  let any = false
   for await (const request of requestsOf(response)) {
     await write(before + request)
     before = ','
+    any = true
   }
-  await write(before === ',' ? ']}\n' : `${before}]}\n`)
+  await write(any ? ']}\n' : `${before}]}\n`)
 }
 
 async function* requestsOf(response: Response): AsyncGenerator<string> {

@@ -1,26 +1,34 @@
-import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { postback_audit_folder } from '@tributary/contracts/postback/received'
+import type { AuditStore } from '../audit-store.ts'
 
 type Lists = Pick<AuditStore, 'list'>
 
 /** The days (`YYYY-MM-DD`) from `first_day` on which the audit store has requests, by app. */
 export async function sdkDays(audit: Lists, first_day: string, app_id?: string): Promise<Map<string, string[]>> {
   const days = new Map<string, string[]>()
-  for await (const year of folders(audit, 'audit/')) {
-    for await (const month of folders(audit, `audit/${year}/`)) {
-      for await (const date of folders(audit, `audit/${year}/${month}/`)) {
-        const day = `${year}-${month}-${date}`
-        if (day < first_day) continue
-        for (const app of await appsOf(audit, day)) {
-          if (app_id !== undefined && app !== app_id) continue
-          const known = days.get(app)
-          if (known === undefined) days.set(app, [day])
-          else known.push(day)
-        }
-      }
+  for await (const day of daysBelow(audit, 'audit/', first_day)) {
+    for (const app of await appsOf(audit, day)) {
+      if (app_id !== undefined && app !== app_id) continue
+      const known = days.get(app)
+      if (known === undefined) days.set(app, [day])
+      else known.push(day)
     }
   }
   return days
+}
+
+/** The days (`YYYY-MM-DD`) from `first_day` on that have a folder `<root><yyyy>/<mm>/<dd>/`, in no order. */
+export async function* daysBelow(audit: Lists, root: string, first_day: string): AsyncGenerator<string> {
+  for await (const year of folders(audit, root)) {
+    if (year < first_day.slice(0, 4)) continue
+    for await (const month of folders(audit, `${root}${year}/`)) {
+      if (`${year}-${month}` < first_day.slice(0, 7)) continue
+      for await (const date of folders(audit, `${root}${year}/${month}/`)) {
+        const day = `${year}-${month}-${date}`
+        if (day >= first_day) yield day
+      }
+    }
+  }
 }
 
 async function appsOf(audit: Lists, day: string): Promise<string[]> {

@@ -3,12 +3,14 @@ import { createGunzip } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
 
 const newline = 0x0a
+/** Inflated at a time: each costs a way to the thread pool and back. */
+const inflated_bytes = 128 * 1024
 /** The largest body, and what stands around it. */
 const line_bytes_max = limits.sdk_inflated_bytes_max + 64 * 1024
 
 /** The lines of a `.jsonl.gz` object, one in memory at a time. Throws where the gzip or a line is none of the gateway's. */
 export async function* objectLines(object: Buffer): AsyncGenerator<Buffer> {
-  const gunzip = createGunzip()
+  const gunzip = createGunzip({ chunkSize: inflated_bytes })
   Readable.from([object]).pipe(gunzip)
   let open: Buffer[] = []
   let bytes = 0

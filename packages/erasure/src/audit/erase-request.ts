@@ -1,0 +1,144 @@
+import type { Envelope } from '@tributary/contracts/envelope'
+import { isErased } from '@tributary/domain/erasure/is-erased'
+import { elementsOf, membersOf, type Span } from './json-spans.ts'
+import { mayName, memberName } from './named-ids.ts'
+
+/** The mark of an erased install, Unix epoch ms, else null. */
+export type MarkOf = (install_uuid: string) => number | null
+
+/** How a request came; decides the form of its audit object. */
+export type AuditSource = Envelope['source']
+
+/** A request without the events of erased installs. */
+export interface ErasedRequest {
+  /** All other bytes as they were; null when nothing of anyone else remains. */
+  rest: Buffer | null
+  /** The installs that events were taken out of. */
+  installs: ReadonlySet<string>
+}
+
+const install_member = memberName('install_uuid')
+
+/**
+ * Takes the erased events (`isErased`) out of an audited request: one line of an SDK object, or the document of a backend.
+ * Null when it holds none. What stays is not made anew: its bytes are those that came (docs/rules.md#rewritten-audit-objects).
+ * Throws where the text is no request.
+ */
+export function eraseRequest(json: Buffer, source: AuditSource, markOf: MarkOf): ErasedRequest | null {
+  if (!mayName(json, install_member, (id) => markOf(id) !== null)) return null
+  const head = partsOf(json, 0)
+  const body = head.get('body')
+  const received_at_ms = numberOf(json, head.get('received_at_ms'))
+  if (body === undefined || received_at_ms === undefined) throw new RangeError('an audit object holds no request')
+  if (source === 's2s') return eraseSingle(json, body, received_at_ms, markOf)
+  return eraseBatch(json, { source, body, received_at_ms, minted: head.get('minted_event_ids'), markOf })
+}
+
+function eraseSingle(json: Buffer, body: Span, received_at_ms: number, markOf: MarkOf): ErasedRequest | null {
+  const { install_uuid, ...times } = eventOf(json, body)
+  if (install_uuid === null || !isErased({ received_at_ms, ...times }, markOf(install_uuid))) return null
+  return { rest: null, installs: new Set([install_uuid]) }
+}
+
+interface AuditedBatch {
+  source: AuditSource
+  body: Span
+  received_at_ms: number
+  /** The ids that the gateway minted, by the index of their event. */
+  minted: Span | undefined
+  markOf: MarkOf
+}
+
+function eraseBatch(json: Buffer, { source, body, received_at_ms, minted, markOf }: AuditedBatch) {
+  const sent_at_ms = source === 'sdk' ? numberOf(json, partsOf(json, body.from).get('sent_at_ms')) : undefined
+  const sent = sent_at_ms === undefined ? {} : { sent_at_ms }
+  const isOut = ({ install_uuid, ...times }: EventFacts) =>
+    install_uuid !== null && isErased({ received_at_ms, ...sent, ...times }, markOf(install_uuid))
+  const installs = new Set<string>()
+  const edits: Edit[] = []
+  let others = false
+  let places: number[] = []
+  // A client may give the member several times. The last one counted, and each may hold events of a person.
+  for (const { name, value } of membersOf(json, body.from)) {
+    if (name !== 'events') continue
+    const events = [...elementsOf(json, value.from)]
+    places = []
+    for (const [index, span] of events.entries()) {
+      const event = eventOf(json, span)
+      if (isOut(event)) installs.add(event.install_uuid!)
+      else {
+        places.push(index)
+        others ||= event.install_uuid !== null
+      }
+    }
+    if (places.length < events.length)
+      edits.push({
+        ...value,
+        to_be: arrayOf(
+          json,
+          places.map((index) => events[index]!),
+        ),
+      })
+  }
+  if (installs.size === 0) return null
+  // What names no install came with the erased ones, from the same device.
+  if (source === 'sdk' && !others) return { rest: null, installs }
+  if (minted !== undefined) edits.push({ ...minted, to_be: moveMinted(json, minted, places) })
+  return { rest: splice(json, edits), installs }
+}
+
+/** An array of values of the text, each as it stands there. */
+function arrayOf(json: Buffer, spans: readonly Span[]): Buffer {
+  const values = spans.flatMap((span) => [comma, slice(json, span)]).slice(1)
+  return Buffer.concat([Buffer.from('['), ...values, Buffer.from(']')])
+}
+
+const comma = Buffer.from(',')
+
+/** The minted ids by the index that their events have now; `places` are the indexes that they had. */
+function moveMinted(json: Buffer, span: Span, places: readonly number[]): Buffer {
+  const ids = readValue(json, span) as Record<string, string>
+  const moved = places.flatMap((was, is) => (ids[was] === undefined ? [] : [[is, ids[was]] as const]))
+  return Buffer.from(JSON.stringify(Object.fromEntries(moved)))
+}
+
+/** The members of an object by name; the last of a name counts. */
+const partsOf = (json: Buffer, at: number): Map<string, Span> =>
+  new Map([...membersOf(json, at)].map(({ name, value }) => [name, value]))
+
+const slice = (json: Buffer, { from, to }: Span): Buffer => json.subarray(from, to)
+const readValue = (json: Buffer, span: Span): unknown => JSON.parse(slice(json, span).toString('utf8'))
+
+function numberOf(json: Buffer, span: Span | undefined): number | undefined {
+  const value = span && readValue(json, span)
+  return typeof value === 'number' ? Math.round(value) : undefined
+}
+
+/** What decides about an event. */
+interface EventFacts {
+  install_uuid: string | null
+  event_ts_ms?: number
+}
+
+/** An item of a batch may be anything. */
+function eventOf(json: Buffer, span: Span): EventFacts {
+  const { install_uuid, event_ts_ms } = (readValue(json, span) ?? {}) as Record<string, unknown>
+  return {
+    install_uuid: typeof install_uuid === 'string' && install_uuid !== '' ? install_uuid : null,
+    ...(typeof event_ts_ms === 'number' ? { event_ts_ms } : {}),
+  }
+}
+
+interface Edit extends Span {
+  to_be: Buffer
+}
+
+function splice(json: Buffer, edits: readonly Edit[]): Buffer {
+  const parts: Buffer[] = []
+  let at = 0
+  for (const { from, to, to_be } of edits.toSorted((a, b) => a.from - b.from)) {
+    parts.push(json.subarray(at, from), to_be)
+    at = to
+  }
+  return Buffer.concat([...parts, json.subarray(at)])
+}

@@ -1,0 +1,69 @@
+import { archivesFrom } from '@tributary/attribution/click-archive'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
+import { readAhead } from '@tributary/audit-store/read-ahead'
+import { day_ms } from '@tributary/contracts/limits'
+import { clickTime } from '@tributary/domain/attribute/click-token'
+import { utcDay } from '@tributary/domain/utc-day'
+import { mayName, memberName } from './named-ids.ts'
+import { countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
+import { type EraseLine, rewriteLines } from './rewrite-lines.ts'
+import { applyRewriting } from './rewrite-object.ts'
+import { rewrittenDocument } from './rewritten-mark.ts'
+
+export interface ErasedClick {
+  app_id: string
+  click_id: string
+  /** The install that the click is erased with; it counts in `rewritten_of`. */
+  install_uuid: string
+}
+
+export interface RewriteClickArchivesOptions {
+  audit: Pick<RewritableAuditStore, 'list' | 'get' | 'replace' | 'erase'>
+  /** All of a night, of all apps: an archive holds clicks of many. */
+  clicks: readonly ErasedClick[]
+  /** When the first tombstone of the clicks was written, Unix epoch ms. */
+  since_ms: number
+  now(): number
+  signal: AbortSignal
+}
+
+/** Archives of a few MiB that are fetched at the same time. */
+const archives_ahead = 4
+const click_member = memberName('click_id')
+
+/**
+ * Takes erased clicks out of the archives of clicks, with the promises of `rewriteAudit`. No line of another click changes.
+ * Archives from the day before the oldest click on are read: a replay archives clicks again, on its own day.
+ */
+export async function rewriteClickArchives(options: RewriteClickArchivesOptions): Promise<RewriteCounts> {
+  const { audit, clicks, since_ms, now, signal } = options
+  const counts = noCounts()
+  if (clicks.length === 0) return counts
+  const eraseLine = createEraseLine(clicks)
+  const renew = async (content: Buffer) => {
+    const lines = await rewriteLines(content, eraseLine, now())
+    return lines && { ...lines, rest: rewrittenDocument(Buffer.from('{"body":null}'), now()) }
+  }
+  const first_ms = clicks.reduce((first, { click_id }) => Math.min(first, clickTime(click_id)), now())
+  const archives = readAhead(archivesFrom(audit, utcDay(first_ms - day_ms)), archives_ahead, async ({ key, read }) => ({
+    key,
+    content: await read(),
+  }))
+  for await (const { key, content } of archives) {
+    signal.throwIfAborted()
+    if (key === null || content === null) continue
+    await countObject(counts, () => applyRewriting({ audit, since_ms }, { keys: [key], content }, renew))
+  }
+  return counts
+}
+
+function createEraseLine(clicks: readonly ErasedClick[]): EraseLine {
+  const ids = new Set(clicks.map(({ click_id }) => click_id))
+  const installs = new Map(clicks.map(({ app_id, click_id, install_uuid }) => [`${app_id}/${click_id}`, install_uuid]))
+  return (line) => {
+    if (!mayName(line, click_member, (id) => ids.has(id))) return null
+    const { app_id, click_id } = JSON.parse(line.toString('utf8')) as Partial<ErasedClick>
+    const install_uuid = installs.get(`${app_id}/${click_id}`)
+    return install_uuid === undefined ? null : { rest: null, installs: new Set([install_uuid]) }
+  }
+}

@@ -1,0 +1,52 @@
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
+import type { Pool } from 'pg'
+import type { AuditSource, MarkOf } from './erase-request.ts'
+import { findErasedObjects, removeErasedObjects } from './erased-objects.ts'
+import { countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
+import { rewriteObject } from './rewrite-object.ts'
+
+export interface RewriteNotedObjectsOptions {
+  audit: Pick<RewritableAuditStore, 'get' | 'replace' | 'erase'>
+  pool: Pool
+  app_id: string
+  /** Of every install that was ever erased: a note names none. `Tombstones.markOf` of the newest number. */
+  markOf: MarkOf
+  now(): number
+  signal: AbortSignal
+}
+
+/**
+ * Rewrites the audit objects that consumers noted (`noteErasedObjects`), and removes their notes behind them. A crash in
+ * between leaves the notes: the objects are read once more, and stay. An object that is gone needs nothing.
+ */
+export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): Promise<RewriteCounts> {
+  const { audit, pool, app_id, markOf, now, signal } = options
+  const counts = noCounts()
+  let after = ''
+  for (;;) {
+    const noted = await findErasedObjects(pool, app_id, after)
+    if (noted.length === 0) return counts
+    for (const note of noted) {
+      signal.throwIfAborted()
+      const place = findPlace(app_id, note.audit_key)
+      const content = place && (await audit.get(place.key))
+      // Any rewritten object is looked at for what a crash has left: a note says nothing about when.
+      if (place && content)
+        await countObject(counts, () =>
+          rewriteObject({ audit, markOf, since_ms: 0, now }, { app_id, ...place, content }),
+        )
+    }
+    await removeErasedObjects(pool, noted)
+    after = noted.at(-1)!.audit_key
+  }
+}
+
+/** Where the object of an audit key is stored; null for a key that is no request's of this app. */
+function findPlace(app_id: string, audit_key: string): { key: string; source: AuditSource } | null {
+  if (audit_key.startsWith('audit/')) {
+    const [, , , , , owner] = audit_key.split('/')
+    return owner === app_id ? { key: audit_key, source: 'sdk' } : null
+  }
+  if (audit_key.startsWith('s2s/bulk/')) return { key: `${app_id}/${audit_key}`, source: 'bulk' }
+  return audit_key.startsWith('s2s/') ? { key: `${app_id}/${audit_key}`, source: 's2s' } : null
+}
