@@ -2,7 +2,9 @@ ALTER TABLE companies
   ADD COLUMN keep_ip_days integer NOT NULL DEFAULT 30 CHECK (keep_ip_days BETWEEN 1 AND 3650),
   ADD COLUMN keep_click_days integer NOT NULL DEFAULT 90 CHECK (keep_click_days BETWEEN 1 AND 90),
   ADD COLUMN keep_raw_days integer CHECK (keep_raw_days BETWEEN 1 AND 3650),
-  ADD COLUMN clicks_deleted_before date;
+  ADD COLUMN clicks_deleted_before date,
+  ADD COLUMN addresses_blanked_before date;
+COMMENT ON COLUMN companies.addresses_blanked_before IS 'audit objects of earlier UTC days hold no address; never goes back';
 COMMENT ON COLUMN companies.clicks_deleted_before IS 'clicks of earlier UTC days were deleted; never goes back';
 COMMENT ON COLUMN companies.keep_ip_days IS 'days after which raw addresses and user agents are blanked';
 COMMENT ON COLUMN companies.keep_click_days IS 'days after which clicks are deleted';

@@ -7,12 +7,15 @@ import type { Pool } from 'pg'
 export interface KeptApp extends Retention {
   app_id: string
   company_id: string
+  /** Audit objects of earlier UTC days hold no address any more. */
+  addresses_blanked_before: string
 }
 
 /** Every app with the settings of its company. */
 export async function readKeptApps(pool: Pick<Pool, 'query'>): Promise<KeptApp[]> {
   const { rows } = await pool.query<KeptApp>(
-    `SELECT a.app_id, a.company_id, c.keep_ip_days, c.keep_click_days, c.keep_raw_days
+    `SELECT a.app_id, a.company_id, c.keep_ip_days, c.keep_click_days, c.keep_raw_days,
+       coalesce(c.addresses_blanked_before, '1970-01-01')::text AS addresses_blanked_before
      FROM apps a JOIN companies c USING (company_id) ORDER BY a.app_id`,
   )
   return rows

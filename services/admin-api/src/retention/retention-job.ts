@@ -2,12 +2,10 @@ import { day_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { type RetentionDeps, runRetention } from './run-retention.ts'
 
 export interface RetentionJobDeps extends RetentionDeps {
-  logger: Logger
   registry: Registry
 }
 
@@ -30,7 +28,8 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
         [day, now(), done],
       )
       for (const [table, rows] of Object.entries(done.rows)) metrics.rows.inc({ table }, rows)
-      metrics.objects.inc(done.objects)
+      metrics.objects.inc({ change: 'blanked' }, done.objects_blanked)
+      metrics.objects.inc({ change: 'deleted' }, done.objects_deleted)
       await readNewest()
       logger.info({ day, ...done }, 'retention is done')
     })
@@ -62,7 +61,8 @@ const retentionMetrics = (registry: Registry) => ({
   }),
   objects: sharedMetric(registry, Counter, {
     name: 'tributary_retention_objects_total',
-    help: 'Audit objects that retention deleted.',
+    help: 'Audit objects that retention rewrote without addresses, or deleted.',
+    labelNames: ['change'],
   }),
   ended: sharedMetric(registry, Gauge, {
     name: 'tributary_retention_ended_seconds',

@@ -1,11 +1,13 @@
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { consumers } from '@tributary/contracts/consumers'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import type { Pool } from 'pg'
+import type { Logger } from 'pino'
 import { blankAddresses, deleteDays } from './act-on-tables.ts'
+import { blankObjects } from './blank-objects.ts'
 import { deleteArchives, deleteRequests } from './delete-objects.ts'
 import { firstKept, firstKeptDay, type KeptApp, readKeptApps } from './kept-days.ts'
 
@@ -13,16 +15,18 @@ export interface RetentionDeps {
   pool: Pool
   clickhouse: Clickhouse
   broker: Pick<Broker, 'groupOffsets'>
-  audit: Pick<AuditStore, 'list'>
+  audit: Pick<RewritableAuditStore, 'list' | 'get' | 'replace' | 'erase'>
   now: () => number
   /** Resolves after this time, or when the signal fires. */
   pause(ms: number, signal: AbortSignal): Promise<void>
+  logger: Logger
 }
 
 /** What a run removed: rows by table that were blanked or deleted, and audit objects. */
 export interface RetentionDone {
   rows: Record<string, number>
-  objects: number
+  objects_blanked: number
+  objects_deleted: number
 }
 
 /** Half-done batches may hold rows received so long before the oldest one that is not written. */
@@ -34,7 +38,7 @@ const writing_ms = hour_ms
  */
 export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone> {
   const { pool, clickhouse, now, pause } = deps
-  const done: RetentionDone = { rows: {}, objects: 0 }
+  const done: RetentionDone = { rows: {}, objects_blanked: 0, objects_deleted: 0 }
   const onRows = (table: string, rows: number) => {
     if (rows > 0) done.rows[table] = (done.rows[table] ?? 0) + rows
   }
@@ -56,21 +60,44 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
     const expired = { days: new Map(await readRawExpired(clickhouse)), otherwise: null }
     await deleteDays(at, 'keep_raw_days', expired, `received_at_ms < ${await writtenBefore(deps, now_ms)}`)
   }
-  // 4. Objects.
-  const objects = new Map(apps.flatMap((app) => (expiring.has(app.app_id) ? [[app, expiring.get(app.app_id)!]] : [])))
-  done.objects += await deleteRequests({ ...deps, signal }, objects as ReadonlyMap<KeptApp, string>)
-  done.objects += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
+  // 4. Objects, the old ones first: they need no rewriting.
+  const objects = new Map(
+    apps.flatMap((app): [KeptApp, string][] => (expiring.has(app.app_id) ? [[app, expiring.get(app.app_id)!]] : [])),
+  )
+  done.objects_deleted += await deleteRequests({ ...deps, signal }, objects)
+  done.objects_deleted += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
+  done.objects_blanked = await blankObjectsOf(deps, apps, now_ms, signal)
   return done
 }
 
-/** The later of both days, by company. */
-async function markClicks(pool: Pool, apps: readonly KeptApp[], now_ms: number): Promise<void> {
-  const byCompany = new Map(apps.map(({ company_id, keep_click_days }) => [company_id, keep_click_days]))
+async function blankObjectsOf(deps: RetentionDeps, apps: readonly KeptApp[], now_ms: number, signal: AbortSignal) {
+  const days = apps.map(({ app_id, company_id, keep_ip_days, addresses_blanked_before: from }) => {
+    return { app_id, company_id, from, to: firstKeptDay(now_ms, keep_ip_days) }
+  })
+  const blanked = await blankObjects({ ...deps, signal }, days)
+  await markCompanies(deps.pool, 'addresses_blanked_before', days)
+  return blanked
+}
+
+const markClicks = (pool: Pool, apps: readonly KeptApp[], now_ms: number): Promise<void> =>
+  markCompanies(
+    pool,
+    'clicks_deleted_before',
+    apps.map(({ company_id, keep_click_days }) => ({ company_id, to: firstKeptDay(now_ms, keep_click_days) })),
+  )
+
+/** A mark never goes back. */
+async function markCompanies(
+  pool: Pool,
+  mark: 'clicks_deleted_before' | 'addresses_blanked_before',
+  days: readonly { company_id: string; to: string }[],
+): Promise<void> {
+  const byCompany = new Map(days.map(({ company_id, to }) => [company_id, to]))
   await pool.query(
-    `UPDATE companies c SET clicks_deleted_before = given.day
+    `UPDATE companies c SET ${mark} = given.day
      FROM unnest($1::text[], $2::date[]) AS given (company_id, day)
-     WHERE c.company_id = given.company_id AND given.day > coalesce(c.clicks_deleted_before, '1970-01-01')`,
-    [[...byCompany.keys()], [...byCompany.values()].map((kept) => firstKeptDay(now_ms, kept))],
+     WHERE c.company_id = given.company_id AND given.day > coalesce(c.${mark}, '1970-01-01')`,
+    [[...byCompany.keys()], [...byCompany.values()]],
   )
 }
 
