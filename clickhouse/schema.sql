@@ -156,6 +156,39 @@ ORDER BY (app_id, click_id)
 TTL day + toIntervalDay(90)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
+CREATE TABLE erased_claims_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the transaction belongs to',
+    `transaction_key` UInt64 COMMENT '64-bit hash of event_name and transaction_id' CODEC(NONE),
+    `day` Date COMMENT 'UTC date of the event' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic; empty for the claim that closes the transaction',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `claim_rank` UInt8 COMMENT 'who claimed the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed; 255 closes it' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, transaction_key, claim_rank, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+
+CREATE TABLE erased_events_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the events belonged to',
+    `day` Date COMMENT 'UTC date of the events',
+    `event_name` LowCardinality(String) COMMENT 'name of the events',
+    `currency` LowCardinality(String) COMMENT 'ISO 4217 alpha-3, empty for events without revenue',
+    `batch` UUID COMMENT 'batch of the eraser that took them away',
+    `received_day` Date COMMENT 'UTC date on which the gateway received the events',
+    `topic` LowCardinality(String) COMMENT 'log position: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position: partition',
+    `events` UInt64 COMMENT 'number of events',
+    `revenue_micros` Int128 COMMENT 'sum of their money in micros of currency, refunds negative',
+    `done` UInt8 COMMENT '0: some of the events may still be in the tables; 1: they are in none'
+)
+ENGINE = ReplacingMergeTree(done)
+ORDER BY (app_id, day, event_name, currency, batch, received_day, topic, partition)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
 CREATE MATERIALIZED VIEW event_installs_per_day_mv_v1 TO event_installs_per_day_v1
 (
     `app_id` LowCardinality(String),

@@ -4,6 +4,7 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import type { Found, InstallFact } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
 import { day_ms } from '@tributary/contracts/limits'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import { clickhouseLookups } from '@tributary/install-attributor/lookups/clickhouse-lookups'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
@@ -155,6 +156,7 @@ function batchOf(given: Measured, n: number): Batch<Found> {
       to: from + installs - 1,
       begun: 1,
       tries: 1,
+      tombstones: noTombstones,
     },
     ...{ token: `bench/${stored}/${n}`, repeated: false, state: undefined, signal: new AbortController().signal },
     records: Array.from({ length: installs }, (_, at) => ({ value: installOf(given, from + at), record: {} as never })),

@@ -122,6 +122,79 @@ COMMENT ON TABLE erased_objects IS 'audit objects of requests with events that a
 COMMENT ON COLUMN erased_objects.audit_key IS 'as in the answer to the request: without the prefix of the app';
 COMMENT ON COLUMN erased_objects.notes IS 'how often it was noted: a run removes only what it has seen';
 
+CREATE TABLE erasure_batches (
+  batch uuid NOT NULL,
+  app_id text NOT NULL,
+  run bigint NOT NULL,
+  tombstones bigint NOT NULL,
+  plan jsonb NOT NULL,
+  CONSTRAINT erasure_batches_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT erasure_batches_app_id_key UNIQUE (app_id),
+  CONSTRAINT erasure_batches_pkey PRIMARY KEY (batch),
+  CONSTRAINT erasure_batches_run_fkey FOREIGN KEY (run) REFERENCES erasure_runs(run)
+);
+COMMENT ON TABLE erasure_batches IS 'what the eraser is about to do: a repeated batch does what stands here and looks nothing up anew';
+COMMENT ON COLUMN erasure_batches.tombstones IS 'no consumer may be at work with fewer than these';
+
+CREATE TABLE erasure_clicks (
+  app_id text NOT NULL,
+  click_id text NOT NULL,
+  install_uuid text NOT NULL,
+  CONSTRAINT erasure_clicks_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT erasure_clicks_pkey PRIMARY KEY (app_id, click_id)
+);
+COMMENT ON TABLE erasure_clicks IS 'erased clicks whose archives are not rewritten yet';
+
+CREATE TABLE erasure_requests (
+  app_id text NOT NULL,
+  install_hash bytea NOT NULL,
+  install_uuid text,
+  asked_by text NOT NULL,
+  requested_at_ms bigint NOT NULL,
+  erased_up_to_ms bigint NOT NULL DEFAULT 0,
+  mark_ms bigint,
+  tombstones bigint,
+  emptied_at_ms bigint,
+  marks jsonb NOT NULL DEFAULT '[]'::jsonb,
+  drained_at_ms bigint,
+  rows jsonb NOT NULL DEFAULT '{}'::jsonb,
+  objects_rewritten bigint NOT NULL DEFAULT 0,
+  CONSTRAINT erasure_requests_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT erasure_requests_asked_by_check CHECK ((asked_by = ANY (ARRAY['sdk'::text, 'admin'::text]))),
+  CONSTRAINT erasure_requests_install_hash_check CHECK ((octet_length(install_hash) = 16)),
+  CONSTRAINT erasure_requests_pkey PRIMARY KEY (app_id, install_hash),
+  CONSTRAINT erasure_requests_requested_at_ms_check CHECK ((requested_at_ms > 0))
+);
+COMMENT ON TABLE erasure_requests IS 'requests to erase an install; once it is erased, a keyed hash is all that is left of its id';
+COMMENT ON COLUMN erasure_requests.install_hash IS 'hash of its tombstones';
+COMMENT ON COLUMN erasure_requests.install_uuid IS 'null once everything is erased and nothing else is queued';
+COMMENT ON COLUMN erasure_requests.asked_by IS 'sdk: waits behind admin';
+COMMENT ON COLUMN erasure_requests.requested_at_ms IS 'greatest of all requests, Unix epoch ms';
+COMMENT ON COLUMN erasure_requests.erased_up_to_ms IS 'mark of the last erasure that was completed, Unix epoch ms';
+COMMENT ON COLUMN erasure_requests.mark_ms IS 'mark of the erasure that goes on, Unix epoch ms; null without one';
+COMMENT ON COLUMN erasure_requests.tombstones IS 'number of the newest tombstone when the erasure began';
+COMMENT ON COLUMN erasure_requests.emptied_at_ms IS 'when this erasure had emptied the tables, Unix epoch ms; null before';
+COMMENT ON COLUMN erasure_requests.marks IS 'completed erasures: requested_at_ms, erased_up_to_ms';
+COMMENT ON COLUMN erasure_requests.drained_at_ms IS 'when the tables were last emptied, Unix epoch ms';
+COMMENT ON COLUMN erasure_requests.rows IS 'rows taken away, by table, over all erasures';
+
+CREATE TABLE erasure_runs (
+  run bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  night date,
+  asked_at_ms bigint NOT NULL,
+  begun_at_ms bigint,
+  ended_at_ms bigint,
+  drained bigint NOT NULL DEFAULT 0,
+  rows jsonb NOT NULL DEFAULT '{}'::jsonb,
+  batches jsonb NOT NULL DEFAULT '[]'::jsonb,
+  CONSTRAINT erasure_runs_night_key UNIQUE (night),
+  CONSTRAINT erasure_runs_pkey PRIMARY KEY (run)
+);
+COMMENT ON TABLE erasure_runs IS 'runs of the eraser, one after the other; a run that was broken off goes on';
+COMMENT ON COLUMN erasure_runs.night IS 'UTC date of a nightly run, null for one that somebody asked for';
+COMMENT ON COLUMN erasure_runs.drained IS 'installs whose rows are gone';
+COMMENT ON COLUMN erasure_runs.batches IS 'requests and rows of each batch, up to a limit';
+
 CREATE TABLE fx_rates (
   currency text NOT NULL,
   day date NOT NULL,
@@ -263,6 +336,8 @@ COMMENT ON COLUMN tombstones.mark_ms IS 'Unix epoch ms: what was received or is 
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
 CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
+CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_id, asked_by, requested_at_ms) WHERE (install_uuid IS NOT NULL);
+CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_at);

@@ -17,7 +17,7 @@ import { type FleetProcess, startFleetProcess, startReaper } from './fleet-proce
 import { type FleetTenant, makeTenants } from './tenants.ts'
 
 export interface FleetOptions {
-  /** Default: 0. Without gateways and attribution, Redis, S3 and PostgreSQL are not started. */
+  /** Default: 0. Without gateways and attribution, Redis and S3 are not started. */
   gateways?: number
   writers?: number
   /** Number of processes of each consumer of attribution. Default: 0. */
@@ -63,8 +63,8 @@ export interface Fleet {
 
 const coordinated_ms_max = 60_000
 const attributionServices = ['install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
-const forWriters = ['kafka', 'clickhouse'] as const
-const forGateways = ['redis', 's3', 'postgres'] as const
+const forWriters = ['kafka', 'clickhouse', 'postgres'] as const
+const forGateways = ['redis', 's3'] as const
 
 /** Starts engines, makes topics, schemas and tenants, then starts the services. All processes end with this one. */
 export async function openFleet({
@@ -93,7 +93,7 @@ export async function openFleet({
     closes.push(() => clickhouse.close())
     const master_key = randomBytes(32).toString('base64')
     const [tenants] = await Promise.all([
-      has_tenants ? makeTenants(engine('postgres').url, master_key, apps) : [],
+      makeTenants(engine('postgres').url, master_key, has_tenants ? apps : 0),
       broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])),
       migrateClickhouse({ clickhouse }),
     ])

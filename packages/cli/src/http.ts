@@ -77,5 +77,6 @@ const explained: Record<string, string> = {
   unknown_install: 'The app of this key has no install with this id.',
   unknown_key: 'No server key has this id.',
   unknown_cv_schema: 'The app has published no schema of this version.',
+  unknown_erasure: 'Nobody asked for the erasure of this install, or there is no such run.',
   unknown_audit_key: 'No audit object of this app has this key.',
 }

@@ -23,6 +23,7 @@ import { appCommands } from './commands/tenants/app.ts'
 import { auditCommands } from './commands/tenants/audit.ts'
 import { companyCommands } from './commands/tenants/company.ts'
 import { cvSchemaCommands } from './commands/tenants/cv-schema.ts'
+import { eraseCommands } from './commands/tenants/erase.ts'
 import { fxCommands } from './commands/tenants/fx.ts'
 import { keyCommands } from './commands/tenants/key.ts'
 import { linkCommands } from './commands/tenants/link.ts'
@@ -41,6 +42,7 @@ const groups = [
   explainCommand,
   postbackCommands,
   fxCommands,
+  eraseCommands,
   auditCommands,
   deadCommands,
   replayCommand,

@@ -26,24 +26,24 @@ const appShape = /^[A-Za-z0-9_-]{1,64}$/
 const keyShape = /^\d{1,20}$/
 const dayShape = /^\d{4}-\d\d-\d\d$/
 
+const claimColumns = [
+  ...(['app_id', 'transaction_key', 'day', 'claim_rank', 'received_at_ms'] as const),
+  ...(['topic', 'partition', 'offset'] as const),
+] as const
+
 /**
- * All claims on these transactions that `transaction_keys_v1` holds, in no certain order. Throws a TypeError for a
+ * All claims on these transactions that `transaction_keys_v1` and `erased_claims_v1` hold, in no certain order; one that is
+ * being erased may be there twice. Throws a TypeError for a
  * lookup of another shape: the values stand in the statement as literals, which alone use the primary key.
  */
 export async function findTransactionClaims(
   clickhouse: Clickhouse,
   lookups: readonly TransactionLookup[],
 ): Promise<TransactionClaim[]> {
-  return selectTransactions(clickhouse, lookups, 'transaction_keys_v1', [
-    'app_id',
-    'transaction_key',
-    'day',
-    'claim_rank',
-    'received_at_ms',
-    'topic',
-    'partition',
-    'offset',
-  ])
+  // The erased ones last: a claim that moves there meanwhile is seen in at least one of both.
+  const held = await selectTransactions<TransactionClaim>(clickhouse, lookups, 'transaction_keys_v1', claimColumns)
+  const erased = await selectTransactions<TransactionClaim>(clickhouse, lookups, 'erased_claims_v1', claimColumns)
+  return [...held, ...erased]
 }
 
 /** Rows of a table by their transactions, and by their day when `days` are given: 64-bit keys and days are text. */

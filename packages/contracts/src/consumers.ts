@@ -10,6 +10,11 @@ export interface ConsumerGroup {
    * Not null: the group on the topic before, at whose marks this one begins (docs/operations.md "More partitions").
    */
   after?: ConsumerGroup | null
+  /**
+   * It drops what was erased: each of its batches pins the tombstones that it knows, and an erasure waits for older ones.
+   * `by` is what the partition of a record follows from.
+   */
+  pins_tombstones?: { by: 'install' | 'app' | 'click' }
 }
 
 /**
@@ -17,10 +22,11 @@ export interface ConsumerGroup {
  * shows the lag of each.
  */
 export const consumers = {
-  eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null },
-  installFinder: { name: 'install-finder', topic: topics.eventsAccepted },
-  clickWriter: { name: 'click-writer', topic: topics.clicksRecorded },
-  installAttributor: { name: 'install-attributor', topic: topics.installsFound },
-  installWriter: { name: 'install-writer', topic: topics.installsAttributed },
+  eventWriter: { name: 'event-writer', topic: topics.eventsAccepted, after: null, pins_tombstones: { by: 'install' } },
+  installFinder: { name: 'install-finder', topic: topics.eventsAccepted, pins_tombstones: { by: 'install' } },
+  clickWriter: { name: 'click-writer', topic: topics.clicksRecorded, pins_tombstones: { by: 'click' } },
+  installAttributor: { name: 'install-attributor', topic: topics.installsFound, pins_tombstones: { by: 'app' } },
+  installWriter: { name: 'install-writer', topic: topics.installsAttributed, pins_tombstones: { by: 'install' } },
   postbackWriter: { name: 'postback-writer', topic: topics.postbacksReceived },
+  eraser: { name: 'eraser', topic: topics.erasuresRequested },
 } as const satisfies Record<string, ConsumerGroup>

@@ -51,6 +51,7 @@ export const errorCatalogue = [
   { code: 'unknown_key', status: 404, surfaces: ['admin'] },
   { code: 'unknown_link', status: 404, surfaces: ['admin'] },
   { code: 'unknown_audit_key', status: 404, surfaces: ['admin'] },
+  { code: 'unknown_erasure', status: 404, surfaces: ['admin'] },
   { code: 'unknown_cv_schema', status: 404, surfaces: ['admin'] },
   { code: 'store_id_taken', status: 409, surfaces: ['admin'] },
   { code: 'replay_running', status: 409, surfaces: ['admin'] },

@@ -64,6 +64,17 @@ export const limits = {
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
   reservation_ms_max: 20_000,
+  /** Requests of one batch of the eraser, and rows that it takes from a table. */
+  erasure_requests_max: 25,
+  erasure_rows_max: 1000,
+  /** Hour of the day, UTC, at which the eraser runs each night. */
+  erasure_night_hour: 2,
+  /** An open batch of a consumer that holds an erasure up for longer is named in log and metrics. */
+  erasure_wait_told_ms: 60_000,
+  /** One call of `POST /erasures/run` waits so long. */
+  erasure_run_wait_ms_max: 10_000,
+  /** Batches that a run lists. */
+  erasure_batches_listed_max: 1000,
   /** New erasure requests of one app in any `erasures_window_ms`. */
   erasures_max: 100,
   erasures_window_ms: 60_000,

@@ -10,7 +10,7 @@ test('a table of many tombstones finds each of them, up to the number that is as
     if (n % 3 === 0) hash.writeUInt32LE(7, 0)
     return hash
   })
-  hashes.forEach((hash, n) => table.add(hash, n + 1, 1000 + n))
+  for (const [n, hash] of hashes.entries()) table.add(hash, n + 1, 1000 + n)
   expect(hashes.map((hash) => table.find(hash, 5000))).toEqual(hashes.map((_, n) => 1000 + n))
   expect(hashes.map((hash) => table.find(hash, 2500))).toEqual(hashes.map((_, n) => (n < 2500 ? 1000 + n : null)))
   expect(table.find(randomBytes(16), 5000)).toBeNull()

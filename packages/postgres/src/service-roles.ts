@@ -14,10 +14,18 @@ const masterKeyRights = {
 /** Columns of apps that are no signing secret, and the id of its master key. */
 const openAppColumns = ['app_id', 'company_id', 'platform', 'signing_secret_key_id'] as const
 
-/** What attribution reads of apps, without any secret. */
-const attributionRights = {
+/** What a consumer reads that drops what was erased: tombstones, and the salts that they are hashed with. */
+const erasedRights = {
   schema_migrations: { select: '*' },
-  apps: { select: ['app_id', 'company_id', 'platform'] },
+  apps: { select: openAppColumns }, // not the signing secrets
+  ...masterKeyRights,
+  company_salts: { select: '*' },
+  tombstones: { select: '*' },
+} as const satisfies Record<string, Rights>
+
+/** What attribution reads besides. */
+const attributionRights = {
+  ...erasedRights,
   attribution_settings: { select: '*' },
   companies: { select: ['company_id', 'clicks_deleted_before'] },
 } as const satisfies Record<string, Rights>
@@ -45,15 +53,28 @@ export const serviceRoles = {
     link_secrets: { select: '*', also: ['INSERT'] },
     company_salts: { select: '*', also: ['INSERT'] },
   },
+  'event-writer': {
+    ...erasedRights,
+    erased_objects: { select: '*', also: ['INSERT', 'UPDATE'] },
+  },
   'click-writer': attributionRights,
   'install-finder': {
     ...attributionRights,
-    apps: { select: openAppColumns }, // not the signing secrets
-    ...masterKeyRights,
     link_secrets: { select: '*', also: ['INSERT'] }, // the first service that needs a secret makes it
     company_salts: { select: '*', also: ['INSERT'] },
   },
   'install-attributor': attributionRights,
+  'install-writer': erasedRights,
+  eraser: {
+    ...erasedRights,
+    company_salts: { select: '*', also: ['INSERT'] },
+    tombstones: { select: '*', also: ['INSERT'] },
+    erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
+    erasure_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
+    erasure_batches: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    erasure_clicks: { select: '*', also: ['INSERT', 'DELETE'] },
+    erased_objects: { select: '*', also: ['DELETE'] },
+  },
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
@@ -74,7 +95,9 @@ export const serviceRoles = {
     cv_schemas: { select: '*', also: ['INSERT'] },
     attribution_settings: { select: '*', also: ['INSERT'] },
     link_secrets: { select: '*', also: ['UPDATE', 'DELETE'] },
-    company_salts: { select: '*', also: ['UPDATE', 'DELETE'] },
+    company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
+    erasure_runs: { select: '*', also: ['INSERT'] },
     admin_audit_log: { select: '*', also: ['INSERT'] },
     retention_runs: { select: '*', also: ['INSERT'] },
   },

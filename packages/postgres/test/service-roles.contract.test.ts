@@ -1,4 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import { noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
+import { openTombstones } from '@tributary/erasure/tombstones'
+import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { openAppsWithSecrets, openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
 import { openLinks } from '@tributary/tenancy/attribution/links-cache'
 import { changeApp, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
@@ -36,8 +39,10 @@ const passwordOf = Object.fromEntries(services.map((name) => [name, randomBytes(
 const makeKey = () => readMasterKey(randomBytes(32).toString('base64'))
 const masterKey = makeKey()
 const masterKeys = openMasterKeys([masterKey])
-/** They attribute, and decrypt nothing. */
-const withoutSecrets = ['click-writer', 'install-attributor'] as const
+/** They attribute, and decrypt no secret but salts. */
+const withoutLinkSecrets = ['click-writer', 'install-attributor'] as const
+/** They drop what was erased. */
+const erasing = ['event-writer', 'install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
 const denied = { code: '42501' } // insufficient_privilege
 
 let db: TestPostgres
@@ -130,17 +135,39 @@ describe('what a service needs it may do', () => {
     expect(found?.settingsAt(request.now_ms)).toMatchObject({ reinstall_days: 30 })
   })
 
-  test.each(withoutSecrets)('%s finds apps and their settings, and no secret', async (service) => {
+  test.each(withoutLinkSecrets)('%s finds apps and their settings, and no link secret', async (service) => {
     const { app } = await tenant(db.pool)
     const pool = poolOf(service)
     const apps = await openAttributionApps({ pool, now: Date.now, logger })
     onTestFinished(() => apps.close())
     expect((await apps.find(app.app_id))?.settingsAt(request.now_ms)).toMatchObject({ reinstall_days: 30 })
-    for (const table of ['link_secrets', 'company_salts', 'master_key_check'])
-      await expect(pool.query(`SELECT 1 FROM ${table}`), table).rejects.toMatchObject(denied)
+    await expect(pool.query('SELECT ciphertext FROM link_secrets')).rejects.toMatchObject(denied)
   })
 
-  test.each(services.filter((service) => !['report-api', ...withoutSecrets].includes(service)))(
+  test.each(erasing)('%s finds what was erased, and changes no tombstone', async (service) => {
+    const { app } = await tenant(db.pool)
+    const gone = { app_id: app.app_id, kind: 'install', id: 'gone', mark_ms: request.now_ms } as const
+    const { newest } = await writeTombstones({ pool: db.pool, masterKeys }, [gone])
+    const pool = poolOf(service)
+    expect(await isMasterKeyRight(pool, masterKeys)).toBe(true)
+    const store = openTombstones({ pool, masterKeys })
+    expect(await store.newest()).toBe(newest)
+    expect((await store.upTo(newest)).markOf(app.app_id, 'gone')).toBe(request.now_ms)
+    for (const sql of ['INSERT INTO tombstones DEFAULT VALUES', 'DELETE FROM tombstones', 'SELECT * FROM apps'])
+      await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
+  })
+
+  test('event-writer notes the audit objects of what it dropped', async () => {
+    const { app } = await tenant(db.pool)
+    const pool = poolOf('event-writer')
+    await noteErasedObjects(pool, app.app_id, ['a', 'b'])
+    await noteErasedObjects(pool, app.app_id, ['b'])
+    const { rows } = await db.pool.query('SELECT audit_key FROM erased_objects WHERE app_id = $1', [app.app_id])
+    expect(rows).toHaveLength(2)
+    await expect(pool.query('DELETE FROM erased_objects')).rejects.toMatchObject(denied)
+  })
+
+  test.each(services.filter((service) => service !== 'report-api'))(
     '%s sees which secrets need another master key',
     async (service) => {
       const { app } = await tenant(db.pool)
@@ -195,7 +222,7 @@ describe('nothing else', () => {
       await expect(pool.query(sql), sql).rejects.toMatchObject(denied)
   })
 
-  test.each(['link-gateway', 'click-writer', 'install-finder', 'install-attributor'] as const)(
+  test.each(['link-gateway', ...erasing] as const)(
     '%s reads no signing secret, no server key and no audit log, and changes no link, app or secret',
     async (service) => {
       const pool = poolOf(service)

@@ -13,6 +13,7 @@ import { addAppRoutes } from './routes/app-routes.ts'
 import { addAuditObjectRoute } from './routes/audit-object-route.ts'
 import { addCompanyRoutes } from './routes/company-routes.ts'
 import { addCvSchemaRoutes } from './routes/cv-schema-routes.ts'
+import { addErasureRoutes } from './routes/erasure-routes.ts'
 import { addFxRoutes } from './routes/fx-routes.ts'
 import { addLinkRoutes } from './routes/link-routes.ts'
 import { addServerKeyRoutes } from './routes/server-key-routes.ts'
@@ -60,6 +61,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addFxRoutes(app, deps)
       addAuditObjectRoute(app, deps)
       addExportRoute(app, deps)
+      addErasureRoutes(app, deps)
       addDeadLetterRoutes(app, deps)
       addSystemRoutes(app, deps)
       addReplayRoute(app, deps)

@@ -12,6 +12,7 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { newestTombstones, type TombstoneStore, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import {
   type ConsumerDefinition,
   type DecodedRecord,
@@ -40,6 +41,8 @@ export interface ClickWriterDeps {
   audit: Pick<AuditStore, 'putOnce'>
   attributionApps: Pick<AttributionApps, 'find'>
   broker: Pick<Broker, 'publish' | 'partitionCount'>
+  /** What was erased; nothing without it. */
+  erased?: TombstoneStore
   now(): number
   registry?: Registry
   logger?: Logger
@@ -52,7 +55,7 @@ export interface ClickWriterDeps {
  * an archive has the name of its batch, and a wish that comes twice decides the same: a repeated batch is harmless.
  */
 export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedClick> {
-  const { clickhouse, audit, attributionApps: apps, broker, now, registry, logger, crash = () => {} } = deps
+  const { clickhouse, audit, attributionApps: apps, broker, erased, now, registry, logger, crash = () => {} } = deps
   const failed = createFailedInserts()
   const seconds = registry && stepSeconds(registry)
   const wished = registry && wishesTotal(registry)
@@ -63,9 +66,9 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     return done
   }
 
-  async function publishWishes(clicks: readonly KeptClick[]): Promise<void> {
+  async function publishWishes(clicks: readonly KeptClick[], tombstones: Tombstones): Promise<void> {
     const partitions = await broker.partitionCount(topics.installsFound.name)
-    for await (const wishes of findWishes({ clickhouse, apps }, clicks)) {
+    for await (const wishes of findWishes({ clickhouse, apps, tombstones }, clicks)) {
       await broker.publish(wishes.map((wish) => foundRecord(wish, partitions)))
       for (const { reason } of wishes) wished?.inc({ reason })
     }
@@ -73,6 +76,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
 
   return defineConsumer({
     ...consumers.clickWriter,
+    ...(erased && { tombstones: erased }),
     bounds: {
       rows_max: limits.click_batch_rows_max,
       bytes_max: limits.click_batch_bytes_max,
@@ -83,12 +87,16 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       const click = Click.parse(JSON.parse(value.toString()))
       return { click: { ...click, place }, line: clickLine(click, place) }
     },
-    async handle({ records, source, partition, from, to, token, tries, dead, written, state, keep }) {
+    async handle(batch) {
+      const { source, partition, from, to, token, tries, tombstones, dead, written, state, keep } = batch
+      const records = batch.records.filter(({ value }) => !isErased(value, tombstones))
+      batch.dropped('erased', batch.records.length - records.length)
       const clicks = records.map(({ value }) => value.click)
-      const first_ms = records[0]!.record.timestamp_ms
+      const first_ms = batch.records[0]!.record.timestamp_ms
 
       // 1. The archive is durable. A crash now: the next owner puts the same clicks under the same name, and finds them.
-      await timed('archive', () => archiveClicks(audit, { source, partition, from, to, first_ms }, clicks))
+      if (clicks.length > 0)
+        await timed('archive', () => archiveClicks(audit, { source, partition, from, to, first_ms }, clicks))
       await crash(1)
 
       // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets.
@@ -101,7 +109,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       // 3. Facts that were stored before are found only now: install-attributor stores facts before it looks for clicks,
       //    so one of the two sees the other. The wishes are durable before the commit, or `status --wait` would miss them.
       //    A crash now: they are published again, and decide the same again.
-      await timed('look_up', () => publishWishes(clicks))
+      await timed('look_up', () => publishWishes(clicks, tombstones))
       await crash(3)
 
       failed.forget(token)
@@ -119,7 +127,9 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     findMisfit: (at) =>
       findMisfit<ClickPlace>(at, {
         hasRow: async (last) =>
-          isExpiring(last, await apps.find(last.app_id), now()) || (await hasClick(clickhouse, last)),
+          isExpiring(last, await apps.find(last.app_id), now()) ||
+          (await hasClick(clickhouse, last)) ||
+          (await newestTombstones(erased)).isErasedClick(last.app_id, last.click_id),
         hasRowsBehind: (offset, last) => hasClicksBehind(clickhouse, at, offset, last),
       }),
   })
@@ -129,6 +139,9 @@ const placeOf = ({ record, value }: DecodedRecord<RecordedClick>): ClickPlace =>
   const { app_id, click_id, clicked_at_ms } = value.click
   return { app_id, click_id, clicked_at_ms, offset: record.offset }
 }
+
+const isErased = ({ click: { app_id, click_id } }: RecordedClick, tombstones: Tombstones): boolean =>
+  tombstones.hasAny(app_id) && tombstones.isErasedClick(app_id, click_id)
 
 /** Retention deleted it, or ClickHouse may have dropped it by its own clock, or does so soon. */
 const isExpiring = ({ clicked_at_ms }: ClickPlace, app: AttributionApp | null, now_ms: number): boolean =>

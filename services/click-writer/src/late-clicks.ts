@@ -9,12 +9,14 @@ import { addressBlock } from '@tributary/contracts/networks'
 import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/domain/attribute/candidates'
 import { isBlockedAt } from '@tributary/domain/attribute/fraud'
 import { clickAddressKeys, deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
+import { isGone, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { loadEarlier } from './earlier-clicks.ts'
 
 export interface LateClickDeps {
   clickhouse: Pick<Clickhouse, 'query'>
   apps: Pick<AttributionApps, 'find'>
+  tombstones: Tombstones
 }
 
 /** What an install in one of these apps may be found by. */
@@ -46,7 +48,8 @@ export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[])
   const wished = new Set<string>()
   for (const search of await searchesFor(deps, clicks)) {
     for await (const installs of findInstalls(deps, search)) {
-      const fresh = installs.filter((install) => !wished.has(installName(install)))
+      const living = installs.filter((install) => !isGone(deps.tombstones, install))
+      const fresh = living.filter((install) => !wished.has(installName(install)))
       for (const install of fresh) wished.add(installName(install))
       const wishes = new Map(fresh.map((install) => [installName(install), toWish(install, search.reason)]))
       if (wishes.size > 0) yield [...wishes.values()]

@@ -1,10 +1,11 @@
 import { topics } from '@tributary/contracts/topics'
+import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { attributionAppsEngine } from '@tributary/tenancy/engines'
+import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
 import { clickWriter } from './click-writer.ts'
 
 /** Writes recorded clicks to ClickHouse and to the audit store, and wishes for installs that were before them. */
@@ -12,6 +13,8 @@ export const service = defineService({
   name: 'click-writer',
   engines: {
     postgres: postgresEngine,
+    masterKeys: masterKeysEngine,
+    erased: erasedRecordsEngine,
     // What a look-up misses is decided without its click.
     clickhouse: clickhouseEngine({ complete_reads: true }),
     broker: kafkaEngine({ topics: [topics.installsFound] }),

@@ -1,13 +1,16 @@
+import { cancelBeatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { findTransactionClaims } from '@tributary/clickhouse/transaction-keys'
 import { consumers } from '@tributary/contracts/consumers'
+import type { ErasedRecords } from '@tributary/erasure/erased-records'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import { Histogram, type Registry } from 'prom-client'
-import { cancelBeatenClaims } from './money/cancel-beaten-claims.ts'
+import { dropErased } from './erased/drop-erased.ts'
+import { forgetErasedKeys } from './erased/forget-erased-keys.ts'
 import { cancelledTotal } from './money/cancelled-total.ts'
 import { countMoney, transactionsToLookUp } from './money/count-money.ts'
 import { completeOlderLog } from './write/complete-older-log.ts'
@@ -27,6 +30,8 @@ const inserts_at_once = 2
 
 export interface EventWriterDeps {
   clickhouse: Clickhouse
+  /** What was erased; nothing without it. */
+  erased?: ErasedRecords
   registry?: Registry
   logger?: Logger
 }
@@ -35,7 +40,12 @@ export interface EventWriterDeps {
  * Writes accepted events to `events_raw_v1`, each exactly once. What a batch writes depends on its records and on what
  * earlier batches wrote, and on nothing else: a second call finds the same rows.
  */
-export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
+export function eventWriter({
+  clickhouse,
+  erased,
+  registry,
+  logger,
+}: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
   const cancelled = registry && cancelledTotal(registry)
   const inserts = new Semaphore(inserts_at_once)
@@ -55,17 +65,22 @@ export function eventWriter({ clickhouse, registry, logger }: EventWriterDeps): 
 
   return defineConsumer({
     ...consumers.eventWriter,
+    ...(erased && { tombstones: erased }),
     bounds: { rows_max: block_rows_max, bytes_max: block_bytes_max, measure: measureLines },
     decode: decodeLines,
     async handle(batch) {
-      const rows = batch.records.flatMap(({ value }) => value)
+      const { rows, marks, objects, dropped } = dropErased(batch.records, batch.tombstones)
+      batch.dropped('erased', dropped)
+      // Durable before the batch is over: the next erasure removes the events from these objects too.
+      for (const [app_id, audit_keys] of objects) await erased?.noteObjects(app_id, audit_keys)
       const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
       if (batch.state === undefined) await beginLog(batch)
       // Before the look-up: a key that lands after it would be put in once more.
       if (batch.repeated) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToLookUp(rows))
-      const counted = dropDuplicates(rows, known, batch.repeated ? range : null)
+      const living = await forgetErasedKeys(clickhouse, rows, known, marks)
+      const counted = dropDuplicates(rows, living, batch.repeated ? range : null)
       batch.dropped('duplicate', rows.length - counted.length)
       const claims = await findTransactionClaims(clickhouse, transactionsToLookUp(counted))
       lookedUp?.()

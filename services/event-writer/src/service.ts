@@ -1,6 +1,9 @@
+import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { eventWriter } from './event-writer.ts'
 import { cancelledTotal } from './money/cancelled-total.ts'
 import { transactionSweep } from './money/sweep-transactions.ts'
@@ -11,7 +14,13 @@ const sweep_pause_ms = 60_000
 /** Writes accepted events to ClickHouse, each exactly once. */
 export const service = defineService({
   name: 'event-writer',
-  engines: { broker: kafkaEngine(), clickhouse: clickhouseEngine({ complete_reads: true }) },
+  engines: {
+    broker: kafkaEngine(),
+    clickhouse: clickhouseEngine({ complete_reads: true }),
+    postgres: postgresEngine,
+    masterKeys: masterKeysEngine,
+    erased: erasedRecordsEngine,
+  },
   consumers: [eventWriter],
   jobs: [
     {

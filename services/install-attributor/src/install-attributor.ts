@@ -7,6 +7,7 @@ import { insertRows } from '@tributary/clickhouse/insert-rows'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
+import { isGone, newestTombstones, type TombstoneStore, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Geo } from '@tributary/geo/geo'
 import {
@@ -20,6 +21,7 @@ import { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Lookups } from './lookups/lookups.ts'
+import { withoutErased } from './lookups/without-erased.ts'
 import { attributorMetrics } from './metrics.ts'
 import { decideInOrder } from './steps/decide-in-order.ts'
 import { loadEvidence, loadFacts } from './steps/evidence.ts'
@@ -45,6 +47,8 @@ export interface InstallAttributorDeps {
   lookups: Lookups
   attributionApps: Pick<AttributionApps, 'find'>
   geo: Geo
+  /** What was erased; nothing without it. */
+  erased?: TombstoneStore
   now: () => number
   registry?: Registry
   logger?: Logger
@@ -53,13 +57,14 @@ export interface InstallAttributorDeps {
 
 /** Decides where installs came from (docs/attribution.md). Deciding happens nowhere else. */
 export function installAttributor(deps: InstallAttributorDeps): ConsumerDefinition<Found> {
-  const { broker, clickhouse, attributionApps, wait, logger } = deps
+  const { broker, clickhouse, attributionApps, erased, wait, logger } = deps
   const metrics = deps.registry && attributorMetrics(deps.registry)
   const failed = createFailedInserts()
   const places = new Semaphore(apps_at_once)
 
   return defineConsumer<Found>({
     ...consumers.installAttributor,
+    ...(erased && { tombstones: erased }),
     fetch: { wait_ms_max: linger_ms },
     bounds: {
       rows_max: batch_records_max,
@@ -72,15 +77,16 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       return found
     },
     async handle(batch) {
+      const { living, lookups } = withoutGone(batch)
       // 1. The facts are stored: whoever inserts a click from now on finds these installs. A crash after it: they are
       //    inserted again, and tables of facts are sets. Facts hang on no other consumer: they are loaded at once.
       // 2. Meanwhile what was published before this try comes into the tables: the clicks, or else their writer makes
       //    wishes; and the verdicts of earlier batches, without which two batches in a row give one click away twice.
-      const { taken, refused, works } = await whileWaiting(batch, () => storeAndLoad(batch))
+      const { taken, refused, works } = await whileWaiting(batch, () => storeAndLoad(batch, living, lookups))
       // 3. The installs are decided, in memory only.
       const decided_at: DecidedAt = { log: batch.source, offset: batch.to, try: batch.begun }
       const done = await timed('decide', () =>
-        Promise.all(works.map((work) => places.runExclusive(() => decideApp(deps, work, decided_at)))),
+        Promise.all(works.map((work) => places.runExclusive(() => decideApp({ ...deps, lookups }, work, decided_at)))),
       )
       const { decisions, wishes } = {
         decisions: done.flatMap((one) => one.decisions),
@@ -99,8 +105,22 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       const last = taken.findLast(isFact)
       batch.keep({ last: last ? placeOf(last.value) : lastRowOf(batch.state) } satisfies LastRow<FactPlace>)
     },
-    findMisfit: (at) => findMisfit<FactPlace>(at, { hasRow: (last) => hasFact(clickhouse, last) }),
+    findMisfit: (at) => findMisfit<FactPlace>(at, { hasRow: hasOrErased }),
   })
+
+  /** A row that was erased is no sign of a table that was put back. */
+  async function hasOrErased(last: FactPlace): Promise<boolean> {
+    if (await hasFact(clickhouse, last)) return true
+    return (await newestTombstones(erased)).markOf(last.app_id, last.install_uuid) !== null
+  }
+
+  /** The records of a batch but for facts that were erased, and look-ups that find nothing of what was. */
+  function withoutGone(batch: Batch<Found>) {
+    const { records, tombstones } = batch
+    const living = records.filter(({ value }) => value.kind === 'wish' || !isGone(tombstones, value))
+    batch.dropped('erased', records.length - living.length)
+    return { living, lookups: withoutErased(deps.lookups, tombstones) }
+  }
 
   async function timed<T>(step: string, work: () => Promise<T>): Promise<T> {
     const end = metrics?.seconds.startTimer({ step })
@@ -131,20 +151,25 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   }
 
   /** Facts of the batch are in the tables before others are looked for. Refused ones decide nothing. */
-  async function storeAndLoad(batch: Batch<Found>) {
-    const refused = await timed('store', () => insertFacts(batch))
-    const taken = batch.records.filter((one) => !refused.has(one))
+  async function storeAndLoad(batch: Batch<Found>, living: DecodedRecord<Found>[], lookups: Lookups) {
+    const refused = await timed('store', () => insertFacts(batch, living))
+    const taken = living.filter((one) => !refused.has(one))
     const found = taken.map(({ value }) => value)
     const byApp = [...Map.groupBy(found, ({ app_id }) => app_id)]
     const works = await timed('load', () =>
-      Promise.all(byApp.map(([app_id, of]) => places.runExclusive(() => loadApp(deps, app_id, of)))),
+      Promise.all(
+        byApp.map(([app_id, of]) => places.runExclusive(() => loadApp(lookups, batch.tombstones, app_id, of))),
+      ),
     )
     return { taken, refused, works }
   }
 
   /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */
-  async function insertFacts({ records, token, tries }: Batch<Found>): Promise<Set<DecodedRecord<Found>>> {
-    const facts = records.filter(isFact)
+  async function insertFacts(
+    { token, tries }: Batch<Found>,
+    living: readonly DecodedRecord<Found>[],
+  ): Promise<Set<DecodedRecord<Found>>> {
+    const facts = living.filter(isFact)
     if (facts.length === 0) return new Set()
     const into = { table: 'install_facts_v1', columns: factColumns }
     const options = { clickhouse, failed, into, token, tries }
@@ -165,12 +190,13 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   }
 
   /** What a batch says about an app, with the facts that belong to it; without an app the number of its records. */
-  async function loadApp({ lookups }: InstallAttributorDeps, app_id: string, found: readonly Found[]) {
+  async function loadApp(lookups: Lookups, tombstones: Tombstones, app_id: string, found: readonly Found[]) {
     const app = await attributionApps.find(app_id)
     if (app === null) return { unknown: found.length }
     const facts = found.filter((one): one is Fact => one.kind !== 'wish')
     const wished = new Set(found.flatMap((one) => (one.kind === 'wish' ? one.install_uuid : [])))
-    const work = { app, facts, wished }
+    const isErasedClick = (id: string) => tombstones.hasAny(app_id) && tombstones.isErasedClick(app_id, id)
+    const work = { app, facts, wished, isErasedClick }
     return { work, known: await loadFacts(lookups, work) }
   }
 

@@ -1,10 +1,11 @@
 import { topics } from '@tributary/contracts/topics'
+import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { geoEngine } from '@tributary/service-kit/engines/geo'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { attributionAppsEngine } from '@tributary/tenancy/engines'
+import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
 import { installAttributor } from './install-attributor.ts'
 import { floodingJob } from './jobs/flooding.ts'
 import { pendingJob } from './jobs/pending.ts'
@@ -23,6 +24,8 @@ export const service = defineService({
     broker: kafkaEngine({ topics: [topics.installsFound, topics.installsAttributed, topics.clicksRecorded] }),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     postgres: postgresEngine,
+    masterKeys: masterKeysEngine,
+    erased: erasedRecordsEngine,
     attributionApps: attributionAppsEngine,
     geo: geoEngine(),
   },

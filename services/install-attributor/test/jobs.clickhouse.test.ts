@@ -67,7 +67,13 @@ function decidedLines(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[]
     ...{ install: { ...fact, app_id }, clicks, claims: new Map(), others: [], newest: null },
     ...{ now_ms: clock.ms, clicks_deleted_before_ms: 0 },
     windows: { click_hours: 720, probabilistic_hours: null, reinstall_days: 90 },
-    ...{ isFlooded: () => flags.includes('click_flooding'), datacenter: false, blocked: false, neighbours_before: 0 },
+    ...{
+      isErasedClick: () => false,
+      isFlooded: () => flags.includes('click_flooding'),
+      datacenter: false,
+      blocked: false,
+      neighbours_before: 0,
+    },
   })
   written += 1
   const decided_at = { log: 'installs.found.v1@a', offset: written, try: 1 }

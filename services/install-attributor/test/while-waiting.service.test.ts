@@ -1,6 +1,7 @@
 import type { Broker, PartitionOffsets } from '@tributary/broker/broker'
 import { Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { expect, test } from 'vitest'
@@ -44,6 +45,7 @@ function waiting() {
   const stop = new AbortController()
   const handled = attributor.handle({
     ...{ topic: 'installs.found.v1', partition: 0, source: 'installs.found.v1@a', from: 0, to: 0, begun: 1, tries: 1 },
+    tombstones: noTombstones,
     ...{ token: 't', repeated: false, state: undefined, signal: stop.signal },
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
     records: [{ value: Found.parse(install(1)), record: {} }],

@@ -11,6 +11,7 @@ import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, namedClicks } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attribute/verdict'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
@@ -180,6 +181,7 @@ function batchOf(found: readonly Found[], from: number, begun: number): Batch<Fo
       to: from + found.length - 1,
       begun,
       tries: 1,
+      tombstones: noTombstones,
       state: undefined,
     },
     ...{ token: `t/${from}`, repeated: begun > 1, signal: new AbortController().signal },
@@ -207,8 +209,17 @@ export function bruteForce(
       return order < 0 && other.received_at_ms > received_at_ms - hour_ms
     })
     const decided = attribute({
-      ...{ install: one, clicks, claims, others, newest: null, clicks_deleted_before_ms: 0 },
-      ...{ now_ms, isFlooded: () => false },
+      ...{
+        install: one,
+        clicks,
+        claims,
+        others,
+        newest: null,
+        now_ms,
+        clicks_deleted_before_ms: 0,
+        isErasedClick: () => false,
+        isFlooded: () => false,
+      },
       windows: windowsOf(one, null, settingsAt),
       datacenter: judged && geo.lookUp(ip).datacenter,
       blocked:

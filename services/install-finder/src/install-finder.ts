@@ -4,13 +4,17 @@ import type { Broker, WholeRecord } from '@tributary/broker/broker'
 import { consumers } from '@tributary/contracts/consumers'
 import { topics } from '@tributary/contracts/topics'
 import { findFact } from '@tributary/domain/attribute/install-facts'
+import { isErased } from '@tributary/domain/erasure/is-erased'
+import type { TombstoneStore, Tombstones } from '@tributary/domain/erasure/tombstones'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import type { AppWithSecrets, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
-import { mayHoldFacts, type ReadRecord, readRecord } from './read-record.ts'
+import { type FactEvent, mayHoldFacts, type ReadRecord, readRecord } from './read-record.ts'
 
 export interface InstallFinderDeps {
   broker: Pick<Broker, 'publish' | 'partitionCount'>
   apps: Pick<AttributionApps<AppWithSecrets>, 'find'>
+  /** What was erased; nothing without it. */
+  erased?: TombstoneStore
 }
 
 /** Facts of a batch: what they come to is published at once, some 600 bytes each. */
@@ -26,9 +30,10 @@ const slice_ms = 10
  * named by the place of its event, and says the same whenever it is made: a batch that comes again publishes the same set
  * (docs/adr/0243-facts-are-named-by-places.md).
  */
-export function installFinder({ broker, apps }: InstallFinderDeps): ConsumerDefinition<ReadRecord> {
+export function installFinder({ broker, apps, erased }: InstallFinderDeps): ConsumerDefinition<ReadRecord> {
   return defineConsumer({
     ...consumers.installFinder,
+    ...(erased && { tombstones: erased }),
     needsValue: mayHoldFacts,
     fetch: { wait_ms_max: linger_ms },
     bounds: {
@@ -59,11 +64,15 @@ async function findFacts(
   partitions: number,
 ): Promise<WholeRecord[]> {
   const found: WholeRecord[] = []
-  const dropped = { undecodable: 0, unknown_app: 0, no_fact: 0 }
+  const dropped = { undecodable: 0, erased: 0, unknown_app: 0, no_fact: 0 }
   let until = performance.now() + slice_ms
   for (const { record, value } of batch.records) {
     if (value.undecodable) dropped.undecodable += 1
     for (const { head, event, index } of value.events) {
+      if (isErasedEvent(head, event, batch.tombstones)) {
+        dropped.erased += 1
+        continue
+      }
       const app = apps.get(head.app_id) ?? null
       const place = { topic: batch.source, partition: batch.partition, offset: record.offset, index }
       const fact = app && findFact(head, event, place, app)
@@ -77,4 +86,14 @@ async function findFacts(
   }
   for (const [reason, count] of Object.entries(dropped)) if (count > 0) batch.dropped(reason, count)
   return found
+}
+
+/** Whether an event was erased. It hashes nothing for an app of which nothing was erased. */
+function isErasedEvent(
+  { app_id, install_uuid, received_at_ms, sent_at_ms }: FactEvent['head'],
+  { event_ts_ms }: FactEvent['event'],
+  tombstones: Tombstones,
+): boolean {
+  if (!tombstones.hasAny(app_id)) return false
+  return isErased({ received_at_ms, sent_at_ms, event_ts_ms }, tombstones.markOf(app_id, install_uuid))
 }

@@ -6,7 +6,7 @@ import type { EnvelopeHead } from '@tributary/domain/attribute/install-facts'
 import { isMark } from '@tributary/service-kit/consumer/hand-over'
 
 /** An event that attribution reads. */
-interface FactEvent {
+export interface FactEvent {
   head: EnvelopeHead
   event: Envelope['events'][number]
   /** Of the event in its record. */

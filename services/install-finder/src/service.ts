@@ -1,4 +1,5 @@
 import { topics } from '@tributary/contracts/topics'
+import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
@@ -13,6 +14,7 @@ export const service = defineService({
     postgres: postgresEngine,
     masterKeys: masterKeysEngine,
     appsWithSecrets: appsWithSecretsEngine,
+    erased: erasedRecordsEngine,
   },
-  consumers: [({ broker, appsWithSecrets }) => installFinder({ broker, apps: appsWithSecrets })],
+  consumers: [({ broker, appsWithSecrets, erased }) => installFinder({ broker, apps: appsWithSecrets, erased })],
 })

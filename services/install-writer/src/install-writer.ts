@@ -10,6 +10,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { Decision } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
+import { isGone, newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
@@ -29,6 +30,8 @@ const fetch_bytes_min = 1
 
 export interface InstallWriterDeps {
   clickhouse: Clickhouse
+  /** What was erased; nothing without it. */
+  erased?: TombstoneStore
   now(): number
   registry?: Registry
   logger?: Logger
@@ -47,6 +50,7 @@ interface DecodedDecision {
  */
 export function installWriter({
   clickhouse,
+  erased,
   now,
   registry,
   logger,
@@ -57,6 +61,7 @@ export function installWriter({
 
   return defineConsumer({
     ...consumers.installWriter,
+    ...(erased && { tombstones: erased }),
     fetch: { bytes_min: fetch_bytes_min },
     bounds: {
       rows_max: batch_records_max,
@@ -75,9 +80,13 @@ export function installWriter({
         begun.set(batch.partition, batch.source)
       }
       // 2. What earlier batches wrote is known. Rows of this batch, which an earlier try may have left, do not count.
-      const installs = await groupByInstall(clickhouse, batch)
+      const received = batch.records
+        .map(({ record, value }) => ({ record, decision: value.decision }))
+        .filter(({ decision }) => !isGone(batch.tombstones, decision))
+      batch.dropped('erased', batch.records.length - received.length)
+      const installs = await groupByInstall(clickhouse, batch, received)
       // 3. Settled money of these installs is known to be old. A crash now, or after 4: it is worked out live until 5.
-      const decisions = batch.records.map(({ value }) => value.decision)
+      const decisions = received.map(({ decision }) => decision)
       await bumpMoneyDays(clickhouse, decisions)
       // 4. The rows are in the table and in its views. A crash now, or within: the same rows are inserted again, and a set
       //    takes each once. Readers see the old decision or the new one, never both and never none.
@@ -91,19 +100,31 @@ export function installWriter({
     },
     findMisfit: (at) =>
       findMisfit<RowPlace>(at, {
-        hasRow: (last) => hasInstallRow(clickhouse, at, last),
+        hasRow: async (last) =>
+          (await hasInstallRow(clickhouse, at, last)) ||
+          (await newestTombstones(erased)).markOf(last.app_id, last.install_uuid) !== null,
         hasRowsBehind: (offset) => hasInstallRowsBehind(clickhouse, at, offset),
       }),
   })
 }
 
-async function groupByInstall(clickhouse: Clickhouse, batch: Batch<DecodedDecision>): Promise<InstallDecisions[]> {
-  const received = batch.records.map(({ record, value }) => ({ record, decision: value.decision }))
+/**
+ * A decision on an erased life counts as not written: no row cancels it, since the eraser removes what it counted
+ * (docs/adr/0321).
+ */
+async function groupByInstall(
+  clickhouse: Clickhouse,
+  batch: Batch<DecodedDecision>,
+  received: InstallDecisions['received'],
+): Promise<InstallDecisions[]> {
   const below = { topic: batch.source, offset: batch.from }
   const decisions = received.map(({ decision }) => decision)
   const written = await findNewestOf(clickhouse, decisions, below)
   const grouped = Map.groupBy(received, ({ decision }) => installName(decision))
-  return [...grouped].map(([name, of]) => ({ written: written.get(name)?.decision ?? null, received: of }))
+  return [...grouped].map(([name, of]) => {
+    const before = written.get(name)?.decision ?? null
+    return { written: before !== null && isGone(batch.tombstones, before) ? null : before, received: of }
+  })
 }
 
 function report(batch: Batch<DecodedDecision>, { replacements, ignored, refused }: WrittenInstalls, logger?: Logger) {

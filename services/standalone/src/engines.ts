@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createMergeSwitch } from '@tributary/clickhouse/embedded/merge-switch'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { postbackKeysEngine } from '@tributary/postback-writer/postback-keys'
 import { migratePostgres } from '@tributary/postgres/migrate'
@@ -66,6 +67,7 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     geo: geoEngine(join(data_dir, 'geo')),
     attributionApps: attributionAppsEngine,
     appsWithSecrets: appsWithSecretsEngine,
+    erased: erasedRecordsEngine,
   }
 }
 
@@ -135,7 +137,7 @@ async function openCounters(dir: string, { now, onClose, checks }: Service): Pro
   return keyValue
 }
 
-async function openAudit(dir: string, { onClose, checks }: Service): Promise<AuditStore> {
+async function openAudit(dir: string, { onClose, checks }: Service): Promise<RewritableAuditStore> {
   const { openFolderAuditStore } = await import('@tributary/audit-store/folder')
   const audit = await openFolderAuditStore({ dir })
   onClose('audit store', () => audit.close())

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { service as adminApi } from '@tributary/admin-api/service'
 import { service as clickWriter } from '@tributary/click-writer/service'
+import { service as eraser } from '@tributary/eraser/service'
 import { service as eventWriter } from '@tributary/event-writer/service'
 import { service as ingestGateway } from '@tributary/ingest-gateway/service'
 import { service as installAttributor } from '@tributary/install-attributor/service'
@@ -41,6 +42,7 @@ export const services = [
   installAttributor,
   installWriter,
   postbackWriter,
+  eraser,
   ingestGateway,
   linkGateway,
   postbackGateway,

@@ -1,5 +1,5 @@
 import type { Table, TableUser } from '@tributary/contracts/table'
-import { tableNames, tables } from '@tributary/contracts/tables'
+import { erasedTables, tableNames, tables } from '@tributary/contracts/tables'
 
 /** The rights of a user on each table, as the tables declare them. */
 function grants(user: TableUser): string {
@@ -22,6 +22,9 @@ function retentionGrants(): string {
   })
   return lines.join('\n')
 }
+/** The right to hide rows of the tables that erasures delete from, and to rewrite their parts. */
+const deletes = (user: TableUser): string =>
+  erasedTables.map((table) => `GRANT ALTER DELETE ON tributary.${table} TO tributary_${user};`).join('\n')
 
 const setWriters = ['click-writer', 'install-attributor', 'install-writer', 'postback-writer'] as const
 
@@ -83,4 +86,15 @@ GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;
 -- ... and rewrites the parts in which retention blanks or deletes something.
 GRANT SELECT ON system.mutations TO tributary_admin_api;
 ${retentionGrants()}
+
+-- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
+CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};
+${grants('eraser')}
+${deletes('eraser')}
+GRANT SHOW TABLES, SHOW COLUMNS ON tributary.* TO tributary_eraser;
+GRANT SELECT ON system.parts TO tributary_eraser;
+GRANT SELECT ON system.processes TO tributary_eraser;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_eraser;
+GRANT SELECT ON system.replicas TO tributary_eraser;
+GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_eraser;
 `

@@ -3,6 +3,7 @@ import { appRoutes } from './apps.ts'
 import { companyRoutes } from './companies.ts'
 import { cvSchemaRoutes } from './cv-schemas.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
+import { erasureRoutes } from './erasures.ts'
 import { linkRoutes } from './links.ts'
 import { serverKeyRoutes } from './server-keys.ts'
 import { storedDataRoutes } from './stored-data.ts'
@@ -16,6 +17,7 @@ export const adminRoutes = {
   ...linkRoutes,
   ...cvSchemaRoutes,
   ...storedDataRoutes,
+  ...erasureRoutes,
   ...deadLetterRoutes,
   ...systemRoutes,
 } satisfies Routes

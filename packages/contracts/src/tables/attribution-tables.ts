@@ -9,8 +9,9 @@ export const attributionTables = {
     row: 'a click on a tracking link, or a hit of a honeypot',
     reread: true,
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser'],
     personal: ['click_id', 'clicked_at_ms', 'ip', 'user_agent', 'click', 'match_keys'],
+    erased_by: { look_up: ['day', 'topic', 'partition', 'offset'] },
     retention: {
       blanked: {
         received_ms: 'clicked_at_ms',
@@ -23,8 +24,9 @@ export const attributionTables = {
   click_keys_v1: {
     row: 'something that an install may match a click by',
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor'],
+    readers: ['click-writer', 'install-attributor', 'eraser'],
     personal: ['match_key', 'click_id', 'clicked_at_ms'],
+    erased_by: { with: 'clicks_raw_v1', on: ['match_key', 'clicked_at_ms', 'click_id'] },
     retention: { deleted_after: 'keep_click_days' },
     derived: {
       from: 'clicks_raw_v1',
@@ -40,8 +42,9 @@ export const attributionTables = {
     row: 'an install event or an alias',
     reread: true,
     writers: ['install-attributor'],
-    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'fact', 'match_keys'],
+    erased_by: { look_up: ['day', 'topic', 'partition', 'offset', 'event_index'] },
     retention: {
       blanked: {
         received_ms: 'received_at_ms',
@@ -53,8 +56,9 @@ export const attributionTables = {
   install_fact_keys_v1: {
     row: 'something that a click or another install may match an install by',
     writers: ['install-attributor'],
-    readers: ['click-writer', 'install-attributor', 'admin-api'],
+    readers: ['click-writer', 'install-attributor', 'admin-api', 'eraser'],
     personal: ['match_key', 'install_uuid', 'installed_at_ms'],
+    erased_by: { with: 'install_facts_v1', on: ['match_key', 'topic', 'partition', 'offset', 'event_index'] },
     derived: {
       from: 'install_facts_v1',
       known_by: 'set',
@@ -72,14 +76,16 @@ export const attributionTables = {
     row: 'a verdict (sign 1), or the end of one (sign -1)',
     reread: true,
     writers: ['install-writer'],
-    readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api'],
+    readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
+    erased_by: { look_up: ['day', 'topic', 'partition', 'offset'] },
   },
   installs_by_day_v1: {
     row: 'the same by day of install, without those that wait for a click',
     writers: ['install-writer'],
-    readers: ['report-api', 'admin-api'],
+    readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
+    erased_by: { with: 'installs_v1', on: ['day', 'topic', 'partition', 'offset'] },
     derived: {
       from: 'installs_v1',
       where: 'pending = 0',
@@ -95,8 +101,9 @@ export const attributionTables = {
   installs_by_key_v1: {
     row: 'the same by install, with what money needs of it',
     writers: ['install-writer', 'admin-api'],
-    readers: ['report-api', 'admin-api'],
+    readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
+    erased_by: { with: 'installs_v1', on: ['install_key', 'row_key'] },
     derived: {
       from: 'installs_v1',
       where: 'pending = 0',
@@ -111,8 +118,9 @@ export const attributionTables = {
   install_claims_v1: {
     row: 'a verdict that gives a click to an install, or the end of one',
     writers: ['install-writer'],
-    readers: ['install-attributor', 'report-api', 'admin-api'],
+    readers: ['install-attributor', 'report-api', 'admin-api', 'eraser'],
     personal: ['click_id', 'install_uuid', 'installed_at_ms', 'reinstall'],
+    erased_by: { with: 'installs_v1', on: ['click_id', 'topic', 'partition', 'offset'] },
     derived: {
       from: 'installs_v1',
       where: "click_id != ''",
@@ -128,8 +136,9 @@ export const attributionTables = {
   installs_pending_v1: {
     row: 'an install begins to wait for a click, or ends it',
     writers: ['install-writer'],
-    readers: ['install-attributor', 'admin-api'],
+    readers: ['install-attributor', 'admin-api', 'eraser'],
     personal: ['install_uuid'],
+    erased_by: { with: 'installs_v1', on: ['received_at_ms', 'topic', 'partition', 'offset'] },
     derived: {
       from: 'installs_v1',
       where: 'pending = 1',
@@ -143,5 +152,6 @@ export const attributionTables = {
     writers: ['install-attributor'],
     readers: ['install-attributor'],
     personal: [],
+    erased_by: { nothing: 'it counts clicks and installs of a source' },
   },
 } as const satisfies Record<string, Table>

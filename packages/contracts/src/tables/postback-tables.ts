@@ -12,6 +12,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['postback-writer'],
     personal: ['audit_key'],
+    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
   },
   postbacks_decoded_v1: {
     row: 'a judgement of a postback, with what the postback says',
@@ -20,6 +21,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['postback-writer', 'report-api'],
     personal: [],
+    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
   },
   postback_claims_v1: {
     row: 'a valid postback, by what it claims',
@@ -27,6 +29,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['report-api'],
     personal: [],
+    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
     derived: {
       from: 'postbacks_decoded_v1',
       where: "verdict = 'valid'",
@@ -41,6 +44,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['report-api'],
     personal: [],
+    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
     derived: {
       from: 'postbacks_decoded_v1',
       where: 'publisher_item_id != 0 AND publisher_item_id != advertised_item_id',

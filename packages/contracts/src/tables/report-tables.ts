@@ -7,9 +7,10 @@ export type StampSource = (typeof stampSources)[number]
 /** The days of money of each install, which a changed verdict bumps the stamps of. */
 export const moneyDays = {
   row: 'a day on which an install has money',
-  writers: ['event-writer'],
+  writers: ['event-writer', 'eraser'],
   readers: ['install-writer', 'admin-api'],
   personal: ['install_key'],
+  erased_by: { made_again: 'revenue_raw_v1', on: ['install_key', 'day'] },
   derived: {
     from: 'revenue_raw_v1',
     known_by: 'set',
@@ -22,9 +23,10 @@ export const moneyDays = {
 export const settlingTables = {
   report_stamps_v1: {
     row: 'a number of changes to the data of a day; views behind the data and install-writer add to it',
-    writers: ['install-writer', 'admin-api'],
+    writers: ['install-writer', 'admin-api', 'eraser'],
     readers: ['report-api', 'admin-api'],
     personal: [],
+    erased_by: { nothing: 'it counts changes of a day' },
     settling: 'stamps',
   },
   settled_installs_v1: {
@@ -32,6 +34,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
+    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
     settling: 'figures',
   },
   settled_uniques_v1: {
@@ -39,6 +42,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
+    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
     settling: 'figures',
   },
   settled_money_v1: {
@@ -46,6 +50,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
+    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
     settling: 'figures',
   },
   settled_cohorts_v1: {
@@ -53,6 +58,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
+    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
     settling: 'figures',
   },
 } as const satisfies Record<string, Table>

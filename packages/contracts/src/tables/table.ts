@@ -8,6 +8,7 @@ export type TableUser =
   | 'postback-writer'
   | 'report-api'
   | 'admin-api'
+  | 'eraser'
 
 /** A table of ClickHouse. Rights, checks, repairs and docs/data.md are made of what it declares. */
 export interface Table {
@@ -17,6 +18,8 @@ export interface Table {
   readers: readonly TableUser[]
   /** Columns that hold something of a person: an id, an address, a device, what somebody sent, or a hash of these. */
   personal: readonly string[]
+  /** How an erasure takes what belongs to an install out of it. */
+  erased_by: ErasedBy
   /** Present where a view fills it. */
   derived?: Derived
   /** Present where no view fills it: the sweep of transactions makes it anew from this table. */
@@ -47,6 +50,23 @@ export interface TableRetention {
   /** Rows of a `day` are deleted when it is older than this setting of the company. */
   deleted_after?: 'keep_click_days' | 'keep_raw_days'
 }
+
+/**
+ * How rows of an install are erased from a table (docs/adr/0330):
+ * - `look_up`: rows are looked up by install, and deleted by columns that name a row without the id: the engine keeps deletes.
+ * - `with`: rows follow those of another table, and are deleted by columns that both have.
+ * - `made_again`: a row stands for several of another table; it is deleted, and made again of what remains there.
+ * - `counted_raw`: a row stands for several of another table; it is deleted, and reports count what remains there from then on.
+ * - `subtracted`: sums stay as they are, and `erased_events_v1` takes the erased off.
+ * - `nothing`: no row says anything of one install; the text says why.
+ */
+export type ErasedBy =
+  | { look_up: readonly string[] }
+  | { with: string; on: readonly string[] }
+  | { made_again: string; on: readonly string[] }
+  | { counted_raw: string; on: readonly string[] }
+  | { subtracted: true }
+  | { nothing: string }
 
 /** The content of a table, derived from the rows that its view reads: tests and repairs count it by brute force. */
 export interface Derived {

@@ -1,5 +1,6 @@
 import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
+import { erasureTables } from './erasure-tables.ts'
 import { postbackTables } from './postback-tables.ts'
 import { moneyDays, settlingTables } from './report-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
@@ -24,17 +25,20 @@ export const tables = {
       'postback-writer',
       'report-api',
       'admin-api',
+      'eraser',
     ],
     personal: [],
+    erased_by: { nothing: 'it is about the tables' },
   },
   events_raw_v1: {
     row: 'an accepted event, once',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
     ],
+    erased_by: { look_up: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     retention: {
       blanked: {
         received_ms: 'received_at_ms',
@@ -48,14 +52,16 @@ export const tables = {
   raw_expired_v1: {
     row: 'the day up to which retention has deleted the raw events of an app',
     writers: ['admin-api'],
-    readers: ['admin-api', 'report-api', 'event-writer'],
+    readers: ['admin-api', 'report-api', 'eraser'],
     personal: [],
+    erased_by: { nothing: 'it names days of an app' },
   },
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',
     writers: ['event-writer'],
     readers: ['event-writer', 'report-api', 'admin-api'],
     personal: [],
+    erased_by: { subtracted: true },
     derived: {
       from: 'events_raw_v1',
       known_by: 'counted',
@@ -71,6 +77,7 @@ export const tables = {
     writers: ['event-writer'],
     readers: ['event-writer', 'admin-api'],
     personal: [],
+    erased_by: { nothing: 'it is what the quota counts, by day' },
     derived: {
       from: 'events_raw_v1',
       known_by: 'counted',
@@ -81,9 +88,10 @@ export const tables = {
   },
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
-    writers: ['event-writer'],
-    readers: ['report-api', 'admin-api'],
+    writers: ['event-writer', 'admin-api'],
+    readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['installs'],
+    erased_by: { counted_raw: 'events_raw_v1', on: ['day', 'event_name'] },
     derived: {
       from: 'events_raw_v1',
       known_by: 'set',
@@ -93,9 +101,10 @@ export const tables = {
   },
   activity_by_day_v1: {
     row: 'first and last event of an install on a day',
-    writers: ['event-writer', 'admin-api'],
-    readers: ['report-api', 'admin-api'],
+    writers: ['event-writer', 'admin-api', 'eraser'],
+    readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['install_key'],
+    erased_by: { made_again: 'events_raw_v1', on: ['day', 'install_key'] },
     derived: {
       from: 'events_raw_v1',
       known_by: 'set',
@@ -106,14 +115,16 @@ export const tables = {
   activity_per_day_v1: {
     row: 'first and last event of an install on a day, of an earlier version; the settler copies it to activity_by_day_v1 and empties it',
     writers: ['admin-api'],
-    readers: ['report-api', 'admin-api'],
+    readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid'],
+    erased_by: { with: 'events_raw_v1', on: ['day', 'install_key'] },
   },
   identities_v1: {
     row: 'first time that an install had a user id',
-    writers: ['event-writer'],
-    readers: ['report-api', 'admin-api'],
+    writers: ['event-writer', 'eraser'],
+    readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'user_id'],
+    erased_by: { made_again: 'events_raw_v1', on: ['install_key'] },
     derived: {
       from: 'events_raw_v1',
       where: `user_id != ''`,
@@ -125,8 +136,9 @@ export const tables = {
   revenue_raw_v1: {
     row: 'an event whose money counts',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'install_key', 'event_key'],
+    erased_by: { with: 'events_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     derived: {
       from: 'events_raw_v1',
       where: hasMoney,
@@ -144,8 +156,9 @@ export const tables = {
   transaction_keys_v1: {
     row: 'a claim on the money of a transaction',
     writers: ['event-writer'],
-    readers: ['event-writer'],
+    readers: ['event-writer', 'eraser'],
     personal: [],
+    erased_by: { with: 'revenue_raw_v1', on: ['transaction_key', 'topic', 'partition', 'offset'] },
     derived: {
       from: 'revenue_raw_v1',
       where: 'transaction_key != 0',
@@ -155,17 +168,19 @@ export const tables = {
   },
   revenue_cancelled_v1: {
     row: 'an event of revenue_raw_v1 whose money does not count after all',
-    writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api'],
+    writers: ['event-writer', 'eraser'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'event_key'],
+    erased_by: { with: 'revenue_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     swept_from: 'transaction_keys_v1',
   },
   money_days_v1: moneyDays,
   event_keys_v1: {
     row: 'the idempotency key of an event',
     writers: ['event-writer'],
-    readers: ['event-writer', 'admin-api'],
+    readers: ['event-writer', 'admin-api', 'eraser'],
     personal: ['event_key'],
+    erased_by: { with: 'events_raw_v1', on: ['key_day', 'event_key', 'topic', 'partition', 'offset'] },
     derived: {
       from: 'events_raw_v1',
       known_by: 'keys',
@@ -175,6 +190,7 @@ export const tables = {
   ...attributionTables,
   ...postbackTables,
   ...settlingTables,
+  ...erasureTables,
 } as const satisfies Record<string, Table>
 
 export type TableName = keyof typeof tables
@@ -210,6 +226,11 @@ export const rereadTables: ReadonlySet<string> = new Set(
     return reread === true
   }),
 )
+/** Tables that an erasure deletes rows from. */
+export const erasedTables: readonly TableName[] = tableNames.filter((name) => {
+  const { erased_by }: Table = tables[name]
+  return !('nothing' in erased_by) && !('subtracted' in erased_by)
+})
 /** The tables that the settler fills, and may fill again at any time. */
 export const settledTables: readonly string[] = tableNames.filter((name) => settlingOf(name) === 'figures')
 /** The table of stamps. Several views fill it, and nothing fills it again. */

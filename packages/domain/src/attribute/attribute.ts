@@ -28,6 +28,8 @@ export interface AttributeInput {
   /** Installs of the same device or user, perhaps with others. */
   others: readonly OtherInstall[]
   windows: Windows
+  /** Whether a click was erased: what names it loses it, and nothing else finds it. */
+  isErasedClick(click_id: string): boolean
   /** The source of a click flooded on the day of the click. */
   isFlooded(click: KeptClick): boolean
   datacenter: boolean
@@ -54,18 +56,14 @@ const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly
 export function attribute(input: AttributeInput): Attributed {
   const { install, newest, windows } = input
   const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place } = install
-  const { clues, clicks: found } = recallLikeness(install, withKept(input.clicks, newest), newest)
+  const { clues, clicks: found } = recallLikeness(install, withKept(input.clicks, newest, input.isErasedClick), newest)
   const clickWindows = clickWindowsOf(windows)
   const candidates = candidatesOf(clues, found, clickWindows)
   const may_wait = input.now_ms < received_at_ms + limits.pending_ms_max
   const expired = expiredOf(input, found).slice(0, limits.install_candidates_max - candidates.length)
+  const { claims, isErasedClick } = input
   const choice = decide({
-    install: clues,
-    clicks: candidates,
-    claims: input.claims,
-    windows: clickWindows,
-    expired,
-    may_wait,
+    ...{ install: clues, clicks: candidates, claims, windows: clickWindows, expired, isErasedClick, may_wait },
   })
   return {
     ...{ v: 1, company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place, rule_version, windows },
@@ -107,11 +105,15 @@ export const clickWindowsOf = ({ click_hours, probabilistic_hours }: Windows): C
   probabilistic_ms: (probabilistic_hours ?? 0) * hour_ms,
 })
 
-/** Clicks that were found, and those that have expired since the newest decision. */
-export function withKept(clicks: readonly KeptClick[], newest: Decision | null): readonly KeptClick[] {
-  if (newest === null || newest.clicks.length === 0) return clicks
+/** Clicks that were found, and those that have expired since the newest decision, without those that were erased. */
+export function withKept(
+  clicks: readonly KeptClick[],
+  newest: Decision | null,
+  isErasedClick: (click_id: string) => boolean,
+): readonly KeptClick[] {
   const found = new Set(clicks.map(({ click_id }) => click_id))
-  return [...clicks, ...newest.clicks.filter(({ click_id }) => !found.has(click_id))]
+  const kept = newest?.clicks.filter(({ click_id }) => !found.has(click_id)) ?? []
+  return [...clicks, ...kept].filter(({ click_id }) => !isErasedClick(click_id))
 }
 
 function verdictOf(input: AttributeInput, choice: ClickChoice): Verdict {
@@ -150,13 +152,14 @@ function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: Clic
 
 /** Lost candidates of the newest decision whose clicks tables hold no more: what was said of them stays. */
 function expiredOf(input: AttributeInput, found: readonly KeptClick[]): Candidate[] {
-  const { install, newest, clicks_deleted_before_ms, now_ms } = input
+  const { install, newest, clicks_deleted_before_ms, now_ms, isErasedClick } = input
   if (newest === null || byPlace(newest.place, install.place) !== 0) return []
   const known = new Set(found.map(({ click_id }) => click_id))
   // Tables drop whole days.
   const before_ms = Math.max(clicks_deleted_before_ms, now_ms - limits.click_kept_ms + day_ms)
   return newest.candidates.filter(({ click_id, method, clicked_at_ms, outcome, reason }) => {
     // Without the address nothing finds a click by it.
+    if (isErasedClick(click_id)) return false
     const isOut = clicked_at_ms < before_ms || (method === 'probabilistic' && install.ip === null)
     return outcome === 'lost' && reason !== 'unknown_click' && isOut && !known.has(click_id)
   })

@@ -14,6 +14,8 @@ export interface DecideInput {
   windows: ClickWindows
   /** Candidates whose clicks have expired, as they were judged before. */
   expired: readonly Candidate[]
+  /** Whether a click was erased; nobody can win it. */
+  isErasedClick(click_id: string): boolean
   /** False when a signed click id was waited for long enough. */
   may_wait: boolean
 }
@@ -29,13 +31,21 @@ interface Match {
  * install; a click that an earlier install holds is lost, one that a later install holds is free. An install that names a
  * signed click which never came is organic in the end (docs/adr/0247).
  */
-export function decide({ install, clicks, claims, windows, expired, may_wait }: DecideInput): ClickChoice {
+export function decide({
+  install,
+  clicks,
+  claims,
+  windows,
+  expired,
+  isErasedClick,
+  may_wait,
+}: DecideInput): ClickChoice {
   const forged = isForged(install.referrer) || isForged(install.named_click)
   const matches = clicks
     .flatMap((click) => matchClick(install, click, windows))
     .map((match) => ({ ...match, reason: match.reason ?? lostTo(install, claims.get(match.click.click_id)) }))
     .toSorted(byStrength)
-  const missing = unknownClicks(install, [...clicks, ...expired])
+  const missing = unknownClicks(install, [...clicks, ...expired], isErasedClick)
   const winner = forged ? null : findWinner(matches)
   const rank = winner === null ? methods.length : methods.indexOf(winner.method)
   const lacksSigned = !forged && missing.some(({ method, signed }) => signed && methods.indexOf(method) < rank)
@@ -88,7 +98,11 @@ function lostReason(match: Match, won: Match | null, forged: boolean, matches: r
 }
 
 /** Ids that the install names and that no click has, each by the method that a click would have. */
-function unknownClicks(install: InstallClues, clicks: readonly Pick<KeptClick, 'click_id'>[]) {
+function unknownClicks(
+  install: InstallClues,
+  clicks: readonly Pick<KeptClick, 'click_id'>[],
+  isErasedClick: DecideInput['isErasedClick'],
+) {
   const known = new Set(clicks.map(({ click_id }) => click_id))
   const { referrer, named_click } = install
   const byReferrer = referrer?.signature === 'absent' && referrer.click_id === named_click?.click_id ? null : referrer
@@ -101,13 +115,16 @@ function unknownClicks(install: InstallClues, clicks: readonly Pick<KeptClick, '
     if (token === null || known.has(token.click_id)) return []
     const { click_id } = token
     const known_ms = { click_id, partner: null, method, clicked_at_ms: clickTime(click_id) }
-    const candidate: Candidate = { ...known_ms, outcome: 'lost', reason: reasonUnknown(token, method) }
-    return [{ candidate, method, signed: token.signature === 'valid' }]
+    const is_erased = isErasedClick(click_id)
+    const candidate: Candidate = { ...known_ms, outcome: 'lost', reason: reasonUnknown(token, method, is_erased) }
+    // What was erased never comes.
+    return [{ candidate, method, signed: token.signature === 'valid' && !is_erased }]
   })
 }
 
-function reasonUnknown({ signature }: ClickToken, method: Method): LostReason {
+function reasonUnknown({ signature }: ClickToken, method: Method, is_erased: boolean): LostReason {
   if (signature === 'forged') return 'bad_signature'
+  if (is_erased) return 'click_already_used'
   return signature === 'absent' && method === 'install_referrer' ? 'unsigned' : 'unknown_click'
 }
 

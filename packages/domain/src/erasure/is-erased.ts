@@ -2,19 +2,21 @@
 export interface EventTimes {
   received_at_ms: number
   /** The time of the event as its sender gave it. */
-  event_ts_ms?: number
+  event_ts_ms?: unknown
   /** The client's clock when it sent the event. */
-  sent_at_ms?: number
+  sent_at_ms?: number | undefined
 }
 
 /**
  * Whether an erasure with this mark covers an event of its install (docs/rules.md#erased-installs): the event was received
  * up to the mark, or it is dated up to the mark. `mark_ms` is null without an erasure.
  */
-export function isErased({ received_at_ms, event_ts_ms, sent_at_ms }: EventTimes, mark_ms: number | null): boolean {
-  if (mark_ms === null) return false
-  return received_at_ms <= mark_ms || (event_ts_ms ?? positive(sent_at_ms) ?? received_at_ms) <= mark_ms
-}
+export const isErased = (event: EventTimes, mark_ms: number | null): boolean =>
+  mark_ms !== null && (event.received_at_ms <= mark_ms || datedAt(event) <= mark_ms)
 
-/** The client's clock: anything may stand there, and what is no time is absent. */
-const positive = (ms: number | undefined): number | undefined => (ms !== undefined && ms > 0 ? ms : undefined)
+/** The time of an event as it was given, else when the client sent it, else when it was received, Unix epoch ms. */
+export const datedAt = ({ received_at_ms, event_ts_ms, sent_at_ms }: EventTimes): number =>
+  timeOf(event_ts_ms) ?? timeOf(sent_at_ms) ?? received_at_ms
+
+/** A client may send anything: what is no time is absent. */
+const timeOf = (value: unknown): number | undefined => (typeof value === 'number' && value > 0 ? value : undefined)

@@ -18,6 +18,17 @@ export interface TombstoneStore {
   upTo(number: number): Promise<Tombstones>
 }
 
+/** All that was erased so far; nothing without a store. A batch must not use it: what it pinned is its own. */
+export const newestTombstones = async (store: TombstoneStore | undefined): Promise<Tombstones> =>
+  store === undefined ? noTombstones : store.upTo(await store.newest())
+
+/** Whether something of an install was erased that was received then, Unix epoch ms. */
+export const isGone = (
+  tombstones: Tombstones,
+  { app_id, install_uuid, received_at_ms }: { app_id: string; install_uuid: string; received_at_ms: number },
+): boolean =>
+  tombstones.hasAny(app_id) && received_at_ms <= (tombstones.markOf(app_id, install_uuid) ?? Number.NEGATIVE_INFINITY)
+
 /** Nothing was erased. */
 export const noTombstones: Tombstones = {
   number: 0,

@@ -49,7 +49,15 @@ const install = (given: Partial<InstallFact> = {}): InstallFact => ({
 const windows = { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 }
 const run = (given: Partial<AttributeInput> = {}) =>
   attribute({
-    ...{ install: install(), clicks: [click(1)], claims: new Map(), others: [], windows, isFlooded: () => false },
+    ...{
+      install: install(),
+      clicks: [click(1)],
+      claims: new Map(),
+      others: [],
+      windows,
+      isFlooded: () => false,
+      isErasedClick: () => false,
+    },
     ...{ datacenter: false, blocked: false, neighbours_before: 0, newest: null, now_ms: t0 + hour_ms },
     ...{ clicks_deleted_before_ms: 0, ...given },
   })

@@ -74,9 +74,15 @@ test('an alike click a moment too early for its window is shown, and why it lost
     }) as unknown as KeptClick
   const shown = (clicked_at_ms: number) => {
     const clicks = candidatesOf(install, [clickAt(clicked_at_ms)], windows)
-    return decide({ install, clicks, expired: [], claims: new Map(), windows, may_wait: true }).candidates.map(
-      ({ reason }) => reason,
-    )
+    return decide({
+      install,
+      clicks,
+      expired: [],
+      claims: new Map(),
+      windows,
+      isErasedClick: () => false,
+      may_wait: true,
+    }).candidates.map(({ reason }) => reason)
   }
   expect(shown(at_ms - hour_ms)).toEqual(['outside_window'])
   expect(shown(at_ms - hour_ms - day_ms)).toEqual(['outside_window'])

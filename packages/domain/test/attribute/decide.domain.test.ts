@@ -42,7 +42,16 @@ const install = (given: Partial<Install> = {}): Install => ({
   ...given,
 })
 const run = (facts: Install, clicks: readonly KeptClick[], more: object = {}) =>
-  decide({ install: facts, clicks, claims: new Map(), windows, expired: [], may_wait: true, ...more })
+  decide({
+    install: facts,
+    clicks,
+    claims: new Map(),
+    windows,
+    expired: [],
+    isErasedClick: () => false,
+    may_wait: true,
+    ...more,
+  })
 const reasons = (decision: ReturnType<typeof decide>) =>
   decision.candidates.map(({ outcome, reason }) => reason ?? outcome)
 
@@ -150,6 +159,21 @@ test.each<[string, Partial<Install>, KeptClick[], number | null, string[]]>([
 ])('an install takes %s', (_what, facts, clicks, won, expected) => {
   const decision = run(install(facts), clicks)
   expect([decision.click?.place.offset ?? null, reasons(decision)]).toEqual([won, expected])
+})
+
+test.each<[string, Partial<Install>, string]>([
+  ['signed by us', { referrer: valid(1) }, 'click_already_used'],
+  ['that nobody signed', { referrer: { ...valid(1), signature: 'absent' } }, 'click_already_used'],
+  ['named by the app', { named_click: valid(1) }, 'click_already_used'],
+  ['with a forged signature', { referrer: { ...valid(1), signature: 'forged' } }, 'bad_signature'],
+])('an install never waits for an erased click %s, and loses it', (_name, given, reason) => {
+  const isErasedClick = (click_id: string) => click_id === idAt(t0, 1)
+  const decision = run(install(given), [], { isErasedClick })
+  expect(decision).toMatchObject({ pending: false, click: null })
+  expect(reasons(decision)).toEqual([reason])
+  // Another click wins as if the erased one had never been named, unless its name was forged.
+  const other = run(install({ ...given, ...device }), [click(2, device)], { isErasedClick })
+  expect(other.click?.click_id ?? null).toBe(reason === 'bad_signature' ? null : idAt(t0, 2))
 })
 
 test('an install waits for a signed click that is not there yet, and is organic if it never comes', () => {
@@ -279,7 +303,8 @@ test('whatever the order in which installs come, wishes lead to the verdicts tha
         }
         const before = verdicts.get(facts.install_uuid) ?? null
         const after =
-          decide({ install: facts, clicks, claims, windows, expired: [], may_wait: true }).click?.click_id ?? null
+          decide({ install: facts, clicks, claims, windows, expired: [], isErasedClick: () => false, may_wait: true })
+            .click?.click_id ?? null
         verdicts.set(facts.install_uuid, after)
         if (before === after) continue
         waiting.push(...installs.filter((other) => isEarlier(facts, other) && verdicts.has(other.install_uuid)))

@@ -42,7 +42,8 @@ async function withoutAddresses(content: Buffer, { source, isBlanked }: ObjectTo
   const lines = await rewriteLines(
     content,
     (line) => {
-      if (isBlanked !== undefined && !isBlanked((JSON.parse(line.toString('utf8')) as { app_id: string }).app_id)) return null
+      if (isBlanked !== undefined && !isBlanked((JSON.parse(line.toString('utf8')) as { app_id: string }).app_id))
+        return null
       const rest = blankRequest(line)
       return rest && { rest, installs: nobody }
     },

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
+import { noTombstones, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import type { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
@@ -7,6 +8,7 @@ import { deadLetter } from './dead-letter.ts'
 import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
 import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './intent.ts'
 import type { ConsumerMetrics } from './metrics.ts'
+import { pinTombstones } from './pin-tombstones.ts'
 import { type RetryPauses, retryForever } from './retry.ts'
 
 /** The steps that a crash may follow, in order; see the numbered comments of `handleBatch`. */
@@ -76,6 +78,10 @@ export async function handleBatch<T>(
   await retried('intent', declareIntent)
   await crash(2)
 
+  // 2b. What was erased is pinned, before any effect: a crash in the midst of it, and the next owner reads the number again;
+  //     after it, the number is part of the batch (docs/adr/0320).
+  const tombstones = await retried('tombstones', () => tombstonesOf(context, progress, take, declareIntent))
+
   // 3. The consumer does its work. A crash in the midst of it or after it: the next owner calls `handle` with the same
   //    records, the same token and state, and `repeated` set: it has to find out what of its effects is there.
   let tries = 0
@@ -86,7 +92,7 @@ export async function handleBatch<T>(
       progress.intent!.begun += 1
       await declareIntent()
     }
-    return callHandle(context, chunk, progress, take, tries, fence)
+    return callHandle(context, chunk, progress, take, { tries, fence, tombstones })
   })
   await crash(3)
 
@@ -159,8 +165,7 @@ async function callHandle<T>(
   chunk: Chunk,
   progress: Progress,
   { from, to, records, reprocessed }: Take<Decoded<T>>,
-  tries: number,
-  fence: () => Promise<void>,
+  given: Pick<Batch<T>, 'tries' | 'fence' | 'tombstones'>,
 ): Promise<Tally> {
   const { topic, partition, signal } = chunk
   const { log, state, intent } = progress
@@ -173,8 +178,8 @@ async function callHandle<T>(
     state,
   }
   const batch: Batch<T> = {
-    ...{ topic, partition, from, to, signal, tries, state, fence },
-    repeated: tries > 1 || reprocessed,
+    ...{ topic, partition, from, to, signal, state, ...given },
+    repeated: given.tries > 1 || reprocessed,
     begun: intent!.begun,
     source: sourceOf(topic, progress),
     token: `${consumer.name}/${topic}/${partition}/${log}/${from}-${to}`,
@@ -190,6 +195,18 @@ async function callHandle<T>(
   }
   if (good.length > 0) await consumer.handle(batch)
   return tally
+}
+
+/** Nothing that a batch without any value does depends on what was erased. */
+async function tombstonesOf<T>(
+  { consumer }: BatchContext<T>,
+  progress: Progress,
+  { records }: Take<Decoded<T>>,
+  declareIntent: () => Promise<void>,
+): Promise<Tombstones> {
+  const { tombstones } = consumer
+  if (tombstones === undefined || !records.some((one) => 'value' in one)) return noTombstones
+  return pinTombstones(tombstones, progress, declareIntent)
 }
 
 function attemptsOf<T>({ consumer, logger, metrics, pauses, places }: BatchContext<T>, chunk: Chunk, step: string) {

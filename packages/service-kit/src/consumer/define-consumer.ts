@@ -1,5 +1,6 @@
 import type { LogRecord, NeedsValue } from '@tributary/broker/broker'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
+import type { TombstoneStore, Tombstones } from '@tributary/domain/erasure/tombstones'
 
 /** A record with its decoded value. */
 export interface DecodedRecord<T> {
@@ -29,6 +30,8 @@ export interface Batch<T> {
    * skipped, and none comes twice.
    */
   begun: number
+  /** What was erased, as the batch pinned it: every try gets the same. Nothing for a consumer that pins none. */
+  tombstones: Tombstones
   /** How often this process has called `handle` with this batch, this time included. */
   tries: number
   /** The value that the batch before this one gave to `keep`; every try of a batch gets the same. */
@@ -93,6 +96,8 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
   /** What differs from the kit's sizes, which are made for large inserts. */
   fetch?: Partial<FetchSizes>
   bounds?: BatchBounds<T>
+  /** Required exactly where the group says `pins_tombstones`: each batch pins what was erased (docs/adr/0320). */
+  tombstones?: TombstoneStore
   /**
    * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest
    * goes on. Whatever can be worked out from the record alone belongs here: it is done once, whatever `handle` meets,

@@ -12,6 +12,11 @@ export interface Intent extends OffsetRange {
   begun: number
   /** Newest time of its records, Unix epoch ms. */
   to_ms: number
+  /**
+   * Number of the newest tombstone that the batch knows, of which every try drops the same events; null until it is read.
+   * Absent: the consumer pins none, or a version that knew none began the batch.
+   */
+  tombstones?: number | null
 }
 
 /** The note of every commit beside its offset, as JSON in the offset metadata (docs/adr/0100). */
@@ -28,6 +33,8 @@ interface CommitNote {
   begun?: number
   /** Newest time of the records that are declared. */
   to_ms?: number
+  /** See `Intent`. */
+  tombstones?: number | null
 }
 
 const noteText = (note: CommitNote): string => JSON.stringify(note)
@@ -44,9 +51,10 @@ function readNote({ metadata }: Committed): CommitNote | null {
 
 /** The batch that was declared and perhaps not finished; null when nothing is open. */
 export function openIntent(committed: Committed | null): Intent | null {
-  const { to, to_ms, begun } = (committed && readNote(committed)) ?? {}
+  const { to, to_ms, begun, tombstones } = (committed && readNote(committed)) ?? {}
   if (committed === null || !Number.isSafeInteger(to) || to! < committed.offset) return null
-  return { from: committed.offset, to: to!, to_ms: to_ms ?? 0, begun: begun ?? 1 }
+  const pinned = tombstones === undefined ? {} : { tombstones }
+  return { from: committed.offset, to: to!, to_ms: to_ms ?? 0, begun: begun ?? 1, ...pinned }
 }
 
 /** The records that are handled as one batch. */
@@ -134,7 +142,10 @@ export async function isOtherLog(
 export const intentNote = ({ log, at_ms, state, intent }: Progress): string =>
   noteText({ log, at_ms, ...(state !== undefined && { state }), ...declaredPart(intent!) })
 
-const declaredPart = ({ to, to_ms, begun }: Intent) => ({ to, to_ms, begun })
+const declaredPart = ({ to, to_ms, begun, tombstones }: Intent) => ({
+  ...{ to, to_ms, begun },
+  ...(tombstones !== undefined && { tombstones }),
+})
 
 /** Text of the commit that ends a batch; `finish` takes the same over. */
 export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state: unknown }): string =>
@@ -142,15 +153,18 @@ export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state:
 
 /**
  * Remembers a batch, once more begun, before it is begun: if it is broken off, the records that come again may be cut otherwise, and
- * part of them may have been written under the token of this range.
+ * part of them may have been written under the token of this range. With `pins` a new batch awaits its tombstones; one that
+ * is found declared keeps what it has.
  */
 export function declare(
   progress: Progress,
   { from, to }: OffsetRange,
   records: readonly { record: LogRecord }[],
+  { pins = false } = {},
 ): void {
-  const begun = (progress.intent?.begun ?? 0) + 1
-  progress.intent = { from, to, to_ms: Math.max(progress.at_ms, newestOf(records)), begun }
+  const { begun, tombstones } = progress.intent ?? { begun: 0, tombstones: pins ? null : undefined }
+  const to_ms = Math.max(progress.at_ms, newestOf(records))
+  progress.intent = { from, to, to_ms, begun: begun + 1, ...(tombstones !== undefined && { tombstones }) }
 }
 
 /** Newest time of records; 0 without any. */

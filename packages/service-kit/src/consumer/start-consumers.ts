@@ -10,13 +10,19 @@ type Context = Pick<Service, 'logger' | 'registry' | 'now' | 'onClose'> &
   Pick<Surroundings, 'disk'> & { broker: Broker }
 type Options = { misfits: MisfitTroubles } & Pick<RunConsumerOptions<unknown>, 'reread' | 'crash'>
 
-/** Runs consumers until the service closes. While the disk of the process is full they wait. */
+/**
+ * Runs consumers until the service closes. While the disk of the process is full they wait. Throws for one whose group pins
+ * tombstones and that has none to pin: it would bring back what was erased.
+ */
 export async function startConsumers(
   consumers: readonly ConsumerDefinition<unknown>[],
   { broker, logger, registry, now, onClose, disk }: Context,
   options: Options,
 ): Promise<void> {
   for (const definition of consumers) {
+    const { name, pins_tombstones, tombstones } = definition
+    if ((pins_tombstones === undefined) !== (tombstones === undefined))
+      throw new Error(`The consumer ${name} and its group differ in whether it pins tombstones.`)
     const consumer = disk === undefined ? definition : gatedConsumer(definition, disk)
     const running = await runConsumer({ broker, consumer, logger, registry, now, ...options })
     onClose(consumer.name, () => running.close())

@@ -1,4 +1,4 @@
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
@@ -15,7 +15,7 @@ export const s3Settings = [
 type S3Config = Settings<(typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'>
 
 /** Audit objects in a bucket as the settings say. Throws `StartRefused` when it can't be used. */
-export async function openS3(config: S3Config, { onClose, checks }: Service): Promise<AuditStore> {
+export async function openS3(config: S3Config, { onClose, checks }: Service): Promise<RewritableAuditStore> {
   const audit = await openS3AuditStore({
     bucket: config.TRIBUTARY_S3_BUCKET,
     region: config.TRIBUTARY_S3_REGION,
@@ -36,7 +36,7 @@ function credentialsOf(config: S3Config) {
 }
 
 /** Audit objects in a bucket. */
-export const s3Engine: Engine<AuditStore, (typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'> = {
+export const s3Engine: Engine<RewritableAuditStore, (typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'> = {
   binding: 'object_storage',
   settings: s3Settings,
   required: ['TRIBUTARY_S3_BUCKET'],

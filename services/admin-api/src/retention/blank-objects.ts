@@ -30,7 +30,7 @@ const objects_ahead = 8
 export async function blankObjects(deps: BlankObjects, apps: readonly DaysToBlank[]): Promise<number> {
   const open = apps.filter(({ from, to }) => from < to)
   if (open.length === 0) return 0
-  const first_day = open.reduce((first, { from }) => (from < first ? from : first), '9')
+  const first_day = open.map(({ from }) => from).toSorted()[0]!
   const requestDays = await sdkDays(deps.audit, first_day)
   let done = 0
   for (const { app_id, company_id, from, to } of open) {
@@ -44,7 +44,7 @@ export async function blankObjects(deps: BlankObjects, apps: readonly DaysToBlan
 
 async function blankArchives(deps: BlankObjects, apps: readonly DaysToBlank[], first_day: string): Promise<number> {
   const daysOf = new Map(apps.map((app) => [app.app_id, app]))
-  const last_day = apps.reduce((last, { to }) => (to > last ? to : last), '')
+  const last_day = apps.map(({ to }) => to).toSorted().at(-1)!
   async function* archives() {
     for await (const one of archivesFrom(deps.audit, first_day)) if (dayOf(one.key) < last_day) yield one
   }

@@ -22,6 +22,7 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
       if (!isDue(await readNewest(), now())) return
       const day = utcDay(now())
       const done = await runRetention(deps, AbortSignal.any([stop, lost]))
+      if (done === null) return
       await pool.query(
         `INSERT INTO retention_runs (day, ended_at, done) VALUES ($1, to_timestamp($2 / 1000.0), $3)
          ON CONFLICT DO NOTHING`,

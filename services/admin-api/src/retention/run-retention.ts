@@ -1,9 +1,10 @@
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { byAppSql, markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { consumers } from '@tributary/contracts/consumers'
 import { hour_ms, limits } from '@tributary/contracts/limits'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { blankAddresses, deleteDays } from './act-on-tables.ts'
@@ -34,9 +35,9 @@ const writing_ms = hour_ms
 
 /**
  * Makes the settings of each company act on all that is stored (docs/privacy.md#retention). Each step may be repeated, and a
- * crash leaves less to do.
+ * crash leaves less to do. Null while the eraser runs: it counts what remains of a day in raw events.
  */
-export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone> {
+export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone | null> {
   const { pool, clickhouse, now, pause } = deps
   const done: RetentionDone = { rows: {}, objects_blanked: 0, objects_deleted: 0 }
   const onRows = (table: string, rows: number) => {
@@ -45,19 +46,19 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
   const at = { clickhouse, signal, onRows }
   const now_ms = now()
   const apps = await readKeptApps(pool)
+  const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
+  if (!(await expireRaw(deps, expiring))) return null
   // 1. Whoever reads knows from now on which days are going: reports take whole days, and candidates of these clicks stay.
   await markClicks(pool, apps, now_ms)
-  const rawKept = firstKept(apps, 'keep_raw_days', now_ms)
-  const expiring = rawKept.days
-  await markRawExpired(clickhouse, await advanced(clickhouse, expiring))
   // 2. Addresses, while reports that began before the marks come to their end.
   await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))
   await pause(limits.report_run_ms_max, signal)
   signal.throwIfAborted()
   // 3. Rows of days. An event whose batch is not finished stays: what its batch lacks is found by its row.
   await deleteDays(at, 'keep_click_days', firstKept(apps, 'keep_click_days', now_ms))
-  if (expiring.size > 0) {
-    const expired = { days: new Map(await readRawExpired(clickhouse)), otherwise: null }
+  const marked = await readRawExpired(clickhouse)
+  if (marked.size > 0) {
+    const expired = { days: new Map(marked), otherwise: null }
     await deleteDays(at, 'keep_raw_days', expired, `received_at_ms < ${await writtenBefore(deps, now_ms)}`)
   }
   // 4. Objects, the old ones first: they need no rewriting.
@@ -99,6 +100,26 @@ async function markCompanies(
      WHERE c.company_id = given.company_id AND given.day > coalesce(c.${mark}, '1970-01-01')`,
     [[...byCompany.keys()], [...byCompany.values()]],
   )
+}
+
+/**
+ * Marks the days whose raw events go. Sets that an erasure has touched are filled again before, since reports count these names in
+ * raw events until the mark. False while the eraser runs.
+ */
+async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: ReadonlyMap<string, string>): Promise<boolean> {
+  const fresh = await advanced(clickhouse, expiring)
+  if (fresh.size === 0) return true
+  const marked = await unlessRunning(pool, 'eraser', async () => {
+    const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate('${day}')`]))
+    await clickhouse.command(
+      `INSERT INTO event_installs_per_day_v1 (app_id, day, event_name, installs)
+       SELECT app_id, day, event_name, uniqExactState(install_uuid) FROM events_raw_v1
+       WHERE day < ${byAppSql(days, 'toDate(0)')} AND (app_id, day, event_name) IN (SELECT app_id, day, event_name FROM erased_events_v1)
+       GROUP BY app_id, day, event_name SETTINGS insert_deduplicate = 0`,
+    )
+    await markRawExpired(clickhouse, fresh)
+  })
+  return marked !== null
 }
 
 /** Days that are later than what is marked: a day that is marked is never kept again. */

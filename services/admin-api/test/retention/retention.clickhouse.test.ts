@@ -133,7 +133,9 @@ async function addresses(app_id: string) {
 const objectsWithAddresses = (app_id: string) =>
   [...audit.objects].flatMap(([key, content]) => {
     const text = (key.endsWith('.gz') ? gunzipSync(content) : content).toString()
-    const lines = text.split('\n').filter((line) => (key.includes(app_id) || line.includes(app_id)) && /203\.0\.113|Agent/.test(line))
+    const lines = text
+      .split('\n')
+      .filter((line) => (key.includes(app_id) || line.includes(app_id)) && /203\.0\.113|Agent/.test(line))
     return lines.length > 0 ? [key] : []
   })
 const daysIn = async (table: string, app_id: string) =>

@@ -1,7 +1,7 @@
+import { cancelBeatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { TransactionLookup } from '@tributary/clickhouse/transaction-keys'
 import { day_ms } from '@tributary/contracts/limits'
-import { cancelBeatenClaims } from './cancel-beaten-claims.ts'
 
 /** Far longer than it takes from the moment that rows get their time to the moment that everybody sees them. */
 const overlap_ms = 10 * 60_000
@@ -33,7 +33,10 @@ export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> 
 // By the key alone, which is a hash: a set of pairs would be slower, and rows of another app do no harm.
 const suspectsSql = (since: string) => `
   SELECT app_id, toString(t.transaction_key) AS transaction_key
-  FROM transaction_keys_v1 AS t
+  FROM (
+    SELECT app_id, transaction_key, topic, partition, offset FROM transaction_keys_v1
+    UNION ALL SELECT app_id, transaction_key, topic, partition, offset FROM erased_claims_v1
+  ) AS t
   WHERE t.transaction_key IN (SELECT transaction_key FROM transaction_keys_v1 WHERE written_at_ms >= ${since})
   GROUP BY app_id, t.transaction_key
   HAVING count() > 1`

@@ -67,13 +67,26 @@ async function findMissing(
 ): Promise<Missing> {
   const { source } = years[0]!
   const counted = await countByYear(clickhouse, table, `/${source}/${partition}`)
+  const erased = await countErased(clickhouse, source, partition)
   const total = (numbers: Iterable<number>) => [...numbers].reduce((sum, one) => sum + one, 0)
-  const missing = total(years.map(({ rows }) => rows)) - total(counted.values())
+  const held = total(years.map(({ rows }) => rows)) + total(erased.values())
+  const missing = held - total(counted.values())
   if (missing === 0) return new Map()
-  const lacking = years.find(({ year, rows }) => missing > 0 && rows - (counted.get(year) ?? 0) >= missing)
+  const uncounted = ({ year, rows }: OlderRows) => rows + (erased.get(year) ?? 0) - (counted.get(year) ?? 0)
+  const lacking = years.find((one) => missing > 0 && uncounted(one) >= missing)
   if (lacking !== undefined) return new Map([[lacking, missing]])
   logDiffering(table, { source, partition, missing }, logger)
   return new Map()
+}
+
+/** Rows of a log that were erased, by year: tables have counted them, and they are there no more. */
+async function countErased(clickhouse: Clickhouse, source: string, partition: number): Promise<Map<number, number>> {
+  const found = await clickhouse.query<{ year: number; rows: number }>(
+    `SELECT toYear(day) AS year, sum(events) AS rows FROM erased_events_v1 FINAL
+     WHERE topic = {source:String} AND partition = {partition:UInt32} AND done = 1 GROUP BY year`,
+    { source, partition },
+  )
+  return new Map(found.map(({ year, rows }) => [year, rows]))
 }
 
 async function countByYear(clickhouse: Clickhouse, table: DerivedName, counter: string): Promise<Map<number, number>> {

@@ -1,6 +1,7 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { type RecordColumns, recordColumns } from '@tributary/contracts/rows'
+import { datedAt } from '@tributary/domain/erasure/is-erased'
 import { claimRank } from '@tributary/domain/event-key'
 import { type EventColumns, toEventColumns, toRecordColumns } from '@tributary/domain/event-row'
 import type { EventLine } from './event-line.ts'
@@ -18,24 +19,28 @@ export function decodeLines(value: Buffer, record: LogRecord, source: string): E
   const { partition, offset } = record
   const claim = { claim_rank: claimRank(envelope.source), received_at_ms: envelope.received_at_ms }
   const tail = tailOf(toRecordColumns(envelope, { topic: source, partition, offset }))
-  const { app_id } = envelope
+  const { app_id, install_uuid } = envelope
+  const { received_at_ms, sent_at_ms } = envelope
   let text = ''
   const keys = envelope.events.map((event) => {
     const columns = toEventColumns(envelope, event)
     text += headOf(columns) + tail
     const { day, key_day, event_key, transaction_key, revenue_micros } = columns.made
-    return { day, key_day, event_key, transaction_key, has_money: revenue_micros !== null, end: text.length }
+    const dated_at_ms = datedAt({ event_ts_ms: event.event_ts_ms, sent_at_ms, received_at_ms })
+    const has_money = revenue_micros !== null
+    return { day, dated_at_ms, key_day, event_key, transaction_key, has_money, end: text.length }
   })
   const bytes = Buffer.from(text)
   const isAscii = bytes.length === text.length
   let next = 0
-  return keys.map(({ day, key_day, event_key, transaction_key, has_money, end }) => {
+  return keys.map(({ day, dated_at_ms, key_day, event_key, transaction_key, has_money, end }) => {
     const from = next
     // JSON text holds no newline of its own.
     const to = isAscii ? end - 1 : bytes.indexOf(newline, from)
     next = to + 1
     const revenue_counts = has_money ? 1 : 0
-    return { record, app_id, day, key_day, event_key, transaction_key, ...claim, bytes, from, to, revenue_counts }
+    const named = { app_id, install_uuid, day, dated_at_ms }
+    return { record, ...named, key_day, event_key, transaction_key, ...claim, bytes, from, to, revenue_counts }
   })
 }
 

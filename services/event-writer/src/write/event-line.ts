@@ -6,6 +6,9 @@ import type { RowKey } from './drop-duplicates.ts'
 export interface EventLine extends RowKey, MoneyKey, RowLine {
   /** UTC date of the event, `YYYY-MM-DD`. */
   day: string
+  install_uuid: string
+  /** See `datedAt`. */
+  dated_at_ms: number
 }
 
 /** A row as a line of JSONCompactEachRow without its end, and the record that it came with. */

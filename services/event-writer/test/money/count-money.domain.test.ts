@@ -1,8 +1,8 @@
+import { beatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { TransactionClaim } from '@tributary/clickhouse/transaction-keys'
 import { claimRanks } from '@tributary/contracts/rows'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { beatenClaims } from '../../src/money/cancel-beaten-claims.ts'
 import { countMoney, transactionsToLookUp } from '../../src/money/count-money.ts'
 
 const range = { topic: 't', partition: 1, from: 10 }

@@ -3,6 +3,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { transactionKey } from '@tributary/domain/event-key'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { Registry } from 'prom-client'
@@ -59,6 +60,7 @@ async function write(
     records: [{ record, value: writer.decode(Buffer.from(JSON.stringify(envelope)), record, topic) }],
     repeated: false,
     tries: 1,
+    tombstones: noTombstones,
     begun: 1,
     state: undefined,
     keep() {},

@@ -12,6 +12,8 @@ function rowsOf(records: readonly { years: readonly number[]; bytes: number }[])
     const record = { partition: 0, offset } as LogRecord
     const key = {
       app_id: 'app_1',
+      install_uuid: 'i',
+      dated_at_ms: 0,
       key_day: '',
       event_key: '1',
       transaction_key: '0',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventWriter } from '../../src/event-writer.ts'
@@ -64,6 +65,7 @@ async function write(app_id: string, partition: number, using: Clickhouse, repea
       to: 0,
       token: `${app_id}/${partition}`,
       tries: 1,
+      tombstones: noTombstones,
       begun: 1,
       repeated,
     },

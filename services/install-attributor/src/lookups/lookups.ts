@@ -21,6 +21,9 @@ export interface KeyedFact {
   received_at_ms: number
 }
 
+/** A hit of a honeypot. */
+export type BlockingHit = Pick<KeptClick, 'app_id' | 'click_id' | 'ip' | 'clicked_at_ms'>
+
 /** A source of clicks that flooded on a UTC day. */
 export interface Flood {
   /** `YYYY-MM-DD`. */
@@ -40,7 +43,7 @@ export interface Lookups {
   /** Facts with one of these keys; of a key the newest `of_key_max`, `key_facts_max` by default. */
   installs(app_id: string, ranges: readonly InstallRange[], of_key_max?: number): Promise<KeyedFact[]>
   /** Hits of honeypots of these apps, by the block of their address. */
-  hits(app_ids: readonly string[], ranges: readonly ClickRange[]): Promise<Pick<KeptClick, 'ip' | 'clicked_at_ms'>[]>
+  hits(app_ids: readonly string[], ranges: readonly ClickRange[]): Promise<BlockingHit[]>
   floods(app_id: string, days: readonly string[]): Promise<Flood[]>
 }
 

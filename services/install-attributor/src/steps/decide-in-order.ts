@@ -22,6 +22,7 @@ export function decideInOrder(evidence: Evidence, now_ms: number): DecidedInstal
     const decided = attribute({
       ...{ install, clicks, claims, windows, newest, now_ms },
       others: evidence.othersOf(install),
+      isErasedClick: evidence.isErasedClick,
       isFlooded: evidence.isFlooded,
       datacenter: evidence.isDatacenter(install),
       blocked: evidence.isBlocked(install),

@@ -26,6 +26,8 @@ export interface AppWork {
   facts: readonly Fact[]
   /** Installs that are named by wishes. */
   wished: ReadonlySet<string>
+  /** Whether a click of the app was erased. */
+  isErasedClick(click_id: string): boolean
 }
 
 /** An install that is to be decided, and what it alone depends on. */
@@ -47,6 +49,7 @@ export interface Evidence extends Neighbours {
   /** Claims of installs that are not decided here. */
   claims: readonly WrittenClaim[]
   clicks_deleted_before_ms: number
+  isErasedClick(click_id: string): boolean
   isFlooded(click: KeptClick): boolean
   isBlocked(install: InstallFact): boolean
   isDatacenter(install: InstallFact): boolean
@@ -92,6 +95,7 @@ export async function loadEvidence(
     open,
     clicks_deleted_before_ms: work.app.clicks_deleted_before_ms,
     claims: claims.filter(({ install_uuid }) => !decided.has(install_uuid)),
+    isErasedClick: work.isErasedClick,
     isFlooded: ({ clicked_at_ms, partner, campaign }) =>
       flooded.has(sourceName({ day: utcDay(clicked_at_ms), partner, campaign })),
     isBlocked: ({ is_sdk, ip, received_at_ms }) =>
@@ -107,7 +111,7 @@ export async function loadEvidence(
 /** Installs with new install events and wished ones, in order, with their candidates. */
 async function openInstalls(
   lookups: Lookups,
-  { app, facts, wished }: AppWork,
+  { app, facts, wished, isErasedClick }: AppWork,
   own: ReadonlyMap<string, readonly Fact[]>,
 ): Promise<OpenInstall[]> {
   const changed = facts.flatMap(({ kind, install_uuid }) => (kind === 'install' ? install_uuid : []))
@@ -125,7 +129,7 @@ async function openInstalls(
   const clicksFor = indexClicks(await lookups.clicks(app.app_id, [...named], ranges))
   return open.map((one) => {
     const clickWindows = clickWindowsOf(one.windows)
-    const found = withKept(clicksFor(one.install, clickWindows), one.newest)
+    const found = withKept(clicksFor(one.install, clickWindows), one.newest, isErasedClick)
     const known = recallLikeness(one.install, found, one.newest)
     const shown = new Set(candidatesOf(known.clues, known.clicks, clickWindows).map(({ click_id }) => click_id))
     const clicks = found.filter(({ click_id }) => shown.has(click_id))

@@ -1,4 +1,5 @@
 import { addDays } from '@tributary/settled/days'
+import { isTouched, isUntouched } from '@tributary/settled/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
 import {
@@ -67,18 +68,23 @@ interface CountRow {
 const amountsSql = (passes: string) => `
   SELECT date, event_name, code, sum(n) AS n, sum(micros) AS amount
   FROM (
-    SELECT day AS date, event_name, currency AS code, sum(events) AS n, sum(revenue_micros) AS micros
+    SELECT day AS date, event_name, currency AS code, toInt64(sum(events)) AS n, sum(revenue_micros) AS micros
     FROM events_per_day_v1
     WHERE ${wholeDays} AND ${passes}
     GROUP BY date, event_name, code
     UNION ALL
-    SELECT day AS date, event_name, currency AS code, count() AS n,
+    SELECT day AS date, event_name, currency AS code, -toInt64(sum(events)) AS n, -sum(revenue_micros) AS micros
+    FROM erased_events_v1 FINAL
+    WHERE ${wholeDays} AND ${passes}
+    GROUP BY date, event_name, code
+    UNION ALL
+    SELECT day AS date, event_name, currency AS code, toInt64(count()) AS n,
       sumIf(toInt128(ifNull(revenue_micros, 0)), revenue_counts = 1) AS micros
     FROM events_raw_v1
     WHERE ${partlyCoveredDays} AND ${passes}
     GROUP BY date, event_name, code
     UNION ALL
-    SELECT day AS date, event_name, currency AS code, toUInt64(0) AS n, -sum(toInt128(amount_micros)) AS micros
+    SELECT day AS date, event_name, currency AS code, toInt64(0) AS n, -sum(toInt128(amount_micros)) AS micros
     FROM revenue_cancelled_v1 FINAL
     WHERE ${wholeWindow} AND ${passes}
     GROUP BY date, event_name, code
@@ -91,6 +97,7 @@ SELECT toString(${period}) AS day, event_name, sum(n) AS events,
 FROM (${amounts}
 )
 GROUP BY ${period}, event_name
+HAVING events > 0
 ORDER BY ${period}, event_name
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
 
@@ -177,7 +184,12 @@ SELECT toString(date) AS day, event_name, uniqExactMerge(installs) AS unique_ins
 FROM (
   SELECT ${period} AS date, event_name, installs
   FROM event_installs_per_day_v1
-  WHERE ${wholeDays} AND ${pageRange(period)} AND ${passes}
+  WHERE ${wholeDays} AND ${pageRange(period)} AND ${passes} AND ${isUntouched(wholeDays)}
+  UNION ALL
+  SELECT ${period} AS date, event_name, uniqExactState(install_uuid) AS installs
+  FROM events_raw_v1
+  WHERE ${wholeDays} AND ${pageRange(period)} AND ${passes} AND ${isTouched(wholeDays)}
+  GROUP BY date, event_name
   UNION ALL
   SELECT ${period} AS date, event_name, uniqExactState(install_uuid) AS installs
   FROM events_raw_v1

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Envelope } from '@tributary/contracts/envelope'
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
 import { topics } from '@tributary/contracts/topics'
+import type { ErasedRecords } from '@tributary/erasure/erased-records'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { transactionSweep } from '@tributary/event-writer/money/sweep-transactions'
 import { installWriter } from '@tributary/install-writer/install-writer'
@@ -37,12 +38,15 @@ export const newAppId = () => `app_${randomBytes(10).toString('hex')}`
  * The writers and the reports of the product on an embedded engine, with a log in memory. The clock of reports stands at
  * `now_ms`. Apps of a history are the indexes of `app_ids`; an app id is its own server key.
  */
-export async function openReportStage() {
+export async function openReportStage({ erased }: { erased?: ErasedRecords } = {}) {
   const clickhouse = await openTestClickhouse()
   const logger = pino({ level: 'silent' })
   const now = () => now_ms
   const broker = memoryBroker(partitions, now)
-  const consumers = [eventWriter({ clickhouse }), installWriter({ clickhouse, now })] as const
+  const consumers = [
+    eventWriter({ clickhouse, ...(erased && { erased }) }),
+    installWriter({ clickhouse, now, ...(erased && { erased }) }),
+  ] as const
   const running = await Promise.all(
     consumers.map((consumer) =>
       runConsumer({ broker, consumer: consumer as never, logger, registry: new Registry(), now }),

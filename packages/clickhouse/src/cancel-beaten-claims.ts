@@ -1,13 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
+import type { Clickhouse } from './clickhouse.ts'
 import {
   findTransactionClaims,
   selectTransactions,
   type TransactionClaim,
   type TransactionLookup,
   transactionOf,
-} from '@tributary/clickhouse/transaction-keys'
-import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
+} from './transaction-keys.ts'
 
 type Position = Pick<TransactionClaim, 'topic' | 'partition' | 'offset'>
 type Claimed = TransactionLookup & Position
@@ -41,13 +41,19 @@ export async function cancelBeatenClaims(
 
 /** All claims but the best of each transaction, in one order for everybody: rank, received time, log position. */
 export function beatenClaims(claims: readonly TransactionClaim[]): TransactionClaim[] {
-  const best = new Map<string, TransactionClaim>()
+  const best = bestClaims(claims)
+  return claims.filter((claim) => byPrecedence(claim, best.get(transactionOf(claim))!) > 0)
+}
+
+/** The best claim of each transaction, by `transactionOf`. */
+export function bestClaims<Claim extends TransactionClaim>(claims: readonly Claim[]): Map<string, Claim> {
+  const best = new Map<string, Claim>()
   for (const claim of claims) {
     const transaction = transactionOf(claim)
     const other = best.get(transaction)
     if (other === undefined || byPrecedence(claim, other) < 0) best.set(transaction, claim)
   }
-  return claims.filter((claim) => byPrecedence(claim, best.get(transactionOf(claim))!) > 0)
+  return best
 }
 
 const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>

@@ -1,0 +1,65 @@
+import { type Certificate, erasureRoutes } from '@tributary/contracts/admin/erasures'
+import type { Command } from 'commander'
+import { admin } from '../../admin.ts'
+import { lines, print, table } from '../../output.ts'
+
+interface InstallOptions {
+  app: string
+  json?: boolean
+}
+
+const runHelp = `
+The eraser does the same each night at 02:00 UTC. The command may be stopped: the run goes on, and the next one adds to it.
+--json: {drained, rows, batches}: installs whose rows are gone, rows by table, and requests and rows of each batch`
+
+/** Adds `erase request|run|status`. */
+export function eraseCommands(program: Command): void {
+  const erase = program.command('erase').description('erase installs of people who asked for it: request, run, status')
+  const ofInstall = (name: string, description: string) =>
+    erase
+      .command(name)
+      .description(description)
+      .argument('<install_uuid>', 'the install')
+      .requiredOption('--app <app_id>', 'its app')
+
+  ofInstall('request', 'queue an install; the next run erases it').action(
+    async (install_uuid: string, { app, json }: InstallOptions) => {
+      const queued = await admin(erasureRoutes.requestErasure, { body: { app_id: app, install_uuid } })
+      print({ json }, queued, 'Queued. `tributary erase run` erases it now, the eraser at 02:00 UTC.')
+    },
+  )
+  ofInstall('status', 'print the certificate of an erasure').action(
+    async (install_uuid: string, { app, json }: InstallOptions) => {
+      const certificate = await admin(erasureRoutes.getErasure, { query: { app_id: app, install_uuid } })
+      print({ json }, certificate, describe(certificate))
+    },
+  )
+  erase
+    .command('run')
+    .description('erase what is queued now, and wait until it is done')
+    .addHelpText('after', runHelp)
+    .action(async (options: { json?: boolean }) => {
+      let answer = await admin(erasureRoutes.runErasures, { body: {} })
+      while (!answer.done) answer = await admin(erasureRoutes.runErasures, { body: { run: answer.run } })
+      const { drained, rows, batches } = answer
+      print(
+        options,
+        { drained, rows, batches },
+        [`${drained} installs erased`, rowsOf(rows)].filter(Boolean).join('\n'),
+      )
+    })
+}
+
+const rowsOf = (rows: Record<string, number>): string =>
+  Object.keys(rows).length === 0 ? '' : table(['table', 'rows'], Object.entries(rows))
+
+function describe({ state, marks, drained_at_ms, rows, objects_rewritten }: Certificate): string {
+  const time = (ms: number) => new Date(ms).toISOString()
+  return [
+    lines({ state, drained_at: drained_at_ms === null ? '' : time(drained_at_ms), objects_rewritten }),
+    ...marks.map((one) => `asked at ${time(one.requested_at_ms)}, erased up to ${time(one.erased_up_to_ms)}`),
+    rowsOf(rows),
+  ]
+    .filter(Boolean)
+    .join('\n')
+}

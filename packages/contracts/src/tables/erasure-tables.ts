@@ -1,0 +1,19 @@
+import type { Table } from './table.ts'
+
+/** What erasures leave behind, so that sums and transactions stay right (docs/adr/0330). */
+export const erasureTables = {
+  erased_events_v1: {
+    row: 'events that an erasure took away, which reports take off their sums',
+    writers: ['eraser'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
+    personal: [],
+    erased_by: { nothing: 'it counts events of a day' },
+  },
+  erased_claims_v1: {
+    row: 'a claim of an erased event on the money of a transaction, or the end of all claims on it',
+    writers: ['eraser'],
+    readers: ['event-writer', 'eraser'],
+    personal: [],
+    erased_by: { nothing: 'it has the hash of a transaction and the log position of an event' },
+  },
+} as const satisfies Record<string, Table>

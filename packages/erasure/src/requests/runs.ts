@@ -1,0 +1,34 @@
+import type { ErasureRun } from '@tributary/contracts/admin/erasures'
+import type { Pool } from 'pg'
+
+/** Asks for a run of the eraser, and gives back its number. Whoever asks before that run has begun gets the same one. */
+export async function askRun(pool: Pool, now_ms: number): Promise<number> {
+  const open = await pool.query<{ run: string }>(
+    'SELECT run FROM erasure_runs WHERE ended_at_ms IS NULL AND begun_at_ms IS NULL ORDER BY run DESC LIMIT 1',
+  )
+  if (open.rows[0] !== undefined) return Number(open.rows[0].run)
+  const { rows } = await pool.query<{ run: string }>(
+    'INSERT INTO erasure_runs (asked_at_ms) VALUES ($1) RETURNING run',
+    [now_ms],
+  )
+  return Number(rows[0]!.run)
+}
+
+/** Asks for the run of a night, a UTC date, unless somebody did. */
+export async function askNightlyRun(pool: Pool, night: string, now_ms: number): Promise<void> {
+  await pool.query('INSERT INTO erasure_runs (night, asked_at_ms) VALUES ($1, $2) ON CONFLICT (night) DO NOTHING', [
+    night,
+    now_ms,
+  ])
+}
+
+/** What a run has done until now; null when there is none of this number. */
+export async function findRun(pool: Pool, run: number): Promise<ErasureRun | null> {
+  const { rows } = await pool.query<Pick<ErasureRun, 'rows' | 'batches'> & { ended: boolean; drained: string }>(
+    'SELECT ended_at_ms IS NOT NULL AS ended, drained, rows, batches FROM erasure_runs WHERE run = $1',
+    [run],
+  )
+  if (rows[0] === undefined) return null
+  const { ended, drained, rows: taken, batches } = rows[0]
+  return { run, done: ended, drained: Number(drained), rows: taken, batches }
+}

@@ -1,0 +1,67 @@
+import type { Broker } from '@tributary/broker/broker'
+import { appPartition, installPartition } from '@tributary/broker/partition'
+import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
+import { openIntent } from '@tributary/service-kit/consumer/intent'
+
+/** A batch that was begun before a tombstone was written, and is not over. */
+export interface OlderIntent {
+  consumer: string
+  topic: string
+  partition: number
+  /** Offsets, both inclusive. */
+  from: number
+  to: number
+  /** The number that it pinned; null while it has none yet, or when an older version began it. */
+  tombstones: number | null
+}
+
+/** An install that is erased. */
+export interface ErasedInstall {
+  app_id: string
+  install_uuid: string
+}
+
+/**
+ * The open batches that do not know the tombstone with this number, in partitions that can hold records of these installs or
+ * their apps. When it finds none, nobody will write again what the tombstones up to this number cover: whoever declares a
+ * batch later reads the number after that (docs/adr/0320). Rejects when the log cannot be read, like any look-up.
+ */
+export async function findOlderIntents(
+  broker: Pick<Broker, 'groupOffsets'>,
+  number: number,
+  installs: readonly ErasedInstall[],
+): Promise<OlderIntent[]> {
+  const groups = Object.values<ConsumerGroup>(consumers).filter(({ pins_tombstones }) => pins_tombstones !== undefined)
+  const found = await Promise.all(groups.map((group) => findInGroup(broker, group, number, installs)))
+  return found.flat()
+}
+
+async function findInGroup(
+  broker: Pick<Broker, 'groupOffsets'>,
+  group: ConsumerGroup,
+  number: number,
+  installs: readonly ErasedInstall[],
+): Promise<OlderIntent[]> {
+  const { name, topic } = group
+  const offsets = await broker.groupOffsets(name, topic.name, { dated: false })
+  const concerned = partitionsOf(group, installs, offsets.length)
+  return offsets.flatMap(({ partition, committed, metadata }) => {
+    if (committed === null || !concerned(partition)) return []
+    const intent = openIntent({ offset: committed, metadata: metadata ?? '' })
+    if (intent === null || (intent.tombstones ?? -1) >= number) return []
+    const { from, to, tombstones = null } = intent
+    return [{ consumer: name, topic: topic.name, partition, from, to, tombstones }]
+  })
+}
+
+/** Clicks of an install may be anywhere. */
+function partitionsOf({ pins_tombstones }: ConsumerGroup, installs: readonly ErasedInstall[], partitions: number) {
+  const by = pins_tombstones!.by
+  if (by === 'click') return () => installs.length > 0
+  const concerned = new Set(
+    installs.map(({ app_id, install_uuid }) =>
+      by === 'app' ? appPartition(app_id, partitions) : installPartition(app_id, install_uuid, partitions),
+    ),
+  )
+  return (partition: number) => concerned.has(partition)
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { foundRecord, toWish } from '@tributary/attribution/records'
+import type { Broker } from '@tributary/broker/broker'
+import { cancelBeatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
+import type { StampSource } from '@tributary/contracts/report-tables'
+import type { Table } from '@tributary/contracts/table'
+import { type TableName, tables } from '@tributary/contracts/tables'
+import { topics } from '@tributary/contracts/topics'
+import { addStamps, bumpMoneyDays } from '@tributary/settled/bump-stamps'
+import type { BatchPlan, RowKeys, StoredBatch } from './batch.ts'
+import { deleteRows } from './delete-rows.ts'
+import { makeAgain } from './make-again.ts'
+
+export interface CarryOutDeps {
+  clickhouse: Clickhouse
+  broker: Pick<Broker, 'publish' | 'partitionCount'>
+  /** Called before each step; throws when the lease is lost. Tests throw there, as a kill would. */
+  beforeStep(step: string): void
+}
+
+type Planned = StoredBatch & { plan: BatchPlan }
+
+/**
+ * Does what a stored batch says. It may be killed at any point and repeated, also much later: each step is a set, a delete
+ * or may happen twice. Counters come before the deletes and stamps after them, so that no report keeps a figure of before
+ * (docs/adr/0330).
+ */
+export async function carryOut({ clickhouse, broker, beforeStep }: CarryOutDeps, stored: Planned): Promise<void> {
+  const { batch, app_id, installs, plan } = stored
+  const name = `eraser/${batch}`
+  // 1. Sums take the events off. A crash now: they are counted off before they go, and the batch comes again.
+  beforeStep('counters')
+  await insertEvents(clickhouse, stored, 0)
+  // 2. Transactions stay claimed, and nobody who had lost them wins. A crash now: claims stand in both tables, which is the same.
+  beforeStep('claims')
+  await insertClaims(clickhouse, stored)
+  await cancelBeatenClaims(
+    clickhouse,
+    plan.closed.map((transaction_key) => ({ app_id, transaction_key })),
+    { again: true },
+  )
+  // 3. The rows go. A crash now: the rest of them goes when the batch comes again.
+  const views = await readViewSources(clickhouse)
+  for (const [table, keys] of Object.entries(plan.deletes)) {
+    beforeStep(`delete ${table}`)
+    const { erased_by }: Table = tables[table as TableName]
+    const deleted = 'counted_raw' in erased_by ? await withRawRows(clickhouse, app_id, keys) : keys
+    if (deleted.rows.length > 0) await deleteRows(clickhouse, table, app_id, deleted, name)
+    if (!('made_again' in erased_by)) continue
+    beforeStep(`make ${table} again`)
+    await makeAgain(clickhouse, views.get(table)!, { app_id, installs }, keys, name)
+  }
+  // 4. The counters are known to be whole: whoever compares tables expects no difference any more.
+  beforeStep('done counters')
+  await insertEvents(clickhouse, stored, 1)
+  // 5. Settled figures of these days end. A crash now: they are settled once more.
+  beforeStep('stamps')
+  await bump(clickhouse, stored)
+  // 6. Neighbours are decided again. A crash now: they are wished for twice, and found unchanged.
+  beforeStep('wishes')
+  await wish(broker, app_id, plan.neighbours)
+}
+
+/** Keys of days whose raw events have not expired: the rows of other days are all that is left of them (docs/privacy.md#retention). */
+async function withRawRows(clickhouse: Clickhouse, app_id: string, keys: RowKeys): Promise<RowKeys> {
+  const before = (await readRawExpired(clickhouse)).get(app_id) ?? ''
+  const day = keys.columns.indexOf('day')
+  return { ...keys, rows: keys.rows.filter((row) => String(row[day]) >= before) }
+}
+
+const eventColumns = [
+  ...(['app_id', 'day', 'event_name', 'currency', 'batch', 'received_day', 'topic', 'partition'] as const),
+  ...(['events', 'revenue_micros', 'done'] as const),
+]
+
+async function insertEvents(clickhouse: Clickhouse, { app_id, batch, plan }: Planned, done: 0 | 1): Promise<void> {
+  if (plan.events.length === 0) return
+  const rows = plan.events.map((one) => ({ ...one, app_id, batch, done }))
+  const lines = rows.map((row) => JSON.stringify(eventColumns.map((name) => row[name])))
+  const token = `erased-events/${randomUUID()}`
+  await clickhouse.insert({ table: 'erased_events_v1', columns: eventColumns, lines: lines.join('\n'), token })
+}
+
+const claimColumns = [
+  ...(['app_id', 'transaction_key', 'day', 'received_at_ms', 'topic', 'partition', 'offset', 'claim_rank'] as const),
+]
+
+async function insertClaims(clickhouse: Clickhouse, { app_id, plan }: Planned): Promise<void> {
+  if (plan.claims.length === 0) return
+  const lines = plan.claims.map((one) => JSON.stringify(claimColumns.map((name) => ({ ...one, app_id })[name])))
+  const token = `erased-claims/${randomUUID()}`
+  await clickhouse.insert({ table: 'erased_claims_v1', columns: claimColumns, lines: lines.join('\n'), token })
+}
+
+async function bump(clickhouse: Clickhouse, { app_id, installs, plan }: Planned): Promise<void> {
+  const stamps = Object.entries(plan.stamps).flatMap(([source, days]) =>
+    days.map((day) => ({ app_id, source: source as StampSource, day, rows: 1 })),
+  )
+  await addStamps(clickhouse, stamps, `eraser/${randomUUID()}`)
+  // Money that is left for the next batch has lost its partner.
+  await bumpMoneyDays(
+    clickhouse,
+    installs.map(({ install_uuid }) => ({ app_id, install_uuid })),
+  )
+}
+
+async function wish(broker: CarryOutDeps['broker'], app_id: string, neighbours: readonly string[]): Promise<void> {
+  if (neighbours.length === 0) return
+  const partitions = await broker.partitionCount(topics.installsFound.name)
+  const wishes = neighbours.map((install_uuid) => toWish({ app_id, install_uuid }, 'erased'))
+  await broker.publish(wishes.map((one) => foundRecord(one, partitions)))
+}

@@ -1,0 +1,43 @@
+import { literals } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { RowKeys } from './batch.ts'
+import { ofApp } from './sql.ts'
+
+/** What a column is compared by, where that is not the column: in all tables, and in those that lack the hash. */
+const hashes: Readonly<Record<string, string>> = {
+  event_name: 'sipHash64(event_name)',
+  click_id: 'sipHash64(click_id)',
+}
+const withoutInstallKey: ReadonlySet<string> = new Set(['identities_v1', 'activity_per_day_v1'])
+
+/**
+ * Hides rows of an app from every reader (docs/adr/0333). Resolves once all replicas did it. Repeating it changes nothing.
+ * The statement names no install: the engine keeps it.
+ */
+export async function deleteRows(
+  clickhouse: Clickhouse,
+  table: string,
+  app_id: string,
+  { columns, rows }: RowKeys,
+  name: string,
+): Promise<void> {
+  const terms = columns.map((column) =>
+    column === 'install_key' && withoutInstallKey.has(table) ? 'sipHash64(install_uuid)' : (hashes[column] ?? column),
+  )
+  // Sets of single columns use the order of the table, which a set of several does not.
+  const each = terms.map((term, n) => `${term} IN (${[...new Set(rows.map((row) => literal(row[n]!)))].join(', ')})`)
+  const tuples = rows.map((row) => `(${row.map(literal).join(', ')})`)
+  const whole = columns.length === 1 ? [] : [`(${terms.join(', ')}) IN (${tuples.join(', ')})`]
+  await clickhouse.command(
+    `DELETE FROM ${table} WHERE ${[ofApp(app_id), ...each, ...whole].join(' AND ')} SETTINGS lightweight_deletes_sync = 2`,
+    { name, tries: delete_tries },
+  )
+}
+
+/** How long a delete may take: as long as an insert that was tried this often. */
+const delete_tries = 4
+
+const literal = (value: string | number): string => {
+  if (typeof value === 'number' || /^\d{1,20}$/.test(value)) return `${BigInt(value)}`
+  return /^\d{4}-\d\d-\d\d$/.test(value) ? literals('day', [value]) : literals('topic', [value])
+}

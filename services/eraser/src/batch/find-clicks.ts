@@ -1,0 +1,56 @@
+import { findFacts } from '@tributary/attribution/facts'
+import { keySet } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { deviceKeys } from '@tributary/domain/attribute/match-keys'
+import type { ErasedClick, ErasedInstall } from './batch.ts'
+import { ofApp, ofInstalls, upToMark } from './sql.ts'
+
+/** Clicks of one batch; each has a row for every key. */
+const clicks_max = 100
+
+type Query = Pick<Clickhouse, 'query'>
+
+/**
+ * Clicks that go with the installs: those that they hold, and those with a device that no other install of the app has
+ * (docs/rules.md#erasure). `more`: there are others, which the next batch finds.
+ */
+export async function findClicks(
+  clickhouse: Query,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+): Promise<{ clicks: ErasedClick[]; more: boolean }> {
+  const held = await findHeld(clickhouse, app_id, installs)
+  const byDevice = await findByDevice(clickhouse, app_id, installs)
+  const clicks = [...new Map([...held, ...byDevice].map((click) => [click.click_id, click])).values()]
+  return { clicks: clicks.slice(0, clicks_max), more: clicks.length > clicks_max }
+}
+
+const findHeld = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+  clickhouse.query<ErasedClick>(
+    `SELECT install_uuid, click_id FROM installs_v1 FINAL
+     WHERE ${ofInstalls(app_id, installs)} AND ${upToMark(installs)} AND click_id != ''
+     GROUP BY install_uuid, click_id HAVING sum(sign) > 0 LIMIT ${clicks_max + 1}`,
+  )
+
+async function findByDevice(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
+  const marks = new Map(installs.map(({ install_uuid, mark_ms }) => [install_uuid, mark_ms]))
+  const facts = await findFacts(clickhouse, app_id, [...marks.keys()])
+  const owners = new Map<string, string>()
+  for (const fact of [...facts.values()].flat()) {
+    if (fact.kind === 'alias' || fact.received_at_ms > marks.get(fact.install_uuid)!) continue
+    for (const key of deviceKeys(fact)) owners.set(key, fact.install_uuid)
+  }
+  if (owners.size === 0) return []
+  const shared = await clickhouse.query<{ match_key: string }>(
+    `SELECT DISTINCT toString(k.match_key) AS match_key FROM install_fact_keys_v1 AS k
+     WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND NOT (${ofInstalls(app_id, installs)})`,
+  )
+  for (const { match_key } of shared) owners.delete(match_key)
+  if (owners.size === 0) return []
+  const found = await clickhouse.query<{ match_key: string; click_id: string }>(
+    `SELECT DISTINCT toString(k.match_key) AS match_key, click_id FROM click_keys_v1 AS k
+     WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND clicked_at_ms <= ${Math.max(...marks.values())}
+     LIMIT ${clicks_max + 1}`,
+  )
+  return found.map(({ match_key, click_id }) => ({ click_id, install_uuid: owners.get(match_key)! }))
+}

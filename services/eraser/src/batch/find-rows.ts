@@ -1,0 +1,137 @@
+import { literals } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Fact } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
+import { hasMoney } from '@tributary/contracts/tables'
+import type { ErasedClick, ErasedInstall } from './batch.ts'
+import { ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
+
+type Query = Pick<Clickhouse, 'query'>
+
+interface Position {
+  topic: string
+  partition: number
+  offset: number
+}
+
+/** An event to erase. 64-bit numbers are text; `event_name_key` is a hash that may stand in a delete. */
+export interface EventToErase extends Position {
+  install_uuid: string
+  install_key: string
+  day: string
+  event_name: string
+  event_name_key: string
+  event_key: string
+  key_day: string
+  currency: string
+  revenue_micros: string
+  has_money: 0 | 1
+  transaction_key: string
+  claim_rank: number
+  received_at_ms: number
+  received_day: string
+}
+
+/** Rows of a verdict to erase. */
+export interface VerdictRow extends Position {
+  install_uuid: string
+  install_key: string
+  day: string
+  received_at_ms: number
+  pending: 0 | 1
+  has_click: 0 | 1
+  click_key: string
+  row_key: string
+}
+
+export interface FactRow extends Position {
+  install_uuid: string
+  day: string
+  event_index: number
+  match_keys: string[]
+  fact: Fact
+}
+
+export interface ClickRow extends Position {
+  click_id: string
+  click_key: string
+  install_uuid: string
+  day: string
+  clicked_at_ms: number
+  match_keys: string[]
+}
+
+const rows_max = limits.erasure_rows_max
+/** Each has several rows in the table of keys. */
+const facts_max = 80
+
+/** Some events of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
+export async function findEvents(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
+  const days = await findDays(clickhouse, app_id, installs)
+  if (days.length === 0) return []
+  return clickhouse.query<EventToErase>(
+    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(t.day) AS day, event_name,
+       toString(sipHash64(event_name)) AS event_name_key, toString(t.event_key) AS event_key, toString(t.key_day) AS key_day,
+       currency, if(has_money, toString(assumeNotNull(t.revenue_micros)), '0') AS revenue_micros,
+       ${hasMoney.replaceAll('revenue_micros', 't.revenue_micros')} AS has_money, toString(t.transaction_key) AS transaction_key,
+       if(source = 'sdk', 1, 2) AS claim_rank, received_at_ms,
+       toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day, topic, partition, offset
+     FROM events_raw_v1 AS t
+     WHERE ${ofInstalls(app_id, installs)} AND t.day IN (${literals('day', days)}) AND ${upToMark(installs)}
+     LIMIT ${rows_max}`,
+  )
+}
+
+/** Days on which the installs have events. */
+async function findDays(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]): Promise<string[]> {
+  const rows = await clickhouse.query<{ date: string }>(
+    `SELECT DISTINCT toString(t.day) AS date FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
+     UNION DISTINCT
+     SELECT DISTINCT toString(t.day) AS date FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)}`,
+  )
+  return rows.map(({ date }) => date)
+}
+
+export const findVerdicts = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+  clickhouse.query<VerdictRow>(
+    `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, received_at_ms, pending,
+       click_id != '' AS has_click, toString(sipHash64(click_id)) AS click_key,
+       toString(sipHash64(topic, partition, offset)) AS row_key, topic, partition, offset
+     FROM installs_v1 AS t
+     WHERE ${ofInstalls(app_id, installs)} AND ${upToMark(installs)}
+     LIMIT 1 BY topic, partition, offset, sign LIMIT ${rows_max}`,
+  )
+
+export async function findFactRows(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
+  const rows = await clickhouse.query<Omit<FactRow, 'fact'> & { fact: string }>(
+    `SELECT install_uuid, toString(t.day) AS day, event_index, arrayMap(x -> toString(x), t.match_keys) AS match_keys, fact,
+       topic, partition, offset
+     FROM install_facts_v1 AS t
+     WHERE ${ofInstalls(app_id, installs)} AND ${upToMark(installs)}
+     LIMIT 1 BY topic, partition, offset, event_index LIMIT ${facts_max}`,
+  )
+  return {
+    facts: rows.map((row): FactRow => ({ ...row, fact: JSON.parse(row.fact) })),
+    full: rows.length === facts_max,
+  }
+}
+
+export async function findClickRows(clickhouse: Query, app_id: string, clicks: readonly ErasedClick[]) {
+  if (clicks.length === 0) return []
+  const owners = new Map(clicks.map(({ click_id, install_uuid }) => [click_id, install_uuid]))
+  const rows = await clickhouse.query<Omit<ClickRow, 'install_uuid'>>(
+    `SELECT click_id, toString(sipHash64(click_id)) AS click_key, toString(t.day) AS day, clicked_at_ms,
+       arrayMap(x -> toString(x), t.match_keys) AS match_keys, topic, partition, offset
+     FROM clicks_raw_v1 AS t
+     WHERE ${ofApp(app_id)} AND click_id IN (${literals('click_id', owners.keys())})
+     LIMIT 1 BY click_id, topic, partition, offset`,
+  )
+  return rows.map((row): ClickRow => ({ ...row, install_uuid: owners.get(row.click_id)! }))
+}
+
+/** How many user ids each install has. */
+export const countIdentities = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+  clickhouse.query<{ install_uuid: string; install_key: string; found: number }>(
+    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, uniqExact(user_id) AS found FROM identities_v1
+     WHERE ${ofInstalls(app_id, installs)} GROUP BY install_uuid`,
+  )

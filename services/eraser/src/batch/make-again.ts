@@ -1,0 +1,40 @@
+import { literals } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import type { ViewSource } from '@tributary/clickhouse/schema/view-sources'
+import { settingsSql } from '@tributary/clickhouse/settings-sql'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { RowKeys, StoredBatch } from './batch.ts'
+import { ofInstalls } from './sql.ts'
+
+/** Each row that is put in again is there once, or stands for the same. */
+const settings = { ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable', max_threads: 1 }
+
+/**
+ * Makes the rows of a table again of what remains in its source, by its view: a day may hold a life before the mark and one
+ * after it. What is written meanwhile comes by the view itself, after its source.
+ */
+export async function makeAgain(
+  clickhouse: Clickhouse,
+  view: ViewSource,
+  { app_id, installs }: Pick<StoredBatch, 'app_id' | 'installs'>,
+  keys: RowKeys,
+  name: string,
+): Promise<void> {
+  const at = keys.columns.indexOf('day')
+  const days = [...new Set(keys.rows.map((row) => String(row[at])))]
+  // A row without a day stands for all of them; what remains is dated after the mark.
+  const onDays =
+    at < 0
+      ? `day >= ${literals('day', [utcDay(Math.min(...installs.map(({ mark_ms }) => mark_ms)))])}`
+      : `day IN (${literals('day', days)})`
+  const remaining = `(SELECT * FROM ${view.source} WHERE ${ofInstalls(app_id, installs)} AND ${onDays})`
+  // A replica may lack what another one has acknowledged. A query waits for it, an INSERT ... SELECT does not.
+  const [row] = await clickhouse.query<{ found: number }>(`SELECT count() AS found FROM ${remaining}`)
+  if (row!.found === 0) return
+  const columns = view.columns.join(', ')
+  await clickhouse.command(
+    `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(remaining)}) SETTINGS ${settingsSql(settings)}`,
+    { name },
+  )
+}

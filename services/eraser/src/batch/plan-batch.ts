@@ -1,0 +1,73 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { limits } from '@tributary/contracts/limits'
+import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
+import { findErasedClaims } from './erased-claims.ts'
+import { findNeighbours } from './find-neighbours.ts'
+import {
+  type ClickRow,
+  countIdentities,
+  type EventToErase,
+  type FactRow,
+  findClickRows,
+  findEvents,
+  findFactRows,
+  findVerdicts,
+  type VerdictRow,
+} from './find-rows.ts'
+import { deletesOf } from './row-keys.ts'
+
+const rows_max = limits.erasure_rows_max
+
+/** Finds all that one batch takes away; null when nothing of the installs is left. */
+export async function planBatch(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  { app_id, installs, clicks, more_clicks }: Pick<StoredBatch, 'app_id' | 'installs' | 'clicks' | 'more_clicks'>,
+): Promise<BatchPlan | null> {
+  const events = await findEvents(clickhouse, app_id, installs)
+  // Facts and verdicts lead to the clicks: they stay until the last of these has its tombstone.
+  const verdicts = more_clicks ? [] : await findVerdicts(clickhouse, app_id, installs)
+  const { facts, full } = more_clicks ? { facts: [], full: true } : await findFactRows(clickhouse, app_id, installs)
+  const clickRows = await findClickRows(clickhouse, app_id, clicks)
+  const drains = !full && events.length < rows_max && verdicts.length < rows_max
+  const identities = drains ? await countIdentities(clickhouse, app_id, installs) : []
+  if (events.length + verdicts.length + facts.length + clickRows.length + identities.length === 0) return null
+  const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
+  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities })
+  return {
+    drains,
+    ...{ deletes: deletes.keys, counts: deletes.counts },
+    events: sumEvents(events),
+    ...(await findErasedClaims(clickhouse, app_id, events)),
+    stamps: stampsOf(events, verdicts),
+    neighbours: await findNeighbours(clickhouse, app_id, installs, found),
+  }
+}
+
+export interface FoundRows {
+  events: EventToErase[]
+  verdicts: VerdictRow[]
+  facts: FactRow[]
+  clicks: ClickRow[]
+  identities: Awaited<ReturnType<typeof countIdentities>>
+}
+
+function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {
+  const groups = Map.groupBy(events, (event) =>
+    JSON.stringify([event.day, event.event_name, event.currency, event.received_day, event.topic, event.partition]),
+  )
+  return [...groups.values()].map((of) => {
+    const { day, event_name, currency, received_day, topic, partition } = of[0]!
+    const micros = of.reduce((sum, { revenue_micros }) => sum + BigInt(revenue_micros), 0n)
+    return { day, event_name, currency, received_day, topic, partition, events: of.length, revenue_micros: `${micros}` }
+  })
+}
+
+function stampsOf(events: readonly EventToErase[], verdicts: readonly VerdictRow[]): BatchPlan['stamps'] {
+  const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
+  return {
+    activity: days(events),
+    uniques: days(events),
+    money: days(events.filter(({ has_money }) => has_money === 1)),
+    installs: days(verdicts.filter(({ pending }) => pending === 0)),
+  }
+}

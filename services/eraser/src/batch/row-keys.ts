@@ -1,0 +1,79 @@
+import type { Table } from '@tributary/contracts/table'
+import { type TableName, tables } from '@tributary/contracts/tables'
+import { noTransaction } from '@tributary/domain/event-key'
+import type { RowKeys } from './batch.ts'
+import type { FoundRows } from './plan-batch.ts'
+
+type Value = string | number
+/** A row to erase: whose it is, and the values of the columns that name it. */
+type Named = { install_uuid: string } & Record<string, unknown>
+
+export interface Deletes {
+  keys: Record<string, RowKeys>
+  counts: Record<string, Record<string, number>>
+}
+
+/** The rows of every table that go with what was found, as the declarations of the tables say. */
+export function deletesOf({ events, verdicts, facts, clicks, identities }: FoundRows): Deletes {
+  const money = events.filter(({ has_money }) => has_money === 1)
+  const claims = money.filter(({ transaction_key }) => transaction_key !== noTransaction)
+  const decided = verdicts.filter(({ pending }) => pending === 0)
+  const byTable: Record<ErasedName, readonly object[]> = {
+    events_raw_v1: events,
+    revenue_raw_v1: money,
+    transaction_keys_v1: claims,
+    event_keys_v1: events,
+    event_installs_per_day_v1: events,
+    activity_by_day_v1: events,
+    activity_per_day_v1: events,
+    money_days_v1: money,
+    identities_v1: identities,
+    install_facts_v1: facts,
+    install_fact_keys_v1: facts.flatMap(withKeys),
+    installs_v1: verdicts,
+    installs_by_day_v1: decided,
+    installs_by_key_v1: decided,
+    install_claims_v1: verdicts.filter(({ has_click }) => has_click === 1),
+    installs_pending_v1: verdicts.filter(({ pending }) => pending === 1),
+    clicks_raw_v1: clicks,
+    click_keys_v1: clicks.flatMap(withKeys),
+    // The last one: a writer that had looked at a claim before it went may still cancel it.
+    revenue_cancelled_v1: claims,
+  }
+  const deletes: Deletes = { keys: {}, counts: {} }
+  for (const [table, rows] of Object.entries(byTable)) addTable(deletes, table as ErasedName, rows as readonly Named[])
+  return deletes
+}
+
+/** Tables with rows that an erasure deletes. */
+type ErasedName = {
+  [Name in TableName]: (typeof tables)[Name]['erased_by'] extends { nothing: string } | { subtracted: true }
+    ? never
+    : Name
+}[TableName]
+
+const withKeys = <Row extends { match_keys: readonly string[] }>(row: Row) =>
+  row.match_keys.map((match_key) => ({ ...row, match_key }))
+
+function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly Named[]): void {
+  if (rows.length === 0) return
+  const columns = columnsOf(table)
+  const byKey = new Map(rows.map((row) => [JSON.stringify(columns.map((name) => valueIn(row, name))), row]))
+  keys[table] = { columns, rows: [...byKey.keys()].map((key) => JSON.parse(key) as Value[]) }
+  for (const { install_uuid } of byKey.values()) {
+    const own = counts[install_uuid] ?? {}
+    counts[install_uuid] = { ...own, [table]: (own[table] ?? 0) + 1 }
+  }
+}
+
+/** The columns that name a row of a table where it is deleted. */
+export function columnsOf(table: ErasedName): readonly string[] {
+  const { erased_by }: Table = tables[table]
+  if ('look_up' in erased_by) return erased_by.look_up
+  if ('on' in erased_by) return erased_by.on
+  throw new Error(`nothing is deleted from ${table}`)
+}
+
+/** Deletes hold hashes of names and ids: the engine keeps their text. */
+const hashed: Readonly<Record<string, string>> = { event_name: 'event_name_key', click_id: 'click_key' }
+const valueIn = (row: Named, column: string): Value => row[hashed[column] ?? column] as Value

@@ -1,0 +1,20 @@
+import { literals } from '@tributary/attribution/literals'
+import type { ErasedInstall } from './batch.ts'
+
+const uuidsOf = (installs: readonly ErasedInstall[]): string =>
+  literals(
+    'install_uuid',
+    installs.map(({ install_uuid }) => install_uuid),
+  )
+
+/** SQL condition for the rows of an app. */
+export const ofApp = (app_id: string): string => `app_id = ${literals('app_id', [app_id])}`
+/** SQL condition for the rows of installs of an app, in tables with their ids. */
+export const ofInstalls = (app_id: string, installs: readonly ErasedInstall[]): string =>
+  `${ofApp(app_id)} AND install_uuid IN (${uuidsOf(installs)})`
+/** The same for tables with their hashes. */
+export const ofInstallKeys = (app_id: string, installs: readonly ErasedInstall[]): string =>
+  `${ofApp(app_id)} AND install_key IN (SELECT sipHash64(arrayJoin([${uuidsOf(installs)}])))`
+/** SQL condition for what was received up to the mark of its install. */
+export const upToMark = (installs: readonly ErasedInstall[]): string =>
+  `received_at_ms <= transform(install_uuid, [${uuidsOf(installs)}], [${installs.map(({ mark_ms }) => `toInt64(${Number(mark_ms)})`)}], toInt64(0))`

@@ -1,0 +1,37 @@
+import { consumers } from '@tributary/contracts/consumers'
+import { ErasureRequest } from '@tributary/contracts/erasure'
+import { queueErasures } from '@tributary/erasure/queue-erasures'
+import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
+import type { Pool } from 'pg'
+
+/** Requests of a batch; each costs an HMAC. */
+const batch_records_max = 1000
+
+/**
+ * Queues the requests of the topic. Of an install the greatest time counts, so that a record that comes again changes nothing
+ * (docs/adr/0040).
+ */
+export const eraser = ({
+  postgres: pool,
+  masterKeys,
+}: {
+  postgres: Pool
+  masterKeys: MasterKeys
+}): ConsumerDefinition<ErasureRequest> =>
+  defineConsumer<ErasureRequest>({
+    ...consumers.eraser,
+    fetch: { wait_ms_max: 200 },
+    bounds: { rows_max: batch_records_max, bytes_max: 4 * 1024 * 1024, measure: () => ({ rows: 1, bytes: 300 }) },
+    decode: (value) => ErasureRequest.parse(JSON.parse(value.toString())),
+    async handle(batch) {
+      const asked = batch.records.map(({ value: { app_id, install_uuid, requested_at_ms } }) => ({
+        ...{ app_id, install_uuid, requested_at_ms, asked_by: 'sdk' as const },
+      }))
+      const unknown = new Set(await queueErasures({ pool, masterKeys }, asked))
+      batch.records.forEach(({ record }, n) => {
+        if (unknown.has(asked[n]!)) batch.dead(record, 'unknown_app')
+      })
+      batch.written(asked.length - unknown.size)
+    },
+  })

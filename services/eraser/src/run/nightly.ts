@@ -1,0 +1,39 @@
+import { limits } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
+import { askNightlyRun } from '@tributary/erasure/runs'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import type { Pool } from 'pg'
+import { findOldestQueued } from './open-requests.ts'
+import { type EraserDeps, runErasures } from './run-erasures.ts'
+
+/**
+ * Makes the run of the night from 02:00 UTC on, and those that somebody asked for, one after the other and in one process of
+ * several. A run that was broken off goes on with its number.
+ */
+export function erasureJob(deps: EraserDeps): (signal: AbortSignal) => Promise<void> {
+  const { pool, now, metrics } = deps
+  return async (signal) => {
+    const oldest = await findOldestQueued(pool)
+    metrics?.oldestQueued(oldest === null ? 0 : Math.max(0, now() - oldest) / 1000)
+    const at = new Date(now())
+    if (at.getUTCHours() >= limits.erasure_night_hour) await askNightlyRun(pool, utcDay(now()), now())
+    if ((await findNext(pool)) === null) return
+    await unlessRunning(pool, 'eraser', (lost) => runAll(deps, AbortSignal.any([signal, lost])))
+  }
+}
+
+async function runAll(deps: EraserDeps, signal: AbortSignal): Promise<void> {
+  const { pool, now } = deps
+  for (let run = await findNext(pool); run !== null; run = await findNext(pool)) {
+    await pool.query('UPDATE erasure_runs SET begun_at_ms = coalesce(begun_at_ms, $2) WHERE run = $1', [run, now()])
+    await runErasures(deps, run, signal)
+    await pool.query('UPDATE erasure_runs SET ended_at_ms = $2 WHERE run = $1', [run, now()])
+  }
+}
+
+async function findNext(pool: Pool): Promise<number | null> {
+  const { rows } = await pool.query<{ run: string }>(
+    'SELECT run FROM erasure_runs WHERE ended_at_ms IS NULL ORDER BY run LIMIT 1',
+  )
+  return rows[0] === undefined ? null : Number(rows[0].run)
+}

@@ -1,0 +1,148 @@
+import { limits } from '@tributary/contracts/limits'
+import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
+import type { KeyValue } from '@tributary/key-value/key-value'
+import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
+import type { Pool } from 'pg'
+import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
+
+export interface RequestStore {
+  pool: Pool
+  masterKeys: MasterKeys
+  /** The marks of queued erasures that gateways keep. */
+  keyValue: Pick<KeyValue, 'addCapped'>
+  now(): number
+}
+
+interface QueuedRow {
+  app_id: string
+  install_hash: Buffer
+  install_uuid: string
+  requested_at_ms: string
+}
+
+/** Marks of gateways that are removed at the same time. */
+const marks_at_once = 50
+
+/**
+ * Takes every queued request: their tombstones are written in one transaction before anything is erased. Returns how many.
+ * The mark of a gateway goes first: a request that it still answered is covered, and a later one is stored (docs/adr/0197).
+ */
+export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestStore): Promise<number> {
+  const { rows } = await pool.query<QueuedRow>(
+    `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
+     WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
+     ORDER BY app_id, install_hash`,
+  )
+  if (rows.length === 0) return 0
+  for (let at = 0; at < rows.length; at += marks_at_once) {
+    const some = rows.slice(at, at + marks_at_once)
+    await Promise.all(
+      some.map(({ app_id, install_uuid }) =>
+        // A mark that stays only makes a gateway answer a later request without storing it, until it expires: not while it is away.
+        keyValue.addCapped(`erasure:${app_id}:${install_uuid}`, -1, null, limits.erasure_mark_kept_ms),
+      ),
+    )
+  }
+  const now_ms = now()
+  const marks = rows.map(({ requested_at_ms }) => Math.max(now_ms, Number(requested_at_ms)))
+  const tombstones = rows.map(
+    ({ app_id, install_uuid }, n): NewTombstone => ({ app_id, kind: 'install', id: install_uuid, mark_ms: marks[n]! }),
+  )
+  await writeTombstones({ pool, masterKeys }, tombstones, async (client, newest) => {
+    await client.query(
+      `UPDATE erasure_requests AS e SET mark_ms = t.mark_ms, tombstones = $4, emptied_at_ms = NULL
+       FROM unnest($1::text[], $2::bytea[], $3::bigint[]) AS t (app_id, install_hash, mark_ms)
+       WHERE e.app_id = t.app_id AND e.install_hash = t.install_hash AND e.mark_ms IS NULL`,
+      [rows.map(({ app_id }) => app_id), rows.map(({ install_hash }) => install_hash), marks, newest],
+    )
+  })
+  return rows.length
+}
+
+/** The apps that have something to erase. */
+export async function findOpenApps(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ app_id: string }>(
+    `SELECT app_id FROM erasure_requests WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NULL
+     UNION SELECT app_id FROM erasure_batches ORDER BY app_id`,
+  )
+  return rows.map(({ app_id }) => app_id)
+}
+
+export interface NextInstalls {
+  installs: ErasedInstall[]
+  /** Number of the newest of their tombstones. */
+  tombstones: number
+}
+
+/** The installs of the next batch of an app: requests of SDKs stand behind those of the admin API. */
+export async function findNextInstalls(pool: Pool, app_id: string): Promise<NextInstalls> {
+  const { rows } = await pool.query<{ install_uuid: string; mark_ms: string; tombstones: string }>(
+    `SELECT install_uuid, mark_ms, tombstones FROM erasure_requests
+     WHERE app_id = $1 AND mark_ms IS NOT NULL AND emptied_at_ms IS NULL
+     ORDER BY asked_by, requested_at_ms, install_hash LIMIT $2`,
+    [app_id, limits.erasure_requests_max],
+  )
+  return {
+    installs: rows.map(({ install_uuid, mark_ms }) => ({ install_uuid, mark_ms: Number(mark_ms) })),
+    tombstones: Math.max(0, ...rows.map(({ tombstones }) => Number(tombstones))),
+  }
+}
+
+/** The installs of an app whose tables are empty, and that are not completed yet. */
+export async function findEmptied(pool: Pool): Promise<Map<string, ErasedInstall[]>> {
+  const { rows } = await pool.query<{ app_id: string; install_uuid: string; mark_ms: string }>(
+    `SELECT app_id, install_uuid, mark_ms FROM erasure_requests WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NOT NULL
+     ORDER BY app_id, install_hash`,
+  )
+  const installs = Map.groupBy(rows, ({ app_id }) => app_id)
+  return new Map(
+    [...installs].map(([app_id, of]) => [
+      app_id,
+      of.map(({ install_uuid, mark_ms }) => ({ install_uuid, mark_ms: Number(mark_ms) })),
+    ]),
+  )
+}
+
+/** Completes the erasure of installs of an app. Their ids go, unless they are queued again. */
+export async function completeRequests(
+  pool: Pool,
+  app_id: string,
+  installs: readonly (ErasedInstall & { objects: number })[],
+): Promise<void> {
+  await pool.query(
+    `UPDATE erasure_requests AS e SET
+       marks = marks || jsonb_build_array(jsonb_build_object(
+         'requested_at_ms', least(requested_at_ms, mark_ms), 'erased_up_to_ms', mark_ms)),
+       erased_up_to_ms = mark_ms, mark_ms = NULL, emptied_at_ms = NULL, tombstones = NULL,
+       objects_rewritten = objects_rewritten + t.objects,
+       install_uuid = CASE WHEN requested_at_ms > mark_ms THEN e.install_uuid END
+     FROM unnest($2::text[], $3::bigint[]) AS t (install_uuid, objects)
+     WHERE app_id = $1 AND e.install_uuid = t.install_uuid AND emptied_at_ms IS NOT NULL`,
+    [app_id, installs.map(({ install_uuid }) => install_uuid), installs.map(({ objects }) => objects)],
+  )
+}
+
+export type ErasedClickOfApp = ErasedClick & { app_id: string }
+
+/** Erased clicks whose archives are not rewritten yet. */
+export async function findErasedClicks(pool: Pool): Promise<ErasedClickOfApp[]> {
+  const { rows } = await pool.query<ErasedClickOfApp>('SELECT app_id, click_id, install_uuid FROM erasure_clicks')
+  return rows
+}
+
+export async function removeErasedClicks(pool: Pool, clicks: readonly ErasedClickOfApp[]): Promise<void> {
+  await pool.query(
+    `DELETE FROM erasure_clicks AS e USING unnest($1::text[], $2::text[]) AS t (app_id, click_id)
+     WHERE e.app_id = t.app_id AND e.click_id = t.click_id`,
+    [clicks.map(({ app_id }) => app_id), clicks.map(({ click_id }) => click_id)],
+  )
+}
+
+/** When the oldest request that waits for a run was made, Unix epoch ms; null without any. */
+export async function findOldestQueued(pool: Pool): Promise<number | null> {
+  const { rows } = await pool.query<{ oldest: string | null }>(
+    `SELECT min(requested_at_ms) AS oldest FROM erasure_requests
+     WHERE install_uuid IS NOT NULL AND requested_at_ms > erased_up_to_ms`,
+  )
+  return rows[0]?.oldest == null ? null : Number(rows[0].oldest)
+}

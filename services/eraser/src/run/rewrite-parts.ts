@@ -1,0 +1,25 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { erasedTables } from '@tributary/contracts/tables'
+
+/** Longest time of one rewrite. The engine goes on with it, and the next run finds what is left. */
+const rewrite_tries = 8
+
+/**
+ * Rewrites the parts that hold hidden rows, so that their bytes go (docs/adr/0333). One rewrite a table and run; a table without
+ * such parts costs a query. The engine removes the old parts some minutes later.
+ */
+export async function rewriteParts(clickhouse: Clickhouse, signal: AbortSignal): Promise<string[]> {
+  const found = await clickhouse.query<{ table: string }>(
+    `SELECT DISTINCT table FROM system.parts
+     WHERE database = currentDatabase() AND active AND has_lightweight_delete ORDER BY table`,
+  )
+  const tables = found.map(({ table }) => table).filter((table) => (erasedTables as readonly string[]).includes(table))
+  for (const table of tables) {
+    signal.throwIfAborted()
+    await clickhouse.command(`ALTER TABLE ${table} APPLY DELETED MASK SETTINGS mutations_sync = 2`, {
+      name: `eraser/rewrite/${table}`,
+      tries: rewrite_tries,
+    })
+  }
+  return tables
+}

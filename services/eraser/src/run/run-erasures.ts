@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { writeTombstones } from '@tributary/erasure/write-tombstones'
+import type { Logger } from 'pino'
+import type { ErasedInstall, StoredBatch } from '../batch/batch.ts'
+import { carryOut } from '../batch/carry-out.ts'
+import { findClicks } from '../batch/find-clicks.ts'
+import { planBatch } from '../batch/plan-batch.ts'
+import type { EraserMetrics } from '../metrics.ts'
+import {
+  completeRequests,
+  type ErasedClickOfApp,
+  findEmptied,
+  findErasedClicks,
+  findNextInstalls,
+  findOpenApps,
+  type RequestStore,
+  removeErasedClicks,
+  takeRequests,
+} from './open-requests.ts'
+import { rewriteParts } from './rewrite-parts.ts'
+import { endBatch, findBatch, storeBatch } from './stored-batches.ts'
+
+/** A consumer that is at work on a batch with too few tombstones. */
+export interface OpenWork {
+  consumer: string
+  partition: number
+}
+
+export interface InstallOfApp {
+  app_id: string
+  install_uuid: string
+}
+
+/** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
+export interface AuditRewriting {
+  rewriteApp(app_id: string, installs: readonly ErasedInstall[], signal: AbortSignal): Promise<Map<string, number>>
+  rewriteArchives(clicks: readonly ErasedClickOfApp[], signal: AbortSignal): Promise<Map<string, number>>
+  /** The objects of what came after an erasure. */
+  rewriteNoted(signal: AbortSignal): Promise<void>
+}
+
+export interface EraserDeps extends RequestStore {
+  clickhouse: Clickhouse
+  broker: Pick<Broker, 'publish' | 'partitionCount'>
+  /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the installs. */
+  findOlderWork(tombstones: number, installs: readonly InstallOfApp[]): Promise<OpenWork[]>
+  audit: AuditRewriting
+  pause(ms: number, signal: AbortSignal): Promise<void>
+  logger: Logger
+  metrics?: EraserMetrics
+  /** For tests, which end a run at a step as a kill would. */
+  atStep?: (step: string) => void
+}
+
+/** Between two looks whether consumers have ended the batches that hold everything up. */
+const wait_pause_ms = 250
+
+/**
+ * One run: takes what is queued, empties the tables of each app in turn, a batch at a time, rewrites parts and audit objects,
+ * and completes the requests. What an earlier run left half-done goes on first. Rejects when something is away or the signal fires; the
+ * next call goes on. One process at a time, by a lease of the caller.
+ */
+export async function runErasures(deps: EraserDeps, run: number, signal: AbortSignal): Promise<void> {
+  // What another process left at work in the engine may end behind what this one does.
+  if (await deps.clickhouse.isInserting('eraser/')) {
+    throw new CodedError('unavailable', { message: 'an earlier statement of the eraser is still at work' })
+  }
+  await takeRequests(deps)
+  const waits = new Map<string, number>()
+  for (let apps = await findOpenApps(deps.pool); apps.length > 0; apps = await findOpenApps(deps.pool)) {
+    let moved = false
+    for (const app_id of apps) {
+      signal.throwIfAborted()
+      const older = await eraseSome(deps, run, app_id, signal)
+      if (older.length === 0) {
+        moved = true
+        waits.delete(app_id)
+      } else tellWait(deps, waits, app_id, older)
+    }
+    if (!moved) await deps.pause(wait_pause_ms, signal)
+  }
+  await finish(deps, signal)
+}
+
+/** One batch of an app, or the next step of it; or else who has to be waited for. */
+async function eraseSome(deps: EraserDeps, run: number, app_id: string, signal: AbortSignal): Promise<OpenWork[]> {
+  const { pool, clickhouse, now, metrics } = deps
+  const begun = await findBatch(pool, app_id)
+  if (begun === null) return beginBatch(deps, run, app_id)
+  const older = await deps.findOlderWork(begun.tombstones, ofApp(app_id, begun.installs))
+  if (older.length > 0) return older
+  const plan = begun.plan ?? (await planBatch(clickhouse, begun))
+  const stored = { ...begun, plan }
+  const beforeStep = (step: string) => {
+    signal.throwIfAborted()
+    deps.atStep?.(step)
+  }
+  beforeStep('store')
+  if (begun.plan === null && plan !== null) await storeBatch(pool, stored)
+  if (plan !== null) await carryOut({ ...deps, beforeStep }, { ...stored, plan })
+  beforeStep('end')
+  await endBatch(pool, stored, now())
+  metrics?.batch(stored)
+  return []
+}
+
+const ofApp = (app_id: string, installs: readonly ErasedInstall[]): InstallOfApp[] =>
+  installs.map(({ install_uuid }) => ({ app_id, install_uuid }))
+
+/** Stores a batch of the next installs with its clicks, whose tombstones are written first. */
+async function beginBatch(deps: EraserDeps, run: number, app_id: string): Promise<OpenWork[]> {
+  const { pool, masterKeys, clickhouse } = deps
+  const { installs, tombstones } = await findNextInstalls(pool, app_id)
+  if (installs.length === 0) return []
+  const older = await deps.findOlderWork(tombstones, ofApp(app_id, installs))
+  if (older.length > 0) return older
+  const { clicks, more } = await findClicks(clickhouse, app_id, installs)
+  const mark_ms = Math.max(...installs.map((one) => one.mark_ms))
+  const written = clicks.map(({ click_id: id }) => ({ app_id, kind: 'click' as const, id, mark_ms }))
+  const newest = clicks.length === 0 ? tombstones : (await writeTombstones({ pool, masterKeys }, written)).newest
+  deps.atStep?.('begin')
+  const batch: StoredBatch = {
+    ...{ batch: randomUUID(), app_id, run, tombstones: newest, installs, clicks, more_clicks: more, plan: null },
+  }
+  await storeBatch(pool, batch)
+  return []
+}
+
+/** Parts and audit objects, once for all requests of the run; then these are completed. */
+async function finish(deps: EraserDeps, signal: AbortSignal): Promise<void> {
+  const { pool, audit, atStep } = deps
+  atStep?.('rewrite noted objects')
+  await audit.rewriteNoted(signal)
+  const emptied = await findEmptied(pool)
+  if (emptied.size === 0) return
+  atStep?.('rewrite parts')
+  await rewriteParts(deps.clickhouse, signal)
+  const clicks = await findErasedClicks(pool)
+  atStep?.('rewrite archives')
+  const ofClicks = await audit.rewriteArchives(clicks, signal)
+  for (const [app_id, installs] of emptied) {
+    signal.throwIfAborted()
+    atStep?.('rewrite audit')
+    const rewritten = await audit.rewriteApp(app_id, installs, signal)
+    const objectsOf = (uuid: string) => (rewritten.get(uuid) ?? 0) + (ofClicks.get(uuid) ?? 0)
+    const counted = installs.map((one) => ({ ...one, objects: objectsOf(one.install_uuid) }))
+    deps.metrics?.objects(counted.reduce((sum, { objects }) => sum + objects, 0))
+    atStep?.('complete')
+    await completeRequests(pool, app_id, counted)
+  }
+  await removeErasedClicks(pool, clicks)
+}
+
+/** Names who holds an app up, once it takes long. */
+function tellWait({ now, logger, metrics }: EraserDeps, waits: Map<string, number>, app_id: string, older: OpenWork[]) {
+  const since_ms = waits.get(app_id) ?? now()
+  waits.set(app_id, since_ms)
+  if (now() - since_ms < limits.erasure_wait_told_ms) return
+  waits.set(app_id, now())
+  metrics?.waiting(older)
+  logger.warn({ app_id, older }, 'an erasure waits for batches of consumers that were begun before it')
+}

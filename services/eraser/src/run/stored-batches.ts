@@ -1,0 +1,92 @@
+import { limits } from '@tributary/contracts/limits'
+import { inTransaction } from '@tributary/postgres/transaction'
+import type { Pool, PoolClient } from 'pg'
+import type { BatchPlan, StoredBatch } from '../batch/batch.ts'
+
+type Part = Pick<StoredBatch, 'installs' | 'clicks' | 'more_clicks' | 'plan'>
+
+/** The batch that an app has begun; null without one. */
+export async function findBatch(pool: Pool, app_id: string): Promise<StoredBatch | null> {
+  const { rows } = await pool.query<{ batch: string; run: string; tombstones: string; plan: Part }>(
+    'SELECT batch, run, tombstones, plan FROM erasure_batches WHERE app_id = $1',
+    [app_id],
+  )
+  if (rows[0] === undefined) return null
+  const { batch, run, tombstones, plan } = rows[0]
+  return { batch, app_id, run: Number(run), tombstones: Number(tombstones), ...plan }
+}
+
+/** Stores a batch, or what was planned for it. It is durable when this resolves: from now on a repeat does the same. */
+export async function storeBatch(pool: Pool, { batch, app_id, run, tombstones, ...part }: StoredBatch): Promise<void> {
+  await pool.query(
+    `INSERT INTO erasure_batches (batch, app_id, run, tombstones, plan) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (batch) DO UPDATE SET plan = excluded.plan`,
+    [batch, app_id, run, tombstones, JSON.stringify(part)],
+  )
+}
+
+/**
+ * Ends a batch: its rows are added to the certificates and to the run, once, however often the batch was done. `plan` is null when
+ * nothing of its installs was left.
+ */
+export async function endBatch(
+  pool: Pool,
+  { batch, app_id, run, installs, clicks, plan }: StoredBatch,
+  now_ms: number,
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query('DELETE FROM erasure_batches WHERE batch = $1', [batch])
+    if (rowCount === 0) return
+    const uuids = installs.map(({ install_uuid }) => install_uuid)
+    for (const [install_uuid, counts] of Object.entries(plan?.counts ?? {})) {
+      await addRows(client, 'erasure_requests', 'app_id = $2 AND install_uuid = $3', counts, [app_id, install_uuid])
+    }
+    await client.query(
+      `INSERT INTO erasure_clicks (app_id, click_id, install_uuid) SELECT $1, * FROM unnest($2::text[], $3::text[])
+       ON CONFLICT DO NOTHING`,
+      [app_id, clicks.map(({ click_id }) => click_id), clicks.map(({ install_uuid }) => install_uuid)],
+    )
+    const drains = plan === null || plan.drains
+    if (drains) {
+      await client.query(
+        `UPDATE erasure_requests SET emptied_at_ms = $3, drained_at_ms = $3
+         WHERE app_id = $1 AND install_uuid = ANY($2::text[]) AND mark_ms IS NOT NULL`,
+        [app_id, uuids, now_ms],
+      )
+    }
+    await addRows(client, 'erasure_runs', 'run = $2', totalOf(plan), [run])
+    await client.query(
+      `UPDATE erasure_runs SET drained = drained + $2,
+         batches = CASE WHEN $3::jsonb IS NULL OR jsonb_array_length(batches) >= $4 THEN batches ELSE batches || $3::jsonb END
+       WHERE run = $1`,
+      [run, drains ? uuids.length : 0, summaryOf(uuids.length, plan), limits.erasure_batches_listed_max],
+    )
+  })
+}
+
+const totalOf = (plan: BatchPlan | null): Record<string, number> =>
+  Object.fromEntries(Object.entries(plan?.deletes ?? {}).map(([table, { rows }]) => [table, rows.length]))
+
+function summaryOf(requests: number, plan: BatchPlan | null): string | null {
+  if (plan === null) return null
+  return JSON.stringify([{ requests, rows: Math.max(0, ...Object.values(totalOf(plan))) }])
+}
+
+/** Adds numbers by table to a column of rows. */
+async function addRows(
+  client: PoolClient,
+  table: 'erasure_requests' | 'erasure_runs',
+  where: string,
+  counts: Record<string, number>,
+  values: readonly unknown[],
+): Promise<void> {
+  await client.query(
+    `UPDATE ${table} SET rows = (
+       SELECT coalesce(jsonb_object_agg(name, total), '{}') FROM (
+         SELECT name, sum(value::bigint) AS total
+         FROM (SELECT * FROM jsonb_each_text(rows) UNION ALL SELECT * FROM jsonb_each_text($1::jsonb)) AS one (name, value)
+         GROUP BY name) AS sums)
+     WHERE ${where}`,
+    [JSON.stringify(counts), ...values],
+  )
+}

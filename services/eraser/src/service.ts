@@ -1,0 +1,45 @@
+import { setTimeout } from 'node:timers/promises'
+import { topics } from '@tributary/contracts/topics'
+import { findOlderIntents } from '@tributary/erasure/older-intents'
+import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { redisEngine } from '@tributary/service-kit/engines/redis'
+import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { masterKeysEngine } from '@tributary/tenancy/engines'
+import { eraser } from './eraser.ts'
+import { eraserMetrics } from './metrics.ts'
+import { erasureJob } from './run/nightly.ts'
+import { auditRewriting } from './run/rewrite-audit-objects.ts'
+
+/** Maximum time until a run begins that somebody asked for. */
+const look_pause_ms = 1000
+
+/** Erases installs from all stores, each night and by command. */
+export const service = defineService({
+  name: 'eraser',
+  engines: {
+    broker: kafkaEngine({ topics: [topics.erasuresRequested, topics.installsFound] }),
+    clickhouse: clickhouseEngine({ complete_reads: true }),
+    keyValue: redisEngine,
+    audit: s3Engine,
+    postgres: postgresEngine,
+    masterKeys: masterKeysEngine,
+  },
+  consumers: [eraser],
+  jobs: [
+    {
+      name: 'erasures',
+      pause_ms: look_pause_ms,
+      prepare: ({ postgres: pool, ...context }) =>
+        erasureJob({
+          ...{ ...context, pool },
+          audit: auditRewriting({ ...context, pool }),
+          findOlderWork: (number, installs) => findOlderIntents(context.broker, number, installs),
+          pause: (ms, signal) => setTimeout(ms, undefined, { signal }),
+          metrics: eraserMetrics(context.registry),
+        }),
+    },
+  ],
+})

@@ -1,0 +1,114 @@
+import { day_ms } from '@tributary/contracts/limits'
+import { reportNames } from '@tributary/contracts/reports'
+import { afterErasure } from '@tributary/testing/oracle/erased'
+import type { History } from '@tributary/testing/oracle/history'
+import { first_ms, now_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
+import { randomQuestion } from '@tributary/testing/oracle/random-question'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ErasureStage, mark_ms, openErasureStage } from './stage.ts'
+
+const histories = Number(process.env.TRIBUTARY_TEST_ERASURES ?? 20)
+const written_together = 5
+const run_ms_max = 150_000
+
+let stage: ErasureStage
+beforeAll(async () => {
+  stage = await openErasureStage()
+}, 60_000)
+afterAll(() => stage.close())
+
+const names = reportNames.filter((name) => name !== 'skan')
+const all = { since_ms: first_ms - 5 * day_ms, until_ms: mark_ms + 40 * day_ms }
+
+const randomPlan = fc.record({
+  history: randomHistory,
+  /** What comes after the erasure, as a life of its own: of the same installs, transactions and event ids. */
+  later: randomHistory,
+  erased: fc.subarray(['a', 'b', 'c', 'd', 'e'], { minLength: 1 }),
+  rates: randomRates,
+  question: randomQuestion,
+})
+type Plan = typeof randomPlan extends fc.Arbitrary<infer Value> ? Value : never
+
+/** A life that begins after the mark, on its day or later. */
+const movedOn = ({ events, decisions }: History): History => {
+  const by_ms = mark_ms - first_ms + 5 * day_ms
+  return {
+    events: events.map((event) => ({
+      ...event,
+      ...{
+        event_ts_ms: event.event_ts_ms + by_ms,
+        received_at_ms: mark_ms + 40 * day_ms + (event.received_at_ms - now_ms),
+      },
+    })),
+    decisions: decisions.map((one) => ({ ...one, installed_at_ms: one.installed_at_ms + by_ms })),
+  }
+}
+
+async function prepare(plan: Plan) {
+  const app_id = await stage.makeApp()
+  const isErased = ({ install_uuid }: { install_uuid: string }) => plan.erased.includes(install_uuid)
+  // Decisions of the first life were received before the mark: install-writer drops by that.
+  return { plan, app_id, isErased, later: movedOn(plan.later) }
+}
+type Prepared = Awaited<ReturnType<typeof prepare>>
+
+const write = (prepared: readonly Prepared[], part: (one: Prepared) => History) =>
+  stage.write(
+    {
+      events: prepared.flatMap((one, app) => part(one).events.map((event) => ({ ...event, app }))),
+      decisions: prepared.flatMap((one, app) =>
+        part(one).decisions.map((d, place) => ({ ...d, app, place: place + offsetOf(one, part) })),
+      ),
+    },
+    prepared.map(({ app_id }) => app_id),
+  )
+const offsetOf = (one: Prepared, part: (one: Prepared) => History) => (part(one) === one.later ? 1000 : 0)
+
+async function check(prepared: readonly Prepared[], historyOf: (one: Prepared) => History, note: string) {
+  for (const one of prepared) {
+    stage.setRates(one.plan.rates)
+    const history = historyOf(one)
+    const told = { history, app: 0, app_id: one.app_id, note: `${note}, erased ${one.plan.erased}` }
+    for (const name of names) {
+      await stage.compare(told, name, all)
+      await stage.compare(told, name, one.plan.question(one.plan.history, name))
+    }
+  }
+}
+
+test(
+  'every report equals loops over what remains, whatever was erased, wherever the eraser was killed, and whatever comes later',
+  async () => {
+    let compared = 0
+    const plans = fc.array(randomPlan, { minLength: written_together, maxLength: written_together })
+    const kills = fc.array(fc.nat(70), { maxLength: 3 })
+    const property = fc.asyncProperty(plans, kills, fc.boolean(), async (given, steps, twice) => {
+      const prepared = await Promise.all(given.map(prepare))
+      await write(prepared, ({ plan }) => plan.history)
+      await stage.settle()
+      for (const { app_id, plan } of prepared) await stage.request(app_id, plan.erased)
+      await stage.runKilledAt(twice ? steps.flatMap((step) => [step, step]) : steps)
+      const remaining = (one: Prepared) => afterErasure(one.plan.history, one.isErased)
+      await check(prepared, remaining, 'after the erasure')
+      await stage.settle()
+      await check(prepared, remaining, 'settled after the erasure')
+      // What was erased comes again, as a replay or a client that repeats itself would bring it.
+      await write(prepared, ({ plan }) => ({ events: plan.history.events, decisions: [] }))
+      await check(prepared, remaining, 'sent again')
+      await write(prepared, ({ later }) => later)
+      await check(prepared, (one) => afterErasure(one.plan.history, one.isErased, one.later), 'with a new life')
+      compared += prepared.length
+    })
+    await fc.assert(property, {
+      numRuns: Math.ceil(histories / written_together),
+      interruptAfterTimeLimit: run_ms_max,
+      async asyncReporter({ counterexample, seed, counterexamplePath, errorInstance }) {
+        if (counterexample !== null) throw new Error(`seed ${seed}, path ${counterexamplePath}: ${errorInstance}`)
+      },
+    })
+    expect(compared).toBeGreaterThanOrEqual(histories)
+  },
+  run_ms_max + 60_000,
+)
