@@ -87,6 +87,7 @@ CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memor
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.events_raw_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.raw_expired_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.events_per_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.activity_by_day_v1 TO tributary_report_api;
@@ -113,17 +114,26 @@ GRANT SELECT ON tributary.erased_events_v1 TO tributary_report_api;
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.events_raw_v1 TO tributary_admin_api;
+GRANT SELECT, INSERT ON tributary.raw_expired_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.events_per_day_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.events_received_per_day_v1 TO tributary_admin_api;
-GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_admin_api;
+GRANT SELECT, INSERT ON tributary.event_installs_per_day_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.activity_by_day_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.activity_per_day_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.identities_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.revenue_cancelled_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.money_days_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.event_keys_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.install_facts_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.install_fact_keys_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.installs_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.installs_by_day_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.installs_by_key_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.install_claims_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.installs_pending_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.report_stamps_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_installs_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_uniques_v1 TO tributary_admin_api;
@@ -134,11 +144,18 @@ GRANT SELECT ON tributary.erased_events_v1 TO tributary_admin_api;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
 GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;
+-- ... and rewrites the parts in which retention blanks or deletes something.
+GRANT SELECT ON system.mutations TO tributary_admin_api;
+GRANT SELECT, ALTER UPDATE, ALTER DELETE ON tributary.events_raw_v1 TO tributary_admin_api;
+GRANT SELECT, ALTER UPDATE, ALTER DELETE ON tributary.clicks_raw_v1 TO tributary_admin_api;
+GRANT SELECT, ALTER DELETE ON tributary.click_keys_v1 TO tributary_admin_api;
+GRANT SELECT, ALTER UPDATE ON tributary.install_facts_v1 TO tributary_admin_api;
 
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.events_raw_v1 TO tributary_eraser;
+GRANT SELECT ON tributary.raw_expired_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_eraser;
 GRANT SELECT, INSERT ON tributary.activity_by_day_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.activity_per_day_v1 TO tributary_eraser;

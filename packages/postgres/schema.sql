@@ -68,6 +68,7 @@ CREATE TABLE companies (
   keep_click_days integer NOT NULL DEFAULT 90,
   keep_raw_days integer,
   clicks_deleted_before date,
+  addresses_blanked_before date,
   CONSTRAINT companies_company_key_key UNIQUE (company_key),
   CONSTRAINT companies_keep_click_days_check CHECK (((keep_click_days >= 1) AND (keep_click_days <= 90))),
   CONSTRAINT companies_keep_ip_days_check CHECK (((keep_ip_days >= 1) AND (keep_ip_days <= 3650))),
@@ -82,6 +83,7 @@ COMMENT ON COLUMN companies.keep_ip_days IS 'days after which raw addresses and 
 COMMENT ON COLUMN companies.keep_click_days IS 'days after which clicks are deleted';
 COMMENT ON COLUMN companies.keep_raw_days IS 'days after which raw events and their audit objects are deleted; null keeps them';
 COMMENT ON COLUMN companies.clicks_deleted_before IS 'clicks of earlier UTC days were deleted; never goes back';
+COMMENT ON COLUMN companies.addresses_blanked_before IS 'audit objects of earlier UTC days hold no address; never goes back';
 
 CREATE TABLE company_salts (
   company_id text NOT NULL,

@@ -44,7 +44,10 @@ export async function blankObjects(deps: BlankObjects, apps: readonly DaysToBlan
 
 async function blankArchives(deps: BlankObjects, apps: readonly DaysToBlank[], first_day: string): Promise<number> {
   const daysOf = new Map(apps.map((app) => [app.app_id, app]))
-  const last_day = apps.map(({ to }) => to).toSorted().at(-1)!
+  const last_day = apps
+    .map(({ to }) => to)
+    .toSorted()
+    .at(-1)!
   async function* archives() {
     for await (const one of archivesFrom(deps.audit, first_day)) if (dayOf(one.key) < last_day) yield one
   }

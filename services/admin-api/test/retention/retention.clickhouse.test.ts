@@ -6,6 +6,8 @@ import type { Click } from '@tributary/contracts/attribution/click'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import { uniquesSql } from '@tributary/settled/uniques'
 import { changeCompany, createApp, createCompany } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
@@ -14,7 +16,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { retentionJob } from '../../src/retention/retention-job.ts'
 import { runRetention } from '../../src/retention/run-retention.ts'
 
@@ -229,6 +231,38 @@ test('an event whose batch the writer has not finished stays until it has', asyn
   await broker.moveGroup('event-writer', name, [{ partition: 0, offset: 1 }])
   await runAt(103)
   expect(await daysIn('events_raw_v1', app.app_id)).toEqual([])
+})
+
+test('distinct installs that an erasure has touched are kept when their raw events expire', async () => {
+  const app = await newApp()
+  await fill(app, [150, 150, 151])
+  const on = dayOf(150)
+  const touched = { app_id: app.app_id, day: on, done: 1, events: 1, batch: randomUUID() }
+  const names = await clickhouse.query<{ name: string }>(
+    `SELECT DISTINCT event_name AS name FROM events_raw_v1 WHERE app_id = '${app.app_id}'`,
+  )
+  const row = JSON.stringify({ ...touched, event_name: names[0]!.name })
+  await clickhouse.command(`INSERT INTO erased_events_v1 FORMAT JSONEachRow ${row}`)
+  await clickhouse.command(`DELETE FROM event_installs_per_day_v1 WHERE app_id = '${app.app_id}' AND day = '${on}'`)
+  const uniques = () =>
+    clickhouse.query(
+      `SELECT toString(date) AS on, sum(installs) AS n
+       FROM (${uniquesSql({ app_id: `'${app.app_id}'`, days: `[toDate('${on}'), toDate('${dayOf(151)}')]` })}) GROUP BY on ORDER BY on`,
+    )
+  const before = await uniques()
+  expect(before).toEqual([
+    { on, n: 2 },
+    { on: dayOf(151), n: 1 },
+  ])
+  await changeCompany(postgres.pool, app.company_id, { keep_raw_days: 1 }, request)
+  const holding = Promise.withResolvers<void>()
+  const erasing = unlessRunning(postgres.pool, 'eraser', () => holding.promise)
+  await vi.waitUntil(async () => (await runAt(160)) === null, 5000)
+  expect(await daysIn('events_raw_v1', app.app_id)).toHaveLength(2)
+  holding.resolve()
+  await erasing
+  expect(await runAt(160)).toMatchObject({ rows: { events_raw_v1: 3 } })
+  expect(await uniques()).toEqual(before)
 })
 
 test('archives of clicks go when no company may keep their clicks any more', async () => {
