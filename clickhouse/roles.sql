@@ -18,6 +18,7 @@ GRANT SELECT ON system.clusters TO tributary_migrator;
 CREATE USER IF NOT EXISTS tributary_event_writer IDENTIFIED WITH sha256_password BY {event_writer_password:String};
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_event_writer;
 GRANT SELECT, INSERT ON tributary.events_raw_v1 TO tributary_event_writer;
+GRANT SELECT ON tributary.raw_expired_v1 TO tributary_event_writer;
 GRANT SELECT, INSERT ON tributary.events_per_day_v1 TO tributary_event_writer;
 GRANT SELECT, INSERT ON tributary.events_received_per_day_v1 TO tributary_event_writer;
 GRANT INSERT ON tributary.event_installs_per_day_v1 TO tributary_event_writer;

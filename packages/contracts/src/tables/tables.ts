@@ -52,7 +52,7 @@ export const tables = {
   raw_expired_v1: {
     row: 'the day up to which retention has deleted the raw events of an app',
     writers: ['admin-api'],
-    readers: ['admin-api', 'report-api', 'eraser'],
+    readers: ['admin-api', 'report-api', 'event-writer', 'eraser'],
     personal: [],
     erased_by: { nothing: 'it names days of an app' },
   },
