@@ -162,12 +162,12 @@ describe('S3', () => {
   const users = running.filter(([, { environment }]) => environment?.TRIBUTARY_S3_BUCKET)
   const files = readdirSync(join(root, 'infra/s3')).filter((name) => name.endsWith('.json'))
 
-  it('has a user for each service, with a policy of its own, who may delete nothing unless it erases', () => {
+  it('has a user for each service, with a policy of its own, and only the eraser and retention may delete', () => {
     expect(files.sort()).toEqual(usersOf('audit').map((name) => `${name}.json`))
     for (const [name, service] of users) expect(keyOf(service)[0]).toBe(name)
     for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|admin:/)
     const deleting = files.filter((file) => read(`infra/s3/${file}`).includes('Delete'))
-    expect(deleting).toEqual(['eraser.json'])
+    expect(deleting).toEqual(['admin-api.json', 'eraser.json'])
     expect(read('infra/s3/admin-api.json')).not.toContain('Put')
   })
 

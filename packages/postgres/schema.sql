@@ -64,13 +64,26 @@ CREATE TABLE companies (
   monthly_quota bigint,
   status text NOT NULL DEFAULT 'active'::text,
   created_at timestamp with time zone NOT NULL,
+  keep_ip_days integer NOT NULL DEFAULT 30,
+  keep_click_days integer NOT NULL DEFAULT 90,
+  keep_raw_days integer,
+  clicks_deleted_before date,
+  addresses_blanked_before date,
   CONSTRAINT companies_company_key_key UNIQUE (company_key),
+  CONSTRAINT companies_keep_click_days_check CHECK (((keep_click_days >= 1) AND (keep_click_days <= 90))),
+  CONSTRAINT companies_keep_ip_days_check CHECK (((keep_ip_days >= 1) AND (keep_ip_days <= 3650))),
+  CONSTRAINT companies_keep_raw_days_check CHECK (((keep_raw_days >= 1) AND (keep_raw_days <= 3650))),
   CONSTRAINT companies_monthly_quota_check CHECK ((monthly_quota >= 0)),
   CONSTRAINT companies_pkey PRIMARY KEY (company_id),
   CONSTRAINT companies_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'growth'::text, 'scale'::text, 'unlimited'::text]))),
   CONSTRAINT companies_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 );
 COMMENT ON COLUMN companies.monthly_quota IS 'events per UTC month; null: unlimited';
+COMMENT ON COLUMN companies.keep_ip_days IS 'days after which raw addresses and user agents are blanked';
+COMMENT ON COLUMN companies.keep_click_days IS 'days after which clicks are deleted';
+COMMENT ON COLUMN companies.keep_raw_days IS 'days after which raw events and their audit objects are deleted; null keeps them';
+COMMENT ON COLUMN companies.clicks_deleted_before IS 'clicks of earlier UTC days were deleted; never goes back';
+COMMENT ON COLUMN companies.addresses_blanked_before IS 'audit objects of earlier UTC days hold no address; never goes back';
 
 CREATE TABLE company_salts (
   company_id text NOT NULL,
@@ -264,6 +277,15 @@ CREATE TABLE old_signing_secrets (
 );
 COMMENT ON TABLE old_signing_secrets IS 'signing secrets that a rotation replaced and that are valid until ends_at; each change comes with one of apps, which tells the gateways';
 COMMENT ON COLUMN old_signing_secrets.key_id IS 'format and id of the master key that encrypted it, as in apps';
+
+CREATE TABLE retention_runs (
+  day date NOT NULL,
+  ended_at timestamp with time zone NOT NULL,
+  done jsonb NOT NULL,
+  CONSTRAINT retention_runs_pkey PRIMARY KEY (day)
+);
+COMMENT ON TABLE retention_runs IS 'nightly runs of retention that ended well, by the UTC day up to which they acted';
+COMMENT ON COLUMN retention_runs.done IS 'what the run removed: rows by table, and audit objects';
 
 CREATE TABLE schema_migrations (
   version integer NOT NULL,

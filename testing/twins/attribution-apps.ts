@@ -4,7 +4,9 @@ import type { AppWithSecrets, AttributionApps } from '@tributary/tenancy/attribu
 
 /** An app of a test; what is left out has a default. `settings` may depend on when an install was received. */
 export interface GivenAttributionApp
-  extends Partial<Pick<AppWithSecrets, 'company_id' | 'platform' | 'link_secret' | 'salt'>> {
+  extends Partial<
+    Pick<AppWithSecrets, 'company_id' | 'platform' | 'link_secret' | 'salt' | 'clicks_deleted_before_ms'>
+  > {
   app_id: string
   settings?: Partial<AttributionSettings> | ((received_at_ms: number) => Partial<AttributionSettings>)
 }
@@ -34,10 +36,10 @@ export function memoryAttributionApps(given: Iterable<GivenAttributionApp> = [])
 }
 
 function attributionApp(given: GivenAttributionApp, all: ReadonlyMap<string, AppWithSecrets>): AppWithSecrets {
-  const { app_id, company_id = 'co_1', platform = 'android', settings = {} } = given
+  const { app_id, company_id = 'co_1', platform = 'android', settings = {}, clicks_deleted_before_ms = 0 } = given
   const { link_secret = secretOf(`link/${app_id}`), salt = secretOf(`salt/${company_id}`) } = given
   return {
-    ...{ app_id, company_id, platform, link_secret, salt },
+    ...{ app_id, company_id, platform, link_secret, salt, clicks_deleted_before_ms },
     get company_apps() {
       return [...all.values()].filter((app) => app.company_id === company_id).map((app) => app.app_id)
     },

@@ -98,6 +98,9 @@ export function adminShots(
     shot('GET /audit-objects', 'unknown_audit_key', {
       path: `/audit-objects?app_id=${app_id}&key=s2s/2026-06-01/none.json`,
     }),
+    shot('GET /installs/{install_uuid}/export', 'ok', { path: `/installs/install-1/export?app_id=${tenant.app_id}` }),
+    shot('GET /installs/{install_uuid}/export', 'unknown_app', { path: '/installs/install-1/export?app_id=none' }),
+    shot('GET /installs/{install_uuid}/export', 'invalid_field', { path: '/installs/install-1/export' }),
     shot('POST /erasures', 'ok', { body: { app_id, install_uuid: 'asked' } }),
     shot('POST /erasures', 'bad_json', { body: '[' }),
     shot('POST /erasures', 'invalid_field', { body: { app_id, install_uuid: 'a b' } }),

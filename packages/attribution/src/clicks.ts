@@ -34,12 +34,13 @@ export function clickLine(click: Click, { topic, partition, offset }: Place): st
   return JSON.stringify(clickColumns.map((name) => row[name]))
 }
 
-type ClickRow = Record<'click' | 'ip' | 'user_agent', string> & Omit<Place, 'index'>
+type ClickRow = Record<'click' | 'ip' | 'user_agent', string> & { match_keys: string[] } & Omit<Place, 'index'>
 
-/** The click of a row. */
-const toClick = ({ click, ip, user_agent, ...place }: ClickRow): KeptClick => ({
+/** The click of a row. Its keys stand for an address that retention has blanked. */
+const toClick = ({ click, ip, user_agent, match_keys, ...place }: ClickRow): KeptClick => ({
   ...(JSON.parse(click) as Omit<Click, 'ip' | 'user_agent'>),
   ...{ ip, user_agent, place: { ...place, index: 0 } },
+  ...(ip === '' && { match_keys }),
 })
 
 export interface ClickLookup {
@@ -54,7 +55,8 @@ export async function findClicks(
 ): Promise<KeptClick[]> {
   if (click_ids.length === 0) return []
   const rows = await clickhouse.query<ClickRow>(
-    `SELECT click, ip, user_agent, topic, partition, offset FROM clicks_raw_v1
+    `SELECT click, ip, user_agent, arrayMap(key -> toString(key), if(ip = '', match_keys, [])) AS match_keys,
+       topic, partition, offset FROM clicks_raw_v1
      PREWHERE click_id IN (${literals('click_id', click_ids)}) WHERE app_id = ${literals('app_id', [app_id])}
      ORDER BY click_id, topic, partition, offset LIMIT 1 BY click_id`,
   )

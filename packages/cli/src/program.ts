@@ -10,6 +10,7 @@ import { backupCommand } from './commands/operate/backup.ts'
 import { configCommand } from './commands/operate/config.ts'
 import { deadCommands } from './commands/operate/dead.ts'
 import { doctorCommand } from './commands/operate/doctor.ts'
+import { exportCommand } from './commands/operate/export.ts'
 import { geoCommands } from './commands/operate/geo.ts'
 import { masterKeyCommands } from './commands/operate/master-key.ts'
 import { migrateCommand } from './commands/operate/migrate.ts'
@@ -45,6 +46,7 @@ const groups = [
   auditCommands,
   deadCommands,
   replayCommand,
+  exportCommand,
   rebuildCommand,
   settleCommand,
   backupCommand,

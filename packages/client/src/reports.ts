@@ -19,6 +19,8 @@ export interface ReportMeta {
   mature_until_ms?: number | undefined
   /** Currencies with money in the window but no exchange rate. `revenue_usd` lacks that money. */
   missing_rates?: string[] | undefined
+  /** An edge of the window lies in a day whose raw events have expired: the answer has the whole day. */
+  whole_days?: true | undefined
 }
 
 export interface ReportParams {

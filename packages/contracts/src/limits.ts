@@ -268,7 +268,17 @@ export const limits = {
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
   attribution_settings_kept_max: 1000,
-  /** How long ClickHouse keeps clicks. */
+  /** Hour of the day, UTC, from which the nightly run of retention begins: that of erasures begins before it. */
+  retention_hour_utc: 3,
+  /** Pause between two looks whether retention is due. */
+  retention_pause_ms: 60_000,
+  /** Rows of an export that are read, and in memory, at a time: a decision has up to 100 KB. */
+  export_page_rows: 200,
+  /** Days for which a company may keep addresses and raw events (docs/privacy.md#retention). */
+  keep_days_max: 3650,
+  /** Days for which a company may keep clicks. */
+  keep_click_days_max: 90,
+  /** The same in ms: the tables drop older clicks by themselves. */
   click_kept_ms: 90 * day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,

@@ -35,6 +35,12 @@ export const ReportMeta = z.object({
     .describe(
       'Currencies of the window with money but without an exchange rate: `revenue_usd` lacks that money. Absent when there is none.',
     ),
+  whole_days: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Present where `since_ms` or `until_ms` lies inside a day whose raw events have expired: the answer has the whole of that day.',
+    ),
 })
 export type ReportMeta = z.infer<typeof ReportMeta>
 

@@ -27,6 +27,7 @@ const erasedRights = {
 const attributionRights = {
   ...erasedRights,
   attribution_settings: { select: '*' },
+  companies: { select: ['company_id', 'clicks_deleted_before'] },
 } as const satisfies Record<string, Rights>
 
 /**
@@ -98,6 +99,7 @@ export const serviceRoles = {
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
     admin_audit_log: { select: '*', also: ['INSERT'] },
+    retention_runs: { select: '*', also: ['INSERT'] },
   },
 } as const satisfies Record<string, Record<string, Rights>>
 export type PostgresService = keyof typeof serviceRoles

@@ -6,6 +6,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { Counter } from 'prom-client'
 import { addDeadLetterRoutes } from './dead-letters/dead-letter-routes.ts'
 import type { AdminApiDeps } from './deps.ts'
+import { addExportRoute } from './export/export-route.ts'
 import { addReplayRoute } from './replay/replay-route.ts'
 import { requireAdmin } from './require-admin.ts'
 import { addAppRoutes } from './routes/app-routes.ts'
@@ -59,6 +60,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addCvSchemaRoutes(app, deps)
       addFxRoutes(app, deps)
       addAuditObjectRoute(app, deps)
+      addExportRoute(app, deps)
       addErasureRoutes(app, deps)
       addDeadLetterRoutes(app, deps)
       addSystemRoutes(app, deps)

@@ -14,6 +14,7 @@ import { whenQuiet } from '@tributary/settled/settler'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
+import { retentionJob } from './retention/retention-job.ts'
 import { openSettler } from './settler.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
@@ -53,6 +54,11 @@ export const service = defineService({
         return (signal) =>
           unlessRunning(pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([signal, lost]) }))
       },
+    },
+    {
+      name: 'retention',
+      pause_ms: limits.retention_pause_ms,
+      prepare: ({ postgres: pool, ...context }) => retentionJob({ ...context, pool, pause }),
     },
   ],
   routes: async (context) => async (app) => {

@@ -18,7 +18,7 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
-import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { findWishes } from './late-clicks.ts'
@@ -127,7 +127,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     findMisfit: (at) =>
       findMisfit<ClickPlace>(at, {
         hasRow: async (last) =>
-          isExpiring(last, now()) ||
+          isExpiring(last, await apps.find(last.app_id), now()) ||
           (await hasClick(clickhouse, last)) ||
           (await newestTombstones(erased)).isErasedClick(last.app_id, last.click_id),
         hasRowsBehind: (offset, last) => hasClicksBehind(clickhouse, at, offset, last),
@@ -143,9 +143,9 @@ const placeOf = ({ record, value }: DecodedRecord<RecordedClick>): ClickPlace =>
 const isErased = ({ click: { app_id, click_id } }: RecordedClick, tombstones: Tombstones): boolean =>
   tombstones.hasAny(app_id) && tombstones.isErasedClick(app_id, click_id)
 
-/** ClickHouse may have dropped it by its own clock, or does so soon. */
-const isExpiring = ({ clicked_at_ms }: ClickPlace, now_ms: number): boolean =>
-  clicked_at_ms + limits.click_kept_ms - expiring_ms < now_ms
+/** Retention deleted it, or ClickHouse may have dropped it by its own clock, or does so soon. */
+const isExpiring = ({ clicked_at_ms }: ClickPlace, app: AttributionApp | null, now_ms: number): boolean =>
+  clicked_at_ms < (app?.clicks_deleted_before_ms ?? 0) || clicked_at_ms + limits.click_kept_ms - expiring_ms < now_ms
 
 const stepSeconds = (registry: Registry) =>
   new Histogram({

@@ -8,6 +8,7 @@ import type { InstallFact, Wish } from '@tributary/contracts/attribution/found'
 import type { FraudFlag } from '@tributary/contracts/attribution/verdict'
 import { attribute } from '@tributary/domain/attribute/attribute'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { floodingJob } from '../src/jobs/flooding.ts'
 import { pendingJob } from '../src/jobs/pending.ts'
@@ -29,7 +30,8 @@ const broker = {
     wishes.push(...records.map(({ value }) => JSON.parse(value.toString())).filter((wish) => wish.app_id === app_id))
   },
 } as unknown as Broker
-const deps = () => ({ clickhouse, broker, now: () => clock.ms })
+const attributionApps = memoryAttributionApps()
+const deps = () => ({ clickhouse, broker, attributionApps, now: () => clock.ms })
 const wished = () =>
   wishes
     .splice(0)
@@ -62,7 +64,8 @@ async function decideAll(all: { fact: InstallFact; clicks: KeptClick[]; flags?: 
 
 function decidedLines(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[]): string[] {
   const decided = attribute({
-    ...{ install: { ...fact, app_id }, clicks, claims: new Map(), others: [], newest: null, now_ms: clock.ms },
+    ...{ install: { ...fact, app_id }, clicks, claims: new Map(), others: [], newest: null },
+    ...{ now_ms: clock.ms, clicks_deleted_before_ms: 0 },
     windows: { click_hours: 720, probabilistic_hours: null, reinstall_days: 90 },
     ...{
       isErasedClick: () => false,

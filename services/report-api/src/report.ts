@@ -29,6 +29,8 @@ interface ReportResult<Name extends ReportName> {
   rows: ReportRow<Name>[]
   /** Currencies with money in the window, on any page, that lack an exchange rate. */
   missing_rates: string[]
+  /** An edge of the window was moved to the bound of its day. */
+  whole_days?: boolean
 }
 
 /** A report is a function that gives a page of rows, in the order of docs/rules.md#order-of-report-rows. */

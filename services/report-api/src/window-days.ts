@@ -29,6 +29,19 @@ export function windowDays(window: { since_ms: number; until_ms: number }): Wind
   return { since_ms, until_ms, whole_from, whole_to, first_day, last_day, edge_days }
 }
 
+/**
+ * The window with an edge moved to the bound of its day where the raw events of that day have expired: sums by day are all that is
+ * left of it (docs/privacy.md#retention). `expired_before` is the first day (`YYYY-MM-DD`) with raw events; null: all have them.
+ */
+export function withWholeDays(days: WindowDays, expired_before: string | null): WindowDays & { whole_days: boolean } {
+  const isExpired = (day: string) => expired_before !== null && day < expired_before && days.edge_days.includes(day)
+  const [first, last] = [isExpired(days.first_day), isExpired(days.last_day)]
+  if (!first && !last) return { ...days, whole_days: false }
+  const since_ms = first ? Date.parse(days.first_day) : days.since_ms
+  const until_ms = last ? Date.parse(days.last_day) + day_ms : days.until_ms
+  return { ...windowDays({ since_ms, until_ms })!, whole_days: true }
+}
+
 const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
 
 /** SQL conditions on the roll-ups and on the raw rows. Together they cover each moment of the window once. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import type { EurRates } from '@tributary/contracts/currencies'
 import { limits } from '@tributary/contracts/limits'
 import type { EventRow } from '@tributary/contracts/rows'
@@ -336,3 +337,33 @@ function bruteForce(
       (a, b) => a.day.localeCompare(b.day) || Buffer.compare(Buffer.from(a.event_name), Buffer.from(b.event_name)),
     )
 }
+
+test('an edge inside a day whose raw events have expired takes the whole day, and says so', async () => {
+  const app_id = randomUUID()
+  const at = (ts_ms: number) => testEventRow({ app_id, ts_ms, event_name: 'open', install_uuid: String(ts_ms) })
+  const times = [1, 2, 3, 4].flatMap((day) => [march(day, hour_ms), march(day, 13 * hour_ms)])
+  await reports.clickhouse.insertEvents(times.map(at), randomUUID())
+  const noon = { since_ms: march(1, 12 * hour_ms), until_ms: march(4, 12 * hour_ms) }
+  const before = await askReport(app_id, noon)
+  expect(before.rows.map(({ events }) => events)).toEqual([1, 2, 2, 1])
+  expect(before.meta).not.toHaveProperty('whole_days')
+
+  await markRawExpired(reports.clickhouse, new Map([[app_id, '2026-03-03']]))
+  await reports.clickhouse.command(
+    `ALTER TABLE events_raw_v1 DELETE WHERE app_id = '${app_id}' AND day < '2026-03-03' SETTINGS mutations_sync = 1`,
+  )
+  const expired = await askReport(app_id, noon)
+  expect(expired.rows.map(({ events, unique_installs }) => [events, unique_installs])).toEqual([
+    [2, 2],
+    [2, 2],
+    [2, 2],
+    [1, 1],
+  ])
+  expect(expired.meta).toMatchObject({ ...noon, whole_days: true })
+  const csv = await reports.request('events', app_id, { ...noon, format: 'csv' })
+  expect(csv.headers['x-whole-days']).toBe('true')
+  const within = { since_ms: march(2, 3 * hour_ms), until_ms: march(2, 4 * hour_ms) }
+  expect((await askReport(app_id, within)).rows).toMatchObject([{ day: '2026-03-02', events: 2 }])
+  const exact = { since_ms: march(1), until_ms: march(4, 12 * hour_ms) }
+  expect((await askReport(app_id, exact)).meta).not.toHaveProperty('whole_days')
+})

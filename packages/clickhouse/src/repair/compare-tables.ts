@@ -1,5 +1,6 @@
 import { type DerivedName, derivedNames, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
+import { byAppSql, isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
 
 /** Where a group of consumers goes on in a partition of the log. */
 export interface GoesOnAt {
@@ -14,18 +15,36 @@ interface Counts {
   expected: number
 }
 
-/** Numbers that must be equal when every row of its source has reached a table; a set has no such number. */
-const comparisons = derivedNames
-  .filter((table) => derivedOf(table).known_by !== 'set')
-  .map((table) => {
-    const { from, where = '1', known_by } = derivedOf(table)
-    return {
-      table,
-      counted: `SELECT ${known_by === 'counted' ? 'sum(events)' : 'count()'} FROM ${table} WHERE ${rowsOfApps(table)}`,
-      // Sums still count what was erased.
-      expected: `SELECT countIf(${where})${known_by === 'counted' ? ` + (${erased(1)})` : ''} FROM ${from}`,
-    }
-  })
+/**
+ * Numbers that must be equal when every row of its source has reached a table; a set has no such number. Days whose raw events
+ * have expired are left out: the table alone has them.
+ */
+const comparisonsOf = (expired: RawExpired) =>
+  derivedNames
+    .filter((table) => derivedOf(table).known_by !== 'set')
+    .map((table) => {
+      const { from, where = '1', known_by } = derivedOf(table)
+      const [held, source] = keptSql(table, expired)
+      const number = known_by === 'counted' ? 'sum(events)' : 'count()'
+      return {
+        table,
+        counted: `SELECT ${number} FROM ${table} WHERE ${rowsOfApps(table)} AND ${held}`,
+        // Sums still count what was erased.
+        expected: `SELECT countIf(${where})${known_by === 'counted' ? ` + (${erased(1, held)})` : ''} FROM ${from} WHERE ${source}`,
+      }
+    })
+
+/** SQL conditions for rows of a table, and for rows of its source, that have not expired. */
+function keptSql(table: DerivedName, expired: RawExpired): [held: string, source: string] {
+  const { day = 'day', groups } = derivedOf(table)
+  if (day === 'day') {
+    const kept = isKeptSql(expired, groups.key_day === undefined ? day : 'key_day')
+    return [kept, kept]
+  }
+  // Events of expired days are among those of a day of this table: an app is compared whole or not at all.
+  const isWhole = byAppSql(new Map([...expired.keys()].map((app_id) => [app_id, '0'])), '1')
+  return [isWhole, isWhole]
+}
 
 /**
  * Tables whose number of events differs from `events_raw_v1`. A batch that a crash broke off may be in some tables and not
@@ -33,7 +52,7 @@ const comparisons = derivedNames
  */
 export async function findDifferences(clickhouse: Clickhouse, goesOn: readonly GoesOnAt[]): Promise<Counts[]> {
   const compared: Counts[] = []
-  for (const { table, counted, expected } of comparisons) {
+  for (const { table, counted, expected } of comparisonsOf(await readRawExpired(clickhouse))) {
     const [row] = await clickhouse.query<Omit<Counts, 'table'>>(
       `SELECT toUInt64((${counted})) AS counted, toUInt64((${expected})) AS expected`,
     )
@@ -51,8 +70,8 @@ export async function findDifferences(clickhouse: Clickhouse, goesOn: readonly G
 }
 
 /** SQL of the number of events that erasures took away, or are about to. */
-function erased(done: 0 | 1): string {
-  return `SELECT sum(events) FROM erased_events_v1 FINAL WHERE done = ${done}`
+function erased(done: 0 | 1, condition = '1'): string {
+  return `SELECT sum(events) FROM erased_events_v1 FINAL WHERE done = ${done} AND ${condition}`
 }
 
 /** Rows of `events_raw_v1` from the place on at which each partition goes on, of its newest log alone. */

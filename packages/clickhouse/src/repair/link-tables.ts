@@ -7,7 +7,7 @@ const part = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
 
 /**
  * Links the parts of a running embedded engine into `to`, below the same names: those of `events_raw_v1`, and of every table
- * that `repairTables` could not fill from it. A part never changes, and one that was merged stays for minutes, so the links of a
+ * that `repairTables` could not fill from it: once raw events have expired, that is every table but the settled ones. A part never changes, and one that was merged stays for minutes, so the links of a
  * table are the table of one moment.
  */
 export async function linkTables(data_dir: string, to: string): Promise<void> {
@@ -21,9 +21,16 @@ export async function linkTables(data_dir: string, to: string): Promise<void> {
     if (uuid !== undefined) tables.set(file.replace(/\.sql$/, ''), join('store', uuid.slice(0, 3), uuid))
     if (target !== undefined) filled.add(target)
   }
+  const expired = tables.get('raw_expired_v1')
+  const isRefilled =
+    expired !== undefined && (await hasParts(join(data_dir, expired)))
+      ? (table: string) => settledTables.includes(table)
+      : (table: string) => filled.has(table)
   for (const [table, folder] of tables)
-    if (!filled.has(table)) await linkTable(join(data_dir, folder), join(to, folder))
+    if (!isRefilled(table)) await linkTable(join(data_dir, folder), join(to, folder))
 }
+
+const hasParts = async (folder: string): Promise<boolean> => (await readdir(folder)).some((name) => part.test(name))
 
 async function linkTable(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true })

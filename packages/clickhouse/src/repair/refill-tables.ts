@@ -1,5 +1,7 @@
-import { settledTables, sweptFrom } from '@tributary/contracts/tables'
+import { derivedFromEvents, ofApps, settledTables, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
+import { mutate } from '../mutate.ts'
+import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
 import { readViewSources, type ViewSource } from '../schema/view-sources.ts'
 
 export interface RefillOptions {
@@ -15,12 +17,15 @@ const slice_rows_max = 1_000_000
  * Sums that still count what was erased, which reports take off: the quota counts it for ever. An erasure that is not done
  * still has its events in the source.
  */
-const erasedSums: Readonly<Record<string, string>> = {
-  events_per_day_v1: `INSERT INTO events_per_day_v1 (app_id, day, event_name, currency, events, revenue_micros)
+const erasedSums: Readonly<Record<string, (condition: string) => string>> = {
+  events_per_day_v1: (
+    condition,
+  ) => `INSERT INTO events_per_day_v1 (app_id, day, event_name, currency, events, revenue_micros)
     SELECT app_id, day, event_name, currency, sum(events), sum(revenue_micros) FROM erased_events_v1 FINAL
-    WHERE done = 1 GROUP BY app_id, day, event_name, currency`,
-  events_received_per_day_v1: `INSERT INTO events_received_per_day_v1 (app_id, received_day, events)
-    SELECT app_id, received_day, sum(events) FROM erased_events_v1 FINAL WHERE done = 1 GROUP BY app_id, received_day`,
+    WHERE done = 1 AND ${condition} GROUP BY app_id, day, event_name, currency`,
+  events_received_per_day_v1: (condition) => `INSERT INTO events_received_per_day_v1 (app_id, received_day, events)
+    SELECT app_id, received_day, sum(events) FROM erased_events_v1 FINAL WHERE done = 1 AND ${condition}
+    GROUP BY app_id, received_day`,
 }
 
 /** No token: the tables were emptied, and what they had before is no duplicate. */
@@ -32,6 +37,7 @@ const settings =
 
 /**
  * Fills tables again from what their views read. Nobody else may write meanwhile. After a kill the same call begins anew.
+ * Rows of days whose raw events have expired stay as they are, since nothing could fill them (docs/adr/0351).
  * Gives back every table that was filled, also those that a view fills from one of them.
  */
 export async function refillTables({ clickhouse, tables, logger }: RefillOptions): Promise<string[]> {
@@ -46,11 +52,13 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
   // The sweep cancels anew, by the claims as they are now: what one claim cancelled before may be the best one now.
   for (const [table, source] of Object.entries(sweptFrom)) if (wanted.has(source)) emptied.push(table)
   await emptySettled(clickhouse)
-  for (const table of emptied) await clickhouse.command(`TRUNCATE TABLE ${table}`)
+  const expired = await readRawExpired(clickhouse)
+  const refilledOf = await rowsToRefill(clickhouse, expired)
+  for (const table of emptied) await empty(clickhouse, table, refilledOf(table))
   for (const view of views) {
     // The insert into its source fills it.
-    if (!wanted.has(view.source)) await refill(clickhouse, view, logger)
-    const erased = erasedSums[view.target]
+    if (!wanted.has(view.source)) await refill(clickhouse, view, logger, refilledOf(view.target))
+    const erased = erasedSums[view.target]?.(refilledOf(view.target) ?? '1')
     if (erased !== undefined) await clickhouse.command(`${erased} SETTINGS insert_deduplicate = 0`)
   }
   await emptySettled(clickhouse)
@@ -65,15 +73,45 @@ export async function emptySettled(clickhouse: Pick<Clickhouse, 'command'>): Pro
   for (const table of settledTables) await clickhouse.command(`TRUNCATE TABLE ${table}`)
 }
 
-async function refill(clickhouse: Clickhouse, view: ViewSource, logger: RefillOptions['logger']): Promise<void> {
+/**
+ * SQL condition for the rows of a table that are emptied and filled again, by table; null where that is all of them. Counters of
+ * a log always are. A table without days is a set: nothing of it is emptied, and a row that is filled twice changes nothing.
+ */
+async function rowsToRefill(clickhouse: Clickhouse, expired: RawExpired): Promise<(table: string) => string | null> {
+  if (expired.size === 0) return () => null
+  const columns = await clickhouse.query<{ table: string; name: string }>(
+    `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND name IN ('day', 'key_day', 'received_day')`,
+  )
+  const dayOf = new Map(columns.map(({ table, name }) => [table, name]))
+  const ofEvents = new Set<string>([...derivedFromEvents, ...Object.keys(sweptFrom)])
+  return (table) => {
+    if (!ofEvents.has(table)) return null
+    const day = dayOf.get(table)
+    return day === undefined ? '0' : `(NOT ${ofApps} OR ${isKeptSql(expired, day)})`
+  }
+}
+
+async function empty(clickhouse: Clickhouse, table: string, refilled: string | null): Promise<void> {
+  if (refilled === null) return clickhouse.command(`TRUNCATE TABLE ${table}`)
+  if (refilled === '0') return
+  await mutate(clickhouse, { table, action: 'DELETE', where: refilled, signal: new AbortController().signal })
+}
+
+async function refill(
+  clickhouse: Clickhouse,
+  view: ViewSource,
+  logger: RefillOptions['logger'],
+  refilled: string | null,
+): Promise<void> {
   const { source, target, columns } = view
   const slices = await cutDays(clickhouse, source)
   for (const [done, { from, to, rows }] of slices.entries()) {
     const part = `(SELECT * FROM ${source} WHERE day BETWEEN '${from}' AND '${to}')`
-    await clickhouse.command(
-      `INSERT INTO ${target} (${columns.join(', ')}) ${view.selectFrom(part)} SETTINGS ${settings}`,
-      { name: `refill/${target}` },
-    )
+    const rows_sql = view.selectFrom(part)
+    const chosen = refilled === null || refilled === '0' ? rows_sql : `SELECT * FROM (${rows_sql}) WHERE ${refilled}`
+    await clickhouse.command(`INSERT INTO ${target} (${columns.join(', ')}) ${chosen} SETTINGS ${settings}`, {
+      name: `refill/${target}`,
+    })
     logger.info({ table: target, from, to, rows, slice: done + 1, slices: slices.length }, 'table is filled again')
   }
 }

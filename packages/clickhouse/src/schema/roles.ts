@@ -12,6 +12,16 @@ function grants(user: TableUser): string {
   return lines.join('\n')
 }
 
+function retentionGrants(): string {
+  const lines = tableNames.flatMap((table) => {
+    const { retention }: Table = tables[table]
+    const rights = [retention?.blanked && 'ALTER UPDATE', retention?.deleted_after && 'ALTER DELETE'].filter(Boolean)
+    return rights.length === 0
+      ? []
+      : [`GRANT SELECT, ${rights.join(', ')} ON tributary.${table} TO tributary_admin_api;`]
+  })
+  return lines.join('\n')
+}
 /** The right to hide rows of the tables that erasures delete from, and to rewrite their parts. */
 const deletes = (user: TableUser): string =>
   erasedTables.map((table) => `GRANT ALTER DELETE ON tributary.${table} TO tributary_${user};`).join('\n')
@@ -73,6 +83,9 @@ ${grants('admin-api')}
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
 GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;
+-- ... and rewrites the parts in which retention blanks or deletes something.
+GRANT SELECT ON system.mutations TO tributary_admin_api;
+${retentionGrants()}
 
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};

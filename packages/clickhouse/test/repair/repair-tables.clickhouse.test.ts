@@ -2,6 +2,8 @@ import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { mutate } from '../../src/mutate.ts'
+import { markRawExpired } from '../../src/raw-expired.ts'
 import { createPartCheck, findBrokenParts, reloadTable } from '../../src/repair/broken-parts.ts'
 import { type RepairOptions, repairTables } from '../../src/repair/repair-tables.ts'
 
@@ -233,5 +235,41 @@ describe('at the start', () => {
     await clickhouse.command('ATTACH TABLE event_keys_mv_v1')
     expect(await repair(goesOnAt)).toMatchObject({ refilled: [], noted: false })
     expect(await repair()).toMatchObject({ refilled: ['event_keys_v1'], noted: true })
+  })
+})
+
+describe('when raw events of an app have expired', () => {
+  /** The app has raw events of the newest day alone, and the other app has all. */
+  async function expire() {
+    await writeBatch()
+    const before = await clickhouse.readEventTables()
+    await markRawExpired(clickhouse, new Map([['app-0', '2026-06-01']]))
+    const { signal } = new AbortController()
+    const where = "app_id = 'app-0' AND day < '2026-06-01'"
+    expect(await mutate(clickhouse, { table: 'events_raw_v1', action: 'DELETE', where, signal })).toBeGreaterThan(0)
+    expect(await mutate(clickhouse, { table: 'events_raw_v1', action: 'DELETE', where, signal })).toBe(0)
+    return { ...before, events_raw_v1: (await clickhouse.readEventTables()).events_raw_v1 }
+  }
+
+  test('every table keeps the sums of expired days when it is filled again, once or twice', async () => {
+    const before = await expire()
+    expect(await repair()).toMatchObject({ refilled: [], lost_events: 0, noted: false })
+    for (const _time of [1, 2]) {
+      await repairTables({
+        ...{ clickhouse, goesOn: [{ partition: 0, offset }], everything: true },
+        ...{ logger: { info: () => {}, error: () => {} }, beforeRefill: async () => {} },
+      })
+      expect(await clickhouse.readEventTables()).toEqual(before)
+    }
+    expect(await repair()).toMatchObject({ refilled: [], lost_events: 0 })
+  })
+
+  test('a day that has not expired is filled again from its events', async () => {
+    const before = await expire()
+    await clickhouse.command(
+      "ALTER TABLE events_per_day_v1 DELETE WHERE day = '2026-06-01' SETTINGS mutations_sync = 1",
+    )
+    expect((await repair()).refilled).toEqual(['events_per_day_v1'])
+    expect(await clickhouse.readEventTables()).toEqual(before)
   })
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId } from './admin-fields.ts'
 
@@ -24,9 +25,29 @@ const ownQuota = z
 export const CreateCompany = z.strictObject({ name, plan: z.enum(plans).default('free'), monthly_quota: ownQuota })
 export type CreateCompany = z.infer<typeof CreateCompany>
 
+const days = (max: number) => z.number().int().min(1).max(max)
+
+/** How long the data of a company is kept (docs/privacy.md#retention). Days are counted in whole UTC days. */
+export const Retention = z.object({
+  keep_ip_days: days(limits.keep_days_max).describe('Days after which raw addresses and user agents are blanked.'),
+  keep_click_days: days(limits.keep_click_days_max).describe('Days after which clicks are deleted.'),
+  keep_raw_days: days(limits.keep_days_max)
+    .nullable()
+    .describe('Days after which raw events and their audit objects are deleted; null keeps them.'),
+})
+export type Retention = z.infer<typeof Retention>
+
+/** The retention of a company that was never given any. */
+export const defaultRetention: Retention = {
+  keep_ip_days: 30,
+  keep_click_days: limits.keep_click_days_max,
+  keep_raw_days: null,
+}
+
 export const ChangeCompany = z.strictObject({
   plan: z.enum(plans).optional().describe('Brings its quota, unless `monthly_quota` is given too.'),
   monthly_quota: ownQuota,
+  ...Retention.partial().shape,
 })
 export type ChangeCompany = z.infer<typeof ChangeCompany>
 
@@ -37,6 +58,7 @@ export const Company = z.object({
   plan: z.enum(plans),
   monthly_quota: z.number().int().nullable().describe('Events per UTC month; null is unlimited.'),
   status: z.enum(['active', 'suspended']),
+  ...Retention.shape,
   created_at_ms: z.number().int(),
 })
 export type Company = z.infer<typeof Company>
@@ -71,7 +93,10 @@ const created = {
   plan: 'growth',
   monthly_quota: 50_000_000,
 } satisfies CompanyCreated
-const company = { ...created, name: 'Example Games', status: 'active', created_at_ms } satisfies Company
+const company = {
+  ...{ ...created, name: 'Example Games', status: 'active', created_at_ms },
+  ...defaultRetention,
+} satisfies Company
 const companyNow = { schema: { Company }, description: 'The company as it is now.', example: company }
 const statusNow = (status: Company['status']) => ({
   schema: { CompanyStatus },
@@ -119,9 +144,9 @@ export const companyRoutes = {
     path: '/admin/api/v1/companies/:id',
     auth: 'admin',
     tag: 'Admin',
-    summary: 'Change the plan or the quota of a company',
+    summary: 'Change the plan, the quota or the retention of a company',
     description:
-      'Changes what is given and nothing else, for all gateways at once. A plan brings its quota; `monthly_quota`, with it or later, replaces that.',
+      'Changes what is given and nothing else, for all gateways at once. A plan brings its quota; `monthly_quota`, with it or later, replaces that. A changed retention acts on what is stored in the next night, also when it was shortened; what was removed does not come back.',
     params,
     body: { schema: { ChangeCompany }, examples: { example: { plan: 'growth' } } },
     answers: { 200: companyNow },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idShape } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 
@@ -60,6 +61,18 @@ export const Settled = z.object({
 })
 export type Settled = z.infer<typeof Settled>
 
+/** One line of an export: a row of a table, or at the end how many there were. */
+export const ExportLine = z.union([
+  z.object({ table: z.string().describe('docs/data.md tells its columns.'), row: z.record(z.string(), z.unknown()) }),
+  z.object({ done: z.literal(true), rows: z.number().int() }),
+])
+export type ExportLine = z.infer<typeof ExportLine>
+
+const exportParams = z.object({
+  install_uuid: z.string().regex(idShape).meta({ description: 'Id of the install.', example: 'install-1' }),
+})
+const exportQuery = z.object({ app_id: z.string().meta({ description: 'App of the install.', example: 'app_1' }) })
+
 const auditQuery = z.object({
   key: z.string().meta({
     description: 'An `audit_key` that an answer had.',
@@ -74,7 +87,7 @@ const auditQuery = z.object({
 /** Header of an audit object that was rewritten: when, Unix epoch ms (docs/rules.md#rewritten-audit-objects). */
 export const rewritten_header = 'x-rewritten-at-ms'
 
-/** The routes of exchange rates, audit objects and replays. */
+/** The routes of exchange rates, audit objects, exports and replays. */
 export const storedDataRoutes = {
   loadFxRates: {
     method: 'POST',
@@ -111,6 +124,19 @@ export const storedDataRoutes = {
     query: auditQuery,
     answers: { 200: { schema: z.unknown(), form: 'json or lines', description: 'The object.' } },
     errors: ['unknown_audit_key'],
+  },
+  exportInstall: {
+    method: 'GET',
+    path: '/admin/api/v1/installs/:install_uuid/export',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'All that is known of an install',
+    description:
+      'A line for each row that the tables hold of the install, with the clicks that it won. The last line is `{"done": true, "rows"}`: an answer without it broke off. An unknown install has no rows. Each export is kept in the audit log.',
+    params: exportParams,
+    query: exportQuery,
+    answers: { 200: { schema: { ExportLine }, form: 'lines', description: 'Lines of `ExportLine`.' } },
+    errors: ['unknown_app'],
   },
   startReplay: {
     method: 'POST',

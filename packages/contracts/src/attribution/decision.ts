@@ -7,7 +7,14 @@ import { Candidate, Verdict, Windows } from './verdict.ts'
 const id = z.string().regex(idShape)
 
 /** A click as a decision keeps it, with its position: clicks expire before verdicts do. */
-export const KeptClick = Click.extend({ place: Place })
+export const KeptClick = Click.extend({
+  place: Place,
+  ip: Click.shape.ip.describe('Empty in a decision, and once retention has blanked it.'),
+  match_keys: z
+    .array(z.string())
+    .optional()
+    .describe('Present where the address is empty: hashes of what an install may match it by.'),
+})
 export type KeptClick = z.infer<typeof KeptClick>
 
 /** How far the attributor had read when it decided: a decision behind a written one is ignored (docs/attribution.md). */

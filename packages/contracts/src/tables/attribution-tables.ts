@@ -12,6 +12,14 @@ export const attributionTables = {
     readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser'],
     personal: ['click_id', 'clicked_at_ms', 'ip', 'user_agent', 'click', 'match_keys'],
     erased_by: { look_up: ['day', 'topic', 'partition', 'offset'] },
+    retention: {
+      blanked: {
+        received_ms: 'clicked_at_ms',
+        holds: `(ip != '' OR user_agent != '')`,
+        columns: { ip: `''`, user_agent: `''` },
+      },
+      deleted_after: 'keep_click_days',
+    },
   },
   click_keys_v1: {
     row: 'something that an install may match a click by',
@@ -19,6 +27,7 @@ export const attributionTables = {
     readers: ['click-writer', 'install-attributor', 'eraser'],
     personal: ['match_key', 'click_id', 'clicked_at_ms'],
     erased_by: { with: 'clicks_raw_v1', on: ['match_key', 'clicked_at_ms', 'click_id'] },
+    retention: { deleted_after: 'keep_click_days' },
     derived: {
       from: 'clicks_raw_v1',
       known_by: 'set',
@@ -33,14 +42,21 @@ export const attributionTables = {
     row: 'an install event or an alias',
     reread: true,
     writers: ['install-attributor'],
-    readers: ['click-writer', 'install-attributor', 'report-api', 'eraser'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'fact', 'match_keys'],
     erased_by: { look_up: ['day', 'topic', 'partition', 'offset', 'event_index'] },
+    retention: {
+      blanked: {
+        received_ms: 'received_at_ms',
+        holds: `position(fact, '"ip":"') > 0`,
+        columns: { fact: `replaceRegexpOne(fact, '"ip":"[^"]*"', '"ip":null')` },
+      },
+    },
   },
   install_fact_keys_v1: {
     row: 'something that a click or another install may match an install by',
     writers: ['install-attributor'],
-    readers: ['click-writer', 'install-attributor', 'eraser'],
+    readers: ['click-writer', 'install-attributor', 'admin-api', 'eraser'],
     personal: ['match_key', 'install_uuid', 'installed_at_ms'],
     erased_by: { with: 'install_facts_v1', on: ['match_key', 'topic', 'partition', 'offset', 'event_index'] },
     derived: {
@@ -60,7 +76,7 @@ export const attributionTables = {
     row: 'a verdict (sign 1), or the end of one (sign -1)',
     reread: true,
     writers: ['install-writer'],
-    readers: ['install-attributor', 'install-writer', 'report-api', 'eraser'],
+    readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
     erased_by: { look_up: ['day', 'topic', 'partition', 'offset'] },
   },
@@ -102,7 +118,7 @@ export const attributionTables = {
   install_claims_v1: {
     row: 'a verdict that gives a click to an install, or the end of one',
     writers: ['install-writer'],
-    readers: ['install-attributor', 'report-api', 'eraser'],
+    readers: ['install-attributor', 'report-api', 'admin-api', 'eraser'],
     personal: ['click_id', 'install_uuid', 'installed_at_ms', 'reinstall'],
     erased_by: { with: 'installs_v1', on: ['click_id', 'topic', 'partition', 'offset'] },
     derived: {
@@ -120,7 +136,7 @@ export const attributionTables = {
   installs_pending_v1: {
     row: 'an install begins to wait for a click, or ends it',
     writers: ['install-writer'],
-    readers: ['install-attributor', 'eraser'],
+    readers: ['install-attributor', 'admin-api', 'eraser'],
     personal: ['install_uuid'],
     erased_by: { with: 'installs_v1', on: ['received_at_ms', 'topic', 'partition', 'offset'] },
     derived: {

@@ -33,6 +33,22 @@ export interface Table {
    * emptied when rows that they were worked out from, or `stamps`, were lost.
    */
   settling?: 'stamps' | 'figures'
+  /** Present where the nightly run of retention changes it (docs/privacy.md#retention). */
+  retention?: TableRetention
+}
+
+/** What retention does with the rows of a table. Values are SQL over its columns. */
+export interface TableRetention {
+  /** After `keep_ip_days` a row has these values, in which no address and no agent is left. */
+  blanked?: {
+    /** When the address was received, Unix epoch ms. */
+    received_ms: string
+    /** The row is not blanked yet. */
+    holds: string
+    columns: Readonly<Record<string, string>>
+  }
+  /** Rows of a `day` are deleted when it is older than this setting of the company. */
+  deleted_after?: 'keep_click_days' | 'keep_raw_days'
 }
 
 /**

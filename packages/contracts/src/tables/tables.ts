@@ -33,12 +33,28 @@ export const tables = {
   events_raw_v1: {
     row: 'an accepted event, once',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'eraser'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
     ],
     erased_by: { look_up: ['day', 'event_key', 'topic', 'partition', 'offset'] },
+    retention: {
+      blanked: {
+        received_ms: 'received_at_ms',
+        holds: `(ip != '' OR user_agent != '')`,
+        // Backends tell the address of a device as `device.ip`.
+        columns: { ip: `''`, user_agent: `''`, device: `replaceRegexpAll(device, '"ip":"[^"]*"', '"ip":""')` },
+      },
+      deleted_after: 'keep_raw_days',
+    },
+  },
+  raw_expired_v1: {
+    row: 'the day up to which retention has deleted the raw events of an app',
+    writers: ['admin-api'],
+    readers: ['admin-api', 'report-api', 'event-writer', 'eraser'],
+    personal: [],
+    erased_by: { nothing: 'it names days of an app' },
   },
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',
@@ -72,7 +88,7 @@ export const tables = {
   },
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
-    writers: ['event-writer'],
+    writers: ['event-writer', 'admin-api'],
     readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['installs'],
     erased_by: { counted_raw: 'events_raw_v1', on: ['day', 'event_name'] },
@@ -106,7 +122,7 @@ export const tables = {
   identities_v1: {
     row: 'first time that an install had a user id',
     writers: ['event-writer', 'eraser'],
-    readers: ['report-api', 'eraser'],
+    readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'user_id'],
     erased_by: { made_again: 'events_raw_v1', on: ['install_key'] },
     derived: {

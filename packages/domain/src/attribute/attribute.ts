@@ -11,8 +11,10 @@ import {
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { decide } from './decide.ts'
 import type { Attributed } from './decisions.ts'
-import { flagsOf } from './fraud.ts'
+import { burst_installs_max, flagsOf } from './fraud.ts'
 import { candidatesOf } from './match-click.ts'
+import { clickKeys } from './match-keys.ts'
+import { recallLikeness } from './recall-likeness.ts'
 import { isReinstall, type OtherInstall } from './reinstall.ts'
 import { byPlace, type Claim, type ClickChoice, type ClickWindows, rule_version } from './verdict.ts'
 
@@ -36,10 +38,15 @@ export interface AttributeInput {
   neighbours_before: number
   /** The newest decision of the install, which keeps what can no longer be seen. */
   newest: Decision | null
+  /** Retention has deleted the clicks before it; 0 when none (docs/privacy.md#retention). */
+  clicks_deleted_before_ms: number
   now_ms: number
 }
 
-/** Flags that stay with an install though what they were seen by has expired or changed (docs/rules.md#fraud-flags). */
+/**
+ * Flags that stay with an install though what they were seen by has expired or changed (docs/rules.md#fraud-flags).
+ * `install_burst` stays once the address was blanked.
+ */
 const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly FraudFlag[]
 
 /**
@@ -49,14 +56,14 @@ const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly
 export function attribute(input: AttributeInput): Attributed {
   const { install, newest, windows } = input
   const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place } = install
-  const found = withKept(input.clicks, newest, input.isErasedClick)
+  const { clues, clicks: found } = recallLikeness(install, withKept(input.clicks, newest, input.isErasedClick), newest)
   const clickWindows = clickWindowsOf(windows)
-  const candidates = candidatesOf(install, found, clickWindows)
+  const candidates = candidatesOf(clues, found, clickWindows)
   const may_wait = input.now_ms < received_at_ms + limits.pending_ms_max
   const expired = expiredOf(input, found).slice(0, limits.install_candidates_max - candidates.length)
   const { claims, isErasedClick } = input
   const choice = decide({
-    ...{ install, clicks: candidates, claims, windows: clickWindows, expired, isErasedClick, may_wait },
+    ...{ install: clues, clicks: candidates, claims, windows: clickWindows, expired, isErasedClick, may_wait },
   })
   return {
     ...{ v: 1, company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place, rule_version, windows },
@@ -138,22 +145,23 @@ function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: Clic
     flooded: choice.click !== null && seen.isFlooded(choice.click),
     datacenter: seen.datacenter || datacenter === true,
     blocked: seen.blocked || blocked === true,
-    neighbours_before: seen.neighbours_before,
+    neighbours_before:
+      install.ip === null && kept.includes('install_burst') ? burst_installs_max : seen.neighbours_before,
   })
 }
 
 /** Lost candidates of the newest decision whose clicks tables hold no more: what was said of them stays. */
-function expiredOf(
-  { install, newest, now_ms, isErasedClick }: AttributeInput,
-  found: readonly KeptClick[],
-): Candidate[] {
+function expiredOf(input: AttributeInput, found: readonly KeptClick[]): Candidate[] {
+  const { install, newest, clicks_deleted_before_ms, now_ms, isErasedClick } = input
   if (newest === null || byPlace(newest.place, install.place) !== 0) return []
   const known = new Set(found.map(({ click_id }) => click_id))
   // Tables drop whole days.
-  const before_ms = now_ms - limits.click_kept_ms + day_ms
-  return newest.candidates.filter(({ click_id, clicked_at_ms, outcome, reason }) => {
-    const is_expired = clicked_at_ms < before_ms && !known.has(click_id) && !isErasedClick(click_id)
-    return outcome === 'lost' && reason !== 'unknown_click' && is_expired
+  const before_ms = Math.max(clicks_deleted_before_ms, now_ms - limits.click_kept_ms + day_ms)
+  return newest.candidates.filter(({ click_id, method, clicked_at_ms, outcome, reason }) => {
+    // Without the address nothing finds a click by it.
+    if (isErasedClick(click_id)) return false
+    const isOut = clicked_at_ms < before_ms || (method === 'probabilistic' && install.ip === null)
+    return outcome === 'lost' && reason !== 'unknown_click' && isOut && !known.has(click_id)
   })
 }
 
@@ -172,11 +180,14 @@ function keepClicks(candidates: readonly KeptClick[], choice: ClickChoice): Kept
     return click !== choice.click && passingReasons.includes(outcomes.get(click.click_id)!.reason)
   })
   let left = limits.kept_clicks_bytes_max
-  return [...(choice.click === null ? [] : [choice.click]), ...mayWin]
-    .slice(0, limits.kept_clicks_max)
-    .map((click) => ({ ...click, user_agent: '' }))
-    .filter((click, n) => {
-      left -= Buffer.byteLength(JSON.stringify(click))
-      return left >= 0 || (n === 0 && choice.click !== null)
-    })
+  return (
+    [...(choice.click === null ? [] : [choice.click]), ...mayWin]
+      .slice(0, limits.kept_clicks_max)
+      // Decisions outlive addresses (docs/privacy.md#retention).
+      .map((click) => ({ ...click, ip: '', user_agent: '', match_keys: clickKeys(click) }))
+      .filter((click, n) => {
+        left -= Buffer.byteLength(JSON.stringify(click))
+        return left >= 0 || (n === 0 && choice.click !== null)
+      })
+  )
 }

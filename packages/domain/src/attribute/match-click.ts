@@ -41,12 +41,19 @@ const windowFor = (method: Method, { click_ms, probabilistic_ms }: ClickWindows)
 
 type Likeness = Pick<InstallClues, 'ip' | 'os_major' | 'model'>
 
+/** Of a click whose address was blanked its keys tell. */
+const hasAddress = (click: Pick<KeptClick, 'ip' | 'match_keys'>, ip: string, os_major: number): boolean =>
+  click.ip === '' ? click.match_keys?.includes(addressKey(ip, os_major)) === true : click.ip === ip
+
 /** Same address and major version, and the same model where both tell it. An unknown version is like none. */
-export const isAlike = (install: Likeness, click: Likeness): boolean =>
+export const isAlike = (
+  install: Likeness,
+  click: Pick<KeptClick, 'ip' | 'os_major' | 'model' | 'match_keys'>,
+): boolean =>
   install.ip !== null &&
-  install.ip === click.ip &&
   install.os_major !== null &&
   install.os_major === click.os_major &&
+  hasAddress(click, install.ip, install.os_major) &&
   (install.model === null || click.model === null || install.model === click.model)
 
 /** Times in which clicks with a key are candidates of an install. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Click } from '@tributary/contracts/attribution/click'
+import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
 
@@ -30,8 +31,9 @@ export const clickAddressKeys = ({ ip, os_major, model }: Pick<Click, 'ip' | 'os
 export const deviceKeys = ({ device_hashes }: Pick<Click, 'device_hashes'>): string[] =>
   device_hashes.map((device) => matchKey('device', device))
 
-/** Keys of a click. A hit of a honeypot blocks addresses and matches nothing. */
-export function clickKeys(click: Click): string[] {
+/** Keys of a click. A hit of a honeypot blocks addresses and matches nothing. A click without its address has them with it. */
+export function clickKeys(click: Click & Pick<KeptClick, 'match_keys'>): string[] {
+  if (click.match_keys !== undefined) return click.match_keys
   if (click.filtered_reason === 'honeypot') return [matchKey('block', addressBlock(click.ip))]
   return [...deviceKeys(click), ...clickAddressKeys(click)]
 }

@@ -6,8 +6,9 @@ import { saysTheSame } from '@tributary/domain/attribute/decisions'
 import { findFloods } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
+import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import { byPlace } from '@tributary/domain/attribute/verdict'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 const [hour_ms, day_ms] = [3600 * 1000, 24 * 3600 * 1000]
 const t0 = Date.UTC(2026, 5, 1)
@@ -57,7 +58,8 @@ const run = (given: Partial<AttributeInput> = {}) =>
       isFlooded: () => false,
       isErasedClick: () => false,
     },
-    ...{ datacenter: false, blocked: false, neighbours_before: 0, newest: null, now_ms: t0 + hour_ms, ...given },
+    ...{ datacenter: false, blocked: false, neighbours_before: 0, newest: null, now_ms: t0 + hour_ms },
+    ...{ clicks_deleted_before_ms: 0, ...given },
   })
 const flagsOf = (given: Partial<AttributeInput>) => run(given).verdict?.fraud_flags
 const written = (given: Partial<AttributeInput> = {}): Decision => ({
@@ -249,4 +251,60 @@ test.each([
   ['above the mean of two in the middle', [source('f', 1000, 41), source('a', 100, 10), source('b', 100, 30)], []],
 ])('a source floods with %s', (_what, sources, expected) => {
   expect(findFloods(sources).map(({ partner }) => partner)).toEqual(expected)
+})
+
+describe('when retention has blanked addresses', () => {
+  const phone = { ip: '192.0.2.1', os_major: 15, device_hashes: [] }
+  const alike = (n: number, given: Partial<KeptClick> = {}) => click(n, { device_hashes: [], ...given })
+  const blankedClick = (given: KeptClick): KeptClick => ({ ...given, ip: '', match_keys: clickKeys(given) })
+  const blanked = install({ ...phone, ip: null })
+  const flooded = alike(4, { filtered_reason: 'bot', clicked_at_ms: t0 + 1 })
+
+  test('a decision keeps no address, and says the same when it is made again', () => {
+    const clicks = [alike(1), alike(2, { clicked_at_ms: t0 - hour_ms }), flooded]
+    const newest = written({ install: install(phone), clicks })
+    expect(JSON.stringify(newest)).not.toContain('192.0.2.1')
+    expect(newest.verdict).toMatchObject({ attribution_type: 'probabilistic', click_id: clicks[0]!.click_id })
+    const again = { newest, now_ms: t0 + 40 * day_ms }
+    for (const stored of [clicks, clicks.map(blankedClick), []])
+      expect(saysTheSame(run({ ...again, install: blanked, clicks: stored }), newest)).toBe(true)
+    expect(saysTheSame(run({ ...again, install: install(phone), clicks: clicks.map(blankedClick) }), newest)).toBe(true)
+  })
+
+  test('a first decision finds a click whose address was blanked by its keys', () => {
+    const clicks = [alike(1), alike(3, { ip: '192.0.2.2' }), alike(5, { model: 'Pixel' })]
+    const given = { install: install({ ...phone, model: 'Nokia' }) }
+    expect(run({ ...given, clicks: clicks.map(blankedClick) })).toEqual(run({ ...given, clicks }))
+  })
+
+  test('an install that lost a click still takes it when it becomes free', () => {
+    const clicks = [alike(1)]
+    const claims = new Map([[clicks[0]!.click_id, { installed_at_ms: t0 + 1, place: place(9) }]])
+    const newest = written({ install: install(phone), clicks, claims })
+    expect(newest.verdict?.partner).toBe('organic')
+    expect(run({ install: blanked, clicks: [], newest }).verdict).toMatchObject({ attribution_type: 'probabilistic' })
+  })
+
+  test('no other click is taken for alike, and another install event is not either', () => {
+    const newest = written({ install: install(phone), clicks: [alike(1)] })
+    const other = alike(7, { clicked_at_ms: t0 + 2 })
+    expect(run({ install: blanked, clicks: [blankedClick(other)], newest }).verdict?.click_id).toBe(alike(1).click_id)
+    expect(run({ install: { ...blanked, place: place(5) }, clicks: [], newest }).verdict?.partner).toBe('organic')
+  })
+
+  test('flags by address stay', () => {
+    const newest = written({ install: install(phone), ...everything })
+    const flags = ['datacenter_ip', 'blocked_ip', 'install_burst']
+    expect(newest.verdict?.fraud_flags).toEqual(expect.arrayContaining(flags))
+    expect(run({ install: blanked, newest }).verdict?.fraud_flags).toEqual(expect.arrayContaining(flags))
+    expect(run({ install: install(phone), newest }).verdict?.fraud_flags).not.toContain('install_burst')
+  })
+
+  test('a lost candidate stays in the record when the company keeps clicks for a shorter time', () => {
+    const lost = click(1, { clicked_at_ms: t0 - 10 * day_ms })
+    const newest = written({ clicks: [lost] })
+    expect(newest.candidates).toMatchObject([{ outcome: 'lost', reason: 'outside_window' }])
+    expect(run({ clicks: [], newest }).candidates).toEqual([])
+    expect(run({ clicks: [], newest, clicks_deleted_before_ms: t0 }).candidates).toEqual(newest.candidates)
+  })
 })

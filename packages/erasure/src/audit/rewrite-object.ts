@@ -44,7 +44,7 @@ const tries_max = 3
  */
 export async function rewriteObject(options: RewriteOptions, object: ObjectToRewrite): Promise<ReadonlySet<string>> {
   const { app_id, key, content, source } = object
-  const keys = key === null ? await readable(async () => serverEventKeys(app_id, content)) : [key]
+  const keys = key === null ? await serverEventKeys(app_id, content) : [key]
   return applyRewriting(options, { keys, content }, (present) => withoutErased(present, source, options))
 }
 
@@ -85,11 +85,12 @@ async function withoutErased(content: Buffer, source: AuditSource, { markOf, now
   return erased && { ...erased, content: erased.rest && rewrittenDocument(erased.rest, now()), rest: nothing }
 }
 
-/** The two keys of the store that a single event can have. */
-function serverEventKeys(app_id: string, content: Buffer): string[] {
-  const request = JSON.parse(content.toString('utf8')) as Parameters<typeof serverEventAuditKeys>[0]
-  return serverEventAuditKeys(request).map((audit_key) => `${app_id}/${audit_key}`)
-}
+/** The two keys of the store that a single event can have. Rejects where the object is none of ours. */
+export const serverEventKeys = (app_id: string, content: Buffer): Promise<string[]> =>
+  readable(async () => {
+    const request = JSON.parse(content.toString('utf8')) as Parameters<typeof serverEventAuditKeys>[0]
+    return serverEventAuditKeys(request).map((audit_key) => `${app_id}/${audit_key}`)
+  })
 
 const readable = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((cause: unknown) => {

@@ -10,6 +10,8 @@ export interface AttributionApp {
   platform: Platform
   /** All apps of the company, this one included: a honeypot blocks addresses for all of them. */
   company_apps: readonly string[]
+  /** Retention has deleted older clicks, Unix epoch ms; 0 when none. Those of the limit of the tables may be gone too. */
+  clicks_deleted_before_ms: number
   /** The settings that held when an install was received. */
   settingsAt(received_at_ms: number): AttributionSettings
 }

@@ -7,6 +7,7 @@ import {
   type CompanyStatus,
   type CreateCompany,
   planQuota,
+  Retention,
 } from '@tributary/contracts/admin/companies'
 import {
   type CreateServerKey,
@@ -50,8 +51,8 @@ export function createCompany(pool: Pool, input: CreateCompany, request: AdminRe
   })
 }
 
-const companySql = `SELECT company_id, company_key, name, plan, monthly_quota, status,
-  floor(extract(epoch FROM created_at) * 1000)::text AS created_at_ms FROM companies`
+const companySql = `SELECT company_id, company_key, name, plan, monthly_quota, status, keep_ip_days, keep_click_days,
+  keep_raw_days, floor(extract(epoch FROM created_at) * 1000)::text AS created_at_ms FROM companies`
 
 /** bigint comes as text. */
 type CompanyRow = Company & { monthly_quota: string | null; created_at_ms: string }
@@ -83,20 +84,26 @@ export async function getCompany(client: Pick<Pool, 'query'>, company_id: string
 export function changeCompany(
   pool: Pool,
   company_id: string,
-  { plan, monthly_quota }: ChangeCompany,
+  { plan, monthly_quota, ...retention }: ChangeCompany,
   request: AdminRequest,
 ): Promise<Company> {
   mustHaveIdShape(company_id, 'unknown_company')
   const quota = monthly_quota ?? (plan === undefined ? undefined : planQuota[plan])
   return inTransaction(pool, async (client) => {
     await client.query(
-      `UPDATE companies SET plan = coalesce($2, plan), monthly_quota = CASE WHEN $3 THEN $4 ELSE monthly_quota END
+      `UPDATE companies SET plan = coalesce($2, plan), monthly_quota = CASE WHEN $3 THEN $4 ELSE monthly_quota END,
+         keep_ip_days = coalesce($5, keep_ip_days), keep_click_days = coalesce($6, keep_click_days),
+         keep_raw_days = CASE WHEN $7 THEN $8 ELSE keep_raw_days END
        WHERE company_id = $1`,
-      [company_id, plan, quota !== undefined, quota],
+      [
+        ...[company_id, plan, quota !== undefined, quota, retention.keep_ip_days, retention.keep_click_days],
+        ...[retention.keep_raw_days !== undefined, retention.keep_raw_days],
+      ],
     )
     const company = await getCompany(client, company_id)
-    const detail = { plan: company.plan, monthly_quota: company.monthly_quota }
-    const changed = plan !== undefined || quota !== undefined
+    const kept = Object.values(retention).some((given) => given !== undefined)
+    const detail = { plan: company.plan, monthly_quota: company.monthly_quota, ...(kept && Retention.parse(company)) }
+    const changed = plan !== undefined || quota !== undefined || kept
     if (changed) await recordAdminAction(client, request, { action: 'company.set', subject: company_id, detail })
     return company
   })

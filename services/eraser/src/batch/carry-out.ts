@@ -3,13 +3,14 @@ import { foundRecord, toWish } from '@tributary/attribution/records'
 import type { Broker } from '@tributary/broker/broker'
 import { cancelBeatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
 import { type TableName, tables } from '@tributary/contracts/tables'
 import { topics } from '@tributary/contracts/topics'
 import { addStamps, bumpMoneyDays } from '@tributary/settled/bump-stamps'
-import type { BatchPlan, StoredBatch } from './batch.ts'
+import type { BatchPlan, RowKeys, StoredBatch } from './batch.ts'
 import { deleteRows } from './delete-rows.ts'
 import { makeAgain } from './make-again.ts'
 
@@ -45,8 +46,9 @@ export async function carryOut({ clickhouse, broker, beforeStep }: CarryOutDeps,
   const views = await readViewSources(clickhouse)
   for (const [table, keys] of Object.entries(plan.deletes)) {
     beforeStep(`delete ${table}`)
-    await deleteRows(clickhouse, table, app_id, keys, name)
     const { erased_by }: Table = tables[table as TableName]
+    const deleted = 'counted_raw' in erased_by ? await withRawRows(clickhouse, app_id, keys) : keys
+    if (deleted.rows.length > 0) await deleteRows(clickhouse, table, app_id, deleted, name)
     if (!('made_again' in erased_by)) continue
     beforeStep(`make ${table} again`)
     await makeAgain(clickhouse, views.get(table)!, { app_id, installs }, keys, name)
@@ -60,6 +62,13 @@ export async function carryOut({ clickhouse, broker, beforeStep }: CarryOutDeps,
   // 6. Neighbours are decided again. A crash now: they are wished for twice, and found unchanged.
   beforeStep('wishes')
   await wish(broker, app_id, plan.neighbours)
+}
+
+/** Keys of days whose raw events have not expired: the rows of other days are all that is left of them (docs/privacy.md#retention). */
+async function withRawRows(clickhouse: Clickhouse, app_id: string, keys: RowKeys): Promise<RowKeys> {
+  const before = (await readRawExpired(clickhouse)).get(app_id) ?? ''
+  const day = keys.columns.indexOf('day')
+  return { ...keys, rows: keys.rows.filter((row) => String(row[day]) >= before) }
 }
 
 const eventColumns = [

@@ -1,6 +1,8 @@
 import { findFacts } from '@tributary/attribution/facts'
 import { findFloods, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { changedDays } from './changed-days.ts'
 import {
   type FloodRow,
@@ -12,21 +14,27 @@ import {
 } from './flood-tables.ts'
 import { type JobDeps, wishFor } from './job.ts'
 
+export interface FloodingDeps extends JobDeps {
+  attributionApps: Pick<AttributionApps, 'find'>
+}
+
 /** Installs whose flag differs, of one statement. */
 const page_max = 1000
 
 /**
  * Works out which sources of clicks flooded, of each day that has changed since the run before, and wishes for the installs
  * whose flag differs (docs/rules.md#fraud-flags); returns how many. The first run works out every day. A run that fails is
- * done again. Any number of processes may run it.
+ * done again. Any number of processes may run it. Days whose clicks retention deletes stay as they were worked out last.
  */
-export function floodingJob(deps: JobDeps): (signal: AbortSignal) => Promise<number> {
+export function floodingJob(deps: FloodingDeps): (signal: AbortSignal) => Promise<number> {
   const changes = changedDays(deps.clickhouse)
   return async (signal) => {
     const { days, settle } = await changes()
     let wishes = 0
-    for (const [app_id, changed] of days) {
+    for (const [app_id, all] of days) {
       signal.throwIfAborted()
+      const { clicks_deleted_before_ms = 0 } = (await deps.attributionApps.find(app_id)) ?? {}
+      const changed = all.filter((day) => day >= utcDay(clicks_deleted_before_ms))
       if (await workOut(deps, app_id, changed)) wishes += await wishForMisflagged(deps, app_id, changed)
     }
     settle()

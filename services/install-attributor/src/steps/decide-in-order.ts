@@ -27,6 +27,7 @@ export function decideInOrder(evidence: Evidence, now_ms: number): DecidedInstal
       datacenter: evidence.isDatacenter(install),
       blocked: evidence.isBlocked(install),
       neighbours_before: evidence.before(install),
+      clicks_deleted_before_ms: evidence.clicks_deleted_before_ms,
     })
     const click_id = decided.verdict?.click_id ?? null
     if (click_id !== null) claims.set(click_id, earlier(claims.get(click_id), install))

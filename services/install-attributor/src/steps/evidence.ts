@@ -9,6 +9,7 @@ import { isBlockedAt, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
+import { recallLikeness } from '@tributary/domain/attribute/recall-likeness'
 import type { OtherInstall } from '@tributary/domain/attribute/reinstall'
 import { byInstall, byPlace } from '@tributary/domain/attribute/verdict'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -47,6 +48,7 @@ export interface Evidence extends Neighbours {
   facts: ReadonlyMap<string, readonly Fact[]>
   /** Claims of installs that are not decided here. */
   claims: readonly WrittenClaim[]
+  clicks_deleted_before_ms: number
   isErasedClick(click_id: string): boolean
   isFlooded(click: KeptClick): boolean
   isBlocked(install: InstallFact): boolean
@@ -91,6 +93,7 @@ export async function loadEvidence(
   return {
     ...neighbours,
     open,
+    clicks_deleted_before_ms: work.app.clicks_deleted_before_ms,
     claims: claims.filter(({ install_uuid }) => !decided.has(install_uuid)),
     isErasedClick: work.isErasedClick,
     isFlooded: ({ clicked_at_ms, partner, campaign }) =>
@@ -127,7 +130,9 @@ async function openInstalls(
   return open.map((one) => {
     const clickWindows = clickWindowsOf(one.windows)
     const found = withKept(clicksFor(one.install, clickWindows), one.newest, isErasedClick)
-    const clicks = candidatesOf(one.install, found, clickWindows)
+    const known = recallLikeness(one.install, found, one.newest)
+    const shown = new Set(candidatesOf(known.clues, known.clicks, clickWindows).map(({ click_id }) => click_id))
+    const clicks = found.filter(({ click_id }) => shown.has(click_id))
     return { ...one, facts: own.get(one.install.install_uuid)!, clicks }
   })
 }

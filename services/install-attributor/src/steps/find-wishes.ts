@@ -85,7 +85,9 @@ const widest = clickWindowsOf({ click_hours: 0, probabilistic_hours: 0, reinstal
 
 function isTouched(facts: readonly Fact[] | undefined, click: KeptClick, since: Claim): boolean {
   const install = facts === undefined ? null : installOf(facts)
-  return install !== null && byInstall(since, install) < 0 && methodOf(install, click, widest) !== null
+  if (install === null || byInstall(since, install) >= 0) return false
+  // Of an install without its address the shared key alone tells.
+  return install.ip === null || methodOf(install, click, widest) !== null
 }
 
 const keysOf = (click: KeptClick): string[] => [matchKey('click', click.click_id), ...clickKeys(click)]

@@ -132,7 +132,9 @@ function newestBefore(rows: readonly KeyedFact[], at_ms: number, but: string): s
 /** Whether the install of these facts was received from the network of another within its hour, and before it. */
 function isBefore(facts: readonly Fact[] = [], install: InstallFact, networkKey: NetworkKeys): boolean {
   const other = installOf(facts)
-  if (other === null || !isJudged(other) || networkKey(other.ip!) !== networkKey(install.ip!)) return false
+  if (other === null || !other.is_sdk) return false
+  // A blanked address was of this network: the key that found the install says so.
+  if (other.ip !== null && networkKey(other.ip) !== networkKey(install.ip!)) return false
   const received = ({ received_at_ms: at_ms, place }: InstallFact) => ({ at_ms, place })
   return other.received_at_ms > install.received_at_ms - hour_ms && byTime(received(other), received(install)) < 0
 }

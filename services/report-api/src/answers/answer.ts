@@ -10,6 +10,7 @@ import { isKnown, weakTag } from './etag.ts'
 export interface AnsweredPage {
   rows: readonly { day: string }[]
   missing_rates: string[]
+  whole_days?: boolean | undefined
   /** Waiting included. */
   elapsed_ms: number
 }

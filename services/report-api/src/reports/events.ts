@@ -2,19 +2,29 @@ import { addDays } from '@tributary/settled/days'
 import { isTouched, isUntouched } from '@tributary/settled/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
-import { firstDayOf, partlyCoveredDays, type WindowDays, wholeDays, wholeWindow, windowDays } from '../window-days.ts'
+import {
+  firstDayOf,
+  partlyCoveredDays,
+  type WindowDays,
+  wholeDays,
+  wholeWindow,
+  windowDays,
+  withWholeDays,
+} from '../window-days.ts'
 import { daysParams, findDays, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
  * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Those of a
- * day come from settled figures, those of a week or a month from sets. Money counts by docs/rules.md#money-once. It is summed in
+ * day come from settled figures, those of a week or a month from sets. An edge in a day whose raw rows have expired takes the
+ * whole day. Money counts by docs/rules.md#money-once. It is summed in
  * its own currency, then each row is converted to USD.
  */
 export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, group, ...window }) => {
   const { clickhouse, fxRates } = sources
-  const days = windowDays(window)
-  if (days === null) return { rows: [], missing_rates: [] }
+  const asked = windowDays(window)
+  if (asked === null) return { rows: [], missing_rates: [] }
+  const { whole_days, ...days } = withWholeDays(asked, await findRawExpired(clickhouse, app_id, asked))
   const filter = filterSql(filters)
   const params = { app_id, ...days, ...filter.params }
   const amounts = amountsSql(filter.passes)
@@ -33,7 +43,17 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
     unique_installs: uniques.get(day + event_name) ?? 0,
     revenue_usd: convertMoney(rateOf, money),
   }))
-  return { rows, missing_rates }
+  return { rows, missing_rates, whole_days }
+}
+
+/** The first day whose raw events retention has left; null when all are there, or when no raw events are read. */
+async function findRawExpired({ query }: ReportSources['clickhouse'], app_id: string, { edge_days }: WindowDays) {
+  if (edge_days.length === 0) return null
+  const [row] = await query<{ before: string }>(
+    'SELECT toString(max(expired_before)) AS before FROM raw_expired_v1 WHERE app_id = {app_id:String}',
+    { app_id },
+  )
+  return row?.before ?? null
 }
 
 interface CountRow {

@@ -8,6 +8,9 @@ import { lines, print, table } from '../../output.ts'
 interface SetOptions {
   plan?: Plan
   quota?: number
+  keepIpDays?: number
+  keepClickDays?: number
+  keepRawDays?: number | null
   json?: boolean
 }
 
@@ -53,13 +56,18 @@ export function companyCommands(program: Command): void {
     })
   company
     .command('set')
-    .description('change the plan or the quota of a company; a new plan sets its quota')
+    .description('change the plan, the quota or the retention of a company; a new plan sets its quota')
     .argument('<company_id>')
     .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans))
     .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
-    .action(async (company_id: string, { plan, quota, json }: SetOptions) => {
-      if (plan === undefined && quota === undefined) throw usageError('Give --plan or --quota.')
-      const body = { plan, monthly_quota: quota }
+    .option('--keep-ip-days <days>', 'blank raw addresses and user agents after these days', wholeNumber)
+    .option('--keep-click-days <days>', 'delete clicks after these days', wholeNumber)
+    .option('--keep-raw-days <days|unlimited>', 'delete raw events and their audit objects after these days', keptDays)
+    .action(async (company_id: string, { json, ...given }: SetOptions) => {
+      if (Object.keys(given).length === 0) throw usageError('Give --plan, --quota or one of the --keep options.')
+      const { plan, quota: monthly_quota, keepIpDays, keepClickDays, keepRawDays } = given
+      const retention = { keep_ip_days: keepIpDays, keep_click_days: keepClickDays, keep_raw_days: keepRawDays }
+      const body = { plan, monthly_quota, ...retention }
       const changed = await admin(companyRoutes.changeCompany, { params: { id: company_id }, body })
       print({ json }, changed, lines(shown(changed)))
     })
@@ -81,8 +89,11 @@ export function companyCommands(program: Command): void {
   statusCommand(company, 'reinstate', companyRoutes.reinstateCompany, 'accept the keys of a suspended company again')
 }
 
+const keptDays = (text: string): number | null => (text === 'unlimited' ? null : wholeNumber(text))
+
 const shown = ({ created_at_ms, ...company }: Company) => ({
   ...company,
+  keep_raw_days: company.keep_raw_days ?? 'unlimited',
   monthly_quota: company.monthly_quota ?? 'unlimited',
   created: new Date(created_at_ms).toISOString(),
 })

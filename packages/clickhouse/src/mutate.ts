@@ -1,0 +1,46 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Clickhouse } from './clickhouse.ts'
+
+/** A change of stored rows: what is to be done, and which rows it concerns. Both are SQL from the code. */
+export interface Mutation {
+  table: string
+  /** `UPDATE column = ...` or `DELETE`. */
+  action: string
+  where: string
+  signal: AbortSignal
+}
+
+/** Between two looks whether a mutation is done. */
+const look_ms = 50
+
+/**
+ * Rewrites the parts that hold rows of a condition, one partition after the other, and resolves with the number of rows once the
+ * new parts are in use. Partitions without such a row are not touched. The engine goes on by itself after a crash, and the same
+ * call finds nothing left then. Rejects when a part can't be rewritten.
+ */
+export async function mutate(clickhouse: Clickhouse, { table, action, where, signal }: Mutation): Promise<number> {
+  const concerned = await clickhouse.query<{ partition: string; rows: number }>(
+    `SELECT _partition_id AS partition, count() AS rows FROM ${table} WHERE ${where} GROUP BY partition ORDER BY partition`,
+  )
+  for (const { partition } of concerned) {
+    signal.throwIfAborted()
+    // Not in one statement with its end: a session of the embedded engine is held by its statement.
+    await clickhouse.command(
+      `ALTER TABLE ${table} ${action} IN PARTITION ID '${partition}' WHERE ${where} SETTINGS mutations_sync = 0`,
+    )
+    await untilDone(clickhouse, table, signal)
+  }
+  return concerned.reduce((sum, { rows }) => sum + rows, 0)
+}
+
+async function untilDone(clickhouse: Clickhouse, table: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const [open] = await clickhouse.query<{ reason: string }>(
+      `SELECT latest_fail_reason AS reason FROM system.mutations
+       WHERE database = currentDatabase() AND table = '${table}' AND NOT is_done LIMIT 1`,
+    )
+    if (open === undefined) return
+    if (open.reason !== '') throw new Error(`ClickHouse can't rewrite ${table}: ${open.reason}`)
+    await setTimeout(look_ms, undefined, { signal })
+  }
+}

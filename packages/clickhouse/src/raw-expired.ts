@@ -1,0 +1,37 @@
+import type { Clickhouse } from './clickhouse.ts'
+
+/** By app the first UTC day (`YYYY-MM-DD`) whose raw events retention has not deleted; apps without an entry have all. */
+export type RawExpired = ReadonlyMap<string, string>
+
+/** Reads what `markRawExpired` wrote. It is there before the first event is deleted. */
+export async function readRawExpired(clickhouse: Pick<Clickhouse, 'query'>): Promise<RawExpired> {
+  const rows = await clickhouse.query<{ app_id: string; before: string }>(
+    `SELECT app_id, toString(max(expired_before)) AS before FROM raw_expired_v1 GROUP BY app_id ORDER BY app_id`,
+  )
+  return new Map(rows.map(({ app_id, before }) => [app_id, before]))
+}
+
+/** Records that the raw events of apps are deleted up to a day; durable when this resolves. An earlier day changes nothing. */
+export async function markRawExpired(clickhouse: Pick<Clickhouse, 'insert'>, expired: RawExpired): Promise<void> {
+  if (expired.size === 0) return
+  const lines = [...expired].map((row) => JSON.stringify(row)).join('\n')
+  const token = `raw-expired/${crypto.randomUUID()}`
+  await clickhouse.insert({ table: 'raw_expired_v1', columns: ['app_id', 'expired_before'], lines, token })
+}
+
+/** SQL of a value that each app has of its own, for the app of a row. The values are SQL. */
+export function byAppSql(values: ReadonlyMap<string, string>, otherwise: string): string {
+  if (values.size === 0) return otherwise
+  const apps = [...values.keys()].map((app_id) => `'${checkedApp(app_id)}'`)
+  return `transform(toString(app_id), [${apps.join(', ')}], [${[...values.values()].join(', ')}], ${otherwise})`
+}
+
+/** SQL condition for rows of a column of days that are not expired. */
+export const isKeptSql = (expired: RawExpired, day: string): string =>
+  `${day} >= ${byAppSql(new Map([...expired].map(([app_id, before]) => [app_id, `toDate('${before}')`])), 'toDate(0)')}`
+
+/** Ids come from PostgreSQL or a table, never from a request; one with a quote would be another statement all the same. */
+function checkedApp(app_id: string): string {
+  if (!/^[\w-]+$/.test(app_id)) throw new Error('an app id has a character that no id has')
+  return app_id
+}

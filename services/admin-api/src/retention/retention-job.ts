@@ -1,0 +1,72 @@
+import { day_ms, limits } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { type RetentionDeps, runRetention } from './run-retention.ts'
+
+export interface RetentionJobDeps extends RetentionDeps {
+  registry: Registry
+}
+
+/**
+ * Runs retention once a UTC day from `limits.retention_hour_utc` on, and at once when a night was missed. One process of
+ * several does it, while its session holds the lease. A run that fails is done again at the next call.
+ */
+export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => Promise<void> {
+  const { pool, now, logger } = deps
+  const metrics = retentionMetrics(deps.registry)
+  return async (stop) => {
+    if (!isDue(await readNewest(), now())) return
+    await unlessRunning(pool, 'retention', async (lost) => {
+      if (!isDue(await readNewest(), now())) return
+      const day = utcDay(now())
+      const done = await runRetention(deps, AbortSignal.any([stop, lost]))
+      if (done === null) return
+      await pool.query(
+        `INSERT INTO retention_runs (day, ended_at, done) VALUES ($1, to_timestamp($2 / 1000.0), $3)
+         ON CONFLICT DO NOTHING`,
+        [day, now(), done],
+      )
+      for (const [table, rows] of Object.entries(done.rows)) metrics.rows.inc({ table }, rows)
+      metrics.objects.inc({ change: 'blanked' }, done.objects_blanked)
+      metrics.objects.inc({ change: 'deleted' }, done.objects_deleted)
+      await readNewest()
+      logger.info({ day, ...done }, 'retention is done')
+    })
+  }
+
+  /** The day of the newest run; null without one. */
+  async function readNewest(): Promise<string | null> {
+    const { rows } = await pool.query<{ day: string; ended_s: number }>(
+      `SELECT day::text AS day, extract(epoch FROM ended_at)::float8 AS ended_s FROM retention_runs
+       ORDER BY day DESC LIMIT 1`,
+    )
+    metrics.ended.set(rows[0]?.ended_s ?? 0)
+    return rows[0]?.day ?? null
+  }
+}
+
+function isDue(newest: string | null, now_ms: number): boolean {
+  if (newest !== null && newest >= utcDay(now_ms)) return false
+  return (
+    newest === null || newest < utcDay(now_ms - day_ms) || new Date(now_ms).getUTCHours() >= limits.retention_hour_utc
+  )
+}
+
+const retentionMetrics = (registry: Registry) => ({
+  rows: sharedMetric(registry, Counter, {
+    name: 'tributary_retention_rows_total',
+    help: 'Rows that retention blanked or deleted.',
+    labelNames: ['table'],
+  }),
+  objects: sharedMetric(registry, Counter, {
+    name: 'tributary_retention_objects_total',
+    help: 'Audit objects that retention rewrote without addresses, or deleted.',
+    labelNames: ['change'],
+  }),
+  ended: sharedMetric(registry, Gauge, {
+    name: 'tributary_retention_ended_seconds',
+    help: 'When the newest run of retention ended, Unix epoch seconds; 0 before the first.',
+  }),
+})

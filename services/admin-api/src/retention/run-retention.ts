@@ -1,0 +1,137 @@
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { byAppSql, markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { consumers } from '@tributary/contracts/consumers'
+import { hour_ms, limits } from '@tributary/contracts/limits'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import { blankAddresses, deleteDays } from './act-on-tables.ts'
+import { blankObjects } from './blank-objects.ts'
+import { deleteArchives, deleteRequests } from './delete-objects.ts'
+import { firstKept, firstKeptDay, type KeptApp, readKeptApps } from './kept-days.ts'
+
+export interface RetentionDeps {
+  pool: Pool
+  clickhouse: Clickhouse
+  broker: Pick<Broker, 'groupOffsets'>
+  audit: Pick<RewritableAuditStore, 'list' | 'get' | 'replace' | 'erase'>
+  now: () => number
+  /** Resolves after this time, or when the signal fires. */
+  pause(ms: number, signal: AbortSignal): Promise<void>
+  logger: Logger
+}
+
+/** What a run removed: rows by table that were blanked or deleted, and audit objects. */
+export interface RetentionDone {
+  rows: Record<string, number>
+  objects_blanked: number
+  objects_deleted: number
+}
+
+/** Half-done batches may hold rows received so long before the oldest one that is not written. */
+const writing_ms = hour_ms
+
+/**
+ * Makes the settings of each company act on all that is stored (docs/privacy.md#retention). Each step may be repeated, and a
+ * crash leaves less to do. Null while the eraser runs: it counts what remains of a day in raw events.
+ */
+export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone | null> {
+  const { pool, clickhouse, now, pause } = deps
+  const done: RetentionDone = { rows: {}, objects_blanked: 0, objects_deleted: 0 }
+  const onRows = (table: string, rows: number) => {
+    if (rows > 0) done.rows[table] = (done.rows[table] ?? 0) + rows
+  }
+  const at = { clickhouse, signal, onRows }
+  const now_ms = now()
+  const apps = await readKeptApps(pool)
+  const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
+  if (!(await expireRaw(deps, expiring))) return null
+  // 1. Whoever reads knows from now on which days are going: reports take whole days, and candidates of these clicks stay.
+  await markClicks(pool, apps, now_ms)
+  // 2. Addresses, while reports that began before the marks come to their end.
+  await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))
+  await pause(limits.report_run_ms_max, signal)
+  signal.throwIfAborted()
+  // 3. Rows of days. An event whose batch is not finished stays: what its batch lacks is found by its row.
+  await deleteDays(at, 'keep_click_days', firstKept(apps, 'keep_click_days', now_ms))
+  const marked = await readRawExpired(clickhouse)
+  if (marked.size > 0) {
+    const expired = { days: new Map(marked), otherwise: null }
+    await deleteDays(at, 'keep_raw_days', expired, `received_at_ms < ${await writtenBefore(deps, now_ms)}`)
+  }
+  // 4. Objects, the old ones first: they need no rewriting.
+  const objects = new Map(
+    apps.flatMap((app): [KeptApp, string][] => (expiring.has(app.app_id) ? [[app, expiring.get(app.app_id)!]] : [])),
+  )
+  done.objects_deleted += await deleteRequests({ ...deps, signal }, objects)
+  done.objects_deleted += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
+  done.objects_blanked = await blankObjectsOf(deps, apps, now_ms, signal)
+  return done
+}
+
+async function blankObjectsOf(deps: RetentionDeps, apps: readonly KeptApp[], now_ms: number, signal: AbortSignal) {
+  const days = apps.map(({ app_id, company_id, keep_ip_days, addresses_blanked_before: from }) => {
+    return { app_id, company_id, from, to: firstKeptDay(now_ms, keep_ip_days) }
+  })
+  const blanked = await blankObjects({ ...deps, signal }, days)
+  await markCompanies(deps.pool, 'addresses_blanked_before', days)
+  return blanked
+}
+
+const markClicks = (pool: Pool, apps: readonly KeptApp[], now_ms: number): Promise<void> =>
+  markCompanies(
+    pool,
+    'clicks_deleted_before',
+    apps.map(({ company_id, keep_click_days }) => ({ company_id, to: firstKeptDay(now_ms, keep_click_days) })),
+  )
+
+/** A mark never goes back. */
+async function markCompanies(
+  pool: Pool,
+  mark: 'clicks_deleted_before' | 'addresses_blanked_before',
+  days: readonly { company_id: string; to: string }[],
+): Promise<void> {
+  const byCompany = new Map(days.map(({ company_id, to }) => [company_id, to]))
+  await pool.query(
+    `UPDATE companies c SET ${mark} = given.day
+     FROM unnest($1::text[], $2::date[]) AS given (company_id, day)
+     WHERE c.company_id = given.company_id AND given.day > coalesce(c.${mark}, '1970-01-01')`,
+    [[...byCompany.keys()], [...byCompany.values()]],
+  )
+}
+
+/**
+ * Marks the days whose raw events go. Sets that an erasure has touched are filled again before, since reports count these names in
+ * raw events until the mark. False while the eraser runs.
+ */
+async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: ReadonlyMap<string, string>): Promise<boolean> {
+  const fresh = await advanced(clickhouse, expiring)
+  if (fresh.size === 0) return true
+  const marked = await unlessRunning(pool, 'eraser', async () => {
+    const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate('${day}')`]))
+    await clickhouse.command(
+      `INSERT INTO event_installs_per_day_v1 (app_id, day, event_name, installs)
+       SELECT app_id, day, event_name, uniqExactState(install_uuid) FROM events_raw_v1
+       WHERE day < ${byAppSql(days, 'toDate(0)')} AND (app_id, day, event_name) IN (SELECT app_id, day, event_name FROM erased_events_v1)
+       GROUP BY app_id, day, event_name SETTINGS insert_deduplicate = 0`,
+    )
+    await markRawExpired(clickhouse, fresh)
+  })
+  return marked !== null
+}
+
+/** Days that are later than what is marked: a day that is marked is never kept again. */
+async function advanced(clickhouse: Clickhouse, days: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+  const marked = await readRawExpired(clickhouse)
+  return new Map([...days].filter(([app_id, day]) => day > (marked.get(app_id) ?? '')))
+}
+
+/** Events that were received before this time are in all tables, Unix epoch ms. */
+async function writtenBefore({ broker }: RetentionDeps, now_ms: number): Promise<number> {
+  const { name, topic } = consumers.eventWriter
+  const places = await broker.groupOffsets(name, topic.name)
+  const unread = places.flatMap(({ oldest_unread_ms }) => oldest_unread_ms ?? [])
+  return Math.floor(Math.min(now_ms, ...unread) - writing_ms)
+}

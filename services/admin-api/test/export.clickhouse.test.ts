@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import { tableNames, tables } from '@tributary/contracts/tables'
+import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exportInstall } from '../src/export/export-install.ts'
+import { adminApiUnderTest } from './admin-api-under-test.ts'
+
+let engine: TestClickhouse
+beforeAll(async () => {
+  engine = await openTestClickhouse()
+})
+afterAll(() => engine.close())
+const clickhouse = {
+  query: <Row>(...given: Parameters<TestClickhouse['query']>) => engine.query<Row>(...given),
+  insert: async () => {},
+  command: async () => {},
+  isInserting: async () => false,
+  checkHealth: async () => {},
+  close: async () => {},
+}
+const { inject, newApp, auditOf } = adminApiUnderTest({ clickhouse })
+
+const day_ms = 24 * 3600 * 1000
+const first_ms = Date.UTC(2026, 5, 1, 12)
+const install_uuid = 'install-to-export'
+
+/** A row that names the install, for a table that no view fills from events; all other columns have their defaults. */
+async function insertRow(table: string, app_id: string, row: Record<string, unknown>) {
+  const line = JSON.stringify({ app_id, ...row })
+  await engine.command(`INSERT INTO ${table} FORMAT JSONEachRow ${line}`)
+}
+
+const linesOf = async (app_id: string) => {
+  const answer = await inject(`/installs/${install_uuid}/export?app_id=${app_id}`)
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
+  return answer.body
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+test('an export has a row of every table that holds something of the install, and none of another', async () => {
+  const { app_id } = await newApp()
+  const other = await newApp()
+  const money = { revenue_micros: '1000', currency: 'EUR' }
+  const event = (given: object) =>
+    testEventRow({ app_id, install_uuid, user_id: 'user', props: '{"level":[7]}', ts_ms: first_ms, ...money, ...given })
+  const events = Array.from({ length: 450 }, (_, n) => event({ event_id: `e${n}`, ts_ms: first_ms + (n % 2) * day_ms }))
+  const strangers = [event({ install_uuid: 'stranger', user_id: 'stranger' }), event({ app_id: other.app_id })]
+  await engine.insertEvents([...events, ...strangers], randomUUID())
+  const click_id = randomUUID()
+  const verdict = { install_uuid, day: '2026-06-01', click_id, sign: 1, pending: 0 }
+  await insertRow('installs_v1', app_id, { ...verdict, decision: '{"verdict":{"partner":"p"}}' })
+  await insertRow('installs_v1', app_id, { ...verdict, click_id: '', pending: 1, offset: 1 })
+  await insertRow('install_facts_v1', app_id, {
+    install_uuid,
+    fact: '{"kind":"install"}',
+    match_keys: ['18446744073709551615'],
+  })
+  await insertRow('revenue_cancelled_v1', app_id, { install_uuid, day: '2026-06-01' })
+  await insertRow('activity_per_day_v1', app_id, { install_uuid, day: '2026-06-01' })
+  const clicked = new Date().toISOString().slice(0, 10)
+  await insertRow('clicks_raw_v1', app_id, { click_id, day: clicked, click: '{"sub1":"s"}' })
+  await insertRow('clicks_raw_v1', app_id, { click_id: randomUUID(), day: clicked })
+
+  const lines = await linesOf(app_id)
+  const end = lines.pop()
+  expect(end).toEqual({ done: true, rows: lines.length })
+  const ofInstall = tableNames.filter((name) =>
+    tables[name].personal.some((column) => column === 'install_uuid' || column === 'install_key'),
+  )
+  expect([...new Set(lines.map(({ table }) => table))].toSorted()).toEqual([...ofInstall, 'clicks_raw_v1'].toSorted())
+  const rowsOf = (table: string) => lines.filter((line) => line.table === table).map(({ row }) => row)
+  expect(new Set(rowsOf('events_raw_v1').map(({ event_id }) => event_id)).size).toBe(450)
+  expect(rowsOf('events_raw_v1')[0]).toMatchObject({ ts_ms: first_ms, user_id: 'user', props: { level: [7] } })
+  expect(rowsOf('install_facts_v1')).toMatchObject([
+    { fact: { kind: 'install' }, match_keys: ['18446744073709551615'] },
+  ])
+  expect(rowsOf('clicks_raw_v1')).toMatchObject([{ click_id, click: { sub1: 's' } }])
+  expect(JSON.stringify(lines)).not.toContain('stranger')
+  expect(JSON.stringify(lines)).not.toContain(other.app_id)
+  const logged = await auditOf(app_id)
+  expect(logged.at(-1)).toMatchObject({ action: 'install.export', detail: {} })
+  expect(await linesOf((await newApp()).app_id)).toEqual([{ done: true, rows: 0 }])
+})
+
+test('an export reads a page when its reader wants it', async () => {
+  const app_id = `app_${randomUUID()}`
+  const events = Array.from({ length: 450 }, (_, n) =>
+    testEventRow({ app_id, install_uuid, event_id: `e${n}`, ts_ms: first_ms }),
+  )
+  await engine.insertEvents(events, randomUUID())
+  let read = 0
+  const counting = {
+    query: async <Row>(sql: string, params?: Record<string, unknown>) => {
+      const rows = await engine.query<Row>(sql, params)
+      if (sql.includes('events_raw_v1')) read = Math.max(read, rows.length)
+      return rows
+    },
+  }
+  const rows = await Array.fromAsync(exportInstall(counting, { app_id, install_uuid }))
+  expect(rows.filter(({ table }) => table === 'events_raw_v1')).toHaveLength(450)
+  expect(read).toBe(200)
+})
