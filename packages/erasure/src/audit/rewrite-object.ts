@@ -4,7 +4,7 @@ import { type AuditSource, eraseRequest, type MarkOf } from './erase-request.ts'
 import { rewriteLines } from './rewrite-lines.ts'
 import { rewrittenAt, rewrittenDocument } from './rewritten-mark.ts'
 
-type AuditWrites = Pick<RewritableAuditStore, 'get' | 'replace' | 'erase'>
+export type AuditWrites = Pick<RewritableAuditStore, 'get' | 'replace' | 'erase'>
 
 /** An object of an app's requests, as it was read. */
 export interface ObjectToRewrite {

@@ -1,14 +1,14 @@
 import { checked } from '@tributary/attribution/literals'
+import { folders } from '@tributary/audit-store/audit-days'
 import type { AuditStore, Listed } from '@tributary/audit-store/audit-store'
+import { objectLines } from '@tributary/audit-store/object-lines'
+import { readAhead } from '@tributary/audit-store/read-ahead'
 import {
   type PostbackProtocol,
   PostbackReceived,
   postback_audit_folder,
   postbackProtocols,
 } from '@tributary/contracts/postback/received'
-import { folders } from '../audit-days.ts'
-import { objectLines } from '../object-lines.ts'
-import { readAhead } from '../read-ahead.ts'
 import type { Tally } from '../tally.ts'
 
 interface ReadPostbacksDeps {
