@@ -64,8 +64,13 @@ export async function endBatch(
   })
 }
 
-const totalOf = (plan: BatchPlan | null): Record<string, number> =>
-  Object.fromEntries(Object.entries(plan?.deletes ?? {}).map(([table, { rows }]) => [table, rows.length]))
+function totalOf(plan: BatchPlan | null): Record<string, number> {
+  const total: Record<string, number> = {}
+  for (const counts of Object.values(plan?.counts ?? {})) {
+    for (const [table, rows] of Object.entries(counts)) total[table] = (total[table] ?? 0) + rows
+  }
+  return total
+}
 
 function summaryOf(requests: number, plan: BatchPlan | null): string | null {
   if (plan === null) return null
