@@ -100,6 +100,7 @@ export function adminShots(
     }),
     shot('GET /installs/{install_uuid}/export', 'ok', { path: `/installs/install-1/export?app_id=${tenant.app_id}` }),
     shot('GET /installs/{install_uuid}/export', 'unknown_app', { path: '/installs/install-1/export?app_id=none' }),
+    shot('GET /installs/{install_uuid}/export', 'not_found', { path: '/installs/%zz/export' }),
     shot('GET /installs/{install_uuid}/export', 'invalid_field', { path: '/installs/install-1/export' }),
     shot('POST /erasures', 'ok', { body: { app_id, install_uuid: 'asked' } }),
     shot('POST /erasures', 'bad_json', { body: '[' }),

@@ -10,6 +10,7 @@ export const company = {
   name: 'Air\u001b[31m line',
   plan: 'free',
   monthly_quota: 1_000_000,
+  ...{ keep_ip_days: 30, keep_click_days: 90, keep_raw_days: null },
   status: 'active',
   created_at_ms: 5,
 }

@@ -1,9 +1,10 @@
-import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
+import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import { candidateTimes, type MatchWindow, nearestClicks, nearestTo, type Times, windowOf } from './candidates.ts'
-import { addressKey, matchKey, modelsFor } from './match-keys.ts'
-import { byTime, type ClickWindows, type InstallClues } from './verdict.ts'
+import { addressKey, clickKeys, matchKey, modelsFor } from './match-keys.ts'
+import { byPlace, byTime, type ClickWindows, type InstallClues } from './verdict.ts'
 
 /** By which method a click matches an install, the strongest first; null when it does not (docs/rules.md#order-of-methods). */
 export function methodOf(install: InstallClues, click: KeptClick, { probabilistic }: ClickWindows): Method | null {
@@ -133,3 +134,28 @@ export function candidatesOf(install: InstallClues, clicks: readonly KeptClick[]
 export const byStrength = (a: { click: KeptClick; method: Method }, b: { click: KeptClick; method: Method }): number =>
   methods.indexOf(a.method) - methods.indexOf(b.method) ||
   byTime({ at_ms: b.click.clicked_at_ms, place: b.click.place }, { at_ms: a.click.clicked_at_ms, place: a.click.place })
+
+/** Stands for an address that is not stored any more. No address is spelled like it. */
+const forgotten = 'forgotten'
+
+/**
+ * An install whose address retention has blanked is alike the clicks that the newest decision of the same install event found
+ * by the address, and no others. Gives the install and the clicks in a form in which `isAlike` says so.
+ */
+export function recallLikeness(
+  install: InstallFact,
+  clicks: readonly KeptClick[],
+  newest: Decision | null,
+): { clues: InstallFact; clicks: readonly KeptClick[] } {
+  const unchanged = { clues: install, clicks }
+  if (install.ip !== null || newest === null || byPlace(newest.place, install.place) !== 0) return unchanged
+  const byAddress = newest.candidates.filter(({ method }) => method === 'probabilistic')
+  const alike = new Set(byAddress.map(({ click_id }) => click_id))
+  if (alike.size === 0) return unchanged
+  return {
+    clues: { ...install, ip: forgotten },
+    clicks: clicks.map((click) =>
+      alike.has(click.click_id) ? { ...click, ip: forgotten, match_keys: clickKeys(click) } : click,
+    ),
+  }
+}
