@@ -169,7 +169,7 @@ describe('what the audit store can not tell is counted', () => {
     expect(await world.replay(dry)).toMatchObject({ replayed: 1, filled: 0 })
   })
 
-  test('objects that are none of the gateway, and apps that are gone; postbacks are no app', async () => {
+  test('objects that are none of a gateway, of postbacks too, and apps that are gone', async () => {
     const [{ app_id }] = tenants
     await world.audit.putOnce(`${app_id}/s2s/2026-06-01/broken.json`, Buffer.from('{"received_at_ms":'))
     await world.audit.putOnce(`audit/2026/06/01/co_1/app_gone/1-a-1.jsonl.gz`, Buffer.from('x'))
@@ -189,6 +189,6 @@ describe('what the audit store can not tell is counted', () => {
       Awaited<ReturnType<World['replay']>>,
       { unknown: number }
     >
-    expect([unknown, unknown_reasons]).toEqual([4, { unreadable_object: 1, app_gone: 2, without_id: 1 }])
+    expect([unknown, unknown_reasons]).toEqual([5, { unreadable_object: 2, app_gone: 2, without_id: 1 }])
   })
 })
