@@ -60,8 +60,11 @@ it('balances the load of the services with routes, and lets it see their stop', 
 
 describe('secrets', () => {
   it('asks for the variables of .env.example and no others', () => {
-    const used = [...composeText.matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
+    const used = [...composeText.matchAll(/\$\{(\w+)(?!\w|:-\})/g)].map(([, name]) => name)
     expect([...new Set(used)].sort()).toEqual(Object.keys(example).sort())
+    // One that may stay empty is a comment there, or it would get a random secret.
+    const optional = [...composeText.matchAll(/\$\{(\w+):-\}/g)].map(([, name]) => name)
+    expect(optional).toEqual([...envExample.matchAll(/^# (\w+)=$/gm)].map(([, name]) => name))
   })
   it('starts nothing as long as one is missing, and has no default for any', () => {
     for (const name of secrets) expect(() => readCompose({ ...variables, [name]: '' }), name).toThrow(name)
