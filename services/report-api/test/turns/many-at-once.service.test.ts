@@ -52,7 +52,7 @@ afterEach(() => app.close())
 
 const headersOf = (tenant: Tenant) => ({ authorization: `Bearer ${tenant.server_key}` })
 const get = async (path: string, tenant: Tenant) => app.inject({ url: path, headers: headersOf(tenant) })
-const report = (tenant: Tenant) => get('/api/v1/reports/events', tenant)
+const report = (tenant: Tenant) => get('/api/v1/reports/events?since_ms=0&until_ms=86400000', tenant)
 const statementsAre = (count: number) => vi.waitFor(() => expect(statements).toHaveLength(count), { timeout: 180_000 })
 const waitingAre = (count: number) =>
   vi.waitFor(async () => expect(await registry.metrics()).toContain(`tributary_reports{state="waiting"} ${count}\n`), {
@@ -95,7 +95,7 @@ test('the report of another company is the next to start, however many of one ke
   await waitingAre(ahead)
   const other = report(quiet)
   await waitingAre(ahead + 1)
-  // An empty report is one statement.
+  // An empty report of whole days is one statement.
   statements[0]!.end()
   await statementsAre(3)
   const [loudApp, quietApp] = [loud.app.app_id, quiet.app.app_id]
