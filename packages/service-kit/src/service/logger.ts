@@ -15,7 +15,8 @@ export interface LoggerOptions {
 export function createLogger({ name, level, format }: LoggerOptions): Logger {
   // `redact` makes plain objects of errors, so no serializer has anything left to do.
   const options = { name, level, formatters: { log: redact }, serializers: { err: (value: unknown) => value } }
-  if (!isPretty(format, process.stderr.isTTY)) return pino(options, pino.destination({ dest: 2, sync: false }))
+  if (!isPretty(format, process.stderr.isTTY))
+    return pino(options, pino.destination({ dest: 2, sync: false, minLength: 1 }))
   // pino-pretty spreads the field of this name over lines, whatever its options are; ours is `err`.
   return pino({ ...options, errorKey: 'error' }, pretty({ ...oneLine, destination: 2, sync: true }))
 }

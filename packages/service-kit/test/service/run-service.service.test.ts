@@ -59,7 +59,8 @@ describe('a stop', () => {
 
 describe('a start that fails half-way closes what it opened and ends with 1', () => {
   test('a refusal says its message, last and without a stack', async () => {
-    const { code, said, logged } = await run({ START: 'refused' })
+    // A line of the log that is being written is waited for.
+    const { code, said, logged } = await run({ START: 'refused', THREADS: 'busy' })
     expect({ code, said }).toEqual({ code: 1, said: ['second closed', 'first closed'] })
     expect(logged).toMatch(/\nSet THAT\.\n$/)
     expect(logged).not.toContain('StartRefused')

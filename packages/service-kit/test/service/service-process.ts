@@ -1,9 +1,10 @@
-/** A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. */
+/** A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. THREADS=busy keeps libuv's threads at work. */
+import { pbkdf2 } from 'node:crypto'
 import { once } from 'node:events'
 import { runService, StartRefused } from '@tributary/service-kit/service/run-service'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 
-const { START, STOP } = process.env
+const { START, STOP, THREADS } = process.env
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 await runService({
@@ -28,6 +29,8 @@ await runService({
       if (STOP?.startsWith('hangs')) await new Promise(() => setInterval(() => {}, 1000))
       say('second closed')
     })
+    // Writes of files and logs wait behind this.
+    if (THREADS === 'busy') for (let n = 0; n < 4; n += 1) pbkdf2('a', 'b', 200_000, 32, 'sha256', () => {})
     if (START === 'refused') throw new StartRefused('Set THAT.')
     if (START === 'broken') throw new Error('nobody foresaw this')
     if (STOP === 'rejects') setTimeout(() => Promise.reject(new Error('left alone')), 0)
