@@ -12,6 +12,9 @@ export type Listed =
     }
   | { kind: 'erased' /** Removes what `erase` left of an object. */; remove(): Promise<void> }
 
+/** An object as `list` gives it. */
+export type StoredObject = Extract<Listed, { kind: 'object' }>
+
 /** Write-once objects: S3, or its embedded twin, a folder. */
 export interface AuditStore {
   /** Minimum time between two objects of a busy app in group commit, ms: longer where an object costs more. */
