@@ -1,6 +1,6 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import { isErased } from '@tributary/domain/erasure/is-erased'
-import { elementsOf, membersOf, type Span } from './json-spans.ts'
+import { type Edit, elementsOf, membersOf, type Span, splice } from './json-spans.ts'
 import { mayName, memberName } from './named-ids.ts'
 
 /** The mark of an erased install, Unix epoch ms, else null. */
@@ -21,7 +21,7 @@ const install_member = memberName('install_uuid')
 
 /**
  * Takes the erased events (`isErased`) out of an audited request: one line of an SDK object, or the document of a backend.
- * Null when it holds none. What stays is not made anew: its bytes are those that came (docs/rules.md#rewritten-audit-objects).
+ * Null when it holds none. The rest is not made anew: its bytes are those that came (docs/rules.md#rewritten-audit-objects).
  * Throws where the text is no request.
  */
 export function eraseRequest(json: Buffer, source: AuditSource, markOf: MarkOf): ErasedRequest | null {
@@ -81,7 +81,7 @@ function eraseBatch(json: Buffer, { source, body, received_at_ms, minted, markOf
       })
   }
   if (installs.size === 0) return null
-  // What names no install came with the erased ones, from the same device.
+  // Events that name no install came with the erased ones, from the same device.
   if (source === 'sdk' && !others) return { rest: null, installs }
   if (minted !== undefined) edits.push({ ...minted, to_be: moveMinted(json, minted, places) })
   return { rest: splice(json, edits), installs }
@@ -114,7 +114,7 @@ function numberOf(json: Buffer, span: Span | undefined): number | undefined {
   return typeof value === 'number' ? Math.round(value) : undefined
 }
 
-/** What decides about an event. */
+/** The members of an event that decide whether it is erased. */
 interface EventFacts {
   install_uuid: string | null
   event_ts_ms?: number
@@ -127,18 +127,4 @@ function eventOf(json: Buffer, span: Span): EventFacts {
     install_uuid: typeof install_uuid === 'string' && install_uuid !== '' ? install_uuid : null,
     ...(typeof event_ts_ms === 'number' ? { event_ts_ms } : {}),
   }
-}
-
-interface Edit extends Span {
-  to_be: Buffer
-}
-
-function splice(json: Buffer, edits: readonly Edit[]): Buffer {
-  const parts: Buffer[] = []
-  let at = 0
-  for (const { from, to, to_be } of edits.toSorted((a, b) => a.from - b.from)) {
-    parts.push(json.subarray(at, from), to_be)
-    at = to
-  }
-  return Buffer.concat([...parts, json.subarray(at)])
 }
