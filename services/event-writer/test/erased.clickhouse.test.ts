@@ -96,7 +96,7 @@ async function live(broker: MemoryBroker, { erased, crash = () => {}, onBatch }:
     pauses: { first_ms: 1, most_ms: 2 },
     crash: () => step(async () => {}),
   })
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 180_000
   while (!crashed && !broker.isDone(group, topic.name, 0)) {
     if (Date.now() > deadline) throw new Error('not in time')
     await pause(1)
