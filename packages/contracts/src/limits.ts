@@ -67,11 +67,11 @@ export const limits = {
   /** Requests of one batch of the eraser, and rows that it takes from a table. */
   erasure_requests_max: 25,
   erasure_rows_max: 1000,
-  /** Hour of the day, UTC, at which the eraser runs each night. */
-  erasure_night_hour: 2,
-  /** An open batch of a consumer that holds an erasure up for longer is named in log and metrics. */
-  erasure_wait_told_ms: 60_000,
-  /** One call of `POST /erasures/run` waits so long. */
+  /** Hour of the day, UTC, from which the eraser makes its nightly run. */
+  erasure_hour_utc: 2,
+  /** An erasure that waits longer for an open batch of a consumer names it in log and metrics. */
+  erasure_wait_logged_ms: 60_000,
+  /** Time of one call of `POST /erasures/run`. */
   erasure_run_wait_ms_max: 10_000,
   /** Batches that a run lists. */
   erasure_batches_listed_max: 1000,

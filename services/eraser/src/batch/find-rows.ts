@@ -2,6 +2,7 @@ import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
+import { claimRanks } from '@tributary/contracts/rows'
 import { hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import { ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
@@ -62,7 +63,7 @@ export interface ClickRow extends Position {
 }
 
 const rows_max = limits.erasure_rows_max
-/** Each has several rows in the table of keys. */
+/** Facts of one batch; each has several rows in the table of keys. */
 const facts_max = 80
 
 /** Some events of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
@@ -74,7 +75,7 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
        toString(sipHash64(event_name)) AS event_name_key, toString(t.event_key) AS event_key, toString(t.key_day) AS key_day,
        currency, if(has_money, toString(assumeNotNull(t.revenue_micros)), '0') AS revenue_micros,
        ${hasMoney.replaceAll('revenue_micros', 't.revenue_micros')} AS has_money, toString(t.transaction_key) AS transaction_key,
-       if(source = 'sdk', 1, 2) AS claim_rank, received_at_ms,
+       if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend}) AS claim_rank, received_at_ms,
        toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day, topic, partition, offset
      FROM events_raw_v1 AS t
      WHERE ${ofInstalls(app_id, installs)} AND t.day IN (${literals('day', days)}) AND ${upToMark(installs)}
