@@ -27,7 +27,7 @@ export async function blankObject(audit: AuditWrites, object: ObjectToBlank, now
     changed ||= blanked !== null
     return blanked && { content: blanked, rest: blanked, installs: nobody }
   }
-  // Whatever was rewritten in the past may have been left half-way by a crash.
+  // A crash may have left any object half-way that was ever rewritten.
   await applyRewriting({ audit, since_ms: 0 }, { keys, content }, renew)
   return changed
 }

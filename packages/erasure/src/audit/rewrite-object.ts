@@ -23,12 +23,12 @@ export class UnreadableObjectError extends Error {
 interface RewriteOptions {
   audit: AuditWrites
   markOf: MarkOf
-  /** What was rewritten from then on, Unix epoch ms, is looked at for what a crash has left. */
+  /** Objects that were rewritten from then on, Unix epoch ms, are checked for the remains of a crash. */
   since_ms: number
   now(): number
 }
 
-/** What becomes of an object: `content` in its place, or, when nothing of a request remains, only `rest` without its name. */
+/** The new form of an object: `content` in its place, or, when nothing of a request remains, only `rest` without its name. */
 export interface NewObject {
   content: Buffer | null
   rest: Buffer
