@@ -2,6 +2,9 @@
 export const hour_ms = 3600 * 1000
 export const day_ms = 24 * hour_ms
 
+/** Days after which the tables drop clicks by themselves. */
+const click_days_max = 90
+
 /** Every limit of the product, its unit last in its name. docs/rules.md holds the rules that they bound. */
 export const limits = {
   /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
@@ -277,9 +280,9 @@ export const limits = {
   /** Days for which a company may keep addresses and raw events (docs/privacy.md#retention). */
   keep_days_max: 3650,
   /** Days for which a company may keep clicks. */
-  keep_click_days_max: 90,
+  keep_click_days_max: click_days_max,
   /** The same in ms: the tables drop older clicks by themselves. */
-  click_kept_ms: 90 * day_ms,
+  click_kept_ms: click_days_max * day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,
