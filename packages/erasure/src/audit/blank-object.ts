@@ -4,6 +4,7 @@ import { rewriteLines } from './rewrite-lines.ts'
 import { type AuditWrites, applyRewriting, type NewObject, serverEventKeys } from './rewrite-object.ts'
 import { rewrittenDocument } from './rewritten-mark.ts'
 
+/** An audit object, as it was read. */
 export interface ObjectToBlank {
   app_id: string
   /** Null where the store knows only the hash of a long name. */

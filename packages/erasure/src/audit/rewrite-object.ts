@@ -4,6 +4,7 @@ import { type AuditSource, eraseRequest, type MarkOf } from './erase-request.ts'
 import { rewriteLines } from './rewrite-lines.ts'
 import { rewrittenAt, rewrittenDocument } from './rewritten-mark.ts'
 
+/** The part of the audit store that a rewriting needs. */
 export type AuditWrites = Pick<RewritableAuditStore, 'get' | 'replace' | 'erase'>
 
 /** An object of an app's requests, as it was read. */

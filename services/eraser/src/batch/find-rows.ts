@@ -45,6 +45,7 @@ export interface VerdictRow extends Position {
   row_key: string
 }
 
+/** A fact to erase. */
 export interface FactRow extends Position {
   install_uuid: string
   day: string
@@ -53,6 +54,7 @@ export interface FactRow extends Position {
   fact: Fact
 }
 
+/** A click to erase, and the install that it goes with. */
 export interface ClickRow extends Position {
   click_id: string
   click_key: string
@@ -93,6 +95,7 @@ async function findDays(clickhouse: Query, app_id: string, installs: readonly Er
   return rows.map(({ date }) => date)
 }
 
+/** Some verdicts of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
 export const findVerdicts = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<VerdictRow>(
     `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, received_at_ms, pending,
@@ -103,6 +106,7 @@ export const findVerdicts = (clickhouse: Query, app_id: string, installs: readon
      LIMIT 1 BY topic, partition, offset, sign LIMIT ${rows_max}`,
   )
 
+/** Some facts of the installs that were received up to their marks; `full`: there may be more. */
 export async function findFactRows(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
   const rows = await clickhouse.query<Omit<FactRow, 'fact'> & { fact: string }>(
     `SELECT install_uuid, toString(t.day) AS day, event_index, arrayMap(x -> toString(x), t.match_keys) AS match_keys, fact,
@@ -117,6 +121,7 @@ export async function findFactRows(clickhouse: Query, app_id: string, installs: 
   }
 }
 
+/** The rows of the clicks. */
 export async function findClickRows(clickhouse: Query, app_id: string, clicks: readonly ErasedClick[]) {
   if (clicks.length === 0) return []
   const owners = new Map(clicks.map(({ click_id, install_uuid }) => [click_id, install_uuid]))
