@@ -128,6 +128,7 @@ GRANT SELECT ON tributary.revenue_cancelled_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.money_days_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.event_keys_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.click_keys_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.install_facts_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.install_fact_keys_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.installs_v1 TO tributary_admin_api;
@@ -148,10 +149,10 @@ GRANT SELECT ON system.replicas TO tributary_admin_api;
 GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;
 -- ... and rewrites the parts in which retention blanks or deletes something.
 GRANT SELECT ON system.mutations TO tributary_admin_api;
-GRANT SELECT, ALTER UPDATE, ALTER DELETE ON tributary.events_raw_v1 TO tributary_admin_api;
-GRANT SELECT, ALTER UPDATE, ALTER DELETE ON tributary.clicks_raw_v1 TO tributary_admin_api;
-GRANT SELECT, ALTER DELETE ON tributary.click_keys_v1 TO tributary_admin_api;
-GRANT SELECT, ALTER UPDATE ON tributary.install_facts_v1 TO tributary_admin_api;
+GRANT ALTER UPDATE, ALTER DELETE ON tributary.events_raw_v1 TO tributary_admin_api;
+GRANT ALTER UPDATE, ALTER DELETE ON tributary.clicks_raw_v1 TO tributary_admin_api;
+GRANT ALTER DELETE ON tributary.click_keys_v1 TO tributary_admin_api;
+GRANT ALTER UPDATE ON tributary.install_facts_v1 TO tributary_admin_api;
 
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};

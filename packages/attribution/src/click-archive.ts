@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { daysBelow } from '@tributary/audit-store/audit-days'
+import type { AuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { KeptClick } from '@tributary/contracts/attribution/decision'
 import { limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -36,8 +37,11 @@ export async function archiveClicks(
 /** `clicks/<yyyy>/<mm>/<dd>/<log>/<partition>/<from>-<to>.jsonl.gz`. */
 function archiveKey({ source, partition, from, to, first_ms }: ClickBatch): string {
   const log = source.slice(source.indexOf('@') + 1)
-  return `${click_archive_folder}${utcDay(first_ms).replaceAll('-', '/')}/${log}/${partition}/${from}-${to}.jsonl.gz`
+  return `${archiveFolder(utcDay(first_ms))}${log}/${partition}/${from}-${to}.jsonl.gz`
 }
+
+/** Folder of the archives of a UTC day (`YYYY-MM-DD`). */
+export const archiveFolder = (day: string): string => `${click_archive_folder}${day.replaceAll('-', '/')}/`
 
 /** An archive, and its clicks; null where it can't be read. */
 export interface ReadArchive {
@@ -53,9 +57,14 @@ export async function* readClickArchives(audit: Pick<AuditStore, 'list'>, first_
   }
 }
 
+/** An archive as it is stored, and its UTC day. */
+export type StoredArchive = Pick<StoredObject, 'key' | 'read'> & { day: string }
+
 /** The same archives, unread. */
 export async function* archivesFrom(audit: Pick<AuditStore, 'list'>, first_day: string): AsyncGenerator<StoredArchive> {
-  for (const day of await daysOf(audit)) if (dayOf(day) >= first_day) yield* objectsBelow(audit, day)
+  const days = await Array.fromAsync(daysBelow(audit, click_archive_folder, first_day))
+  for (const day of days.toSorted())
+    for await (const { key, read } of objectsBelow(audit, archiveFolder(day))) yield { key, read, day }
 }
 
 /** The clicks of an archive. Rejects where it is none of ours. */
@@ -65,24 +74,9 @@ async function clicksOf(content: Buffer): Promise<KeptClick[]> {
   return lines.map((line) => KeptClick.parse(JSON.parse(line)))
 }
 
-const dayOf = (folder: string): string => folder.slice(click_archive_folder.length, -1).replaceAll('/', '-')
-
-/** The folders of days, in order. */
-async function daysOf(audit: Pick<AuditStore, 'list'>): Promise<string[]> {
-  let folders = [click_archive_folder]
-  for (const _part of ['year', 'month', 'day']) {
-    const below = await Promise.all(folders.map((folder) => Array.fromAsync(audit.list(folder))))
-    folders = below.flat().flatMap((one) => (one.kind === 'folder' ? [one.folder] : []))
-  }
-  return folders.toSorted()
-}
-
-async function* objectsBelow(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<StoredArchive> {
+async function* objectsBelow(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<StoredObject> {
   for await (const one of audit.list(folder)) {
     if (one.kind === 'folder') yield* objectsBelow(audit, one.folder)
     else if (one.kind === 'object') yield one
   }
 }
-
-/** An archive, and its bytes as they are stored. */
-export type StoredArchive = { key: string | null; read(): Promise<Buffer | null> }

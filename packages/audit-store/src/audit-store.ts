@@ -12,6 +12,9 @@ export type Listed =
     }
   | { kind: 'erased' /** Removes what `erase` left of an object. */; remove(): Promise<void> }
 
+/** An object as `list` gives it. */
+export type StoredObject = Extract<Listed, { kind: 'object' }>
+
 /** Write-once objects: S3, or its embedded twin, a folder. */
 export interface AuditStore {
   /** Minimum time between two objects of a busy app in group commit, ms: longer where an object costs more. */
@@ -33,7 +36,7 @@ export interface AuditStore {
 export type Rewritten = 'done' | 'changed'
 
 /**
- * What the eraser alone may do with objects (docs/adr/0340). A crash at any point leaves the old object or the new one, whole;
+ * Audit objects that erasures and retention may rewrite (docs/adr/0340). A crash at any point leaves the old object or the new one, whole;
  * the same call then completes it. `previous` is the object as the caller has read it.
  */
 export interface RewritableAuditStore extends AuditStore {
@@ -43,7 +46,7 @@ export interface RewritableAuditStore extends AuditStore {
    */
   replace(key: string, previous: Buffer, content: Buffer): Promise<Rewritten>
   /**
-   * Removes an object whose name may tell of a person too: `rest` is stored under a hash of its name and answers its key,
+   * Removes an object whose name, too, may tell of a person: `rest` is stored under a hash of its name and answers its key,
    * until the key is put anew.
    */
   erase(key: string, previous: Buffer, rest: Buffer): Promise<Rewritten>

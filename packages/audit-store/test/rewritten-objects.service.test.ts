@@ -107,7 +107,8 @@ describe('a rewriting of the audit folder', () => {
       setImmediate(putOn)
     }
     putOn()
-    const outcome = await Promise.race([store.replace('a', content, Buffer.from(rest)), pause(5000, 'not yet')])
+    const replaced = store.replace('a', content, Buffer.from(rest))
+    const outcome = await Promise.race([replaced, pause(180_000, 'not yet', { ref: false })])
     busy = false
     expect(outcome).toBe('done')
     await Promise.all(puts)

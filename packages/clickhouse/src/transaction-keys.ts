@@ -26,15 +26,16 @@ const appShape = /^[A-Za-z0-9_-]{1,64}$/
 const keyShape = /^\d{1,20}$/
 const dayShape = /^\d{4}-\d\d-\d\d$/
 
-const claimColumns = [
+/** The columns of a claim in `transaction_keys_v1` and `erased_claims_v1`. */
+export const claimColumns = [
   ...(['app_id', 'transaction_key', 'day', 'claim_rank', 'received_at_ms'] as const),
   ...(['topic', 'partition', 'offset'] as const),
 ] as const
 
 /**
  * All claims on these transactions that `transaction_keys_v1` and `erased_claims_v1` hold, in no certain order; one that is
- * being erased may be there twice. Throws a TypeError for a
- * lookup of another shape: the values stand in the statement as literals, which alone use the primary key.
+ * being erased may be there twice. Throws a TypeError for a lookup of another shape: the values stand in the statement as
+ * literals, which alone use the primary key.
  */
 export async function findTransactionClaims(
   clickhouse: Clickhouse,

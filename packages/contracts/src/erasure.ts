@@ -31,7 +31,7 @@ export const ErasureAsked = ErasureRequest.pick({ install_uuid: true })
 export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(true) })
 
 /**
- * Counter that stands while an install is queued for erasure. Whoever erases removes it before fixing up to when it erases: a
+ * Counter that stands while an install is queued for erasure. The eraser removes it before it fixes the mark of the erasure: a
  * request after that is stored and erases again (docs/adr/0197).
  */
 export const queuedErasureKey = (app_id: string, install_uuid: string): string => `erasure:${app_id}:${install_uuid}`

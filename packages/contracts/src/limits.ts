@@ -2,6 +2,9 @@
 export const hour_ms = 3600 * 1000
 export const day_ms = 24 * hour_ms
 
+/** Days after which the tables drop clicks by themselves. */
+const click_days_max = 90
+
 /** Every limit of the product, its unit last in its name. docs/rules.md holds the rules that they bound. */
 export const limits = {
   /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
@@ -67,11 +70,11 @@ export const limits = {
   /** Requests of one batch of the eraser, and rows that it takes from a table. */
   erasure_requests_max: 25,
   erasure_rows_max: 1000,
-  /** Hour of the day, UTC, at which the eraser runs each night. */
-  erasure_night_hour: 2,
-  /** An open batch of a consumer that holds an erasure up for longer is named in log and metrics. */
-  erasure_wait_told_ms: 60_000,
-  /** One call of `POST /erasures/run` waits so long. */
+  /** Hour of the day, UTC, from which the eraser makes its nightly run. */
+  erasure_hour_utc: 2,
+  /** An erasure that waits longer for an open batch of a consumer names it in log and metrics. */
+  erasure_wait_logged_ms: 60_000,
+  /** Time of one call of `POST /erasures/run`. */
   erasure_run_wait_ms_max: 10_000,
   /** Batches that a run lists. */
   erasure_batches_listed_max: 1000,
@@ -277,9 +280,9 @@ export const limits = {
   /** Days for which a company may keep addresses and raw events (docs/privacy.md#retention). */
   keep_days_max: 3650,
   /** Days for which a company may keep clicks. */
-  keep_click_days_max: 90,
+  keep_click_days_max: click_days_max,
   /** The same in ms: the tables drop older clicks by themselves. */
-  click_kept_ms: 90 * day_ms,
+  click_kept_ms: click_days_max * day_ms,
   /** Clicks that click-writer takes as one batch, and their bytes. */
   click_batch_rows_max: 5000,
   click_batch_bytes_max: 8 * 1024 * 1024,

@@ -5,7 +5,7 @@ import type { Pool } from 'pg'
 import { noteErasedObjects } from './audit/erased-objects.ts'
 import { openTombstones } from './tombstones/tombstones.ts'
 
-/** What a consumer needs that drops records as erased. */
+/** Tombstones and notes for consumers that drop records as erased. */
 export interface ErasedRecords extends TombstoneStore {
   /** Has the next erasure rewrite the audit objects of what was dropped; durable when it resolves. */
   noteObjects(app_id: string, audit_keys: Iterable<string>): Promise<void>

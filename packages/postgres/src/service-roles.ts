@@ -14,7 +14,7 @@ const masterKeyRights = {
 /** Columns of apps that are no signing secret, and the id of its master key. */
 const openAppColumns = ['app_id', 'company_id', 'platform', 'signing_secret_key_id'] as const
 
-/** What a consumer reads that drops what was erased: tombstones, and the salts that they are hashed with. */
+/** Rights of a consumer that drops erased records: it reads tombstones, and the salts that they are hashed with. */
 const erasedRights = {
   schema_migrations: { select: '*' },
   apps: { select: openAppColumns }, // not the signing secrets
@@ -23,7 +23,7 @@ const erasedRights = {
   tombstones: { select: '*' },
 } as const satisfies Record<string, Rights>
 
-/** What attribution reads besides. */
+/** Rights of attribution: settings and the marks of retention besides. */
 const attributionRights = {
   ...erasedRights,
   attribution_settings: { select: '*' },

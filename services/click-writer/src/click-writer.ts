@@ -41,7 +41,7 @@ export interface ClickWriterDeps {
   audit: Pick<AuditStore, 'putOnce'>
   attributionApps: Pick<AttributionApps, 'find'>
   broker: Pick<Broker, 'publish' | 'partitionCount'>
-  /** What was erased; nothing without it. */
+  /** Tombstones; without them no click counts as erased. */
   erased?: TombstoneStore
   now(): number
   registry?: Registry
@@ -141,7 +141,7 @@ const placeOf = ({ record, value }: DecodedRecord<RecordedClick>): ClickPlace =>
 }
 
 const isErased = ({ click: { app_id, click_id } }: RecordedClick, tombstones: Tombstones): boolean =>
-  tombstones.hasAny(app_id) && tombstones.isErasedClick(app_id, click_id)
+  tombstones.isErasedClick(app_id, click_id)
 
 /** Retention deleted it, or ClickHouse may have dropped it by its own clock, or does so soon. */
 const isExpiring = ({ clicked_at_ms }: ClickPlace, app: AttributionApp | null, now_ms: number): boolean =>

@@ -7,9 +7,14 @@ import type { Pool } from 'pg'
 
 /** Requests of a batch; each costs an HMAC. */
 const batch_records_max = 1000
+const batch_bytes_max = 4 * 1024 * 1024
+/** Size of a record, about. */
+const record_bytes = 300
+/** Maximum time that a request waits for others of its batch. */
+const linger_ms = 200
 
 /**
- * Queues the requests of the topic. Of an install the greatest time counts, so that a record that comes again changes nothing
+ * Queues the requests of the topic. The greatest time of an install counts, so a record that comes again changes nothing
  * (docs/adr/0040).
  */
 export const eraser = ({
@@ -21,8 +26,11 @@ export const eraser = ({
 }): ConsumerDefinition<ErasureRequest> =>
   defineConsumer<ErasureRequest>({
     ...consumers.eraser,
-    fetch: { wait_ms_max: 200 },
-    bounds: { rows_max: batch_records_max, bytes_max: 4 * 1024 * 1024, measure: () => ({ rows: 1, bytes: 300 }) },
+    fetch: { wait_ms_max: linger_ms },
+    bounds: {
+      ...{ rows_max: batch_records_max, bytes_max: batch_bytes_max },
+      measure: () => ({ rows: 1, bytes: record_bytes }),
+    },
     decode: (value) => ErasureRequest.parse(JSON.parse(value.toString())),
     async handle(batch) {
       const asked = batch.records.map(({ value: { app_id, install_uuid, requested_at_ms } }) => ({

@@ -9,7 +9,7 @@ export interface EraserMetrics {
   oldestQueued(seconds: number): void
 }
 
-/** What the eraser counts besides the metrics of every consumer. */
+/** Metrics of the eraser besides those of every consumer. */
 export function eraserMetrics(registry: Registry): EraserMetrics {
   const rows = sharedMetric(registry, Counter, {
     name: 'tributary_erasure_rows_total',

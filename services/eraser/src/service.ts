@@ -13,7 +13,7 @@ import { eraserMetrics } from './metrics.ts'
 import { erasureJob } from './run/nightly.ts'
 import { auditRewriting } from './run/rewrite-audit-objects.ts'
 
-/** Maximum time until a run begins that somebody asked for. */
+/** Maximum time until a requested run begins. */
 const look_pause_ms = 1000
 
 /** Erases installs from all stores, each night and by command. */

@@ -30,7 +30,7 @@ const inserts_at_once = 2
 
 export interface EventWriterDeps {
   clickhouse: Clickhouse
-  /** What was erased; nothing without it. */
+  /** Tombstones; without them nothing counts as erased. */
   erased?: ErasedRecords
   registry?: Registry
   logger?: Logger

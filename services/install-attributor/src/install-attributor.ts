@@ -47,7 +47,7 @@ export interface InstallAttributorDeps {
   lookups: Lookups
   attributionApps: Pick<AttributionApps, 'find'>
   geo: Geo
-  /** What was erased; nothing without it. */
+  /** Tombstones; without them nothing counts as erased. */
   erased?: TombstoneStore
   now: () => number
   registry?: Registry
@@ -195,7 +195,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     if (app === null) return { unknown: found.length }
     const facts = found.filter((one): one is Fact => one.kind !== 'wish')
     const wished = new Set(found.flatMap((one) => (one.kind === 'wish' ? one.install_uuid : [])))
-    const isErasedClick = (id: string) => tombstones.hasAny(app_id) && tombstones.isErasedClick(app_id, id)
+    const isErasedClick = (id: string) => tombstones.isErasedClick(app_id, id)
     const work = { app, facts, wished, isErasedClick }
     return { work, known: await loadFacts(lookups, work) }
   }

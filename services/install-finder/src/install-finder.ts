@@ -13,7 +13,7 @@ import { type FactEvent, mayHoldFacts, type ReadRecord, readRecord } from './rea
 export interface InstallFinderDeps {
   broker: Pick<Broker, 'publish' | 'partitionCount'>
   apps: Pick<AttributionApps<AppWithSecrets>, 'find'>
-  /** What was erased; nothing without it. */
+  /** Tombstones; without them nothing counts as erased. */
   erased?: TombstoneStore
 }
 
@@ -88,12 +88,11 @@ async function findFacts(
   return found
 }
 
-/** Whether an event was erased. It hashes nothing for an app of which nothing was erased. */
+/** Whether an event was erased. */
 function isErasedEvent(
   { app_id, install_uuid, received_at_ms, sent_at_ms }: FactEvent['head'],
   { event_ts_ms }: FactEvent['event'],
   tombstones: Tombstones,
 ): boolean {
-  if (!tombstones.hasAny(app_id)) return false
   return isErased({ received_at_ms, sent_at_ms, event_ts_ms }, tombstones.markOf(app_id, install_uuid))
 }

@@ -30,7 +30,7 @@ const fetch_bytes_min = 1
 
 export interface InstallWriterDeps {
   clickhouse: Clickhouse
-  /** What was erased; nothing without it. */
+  /** Tombstones; without them nothing counts as erased. */
   erased?: TombstoneStore
   now(): number
   registry?: Registry

@@ -107,12 +107,12 @@ export async function openFolderAuditStore(options: FolderAuditStoreOptions): Pr
     await directories.sync(dirname(target))
   }
 
-  /** Many share the wait for the disk: the journal takes what is left of them. */
+  /** Many objects share the wait for the disk: the journal takes their rests. */
   async function eraseObject(key: string, target: string, rest: Buffer): Promise<void> {
     const name = erasedPath(key)
     const outcome = await journaled.putOnce(name, rest)
     if (outcome === 'exists') await putInPlace(join(root, name), rest)
-    // 3. What is left is durable under its name. A crash now: the object is still there, whole.
+    // 3. The rest is durable under its name. A crash now: the object is still there, whole.
     crash(3)
     await unlink(target)
     await directories.sync(dirname(target))

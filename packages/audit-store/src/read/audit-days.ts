@@ -1,5 +1,5 @@
 import { postback_audit_folder } from '@tributary/contracts/postback/received'
-import type { AuditStore } from '../audit-store.ts'
+import type { AuditStore, StoredObject } from '../audit-store.ts'
 
 type Lists = Pick<AuditStore, 'list'>
 
@@ -25,7 +25,7 @@ export async function* daysBelow(audit: Lists, root: string, first_day: string):
       if (`${year}-${month}` < first_day.slice(0, 7)) continue
       for await (const date of folders(audit, `${root}${year}/${month}/`)) {
         const day = `${year}-${month}-${date}`
-        if (day >= first_day) yield day
+        if (dayShape.test(day) && day >= first_day) yield day
       }
     }
   }
@@ -51,6 +51,17 @@ export async function serverDays(audit: Lists, first_day: string, app_id: string
 
 const dayShape = /^\d{4}-\d\d-\d\d$/
 
+/** The days from `first_day` on which an app or its backends sent something, in order. `sdk_days` are those of `sdkDays`. */
+export async function requestDays(
+  audit: Lists,
+  sdk_days: ReadonlyMap<string, readonly string[]>,
+  app_id: string,
+  first_day: string,
+): Promise<string[]> {
+  const days = new Set([...(sdk_days.get(app_id) ?? []), ...(await serverDays(audit, first_day, app_id))])
+  return [...days].filter((day) => day >= first_day).sort()
+}
+
 /** Where the requests of a day lie, and how they came. */
 export const dayFolders = (app_id: string, company_id: string, day: string) =>
   [
@@ -69,8 +80,13 @@ export async function serverApps(audit: Lists): Promise<string[]> {
 }
 
 /** The names of the folders directly below one. */
-export async function* folders(audit: Lists, folder: string): AsyncGenerator<string> {
+async function* folders(audit: Lists, folder: string): AsyncGenerator<string> {
   for await (const one of audit.list(folder)) {
     if (one.kind === 'folder') yield one.folder.slice(folder.length, -1)
   }
+}
+
+/** The objects directly in a folder. */
+export async function* objectsIn(audit: Lists, folder: string): AsyncGenerator<StoredObject> {
+  for await (const one of audit.list(folder)) if (one.kind === 'object') yield one
 }

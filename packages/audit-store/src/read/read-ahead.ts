@@ -8,7 +8,7 @@ export async function* readAhead<Item, Result>(
   try {
     for await (const item of items) {
       const result = work(item)
-      result.catch(() => {}) // whoever awaits it is told
+      result.catch(() => {}) // the `await` below rejects with it
       under_way.push(result)
       if (under_way.length >= at_once) yield await under_way.shift()!
     }

@@ -24,26 +24,22 @@ const comparisonsOf = (expired: RawExpired) =>
     .filter((table) => derivedOf(table).known_by !== 'set')
     .map((table) => {
       const { from, where = '1', known_by } = derivedOf(table)
-      const [held, source] = keptSql(table, expired)
-      const number = known_by === 'counted' ? 'sum(events)' : 'count()'
+      const kept = keptSql(table, expired)
+      const [number, uncounted] = known_by === 'counted' ? ['sum(events)', `(${erased(1, kept)})`] : ['count()', '0']
       return {
         table,
-        counted: `SELECT ${number} FROM ${table} WHERE ${rowsOfApps(table)} AND ${held}`,
-        // Sums still count what was erased.
-        expected: `SELECT countIf(${where})${known_by === 'counted' ? ` + (${erased(1, held)})` : ''} FROM ${from} WHERE ${source}`,
+        counted: `SELECT ${number} FROM ${table} WHERE ${rowsOfApps(table)} AND ${kept}`,
+        // Sums still count erased events, which their source lacks.
+        expected: `SELECT countIf(${where}) + ${uncounted} FROM ${from} WHERE ${kept}`,
       }
     })
 
-/** SQL conditions for rows of a table, and for rows of its source, that have not expired. */
-function keptSql(table: DerivedName, expired: RawExpired): [held: string, source: string] {
+/** SQL condition for rows of a table, and for rows of its source, whose days have not expired. */
+function keptSql(table: DerivedName, expired: RawExpired): string {
   const { day = 'day', groups } = derivedOf(table)
-  if (day === 'day') {
-    const kept = isKeptSql(expired, groups.key_day === undefined ? day : 'key_day')
-    return [kept, kept]
-  }
+  if (day === 'day') return isKeptSql(expired, groups.key_day === undefined ? day : 'key_day')
   // Events of expired days are among those of a day of this table: an app is compared whole or not at all.
-  const isWhole = byAppSql(new Map([...expired.keys()].map((app_id) => [app_id, '0'])), '1')
-  return [isWhole, isWhole]
+  return byAppSql(new Map([...expired.keys()].map((app_id) => [app_id, '0'])), '1')
 }
 
 /**

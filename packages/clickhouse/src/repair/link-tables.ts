@@ -7,8 +7,8 @@ const part = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
 
 /**
  * Links the parts of a running embedded engine into `to`, below the same names: those of `events_raw_v1`, and of every table
- * that `repairTables` could not fill from it: once raw events have expired, that is every table but the settled ones. A part never changes, and one that was merged stays for minutes, so the links of a
- * table are the table of one moment.
+ * that `repairTables` could not fill from it. Once raw events have expired, these are all tables but the settled ones. A part
+ * never changes, and one that was merged stays for minutes, so the links of a table are the table of one moment.
  */
 export async function linkTables(data_dir: string, to: string): Promise<void> {
   const tables = new Map<string, string>()

@@ -17,15 +17,19 @@ const slice_rows_max = 1_000_000
  * Sums that still count what was erased, which reports take off: the quota counts it for ever. An erasure that is not done
  * still has its events in the source.
  */
-const erasedSums: Readonly<Record<string, (condition: string) => string>> = {
-  events_per_day_v1: (
-    condition,
-  ) => `INSERT INTO events_per_day_v1 (app_id, day, event_name, currency, events, revenue_micros)
-    SELECT app_id, day, event_name, currency, sum(events), sum(revenue_micros) FROM erased_events_v1 FINAL
-    WHERE done = 1 AND ${condition} GROUP BY app_id, day, event_name, currency`,
-  events_received_per_day_v1: (condition) => `INSERT INTO events_received_per_day_v1 (app_id, received_day, events)
-    SELECT app_id, received_day, sum(events) FROM erased_events_v1 FINAL WHERE done = 1 AND ${condition}
-    GROUP BY app_id, received_day`,
+const erasedSums: Readonly<Record<string, { groups: string; sums: readonly string[] }>> = {
+  events_per_day_v1: { groups: 'app_id, day, event_name, currency', sums: ['events', 'revenue_micros'] },
+  events_received_per_day_v1: { groups: 'app_id, received_day', sums: ['events'] },
+}
+
+/** SQL that puts the sums of erased events into a table again; null for a table without such sums. */
+function erasedSumsSql(table: string, condition: string): string | null {
+  const summed = erasedSums[table]
+  if (summed === undefined) return null
+  const { groups, sums } = summed
+  return `INSERT INTO ${table} (${groups}, ${sums.join(', ')})
+    SELECT ${groups}, ${sums.map((column) => `sum(${column})`).join(', ')} FROM erased_events_v1 FINAL
+    WHERE done = 1 AND ${condition} GROUP BY ${groups} SETTINGS insert_deduplicate = 0`
 }
 
 /** No token: the tables were emptied, and what they had before is no duplicate. */
@@ -58,8 +62,8 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
   for (const view of views) {
     // The insert into its source fills it.
     if (!wanted.has(view.source)) await refill(clickhouse, view, logger, refilledOf(view.target))
-    const erased = erasedSums[view.target]?.(refilledOf(view.target) ?? '1')
-    if (erased !== undefined) await clickhouse.command(`${erased} SETTINGS insert_deduplicate = 0`)
+    const erased = erasedSumsSql(view.target, refilledOf(view.target) ?? '1')
+    if (erased !== null) await clickhouse.command(erased)
   }
   await emptySettled(clickhouse)
   return views.map(({ target }) => target)

@@ -12,19 +12,19 @@ function grants(user: TableUser): string {
   return lines.join('\n')
 }
 
+/** The rights of retention on the tables that it changes, which their declarations name admin-api as a reader of. */
 function retentionGrants(): string {
   const lines = tableNames.flatMap((table) => {
     const { retention }: Table = tables[table]
     const rights = [retention?.blanked && 'ALTER UPDATE', retention?.deleted_after && 'ALTER DELETE'].filter(Boolean)
-    return rights.length === 0
-      ? []
-      : [`GRANT SELECT, ${rights.join(', ')} ON tributary.${table} TO tributary_admin_api;`]
+    return rights.length === 0 ? [] : [`GRANT ${rights.join(', ')} ON tributary.${table} TO tributary_admin_api;`]
   })
   return lines.join('\n')
 }
+
 /** The right to hide rows of the tables that erasures delete from, and to rewrite their parts. */
-const deletes = (user: TableUser): string =>
-  erasedTables.map((table) => `GRANT ALTER DELETE ON tributary.${table} TO tributary_${user};`).join('\n')
+const erasureGrants = (): string =>
+  erasedTables.map((table) => `GRANT ALTER DELETE ON tributary.${table} TO tributary_eraser;`).join('\n')
 
 const setWriters = ['click-writer', 'install-attributor', 'install-writer', 'postback-writer'] as const
 
@@ -90,7 +90,7 @@ ${retentionGrants()}
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};
 ${grants('eraser')}
-${deletes('eraser')}
+${erasureGrants()}
 GRANT SHOW TABLES, SHOW COLUMNS ON tributary.* TO tributary_eraser;
 GRANT SELECT ON system.parts TO tributary_eraser;
 GRANT SELECT ON system.processes TO tributary_eraser;

@@ -79,6 +79,7 @@ const RotateSecret = z.strictObject({
 export const SecretRotated = App.extend({ signing_secret: z.string().describe('The new one; shown here only.') })
 export type SecretRotated = z.infer<typeof SecretRotated>
 
+/** An app that got a store id. */
 export const StoreIdMoved = App.extend({
   dropped_store_id: z
     .string()

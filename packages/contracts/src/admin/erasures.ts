@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ErasureRequest } from '../erasure.ts'
+import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 
 const app_id = z.string().describe('Id of the app.')
@@ -7,7 +8,7 @@ const { install_uuid } = ErasureRequest.shape
 const count = z.number().int()
 const rows = z.record(z.string(), count).describe('Rows that were taken away, by table of ClickHouse.')
 
-const AskErasure = z.strictObject({ app_id, install_uuid })
+const RequestErasure = z.strictObject({ app_id, install_uuid })
 
 export const ErasureQueued = z.object({ queued: z.literal(true) })
 export type ErasureQueued = z.infer<typeof ErasureQueued>
@@ -42,7 +43,7 @@ export const ErasureRun = z.object({
   rows,
   batches: z
     .array(z.object({ requests: count, rows: count.describe('Of the table that lost most.') }))
-    .describe('The first 1000 of its batches.'),
+    .describe(`The first ${limits.erasure_batches_listed_max} of its batches.`),
 })
 export type ErasureRun = z.infer<typeof ErasureRun>
 
@@ -64,7 +65,7 @@ export const erasureRoutes = {
     summary: 'Ask for the erasure of an install',
     description:
       'Queues it before the requests of SDKs (`POST /privacy/delete`). The next run erases all that was received until it begins. May be repeated.',
-    body: { schema: { AskErasure }, examples: { example: { app_id: 'app_1', install_uuid: 'install-1' } } },
+    body: { schema: { RequestErasure }, examples: { example: { app_id: 'app_1', install_uuid: 'install-1' } } },
     answers: {
       200: {
         schema: { ErasureQueued },

@@ -69,7 +69,8 @@ export const eventRowColumns: readonly (keyof EventRow)[] = [
 
 /**
  * The ranks of claims on one transaction: the highest rank has its money, in any order of arrival. Nothing produces
- * `receipt` yet. `closed` is the end of all claims: the money of the best one was erased. The view `revenue_raw_mv_v1` gives the same numbers by `source`, which a test holds.
+ * `receipt` yet. `closed` ends all claims: the money of the best one was erased. The view `revenue_raw_mv_v1` gives the same numbers
+ * by `source`, which a test holds.
  */
 export const claimRanks = { sdk: 1, backend: 2, receipt: 3, closed: 255 } as const
 

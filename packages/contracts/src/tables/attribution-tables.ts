@@ -24,7 +24,7 @@ export const attributionTables = {
   click_keys_v1: {
     row: 'something that an install may match a click by',
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor', 'eraser'],
+    readers: ['click-writer', 'install-attributor', 'admin-api', 'eraser'],
     personal: ['match_key', 'click_id', 'clicked_at_ms'],
     erased_by: { with: 'clicks_raw_v1', on: ['match_key', 'clicked_at_ms', 'click_id'] },
     retention: { deleted_after: 'keep_click_days' },

@@ -1,6 +1,6 @@
 import type { Table } from './table.ts'
 
-/** What erasures leave behind, so that sums and transactions stay right (docs/adr/0330). */
+/** Tables by which sums and transactions stay right after an erasure (docs/adr/0330). */
 export const erasureTables = {
   erased_events_v1: {
     row: 'events that an erasure took away, which reports take off their sums',

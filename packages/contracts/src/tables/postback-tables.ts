@@ -1,4 +1,6 @@
-import { position, same, type Table } from './table.ts'
+import { type ErasedBy, position, same, type Table } from './table.ts'
+
+const of_no_install = { nothing: 'Apple gives postbacks nothing that leads to an install' } satisfies ErasedBy
 
 /**
  * Tables of Apple's postbacks. Each is a set by log position (docs/adr/0298). Their rows name apps by Apple's item ids: the
@@ -12,7 +14,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['admin-api', 'postback-writer'],
     personal: ['audit_key'],
-    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
+    erased_by: of_no_install,
   },
   postbacks_decoded_v1: {
     row: 'a judgement of a postback, with what the postback says',
@@ -21,7 +23,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['postback-writer', 'report-api'],
     personal: [],
-    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
+    erased_by: of_no_install,
   },
   postback_claims_v1: {
     row: 'a valid postback, by what it claims',
@@ -29,7 +31,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['report-api'],
     personal: [],
-    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
+    erased_by: of_no_install,
     derived: {
       from: 'postbacks_decoded_v1',
       where: "verdict = 'valid'",
@@ -44,7 +46,7 @@ export const postbackTables = {
     writers: ['postback-writer'],
     readers: ['report-api'],
     personal: [],
-    erased_by: { nothing: 'Apple gives postbacks nothing that leads to an install' },
+    erased_by: of_no_install,
     derived: {
       from: 'postbacks_decoded_v1',
       where: 'publisher_item_id != 0 AND publisher_item_id != advertised_item_id',

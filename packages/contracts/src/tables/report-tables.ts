@@ -1,4 +1,6 @@
-import { same, type Table } from './table.ts'
+import { type ErasedBy, same, type Table } from './table.ts'
+
+const settled_anew = { nothing: 'its stamp ends it, and the settler counts anew' } satisfies ErasedBy
 
 /** Where a figure of a day comes from: each has stamps of its own (docs/adr/0270). */
 export const stampSources = ['activity', 'uniques', 'installs', 'money'] as const
@@ -34,7 +36,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
-    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
+    erased_by: settled_anew,
     settling: 'figures',
   },
   settled_uniques_v1: {
@@ -42,7 +44,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
-    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
+    erased_by: settled_anew,
     settling: 'figures',
   },
   settled_money_v1: {
@@ -50,7 +52,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
-    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
+    erased_by: settled_anew,
     settling: 'figures',
   },
   settled_cohorts_v1: {
@@ -58,7 +60,7 @@ export const settlingTables = {
     writers: ['admin-api'],
     readers: ['report-api', 'admin-api'],
     personal: [],
-    erased_by: { nothing: 'its stamp ends it, and the settler counts anew' },
+    erased_by: settled_anew,
     settling: 'figures',
   },
 } as const satisfies Record<string, Table>

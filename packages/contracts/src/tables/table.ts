@@ -37,7 +37,7 @@ export interface Table {
   retention?: TableRetention
 }
 
-/** What retention does with the rows of a table. Values are SQL over its columns. */
+/** How retention changes the rows of a table. Values are SQL over its columns. */
 export interface TableRetention {
   /** After `keep_ip_days` a row has these values, in which no address and no agent is left. */
   blanked?: {

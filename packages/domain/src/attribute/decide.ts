@@ -117,7 +117,7 @@ function unknownClicks(
     const known_ms = { click_id, partner: null, method, clicked_at_ms: clickTime(click_id) }
     const is_erased = isErasedClick(click_id)
     const candidate: Candidate = { ...known_ms, outcome: 'lost', reason: reasonUnknown(token, method, is_erased) }
-    // What was erased never comes.
+    // An erased click never comes.
     return [{ candidate, method, signed: token.signature === 'valid' && !is_erased }]
   })
 }

@@ -42,7 +42,7 @@ const windowFor = (method: Method, { click_ms, probabilistic_ms }: ClickWindows)
 
 type Likeness = Pick<InstallClues, 'ip' | 'os_major' | 'model'>
 
-/** Of a click whose address was blanked its keys tell. */
+/** The keys of a click stand for an address that was blanked. */
 const hasAddress = (click: Pick<KeptClick, 'ip' | 'match_keys'>, ip: string, os_major: number): boolean =>
   click.ip === '' ? click.match_keys?.includes(addressKey(ip, os_major)) === true : click.ip === ip
 

@@ -4,6 +4,7 @@ import { rewriteLines } from './rewrite-lines.ts'
 import { type AuditWrites, applyRewriting, type NewObject, serverEventKeys } from './rewrite-object.ts'
 import { rewrittenDocument } from './rewritten-mark.ts'
 
+/** An audit object, as it was read. */
 export interface ObjectToBlank {
   app_id: string
   /** Null where the store knows only the hash of a long name. */
@@ -27,7 +28,7 @@ export async function blankObject(audit: AuditWrites, object: ObjectToBlank, now
     changed ||= blanked !== null
     return blanked && { content: blanked, rest: blanked, installs: nobody }
   }
-  // Whatever was rewritten in the past may have been left half-way by a crash.
+  // A crash may have left any object half-way that was ever rewritten.
   await applyRewriting({ audit, since_ms: 0 }, { keys, content }, renew)
   return changed
 }

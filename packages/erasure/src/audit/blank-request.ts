@@ -1,4 +1,4 @@
-import { elementsOf, membersOf, type Span } from './json-spans.ts'
+import { elementsOf, membersOf, type Span, splice } from './json-spans.ts'
 
 const quote = 0x22
 const empty = Buffer.from('""')
@@ -10,13 +10,10 @@ const empty = Buffer.from('""')
 export function blankRequest(json: Buffer): Buffer | null {
   const found = [...addressesOf(json)].filter(({ from, to }) => json[from] === quote && to - from > empty.length)
   if (found.length === 0) return null
-  const parts: Buffer[] = []
-  let at = 0
-  for (const { from, to } of found.toSorted((a, b) => a.from - b.from)) {
-    parts.push(json.subarray(at, from), empty)
-    at = to
-  }
-  return Buffer.concat([...parts, json.subarray(at)])
+  return splice(
+    json,
+    found.map((span) => ({ ...span, to_be: empty })),
+  )
 }
 
 function* addressesOf(json: Buffer): Generator<Span> {

@@ -1,6 +1,6 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import { isErased } from '@tributary/domain/erasure/is-erased'
-import { elementsOf, membersOf, type Span } from './json-spans.ts'
+import { type Edit, elementsOf, membersOf, type Span, splice } from './json-spans.ts'
 import { mayName, memberName } from './named-ids.ts'
 
 /** The mark of an erased install, Unix epoch ms, else null. */
@@ -21,7 +21,7 @@ const install_member = memberName('install_uuid')
 
 /**
  * Takes the erased events (`isErased`) out of an audited request: one line of an SDK object, or the document of a backend.
- * Null when it holds none. What stays is not made anew: its bytes are those that came (docs/rules.md#rewritten-audit-objects).
+ * Null when it holds none. The rest is not made anew: its bytes are those that came (docs/rules.md#rewritten-audit-objects).
  * Throws where the text is no request.
  */
 export function eraseRequest(json: Buffer, source: AuditSource, markOf: MarkOf): ErasedRequest | null {
@@ -49,42 +49,54 @@ interface AuditedBatch {
   markOf: MarkOf
 }
 
-function eraseBatch(json: Buffer, { source, body, received_at_ms, minted, markOf }: AuditedBatch) {
+function eraseBatch(
+  json: Buffer,
+  { source, body, received_at_ms, minted, markOf }: AuditedBatch,
+): ErasedRequest | null {
   const sent_at_ms = source === 'sdk' ? numberOf(json, partsOf(json, body.from).get('sent_at_ms')) : undefined
-  const sent = sent_at_ms === undefined ? {} : { sent_at_ms }
-  const isOut = ({ install_uuid, ...times }: EventFacts) =>
-    install_uuid !== null && isErased({ received_at_ms, ...sent, ...times }, markOf(install_uuid))
-  const installs = new Set<string>()
-  const edits: Edit[] = []
-  let others = false
-  let places: number[] = []
-  // A client may give the member several times. The last one counted, and each may hold events of a person.
-  for (const { name, value } of membersOf(json, body.from)) {
-    if (name !== 'events') continue
-    const events = [...elementsOf(json, value.from)]
-    places = []
-    for (const [index, span] of events.entries()) {
-      const event = eventOf(json, span)
-      if (isOut(event)) installs.add(event.install_uuid!)
-      else {
-        places.push(index)
-        others ||= event.install_uuid !== null
-      }
-    }
-    if (places.length < events.length)
-      edits.push({
-        ...value,
-        to_be: arrayOf(
-          json,
-          places.map((index) => events[index]!),
-        ),
-      })
-  }
+  const received = { received_at_ms, ...(sent_at_ms !== undefined && { sent_at_ms }) }
+  const { edits, installs, others, places } = cutEvents(
+    json,
+    body,
+    ({ install_uuid, ...times }) => install_uuid !== null && isErased({ ...received, ...times }, markOf(install_uuid)),
+  )
   if (installs.size === 0) return null
-  // What names no install came with the erased ones, from the same device.
+  // Events that name no install came with the erased ones, from the same device.
   if (source === 'sdk' && !others) return { rest: null, installs }
   if (minted !== undefined) edits.push({ ...minted, to_be: moveMinted(json, minted, places) })
   return { rest: splice(json, edits), installs }
+}
+
+interface CutEvents {
+  edits: Edit[]
+  /** The installs of the events that are cut out. */
+  installs: Set<string>
+  /** Whether an event of another install stays. */
+  others: boolean
+  /** The indexes of the events that stay. */
+  places: number[]
+}
+
+/** Cuts events out of every member `events`: a client may give it several times. The last one counted, and each may hold a person's. */
+function cutEvents(json: Buffer, body: Span, isOut: (event: EventFacts) => boolean): CutEvents {
+  const cut: CutEvents = { edits: [], installs: new Set(), others: false, places: [] }
+  for (const { name, value } of membersOf(json, body.from)) {
+    if (name !== 'events') continue
+    const spans = [...elementsOf(json, value.from)]
+    cut.places = []
+    for (const [index, span] of spans.entries()) {
+      const event = eventOf(json, span)
+      if (isOut(event)) cut.installs.add(event.install_uuid!)
+      else {
+        cut.places.push(index)
+        cut.others ||= event.install_uuid !== null
+      }
+    }
+    if (cut.places.length === spans.length) continue
+    const kept = cut.places.map((index) => spans[index]!)
+    cut.edits.push({ ...value, to_be: arrayOf(json, kept) })
+  }
+  return cut
 }
 
 /** An array of values of the text, each as it stands there. */
@@ -114,7 +126,7 @@ function numberOf(json: Buffer, span: Span | undefined): number | undefined {
   return typeof value === 'number' ? Math.round(value) : undefined
 }
 
-/** What decides about an event. */
+/** The members of an event that decide whether it is erased. */
 interface EventFacts {
   install_uuid: string | null
   event_ts_ms?: number
@@ -127,18 +139,4 @@ function eventOf(json: Buffer, span: Span): EventFacts {
     install_uuid: typeof install_uuid === 'string' && install_uuid !== '' ? install_uuid : null,
     ...(typeof event_ts_ms === 'number' ? { event_ts_ms } : {}),
   }
-}
-
-interface Edit extends Span {
-  to_be: Buffer
-}
-
-function splice(json: Buffer, edits: readonly Edit[]): Buffer {
-  const parts: Buffer[] = []
-  let at = 0
-  for (const { from, to, to_be } of edits.toSorted((a, b) => a.from - b.from)) {
-    parts.push(json.subarray(at, from), to_be)
-    at = to
-  }
-  return Buffer.concat([...parts, json.subarray(at)])
 }

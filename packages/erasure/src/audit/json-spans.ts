@@ -1,4 +1,4 @@
-/** Where a value stands in a JSON text: from its first byte to behind its last one. */
+/** The place of a value in a JSON text: from its first byte to behind its last one. */
 export interface Span {
   from: number
   to: number
@@ -8,8 +8,8 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * The members of the object that begins at `at`, in their order, a name that comes twice twice. The text must be valid
- * JSON: nothing is checked here. It makes no value, so what the caller keeps stays as it was, to the byte.
+ * The members of the object that begins at `at`, in their order; a repeated name comes repeatedly. The text must be valid
+ * JSON: nothing is checked here. No value is made, so the caller keeps the bytes as they are.
  */
 export function* membersOf(json: Buffer, at: number): Generator<{ name: string; value: Span }> {
   if (json[at] !== openBrace) return
@@ -33,6 +33,22 @@ export function* elementsOf(json: Buffer, at: number): Generator<Span> {
     yield { from, to }
     from = skipSpace(json, skipOver(json, to, comma))
   }
+}
+
+/** A value, and the text that takes its place. */
+export interface Edit extends Span {
+  to_be: Buffer
+}
+
+/** The text with these edits, of which no two overlap. All other bytes stay. */
+export function splice(json: Buffer, edits: readonly Edit[]): Buffer {
+  const parts: Buffer[] = []
+  let at = 0
+  for (const { from, to, to_be } of edits.toSorted((a, b) => a.from - b.from)) {
+    parts.push(json.subarray(at, from), to_be)
+    at = to
+  }
+  return Buffer.concat([...parts, json.subarray(at)])
 }
 
 /** Behind the value that begins at `at`. Any nesting takes no stack. */

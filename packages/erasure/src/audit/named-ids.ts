@@ -20,7 +20,7 @@ export function mayName(json: Buffer, member: Buffer, isOne: (id: string) => boo
 /** `"name"`, as `mayName` looks for it. */
 export const memberName = (name: string): Buffer => Buffer.from(`"${name}"`)
 
-/** Where the text begins that is the value of a member; -1 when its value is none. */
+/** The place where the text of a member's value begins; -1 when the value is no text. */
 function textStart(json: Buffer, behind_name: number): number {
   let at = behind_name
   while (json[at]! <= space) at += 1

@@ -1,13 +1,14 @@
-import { dayFolders, daysBelow, serverDays } from '@tributary/audit-store/audit-days'
-import type { AuditStore, Listed, RewritableAuditStore } from '@tributary/audit-store/audit-store'
+import { dayFolders, daysBelow, objectsIn, serverDays } from '@tributary/audit-store/audit-days'
+import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import type { AuditSource, MarkOf } from './erase-request.ts'
 import { addCounts, countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
 import { rewriteObject } from './rewrite-object.ts'
 
+/** An install to erase. */
 export interface ErasedInstall {
   install_uuid: string
-  /** Unix epoch ms; see `isErased`. */
+  /** Events received up to then are erased, Unix epoch ms; see `isErased`. */
   mark_ms: number
 }
 
@@ -21,7 +22,7 @@ export interface RewriteAuditOptions {
   first_day?: string
   now(): number
   signal: AbortSignal
-  /** Called behind each day, in their order: a scan that was cut off may go on with the day after it. */
+  /** Called after each day, in order: a scan that was cut off may go on with the next day. */
   onDay?(day: string, done: RewriteCounts): Promise<void>
 }
 
@@ -71,16 +72,10 @@ async function rewriteFolder(
   for await (const _done of objects) signal.throwIfAborted()
 }
 
-/** The marks of installs; of several requests of one the greatest counts. */
+/** The greatest mark of each install. */
 function marksOf(installs: readonly ErasedInstall[]): MarkOf {
   const marks = new Map<string, number>()
   for (const { install_uuid, mark_ms } of installs)
     marks.set(install_uuid, Math.max(mark_ms, marks.get(install_uuid) ?? 0))
   return (install_uuid) => marks.get(install_uuid) ?? null
-}
-
-type StoredObject = Extract<Listed, { kind: 'object' }>
-
-async function* objectsIn(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<StoredObject> {
-  for await (const one of audit.list(folder)) if (one.kind === 'object') yield one
 }

@@ -1,6 +1,6 @@
 import { UnreadableObjectError } from './rewrite-object.ts'
 
-/** What a rewriting did. */
+/** Numbers of a rewriting. */
 export interface RewriteCounts {
   objects_read: number
   objects_rewritten: number

@@ -28,7 +28,7 @@ export async function rewriteLines(
   const installs = new Set<string>()
   const gzip = createGzip()
   const compressed = gzip.toArray()
-  compressed.catch(() => {}) // whoever awaits it is told
+  compressed.catch(() => {}) // the `await` below rejects with it
   for await (const line of objectLines(object)) {
     const erased = eraseLine(line)
     for (const install of erased?.installs ?? []) installs.add(install)

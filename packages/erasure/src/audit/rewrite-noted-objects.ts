@@ -9,7 +9,7 @@ export interface RewriteNotedObjectsOptions {
   audit: Pick<RewritableAuditStore, 'get' | 'replace' | 'erase'>
   pool: Pool
   app_id: string
-  /** Of every install that was ever erased: a note names none. `Tombstones.markOf` of the newest number. */
+  /** Knows every install that was ever erased, as a note names none: `Tombstones.markOf` of the newest number. */
   markOf: MarkOf
   now(): number
   signal: AbortSignal
@@ -30,7 +30,7 @@ export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): 
       signal.throwIfAborted()
       const place = findPlace(app_id, note.audit_key)
       const content = place && (await audit.get(place.key))
-      // Any rewritten object is looked at for what a crash has left: a note says nothing about when.
+      // Any rewritten object is checked for the remains of a crash: a note says nothing about when.
       if (place && content)
         await countObject(counts, () =>
           rewriteObject({ audit, markOf, since_ms: 0, now }, { app_id, ...place, content }),
@@ -41,7 +41,7 @@ export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): 
   }
 }
 
-/** Where the object of an audit key is stored; null for a key that is no request's of this app. */
+/** The key in the store of the object of an audit key; null when it holds no request of this app. */
 function findPlace(app_id: string, audit_key: string): { key: string; source: AuditSource } | null {
   if (audit_key.startsWith('audit/')) {
     const [, , , , , owner] = audit_key.split('/')

@@ -4,6 +4,7 @@ import { type AuditSource, eraseRequest, type MarkOf } from './erase-request.ts'
 import { rewriteLines } from './rewrite-lines.ts'
 import { rewrittenAt, rewrittenDocument } from './rewritten-mark.ts'
 
+/** The part of the audit store that a rewriting needs. */
 export type AuditWrites = Pick<RewritableAuditStore, 'get' | 'replace' | 'erase'>
 
 /** An object of an app's requests, as it was read. */
@@ -23,12 +24,12 @@ export class UnreadableObjectError extends Error {
 interface RewriteOptions {
   audit: AuditWrites
   markOf: MarkOf
-  /** What was rewritten from then on, Unix epoch ms, is looked at for what a crash has left. */
+  /** Objects that were rewritten from then on, Unix epoch ms, are checked for the remains of a crash. */
   since_ms: number
   now(): number
 }
 
-/** What becomes of an object: `content` in its place, or, when nothing of a request remains, only `rest` without its name. */
+/** The new form of an object: `content` in its place, or, when nothing of a request remains, only `rest` without its name. */
 export interface NewObject {
   content: Buffer | null
   rest: Buffer

@@ -1,6 +1,6 @@
 /**
  * When an object was rewritten stands in the object: in a document as its first member, in gzipped lines as an empty gzip
- * member in front, whose extra field (RFC 1952) holds the time. Whoever inflates the lines does not see it.
+ * member in front, whose extra field (RFC 1952) holds the time. Readers of the inflated lines do not see it.
  */
 const subfield = Buffer.from('TB')
 const gzip_head = Buffer.from([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255])
@@ -17,7 +17,7 @@ export function rewrittenMember(rewritten_at_ms: number): Buffer {
   return Buffer.concat([gzip_head, uint16(field.length), field, nothing])
 }
 
-/** A document that says so; an earlier time goes. */
+/** A document that says when it was rewritten; an earlier time goes. */
 export function rewrittenDocument(json: Buffer, rewritten_at_ms: number): Buffer {
   const [earlier] = documentMark.exec(startOf(json)) ?? ['{']
   return Buffer.concat([Buffer.from(`{"rewritten_at_ms":${rewritten_at_ms},`), json.subarray(earlier.length)])

@@ -16,7 +16,7 @@ interface Row {
   objects_rewritten: string
 }
 
-/** What is known of the erasure of an install, found by the keyed hash of its id; null when nobody ever asked for it. */
+/** The certificate of an install, found by the keyed hash of its id; null when nobody ever requested its erasure. */
 export async function findCertificate(
   { pool, masterKeys }: TombstonesOptions,
   app_id: string,

@@ -4,7 +4,7 @@ import { createTombstoneHash } from '../tombstones/tombstone-hash.ts'
 import type { TombstonesOptions } from '../tombstones/tombstones.ts'
 
 /** A request to erase an install. */
-export interface ErasureAsked {
+export interface ErasureToQueue {
   app_id: string
   install_uuid: string
   /** Unix epoch ms. */
@@ -14,13 +14,13 @@ export interface ErasureAsked {
 }
 
 /**
- * Queues requests, in any order and any number of times: of an install the greatest time counts (docs/adr/0040). One that an
- * erasure has covered changes nothing. Returns the requests of apps that are not there.
+ * Queues requests, in any order and any number of times: the greatest time of an install counts (docs/adr/0040). A request that
+ * an erasure has covered changes nothing. Returns the requests of apps that are not there.
  */
 export async function queueErasures(
   { pool, masterKeys }: TombstonesOptions,
-  asked: readonly ErasureAsked[],
-): Promise<ErasureAsked[]> {
+  asked: readonly ErasureToQueue[],
+): Promise<ErasureToQueue[]> {
   const there = new Set((await findSalts(pool, masterKeys, [...new Set(asked.map(({ app_id }) => app_id))])).keys())
   const known = asked.filter(({ app_id }) => there.has(app_id))
   if (known.length > 0) {
@@ -35,7 +35,7 @@ export async function queueErasures(
   return asked.filter(({ app_id }) => !there.has(app_id))
 }
 
-type Hashed = ErasureAsked & { hash: Buffer }
+type Hashed = ErasureToQueue & { hash: Buffer }
 
 /** One request of each install, in one order, so that two writers do not wait for each other in a circle. */
 function newestOf(asked: readonly Hashed[]): Hashed[] {

@@ -1,8 +1,8 @@
 import type { ErasureRun } from '@tributary/contracts/admin/erasures'
 import type { Pool } from 'pg'
 
-/** Asks for a run of the eraser, and gives back its number. Whoever asks before that run has begun gets the same one. */
-export async function askRun(pool: Pool, now_ms: number): Promise<number> {
+/** Requests a run of the eraser and returns its number. Requests before that run has begun share it. */
+export async function requestRun(pool: Pool, now_ms: number): Promise<number> {
   const open = await pool.query<{ run: string }>(
     'SELECT run FROM erasure_runs WHERE ended_at_ms IS NULL AND begun_at_ms IS NULL ORDER BY run DESC LIMIT 1',
   )
@@ -14,15 +14,15 @@ export async function askRun(pool: Pool, now_ms: number): Promise<number> {
   return Number(rows[0]!.run)
 }
 
-/** Asks for the run of a night, a UTC date, unless somebody did. */
-export async function askNightlyRun(pool: Pool, night: string, now_ms: number): Promise<void> {
+/** Requests the run of a night, a UTC date, once. */
+export async function requestNightlyRun(pool: Pool, night: string, now_ms: number): Promise<void> {
   await pool.query('INSERT INTO erasure_runs (night, asked_at_ms) VALUES ($1, $2) ON CONFLICT (night) DO NOTHING', [
     night,
     now_ms,
   ])
 }
 
-/** What a run has done until now; null when there is none of this number. */
+/** The work that a run has done until now; null without a run of this number. */
 export async function findRun(pool: Pool, run: number): Promise<ErasureRun | null> {
   const { rows } = await pool.query<Pick<ErasureRun, 'rows' | 'batches'> & { ended: boolean; drained: string }>(
     'SELECT ended_at_ms IS NOT NULL AS ended, drained, rows, batches FROM erasure_runs WHERE run = $1',

@@ -15,21 +15,21 @@ export interface OlderIntent {
   tombstones: number | null
 }
 
-/** An install that is erased. */
-export interface ErasedInstall {
+/** An install by its app. */
+export interface InstallOfApp {
   app_id: string
   install_uuid: string
 }
 
 /**
  * The open batches that do not know the tombstone with this number, in partitions that can hold records of these installs or
- * their apps. When it finds none, nobody will write again what the tombstones up to this number cover: whoever declares a
- * batch later reads the number after that (docs/adr/0320). Rejects when the log cannot be read, like any look-up.
+ * their apps. When it finds none, no consumer writes again what the tombstones up to this number cover: a batch that is
+ * declared later reads the number after that (docs/adr/0320). Rejects when the log cannot be read, like any look-up.
  */
 export async function findOlderIntents(
   broker: Pick<Broker, 'groupOffsets'>,
   number: number,
-  installs: readonly ErasedInstall[],
+  installs: readonly InstallOfApp[],
 ): Promise<OlderIntent[]> {
   const groups = Object.values<ConsumerGroup>(consumers).filter(({ pins_tombstones }) => pins_tombstones !== undefined)
   const found = await Promise.all(groups.map((group) => findInGroup(broker, group, number, installs)))
@@ -40,7 +40,7 @@ async function findInGroup(
   broker: Pick<Broker, 'groupOffsets'>,
   group: ConsumerGroup,
   number: number,
-  installs: readonly ErasedInstall[],
+  installs: readonly InstallOfApp[],
 ): Promise<OlderIntent[]> {
   const { name, topic } = group
   const offsets = await broker.groupOffsets(name, topic.name, { dated: false })
@@ -55,7 +55,7 @@ async function findInGroup(
 }
 
 /** Clicks of an install may be anywhere. */
-function partitionsOf({ pins_tombstones }: ConsumerGroup, installs: readonly ErasedInstall[], partitions: number) {
+function partitionsOf({ pins_tombstones }: ConsumerGroup, installs: readonly InstallOfApp[], partitions: number) {
   const by = pins_tombstones!.by
   if (by === 'click') return () => installs.length > 0
   const concerned = new Set(

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 export type TombstoneKind = 'install' | 'click'
 
-/** What a tombstone knows of an id. */
+/** Gives the keyed hash by which a tombstone knows an id. */
 export type TombstoneHash = (kind: TombstoneKind, app_id: string, id: string) => Buffer
 
 const block_bytes = 64

@@ -30,8 +30,8 @@ export class TombstonesLostError extends Error {
 }
 
 /**
- * Tombstones of PostgreSQL, kept in memory. A number that is known costs no query; another one loads what is new. Whatever
- * concerns an app whose salt cannot be decrypted throws, and nothing else does.
+ * Tombstones of PostgreSQL, kept in memory. A number that is known costs no query; another one loads what is new. Look-ups for an
+ * app without tombstones cost no hash. Those for an app whose salt cannot be decrypted throw.
  */
 export function openTombstones({ pool, masterKeys }: TombstonesOptions): TombstoneStore {
   const table = createTombstoneTable()

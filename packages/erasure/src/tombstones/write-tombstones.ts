@@ -4,7 +4,7 @@ import type { PoolClient } from 'pg'
 import { createTombstoneHash, type TombstoneKind } from './tombstone-hash.ts'
 import type { TombstonesOptions } from './tombstones.ts'
 
-/** What is erased from now on. */
+/** An install or click that is erased from now on. */
 export interface NewTombstone {
   app_id: string
   kind: TombstoneKind
@@ -14,7 +14,7 @@ export interface NewTombstone {
   mark_ms: number
 }
 
-/** Any number does, as long as nobody else locks with it. */
+/** Key of the advisory lock; nothing else locks with it. */
 const tombstones_lock = 5_210_447_302_911
 
 /**
@@ -30,7 +30,7 @@ export async function writeTombstones(
   const hashOf = new Map([...salts].map(([app_id, salt]) => [app_id, createTombstoneHash(salt)]))
   const hashes = tombstones.map(({ app_id, kind, id }) => hashOf.get(app_id)!(kind, app_id, id))
   return inTransaction(pool, async (client) => {
-    // Held until the commit is visible: whoever sees a number sees all numbers below it.
+    // Held until the commit is visible: a reader that sees a number sees all numbers below it.
     await client.query('SELECT pg_advisory_xact_lock($1)', [tombstones_lock])
     await client.query(
       `INSERT INTO tombstones (number, app_id, kind, hash, mark_ms)

@@ -78,8 +78,8 @@ export async function handleBatch<T>(
   await retried('intent', declareIntent)
   await crash(2)
 
-  // 2b. What was erased is pinned, before any effect: a crash in the midst of it, and the next owner reads the number again;
-  //     after it, the number is part of the batch (docs/adr/0320).
+  // 2b. The tombstones are pinned, before any effect. A crash in the midst of it: the next owner reads the number again.
+  //     A crash after it: the number is part of the batch (docs/adr/0320).
   const tombstones = await retried('tombstones', () => tombstonesOf(context, progress, take, declareIntent))
 
   // 3. The consumer does its work. A crash in the midst of it or after it: the next owner calls `handle` with the same
@@ -197,7 +197,7 @@ async function callHandle<T>(
   return tally
 }
 
-/** Nothing that a batch without any value does depends on what was erased. */
+/** The tombstones of a batch; none are read for a batch without any value, which has no effect that depends on them. */
 async function tombstonesOf<T>(
   { consumer }: BatchContext<T>,
   progress: Progress,

@@ -30,7 +30,7 @@ export interface Batch<T> {
    * skipped, and none comes twice.
    */
   begun: number
-  /** What was erased, as the batch pinned it: every try gets the same. Nothing for a consumer that pins none. */
+  /** The tombstones that the batch pinned: every try gets the same. None for a consumer that pins none. */
   tombstones: Tombstones
   /** How often this process has called `handle` with this batch, this time included. */
   tries: number

@@ -23,6 +23,6 @@ export async function pinTombstones(
       throw err
     }
   }
-  // What an older version began, it began without any.
+  // A batch that an older version began knows none.
   return store.upTo(progress.intent!.tombstones ?? 0)
 }

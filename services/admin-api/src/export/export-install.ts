@@ -3,11 +3,13 @@ import { limits } from '@tributary/contracts/limits'
 import type { Table } from '@tributary/contracts/table'
 import { tableNames, tables } from '@tributary/contracts/tables'
 
+/** An install to export. */
 export interface ExportedInstall {
   app_id: string
   install_uuid: string
 }
 
+/** A row of a table that belongs to the install. */
 export interface ExportedRow {
   table: string
   row: Record<string, unknown>

@@ -1,5 +1,5 @@
-import { dayFolders, sdkDays, serverApps, serverDays } from '@tributary/audit-store/audit-days'
-import type { AuditStore, Listed } from '@tributary/audit-store/audit-store'
+import { dayFolders, objectsIn, requestDays, sdkDays, serverApps } from '@tributary/audit-store/audit-days'
+import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { objectLines } from '@tributary/audit-store/object-lines'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import type { Envelope } from '@tributary/contracts/envelope'
@@ -25,8 +25,6 @@ const objects_ahead = 8
 const group_events = 5000
 const group_bytes = 4 * 1024 * 1024
 
-type StoredObject = Extract<Listed, { kind: 'object' }>
-
 /**
  * Gives the accepted events of the audit store to `onRead`, an app and a day after the other, those of a day in no
  * order; `onDay` is called behind each day. Memory is bounded whatever the store holds.
@@ -47,8 +45,7 @@ export async function readAudit(
       tally.doubt('app_gone')
       continue
     }
-    const all = new Set([...(days.get(id) ?? []), ...(await serverDays(audit, first_day, id))])
-    for (const day of [...all].sort()) plan.push({ app: { app_id: id, ...facts }, day })
+    for (const day of await requestDays(audit, days, id, first_day)) plan.push({ app: { app_id: id, ...facts }, day })
   }
   for (const [index, { app, day }] of plan.entries()) {
     tally.reached(index, plan.length, `day ${index + 1} of ${plan.length}: ${day} of ${app.app_id}`)
@@ -98,10 +95,6 @@ async function* requestsOf(deps: ReadAuditDeps, app: AppFacts & { app_id: string
       }
     }
   }
-}
-
-async function* objectsIn(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<StoredObject> {
-  for await (const one of audit.list(folder)) if (one.kind === 'object') yield one
 }
 
 interface Fetched {

@@ -1,8 +1,9 @@
-import { archivesFrom, click_archive_folder } from '@tributary/attribution/click-archive'
-import { dayFolders, sdkDays, serverDays } from '@tributary/audit-store/audit-days'
-import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
+import { archivesFrom } from '@tributary/attribution/click-archive'
+import { dayFolders, objectsIn, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
+import type { RewritableAuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { blankObject, type ObjectToBlank } from '@tributary/erasure/audit/blank-object'
+import { UnreadableObjectError } from '@tributary/erasure/audit/rewrite-object'
 import type { Logger } from 'pino'
 
 export interface BlankObjects {
@@ -31,13 +32,13 @@ export async function blankObjects(deps: BlankObjects, apps: readonly DaysToBlan
   const open = apps.filter(({ from, to }) => from < to)
   if (open.length === 0) return 0
   const first_day = open.map(({ from }) => from).toSorted()[0]!
-  const requestDays = await sdkDays(deps.audit, first_day)
+  const sdk_days = await sdkDays(deps.audit, first_day)
   let done = 0
   for (const { app_id, company_id, from, to } of open) {
-    const days = new Set([...(requestDays.get(app_id) ?? []), ...(await serverDays(deps.audit, from, app_id))])
-    for (const day of [...days].filter((one) => one >= from && one < to))
+    const days = await requestDays(deps.audit, sdk_days, app_id, from)
+    for (const day of days.filter((one) => one < to))
       for (const { source, folder } of dayFolders(app_id, company_id, day))
-        done += await blankAll(deps, objectsIn(deps, folder), () => ({ app_id, source }))
+        done += await blankAll(deps, objectsIn(deps.audit, folder), () => ({ app_id, source }))
   }
   return done + (await blankArchives(deps, open, first_day))
 }
@@ -49,10 +50,9 @@ async function blankArchives(deps: BlankObjects, apps: readonly DaysToBlank[], f
     .toSorted()
     .at(-1)!
   async function* archives() {
-    for await (const one of archivesFrom(deps.audit, first_day)) if (dayOf(one.key) < last_day) yield one
+    for await (const one of archivesFrom(deps.audit, first_day)) if (one.day < last_day) yield one
   }
-  return blankAll(deps, archives(), (key) => {
-    const day = dayOf(key)
+  return blankAll(deps, archives(), ({ day }) => {
     const isBlanked = (app_id: string) => {
       const { from = '9', to = '' } = daysOf.get(app_id) ?? {}
       return day >= from && day < to
@@ -61,34 +61,22 @@ async function blankArchives(deps: BlankObjects, apps: readonly DaysToBlank[], f
   })
 }
 
-const dayOf = (key: string | null): string =>
-  (key ?? '').slice(click_archive_folder.length, click_archive_folder.length + 10).replaceAll('/', '-')
-
-interface Stored {
-  key: string | null
-  read(): Promise<Buffer | null>
-}
-
-async function blankAll(
+async function blankAll<Stored extends Pick<StoredObject, 'key' | 'read'>>(
   { audit, now, signal, logger }: BlankObjects,
   objects: AsyncIterable<Stored>,
-  formOf: (key: string | null) => Omit<ObjectToBlank, 'key' | 'content'>,
+  formOf: (one: Stored) => Omit<ObjectToBlank, 'key' | 'content'>,
 ): Promise<number> {
   let done = 0
   const read = readAhead(objects, objects_ahead, async (one) => {
     signal.throwIfAborted()
     const content = await one.read()
     if (content === null) return false
-    return blankObject(audit, { ...formOf(one.key), key: one.key, content }, now).catch((err: unknown) => {
-      if (!(err instanceof Error && err.name === 'UnreadableObjectError')) throw err
+    return blankObject(audit, { ...formOf(one), key: one.key, content }, now).catch((err: unknown) => {
+      if (!(err instanceof UnreadableObjectError)) throw err
       logger.warn({ err, key: one.key }, 'an audit object of unknown form keeps what it holds')
       return false
     })
   })
   for await (const changed of read) done += Number(changed)
   return done
-}
-
-async function* objectsIn({ audit }: BlankObjects, folder: string): AsyncGenerator<Stored> {
-  for await (const one of audit.list(folder)) if (one.kind === 'object') yield one
 }

@@ -1,5 +1,5 @@
-import { click_archive_folder } from '@tributary/attribution/click-archive'
-import { dayFolders, sdkDays, serverDays } from '@tributary/audit-store/audit-days'
+import { archiveFolder, click_archive_folder } from '@tributary/attribution/click-archive'
+import { dayFolders, daysBelow, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { KeptApp } from './kept-days.ts'
 
@@ -15,10 +15,10 @@ export interface DeleteObjects {
 export async function deleteRequests({ audit, signal }: DeleteObjects, apps: ReadonlyMap<KeptApp, string>) {
   if (apps.size === 0) return 0
   let deleted = 0
-  const requestDays = await sdkDays(audit, '')
+  const sdk_days = await sdkDays(audit, '')
   for (const [{ app_id, company_id }, first_kept] of apps) {
-    const days = new Set([...(requestDays.get(app_id) ?? []), ...(await serverDays(audit, '', app_id))])
-    for (const day of [...days].filter((one) => one < first_kept))
+    const days = await requestDays(audit, sdk_days, app_id, '')
+    for (const day of days.filter((one) => one < first_kept))
       for (const { folder } of dayFolders(app_id, company_id, day)) deleted += await deleteBelow(audit, folder, signal)
   }
   return deleted
@@ -27,12 +27,9 @@ export async function deleteRequests({ audit, signal }: DeleteObjects, apps: Rea
 /** Deletes the archives of clicks of days before one; an archive holds clicks of all companies. */
 export async function deleteArchives({ audit, signal }: DeleteObjects, first_kept: string): Promise<number> {
   let deleted = 0
-  for await (const year of foldersOf(audit, click_archive_folder))
-    for await (const month of foldersOf(audit, year))
-      for await (const day of foldersOf(audit, month)) {
-        const date = day.slice(click_archive_folder.length, -1).replaceAll('/', '-')
-        if (/^\d{4}-\d\d-\d\d$/.test(date) && date < first_kept) deleted += await deleteBelow(audit, day, signal)
-      }
+  const days = await Array.fromAsync(daysBelow(audit, click_archive_folder, ''))
+  for (const day of days.filter((one) => one < first_kept))
+    deleted += await deleteBelow(audit, archiveFolder(day), signal)
   return deleted
 }
 
@@ -47,8 +44,4 @@ async function deleteBelow(audit: DeleteObjects['audit'], folder: string, signal
     }
   }
   return deleted
-}
-
-async function* foldersOf(audit: DeleteObjects['audit'], folder: string): AsyncGenerator<string> {
-  for await (const one of audit.list(folder)) if (one.kind === 'folder') yield one.folder
 }

@@ -31,7 +31,7 @@ export interface FirstKept {
   otherwise: string | null
 }
 
-/** What a setting keeps of each app at a time. Rows of apps that nobody knows are kept as by default. */
+/** The first kept days of a setting at a time. Rows of unknown apps are kept as by default. */
 export function firstKept(apps: readonly KeptApp[], setting: keyof Retention, now_ms: number): FirstKept {
   const dayOf = (kept: number | null) => (kept === null ? null : firstKeptDay(now_ms, kept))
   const otherwise = dayOf(defaultRetention[setting])

@@ -23,7 +23,7 @@ export interface RetentionDeps {
   logger: Logger
 }
 
-/** What a run removed: rows by table that were blanked or deleted, and audit objects. */
+/** Numbers of a run: rows by table that were blanked or deleted, and audit objects. */
 export interface RetentionDone {
   rows: Record<string, number>
   objects_blanked: number
@@ -48,7 +48,7 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
   const apps = await readKeptApps(pool)
   const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
   if (!(await expireRaw(deps, expiring))) return null
-  // 1. Whoever reads knows from now on which days are going: reports take whole days, and candidates of these clicks stay.
+  // 1. Readers know from now on which days are going: reports take whole days, and candidates of these clicks stay.
   await markClicks(pool, apps, now_ms)
   // 2. Addresses, while reports that began before the marks come to their end.
   await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))

@@ -11,7 +11,8 @@ import { findStoredObject } from './audit-key.ts'
 /**
  * What an `audit_key` stands for (`?key=...`, for all but SDK requests also `&app_id=...`). JSON, or one line of JSON
  * for each request: those come with `Content-Encoding: gzip` as they are stored, at most a few MiB here however large
- * they inflate. A header says when the object was rewritten. It is customers' data, so each look is in `admin_audit_log` before anything is shown.
+ * they inflate. A header says when the object was rewritten. It is customers' data, so each look is in `admin_audit_log`
+ * before anything is shown.
  */
 export function addAuditObjectRoute(app: FastifyInstance, { pool, audit, now }: AdminApiDeps): void {
   addRoute(app, storedDataRoutes.getAuditObject, async ({ query }, request, reply) => {

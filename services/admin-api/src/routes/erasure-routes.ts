@@ -4,7 +4,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
-import { askRun, findRun } from '@tributary/erasure/runs'
+import { findRun, requestRun } from '@tributary/erasure/runs'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
@@ -34,7 +34,7 @@ export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, now }
     return certificate
   })
   addRoute(app, erasureRoutes.runErasures, async ({ body }, _request, reply) => {
-    const run = body.run ?? (await askRun(pool, now()))
+    const run = body.run ?? (await requestRun(pool, now()))
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
     const signal = AbortSignal.any([stop.signal, left.signal, AbortSignal.timeout(limits.erasure_run_wait_ms_max)])

@@ -16,7 +16,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { retentionJob } from '../../src/retention/retention-job.ts'
 import { runRetention } from '../../src/retention/run-retention.ts'
 
@@ -140,10 +140,10 @@ const objectsWithAddresses = (app_id: string) =>
       .filter((line) => (key.includes(app_id) || line.includes(app_id)) && /203\.0\.113|Agent/.test(line))
     return lines.length > 0 ? [key] : []
   })
-const daysIn = async (table: string, app_id: string) =>
+const daysIn = async (table: string, app_id: string, day = 'day') =>
   (
     await clickhouse.query<{ on: string }>(
-      `SELECT DISTINCT toString(day) AS on FROM ${table} WHERE app_id = '${app_id}' ORDER BY on`,
+      `SELECT DISTINCT toString(${day}) AS on FROM ${table} WHERE app_id = '${app_id}' ORDER BY on`,
     )
   ).map(({ on }) => on)
 const on = (...days: number[]) => days.map(dayOf)
@@ -163,7 +163,7 @@ test('what is older than the settings of its company goes, in the night after th
     const bulk = audit.objects.get(`${app_id}/s2s/bulk/${dayOf(0)}/b.json`)!.toString()
     expect(JSON.parse(bulk).body.events[1]).toEqual({ install_uuid: 'i', props: { ip: 'kept' }, device: { ip: '' } })
   }
-  const { fact } = { fact: (await findFacts(clickhouse, usual.app_id, ['i0'])).get('i0')![0] as InstallFact }
+  const [fact] = (await findFacts(clickhouse, usual.app_id, ['i0'])).get('i0')!
   expect(fact).toEqual({ ...factOf(usual.app_id, usual.company_id, 0), ip: null })
   const [event] = await clickhouse.query<{ device: string }>(
     `SELECT device FROM events_raw_v1 WHERE app_id = '${usual.app_id}' AND day = '${dayOf(0)}'`,
@@ -175,11 +175,12 @@ test('what is older than the settings of its company goes, in the night after th
   const shorter = { keep_ip_days: 1, keep_click_days: 10, keep_raw_days: 21 }
   await changeCompany(postgres.pool, brief.company_id, shorter, request)
   const sums = await daysIn('events_per_day_v1', brief.app_id)
+  expect(sums).toEqual(on(0, 20, 40))
   const done = await runAt(42)
   expect(pauses.at(-1)).toBeGreaterThanOrEqual(30_000)
   expect(done).toEqual({
     rows: { events_raw_v1: 2 + 2, clicks_raw_v1: 2 + 2, click_keys_v1: 6, install_facts_v1: 2 },
-    // Of each kind two days are old enough. The third loses its addresses, as the archives of both later days do.
+    // Two days of each kind are old enough. The third loses its addresses, as the archives of both later days do.
     ...{ objects_deleted: 6, objects_blanked: 3 + 2 },
   })
   expect(await addresses(brief.app_id)).toEqual(eachOf())
@@ -190,8 +191,9 @@ test('what is older than the settings of its company goes, in the night after th
   expect(await daysIn('click_keys_v1', brief.app_id)).toEqual(on(40))
   expect(await daysIn('events_raw_v1', brief.app_id)).toEqual(on(40))
   expect(await daysIn('events_raw_v1', usual.app_id)).toEqual(on(0, 20, 40))
-  for (const table of ['events_per_day_v1', 'event_keys_v1', 'activity_by_day_v1'])
-    expect(await daysIn(table === 'event_keys_v1' ? 'events_per_day_v1' : table, brief.app_id)).toEqual(sums)
+  for (const table of ['events_per_day_v1', 'activity_by_day_v1'])
+    expect(await daysIn(table, brief.app_id)).toEqual(sums)
+  expect(await daysIn('event_keys_v1', brief.app_id, 'key_day')).toEqual(sums)
   const { rows } = await postgres.pool.query(
     'SELECT clicks_deleted_before::text AS day FROM companies WHERE company_id = $1',
     [brief.company_id],
@@ -255,11 +257,16 @@ test('distinct installs that an erasure has touched are kept when their raw even
     { on: dayOf(151), n: 1 },
   ])
   await changeCompany(postgres.pool, app.company_id, { keep_raw_days: 1 }, request)
-  const holding = Promise.withResolvers<void>()
-  const erasing = unlessRunning(postgres.pool, 'eraser', () => holding.promise)
-  await vi.waitUntil(async () => (await runAt(160)) === null, 5000)
+  const begun = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  const erasing = unlessRunning(postgres.pool, 'eraser', () => {
+    begun.resolve()
+    return end.promise
+  })
+  await begun.promise
+  expect(await runAt(160)).toBeNull()
   expect(await daysIn('events_raw_v1', app.app_id)).toHaveLength(2)
-  holding.resolve()
+  end.resolve()
   await erasing
   expect(await runAt(160)).toMatchObject({ rows: { events_raw_v1: 3 } })
   expect(await uniques()).toEqual(before)

@@ -1,11 +1,7 @@
 import type { StampSource } from '@tributary/contracts/report-tables'
+import type { ErasedInstall } from '@tributary/erasure/audit/rewrite-audit'
 
-/** An install that a run erases. */
-export interface ErasedInstall {
-  install_uuid: string
-  /** What was received up to then goes, Unix epoch ms. */
-  mark_ms: number
-}
+export type { ErasedInstall }
 
 /** A click that goes with an install. */
 export interface ErasedClick {
@@ -43,7 +39,7 @@ export interface ErasedClaim {
   claim_rank: number
 }
 
-/** All that a batch does. A repeat does it again from here, because what it was found by is gone. */
+/** All that a batch does. A repeat does it again from here: the rows that led to it are gone. */
 export interface BatchPlan {
   /** Whether nothing of the installs is left after it. */
   drains: boolean

@@ -5,6 +5,7 @@ import { cancelBeatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
+import { claimColumns } from '@tributary/clickhouse/transaction-keys'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
 import { type TableName, tables } from '@tributary/contracts/tables'
@@ -83,10 +84,6 @@ async function insertEvents(clickhouse: Clickhouse, { app_id, batch, plan }: Pla
   const token = `erased-events/${randomUUID()}`
   await clickhouse.insert({ table: 'erased_events_v1', columns: eventColumns, lines: lines.join('\n'), token })
 }
-
-const claimColumns = [
-  ...(['app_id', 'transaction_key', 'day', 'received_at_ms', 'topic', 'partition', 'offset', 'claim_rank'] as const),
-]
 
 async function insertClaims(clickhouse: Clickhouse, { app_id, plan }: Planned): Promise<void> {
   if (plan.claims.length === 0) return

@@ -3,12 +3,16 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { RowKeys } from './batch.ts'
 import { ofApp } from './sql.ts'
 
-/** What a column is compared by, where that is not the column: in all tables, and in those that lack the hash. */
+/** Columns that a delete compares by their hash: it names no id and no event name. */
 const hashes: Readonly<Record<string, string>> = {
   event_name: 'sipHash64(event_name)',
   click_id: 'sipHash64(click_id)',
 }
+/** Tables without a column `install_key`: their ids are hashed when they are compared. */
 const withoutInstallKey: ReadonlySet<string> = new Set(['identities_v1', 'activity_per_day_v1'])
+
+/** Bounds the time of a delete, as that of an insert that is tried so often. */
+const delete_tries = 4
 
 /**
  * Hides rows of an app from every reader (docs/adr/0333). Resolves once all replicas did it. Repeating it changes nothing.
@@ -33,9 +37,6 @@ export async function deleteRows(
     { name, tries: delete_tries },
   )
 }
-
-/** How long a delete may take: as long as an insert that was tried this often. */
-const delete_tries = 4
 
 const literal = (value: string | number): string => {
   if (typeof value === 'number' || /^\d{1,20}$/.test(value)) return `${BigInt(value)}`

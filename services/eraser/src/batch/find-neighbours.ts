@@ -9,10 +9,10 @@ import type { ErasedInstall } from './batch.ts'
 import type { ClickRow } from './find-rows.ts'
 import { ofApp } from './sql.ts'
 
-/** Installs of one key that are decided again: more than an address or a network has in its time, but for an attack. */
+/** Installs of one key that are decided again. Only an attack makes more for one address or network. */
 const of_key_max = 20_000
 
-/** Where neighbours are looked for: installs that share a key, within these times. */
+/** A key that neighbours share, and the times within which they are looked up. */
 interface Range {
   match_key: string
   received_from_ms?: number
@@ -71,12 +71,11 @@ function rangesOfClick({ click_id, clicked_at_ms, match_keys }: ClickRow): Range
   return [{ match_key: matchKey('click', click_id) }, ...match_keys.map((match_key) => ({ match_key, ...times }))]
 }
 
+const never_ms = Number.POSITIVE_INFINITY
+
 /** The bounds are inclusive. An alias has no install time. */
 function isWithin({ received_at_ms, installed_at_ms, kind }: Row, range: Range): boolean {
-  const { received_from_ms = 0, received_to_ms = far_ms, installed_from_ms = 0, installed_to_ms = far_ms } = range
+  const { received_from_ms = 0, received_to_ms = never_ms, installed_from_ms = 0, installed_to_ms = never_ms } = range
   if (received_at_ms < received_from_ms || received_at_ms > received_to_ms) return false
   return kind === 'alias' || (installed_at_ms >= installed_from_ms && installed_at_ms <= installed_to_ms)
 }
-
-/** Beyond every time that an event may have. */
-const far_ms = 8e15

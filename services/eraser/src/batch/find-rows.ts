@@ -2,6 +2,7 @@ import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
+import { claimRanks } from '@tributary/contracts/rows'
 import { hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import { ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
@@ -44,6 +45,7 @@ export interface VerdictRow extends Position {
   row_key: string
 }
 
+/** A fact to erase. */
 export interface FactRow extends Position {
   install_uuid: string
   day: string
@@ -52,6 +54,7 @@ export interface FactRow extends Position {
   fact: Fact
 }
 
+/** A click to erase, and the install that it goes with. */
 export interface ClickRow extends Position {
   click_id: string
   click_key: string
@@ -62,7 +65,7 @@ export interface ClickRow extends Position {
 }
 
 const rows_max = limits.erasure_rows_max
-/** Each has several rows in the table of keys. */
+/** Facts of one batch; each has several rows in the table of keys. */
 const facts_max = 80
 
 /** Some events of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
@@ -74,7 +77,7 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
        toString(sipHash64(event_name)) AS event_name_key, toString(t.event_key) AS event_key, toString(t.key_day) AS key_day,
        currency, if(has_money, toString(assumeNotNull(t.revenue_micros)), '0') AS revenue_micros,
        ${hasMoney.replaceAll('revenue_micros', 't.revenue_micros')} AS has_money, toString(t.transaction_key) AS transaction_key,
-       if(source = 'sdk', 1, 2) AS claim_rank, received_at_ms,
+       if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend}) AS claim_rank, received_at_ms,
        toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day, topic, partition, offset
      FROM events_raw_v1 AS t
      WHERE ${ofInstalls(app_id, installs)} AND t.day IN (${literals('day', days)}) AND ${upToMark(installs)}
@@ -92,6 +95,7 @@ async function findDays(clickhouse: Query, app_id: string, installs: readonly Er
   return rows.map(({ date }) => date)
 }
 
+/** Some verdicts of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
 export const findVerdicts = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<VerdictRow>(
     `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, received_at_ms, pending,
@@ -102,6 +106,7 @@ export const findVerdicts = (clickhouse: Query, app_id: string, installs: readon
      LIMIT 1 BY topic, partition, offset, sign LIMIT ${rows_max}`,
   )
 
+/** Some facts of the installs that were received up to their marks; `full`: there may be more. */
 export async function findFactRows(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
   const rows = await clickhouse.query<Omit<FactRow, 'fact'> & { fact: string }>(
     `SELECT install_uuid, toString(t.day) AS day, event_index, arrayMap(x -> toString(x), t.match_keys) AS match_keys, fact,
@@ -116,6 +121,7 @@ export async function findFactRows(clickhouse: Query, app_id: string, installs: 
   }
 }
 
+/** The rows of the clicks. */
 export async function findClickRows(clickhouse: Query, app_id: string, clicks: readonly ErasedClick[]) {
   if (clicks.length === 0) return []
   const owners = new Map(clicks.map(({ click_id, install_uuid }) => [click_id, install_uuid]))

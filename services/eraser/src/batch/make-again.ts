@@ -11,8 +11,8 @@ import { ofInstalls } from './sql.ts'
 const settings = { ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable', max_threads: 1 }
 
 /**
- * Makes the rows of a table again of what remains in its source, by its view: a day may hold a life before the mark and one
- * after it. What is written meanwhile comes by the view itself, after its source.
+ * Fills the rows of a table again from what remains in its source, by its view: a day may hold a life before the mark and one
+ * after it. Rows of events that are written meanwhile come by the view itself.
  */
 export async function makeAgain(
   clickhouse: Clickhouse,

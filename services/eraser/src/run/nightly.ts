@@ -1,14 +1,14 @@
 import { limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
-import { askNightlyRun } from '@tributary/erasure/runs'
+import { requestNightlyRun } from '@tributary/erasure/runs'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
 import { findOldestQueued } from './open-requests.ts'
 import { type EraserDeps, runErasures } from './run-erasures.ts'
 
 /**
- * Makes the run of the night from 02:00 UTC on, and those that somebody asked for, one after the other and in one process of
- * several. A run that was broken off goes on with its number.
+ * Makes the run of the night from `limits.erasure_hour_utc` on, and those that were requested, one after the other and in one
+ * process of several. A run that was broken off goes on with its number.
  */
 export function erasureJob(deps: EraserDeps): (signal: AbortSignal) => Promise<void> {
   const { pool, now, metrics } = deps
@@ -16,7 +16,7 @@ export function erasureJob(deps: EraserDeps): (signal: AbortSignal) => Promise<v
     const oldest = await findOldestQueued(pool)
     metrics?.oldestQueued(oldest === null ? 0 : Math.max(0, now() - oldest) / 1000)
     const at = new Date(now())
-    if (at.getUTCHours() >= limits.erasure_night_hour) await askNightlyRun(pool, utcDay(now()), now())
+    if (at.getUTCHours() >= limits.erasure_hour_utc) await requestNightlyRun(pool, utcDay(now()), now())
     if ((await findNext(pool)) === null) return
     await unlessRunning(pool, 'eraser', (lost) => runAll(deps, AbortSignal.any([signal, lost])))
   }

@@ -64,6 +64,7 @@ export async function findOpenApps(pool: Pool): Promise<string[]> {
   return rows.map(({ app_id }) => app_id)
 }
 
+/** The installs of a batch that is not begun. */
 export interface NextInstalls {
   installs: ErasedInstall[]
   /** Number of the newest of their tombstones. */
@@ -118,6 +119,7 @@ export async function completeRequests(
   )
 }
 
+/** An erased click and its app. */
 export type ErasedClickOfApp = ErasedClick & { app_id: string }
 
 /** Erased clicks whose archives are not rewritten yet. */
@@ -126,6 +128,7 @@ export async function findErasedClicks(pool: Pool): Promise<ErasedClickOfApp[]> 
   return rows
 }
 
+/** Forgets erased clicks, whose archives are rewritten now. */
 export async function removeErasedClicks(pool: Pool, clicks: readonly ErasedClickOfApp[]): Promise<void> {
   await pool.query(
     `DELETE FROM erasure_clicks AS e USING unnest($1::text[], $2::text[]) AS t (app_id, click_id)

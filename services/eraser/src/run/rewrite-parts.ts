@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { erasedTables } from '@tributary/contracts/tables'
 
-/** Longest time of one rewrite. The engine goes on with it, and the next run finds what is left. */
+/** Bounds the time of one rewrite, as that of an insert that is tried so often. The engine goes on, and the next run finds the rest. */
 const rewrite_tries = 8
 
 /**

@@ -3,6 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import type { InstallOfApp } from '@tributary/erasure/older-intents'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { Logger } from 'pino'
 import type { ErasedInstall, OpenWork, StoredBatch } from '../batch/batch.ts'
@@ -23,11 +24,6 @@ import {
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
 import { endBatch, findBatch, storeBatch } from './stored-batches.ts'
-
-export interface InstallOfApp {
-  app_id: string
-  install_uuid: string
-}
 
 /** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
 export interface AuditRewriting {
@@ -55,11 +51,11 @@ const wait_pause_ms = 250
 
 /**
  * One run: takes what is queued, empties the tables of each app in turn, a batch at a time, rewrites parts and audit objects,
- * and completes the requests. What an earlier run left half-done goes on first. Rejects when something is away or the signal fires; the
- * next call goes on. One process at a time, by a lease of the caller.
+ * and completes the requests. It first goes on with the batches that an earlier run left half-done. Rejects when an engine is away or
+ * the signal fires; the next call goes on. The caller holds a lease, so one process at a time erases.
  */
 export async function runErasures(deps: EraserDeps, run: number, signal: AbortSignal): Promise<void> {
-  // What another process left at work in the engine may end behind what this one does.
+  // A statement of an earlier process may still run in the engine, and end after those of this one.
   if (await deps.clickhouse.isInserting('eraser/')) {
     throw new CodedError('unavailable', { message: 'an earlier statement of the eraser is still at work' })
   }
@@ -73,14 +69,14 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
       if (older.length === 0) {
         moved = true
         waits.delete(app_id)
-      } else tellWait(deps, waits, app_id, older)
+      } else logWait(deps, waits, app_id, older)
     }
     if (!moved) await deps.pause(wait_pause_ms, signal)
   }
   await finish(deps, signal)
 }
 
-/** One batch of an app, or the next step of it; or else who has to be waited for. */
+/** Does the next step of the batch of an app; returns the consumers that it has to wait for instead. */
 async function eraseSome(deps: EraserDeps, run: number, app_id: string, signal: AbortSignal): Promise<OpenWork[]> {
   const { pool, clickhouse, now, metrics } = deps
   const begun = await findBatch(pool, app_id)
@@ -149,11 +145,11 @@ async function finish(deps: EraserDeps, signal: AbortSignal): Promise<void> {
   await removeErasedClicks(pool, clicks)
 }
 
-/** Names who holds an app up, once it takes long. */
-function tellWait({ now, logger, metrics }: EraserDeps, waits: Map<string, number>, app_id: string, older: OpenWork[]) {
+/** Logs which consumers hold an app up, once it takes long. */
+function logWait({ now, logger, metrics }: EraserDeps, waits: Map<string, number>, app_id: string, older: OpenWork[]) {
   const since_ms = waits.get(app_id) ?? now()
   waits.set(app_id, since_ms)
-  if (now() - since_ms < limits.erasure_wait_told_ms) return
+  if (now() - since_ms < limits.erasure_wait_logged_ms) return
   waits.set(app_id, now())
   metrics?.waiting(older)
   logger.warn({ app_id, older }, 'an erasure waits for batches of consumers that were begun before it')

@@ -8,7 +8,7 @@ import type { EventLine } from '../write/event-line.ts'
 export const installOf = ({ app_id, install_uuid }: Pick<EventLine, 'app_id' | 'install_uuid'>): string =>
   `${app_id}/${install_uuid}`
 
-/** What erasures leave of a batch. */
+/** The events of a batch that no erasure covers. */
 interface Kept {
   /** In the order of the records. */
   rows: EventLine[]
@@ -27,7 +27,7 @@ export function dropErased(records: readonly DecodedRecord<EventLine[]>[], tombs
   const kept: Kept = { rows: [], marks: new Map(), objects: new Map(), dropped: 0 }
   for (const { record, value: lines } of records) {
     const first = lines[0]
-    const mark_ms = first && tombstones.hasAny(first.app_id) ? markOf(first, tombstones) : null
+    const mark_ms = first === undefined ? null : tombstones.markOf(first.app_id, first.install_uuid)
     if (first === undefined || mark_ms === null) {
       for (const line of lines) kept.rows.push(line)
       continue
@@ -42,5 +42,3 @@ export function dropErased(records: readonly DecodedRecord<EventLine[]>[], tombs
   }
   return kept
 }
-
-const markOf = ({ app_id, install_uuid }: EventLine, tombstones: Tombstones) => tombstones.markOf(app_id, install_uuid)

@@ -46,7 +46,7 @@ const keyName = ({ app_id, event_key }: Pick<KnownKey, 'app_id' | 'event_key'>):
 const placedName = (key: Pick<KnownKey, 'app_id' | 'event_key' | 'topic' | 'partition' | 'offset'>): string =>
   `${keyName(key)}/${key.topic}/${key.partition}/${key.offset}`
 
-/** What was received after a mark is dated after it as well, so the table is read from the day of the mark on. */
+/** An event that was received after a mark is dated after it as well, so the table is read from the day of the mark on. */
 function statement(asked: readonly EventLine[], marks: ReadonlyMap<string, number>): string {
   const from_ms = Math.min(...asked.map((row) => marks.get(installOf(row))!))
   const listed = (name: 'app_id' | 'install_uuid') =>

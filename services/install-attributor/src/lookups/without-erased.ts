@@ -9,7 +9,7 @@ import type { Lookups } from './lookups.ts'
  */
 export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups {
   const isErasedClick = ({ app_id, click_id }: { app_id: string; click_id: string }) =>
-    tombstones.hasAny(app_id) && tombstones.isErasedClick(app_id, click_id)
+    tombstones.isErasedClick(app_id, click_id)
 
   /** A claim does not tell when its install was received: it is that of the living one if the newest verdict has its place. */
   async function livingClaims(app_id: string, claims: readonly WrittenClaim[]): Promise<WrittenClaim[]> {

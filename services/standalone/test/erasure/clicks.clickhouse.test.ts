@@ -13,7 +13,7 @@ import { type ErasureStage, openErasureStage } from './stage.ts'
 let stage: ErasureStage
 beforeAll(async () => {
   stage = await openErasureStage()
-}, 60_000)
+})
 afterAll(() => stage.close())
 
 // The engine lets clicks expire by its own clock.

@@ -15,7 +15,7 @@ const run_ms_max = 150_000
 let stage: ErasureStage
 beforeAll(async () => {
   stage = await openErasureStage()
-}, 60_000)
+})
 afterAll(() => stage.close())
 
 const names = reportNames.filter((name) => name !== 'skan')

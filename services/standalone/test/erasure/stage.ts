@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type EraserDeps, runErasures } from '@tributary/eraser/run-erasures'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
-import { askRun, findRun } from '@tributary/erasure/runs'
+import { findRun, requestRun } from '@tributary/erasure/runs'
 import type { Rate } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -46,7 +46,7 @@ export async function openErasureStage() {
     certificate: (app_id: string, install_uuid: string) => findCertificate({ pool, masterKeys }, app_id, install_uuid),
     /** One run, from its beginning to its end; `more` replaces parts of it. */
     async run(more: Partial<EraserDeps> = {}) {
-      const run = await askRun(pool, mark_ms)
+      const run = await requestRun(pool, mark_ms)
       await pool.query('UPDATE erasure_runs SET begun_at_ms = $2 WHERE run = $1', [run, mark_ms])
       await runErasures({ ...deps, ...more }, run, new AbortController().signal)
       return (await findRun(pool, run))!

@@ -27,7 +27,7 @@ interface Chosen {
   signal: AbortSignal
 }
 
-/** What is looked up together: the names of so many objects fit into a statement, and the postbacks into memory. */
+/** Bounds of one look-up: the names of so many objects fit into a statement, and their postbacks into memory. */
 const objects_together = 1000
 const bytes_together = 8 * 1024 * 1024
 
@@ -89,7 +89,7 @@ async function findMissing(
   clickhouse: Pick<Clickhouse, 'query'>,
   postbacks: readonly PostbackReceived[],
 ): Promise<PostbackReceived[]> {
-  const asked = new Map(postbacks.map((postback) => [identityOf(postback), postback]))
+  const missing = new Map(postbacks.map((postback) => [identityOf(postback), postback]))
   const days = [...new Set(postbacks.map(({ received_at_ms }) => utcDay(received_at_ms)))]
   const keys = [...new Set(postbacks.map(({ audit_key }) => audit_key))]
   if (keys.length === 0) return []
@@ -98,6 +98,6 @@ async function findMissing(
      FROM postbacks_raw_v1
      WHERE day IN (${literals('day', days)}) AND audit_key IN (${literals('audit_key', keys)})`,
   )
-  for (const { identity } of stored) asked.delete(identity)
-  return [...asked.values()]
+  for (const { identity } of stored) missing.delete(identity)
+  return [...missing.values()]
 }
