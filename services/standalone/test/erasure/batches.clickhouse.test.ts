@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { erasedTables, tables } from '@tributary/contracts/tables'
 import type { SentEvent } from '@tributary/testing/oracle/history'
@@ -82,6 +83,36 @@ test('an erased install is in no table, its certificate counts its rows, and Pos
     'SELECT e::text AS text FROM erasure_requests e UNION ALL SELECT b::text FROM erasure_batches b',
   )
   expect(JSON.stringify(rows)).not.toContain(uuid)
+})
+
+test('money and activity of days whose raw events have expired are erased, and sums of these days stay', async () => {
+  const app_id = await stage.makeApp()
+  const uuid = 'expired-4c1d'
+  const paid = { event_name: 'purchase', revenue: 5, event_ts_ms: now_ms - 40 * day_ms }
+  const old = (install_uuid: string, transaction_id: string) => event(install_uuid, { ...paid, transaction_id })
+  const recent = event(uuid, { event_name: 'purchase', revenue: 1 })
+  await write([old(uuid, 't1'), old('kept', 't2'), recent], app_id)
+  const before = new Date(now_ms - 30 * day_ms).toISOString().slice(0, 10)
+  await markRawExpired(stage.clickhouse, new Map([[app_id, before]]))
+  await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}' AND day < '${before}'`)
+  await stage.request(app_id, [uuid])
+  await stage.run()
+  const installs = async (table: string) =>
+    stage.clickhouse.query(`SELECT install_uuid FROM ${table} WHERE app_id = '${app_id}'`)
+  expect(await installs('revenue_raw_v1')).toEqual([{ install_uuid: 'kept' }])
+  for (const table of ['activity_by_day_v1', 'money_days_v1']) {
+    const keys = await stage.clickhouse.query(
+      `SELECT DISTINCT install_key = sipHash64('${uuid}') AS own FROM ${table} WHERE app_id = '${app_id}'`,
+    )
+    expect(keys, table).toEqual([{ own: 0 }])
+  }
+  const claims = await stage.clickhouse.query(`SELECT count() AS n FROM transaction_keys_v1 WHERE app_id = '${app_id}'`)
+  expect(claims).toEqual([{ n: 1 }])
+  const sums = await stage.clickhouse.query(
+    `SELECT sum(events) AS events FROM events_per_day_v1 WHERE app_id = '${app_id}' AND day < '${before}'`,
+  )
+  expect(sums).toEqual([{ events: 2 }])
+  expect((await stage.certificate(app_id, uuid))?.rows).toMatchObject({ events_raw_v1: 1, revenue_raw_v1: 2 })
 })
 
 test('the bytes of an erased install are gone from the folder of the engine, but for parts that it removes soon', async () => {
