@@ -47,10 +47,11 @@ async function findByDevice(clickhouse: Query, app_id: string, installs: readonl
   )
   for (const { match_key } of shared) owners.delete(match_key)
   if (owners.size === 0) return []
+  // A click may have several devices.
   const found = await clickhouse.query<{ match_key: string; click_id: string }>(
-    `SELECT DISTINCT toString(k.match_key) AS match_key, click_id FROM click_keys_v1 AS k
+    `SELECT toString(any(k.match_key)) AS match_key, click_id FROM click_keys_v1 AS k
      WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND clicked_at_ms <= ${Math.max(...marks.values())}
-     LIMIT ${clicks_max + 1}`,
+     GROUP BY click_id LIMIT ${clicks_max + 1}`,
   )
   return found.map(({ match_key, click_id }) => ({ click_id, install_uuid: owners.get(match_key)! }))
 }
