@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { topics } from '@tributary/contracts/topics'
 import { findCertificate } from '@tributary/erasure/find-certificate'
+import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { askRun, findRun } from '@tributary/erasure/runs'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createApp, createCompany } from '@tributary/tenancy/companies/tenants'
@@ -13,7 +14,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eraser } from '../src/eraser.ts'
 import { erasureJob } from '../src/run/nightly.ts'
-import type { EraserDeps } from '../src/run/run-erasures.ts'
+import { type EraserDeps, runErasures } from '../src/run/run-erasures.ts'
 
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
 const midnight = Date.UTC(2026, 5, 1)
@@ -26,10 +27,10 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => db.close())
 
-async function makeApp(): Promise<string> {
+async function makeApp(keys = masterKeys): Promise<string> {
   const request = { actor: 'test', request_id: 'r', now_ms: midnight }
   const { company_id } = await createCompany(db.pool, { name: 'Acme', plan: 'free' }, request)
-  return (await createApp(db.pool, masterKeys, { company_id, name: 'Game', platform: 'ios' }, request)).app_id
+  return (await createApp(db.pool, keys, { company_id, name: 'Game', platform: 'ios' }, request)).app_id
 }
 
 const recordOf = (app_id: string, install_uuid: string, requested_at_ms: number) => ({
@@ -86,4 +87,61 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
   expect(await findRun(db.pool, run)).toMatchObject({ done: false, drained: 0 })
   await nights()
   expect(await findRun(db.pool, run)).toMatchObject({ done: true, drained: 0, batches: [] })
+})
+
+/** Engines with nothing in them. */
+const emptyDeps = (more: Partial<EraserDeps> = {}) =>
+  ({
+    ...{ pool: db.pool, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
+    clickhouse: { isInserting: async () => false, query: async () => [] },
+    audit: { rewriteApp: async () => new Map(), rewriteArchives: async () => new Map(), rewriteNoted: async () => {} },
+    findOlderWork: async () => [],
+    pause: async () => {},
+    ...more,
+  }) as unknown as EraserDeps
+
+async function runOnce(deps: EraserDeps, signal = new AbortController().signal) {
+  await runErasures(deps, await askRun(db.pool, midnight), signal)
+}
+
+const stateOf = async (app_id: string, keys = masterKeys) =>
+  (await findCertificate({ pool: db.pool, masterKeys: keys }, app_id, 'a'))?.state
+const ask = (app_id: string, keys = masterKeys) =>
+  queueErasures({ pool: db.pool, masterKeys: keys }, [
+    { app_id, install_uuid: 'a', requested_at_ms: midnight - 1, asked_by: 'sdk' },
+  ])
+
+test('an app whose salt is unreadable holds up no other app', async () => {
+  const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
+  const [locked, open] = [await makeApp(lost), await makeApp()]
+  await ask(locked, lost)
+  await ask(open)
+  await runOnce(emptyDeps())
+  expect([await stateOf(open), await stateOf(locked, lost)]).toEqual(['completed', 'queued'])
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('an app that waits for an older batch for ever keeps no other app from being completed, nor later requests', async () => {
+  const [waiting, open, later] = [await makeApp(), await makeApp(), await makeApp()]
+  await ask(waiting)
+  await ask(open)
+  const stopped = new AbortController()
+  let pauses = 0
+  const run = runOnce(
+    emptyDeps({
+      findOlderWork: async (_number, installs) =>
+        installs.some(({ app_id }) => app_id === waiting) ? [{ consumer: 'event-writer', partition: 1 }] : [],
+      async pause() {
+        pauses += 1
+        if (pauses === 1) await ask(later)
+        if (pauses === 5) stopped.abort(new Error('stopped'))
+      },
+    }),
+    stopped.signal,
+  )
+  await expect(run).rejects.toThrow('stopped')
+  expect(await Promise.all([stateOf(waiting), stateOf(open), stateOf(later)])).toEqual([
+    ...['draining', 'completed', 'completed'],
+  ])
+  await db.pool.query('DELETE FROM erasure_requests')
 })
