@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { topics } from '@tributary/contracts/topics'
+import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { askRun, findRun } from '@tributary/erasure/runs'
+import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createApp, createCompany } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
@@ -14,6 +17,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eraser } from '../src/eraser.ts'
 import { erasureJob } from '../src/run/nightly.ts'
+import { auditRewriting } from '../src/run/rewrite-audit-objects.ts'
 import { type EraserDeps, runErasures } from '../src/run/run-erasures.ts'
 
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
@@ -144,4 +148,26 @@ test('an app that waits for an older batch for ever keeps no other app from bein
     ...['draining', 'completed', 'completed'],
   ])
   await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('audit objects that nobody can read are told of, and those of an app whose salt is unreadable stop no other', async () => {
+  const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
+  const [locked, app_id] = [await makeApp(lost), await makeApp()]
+  const audit = memoryAuditStore()
+  audit.objects.set(`${app_id}/s2s/2026-06-01/broken.json`, Buffer.from('{"install_uuid":"a"'))
+  audit.objects.set(`${locked}/s2s/2026-06-01/e.json`, Buffer.from('{"install_uuid":"a"}'))
+  await writeTombstones({ pool: db.pool, masterKeys: lost }, [
+    { app_id: locked, kind: 'install', id: 'a', mark_ms: midnight },
+  ])
+  await noteErasedObjects(db.pool, locked, ['s2s/2026-06-01/e.json'])
+  const lines: object[] = []
+  const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { rewriteApp, rewriteNoted } = auditRewriting({
+    ...{ pool: db.pool, masterKeys, audit, now: () => midnight, logger: told },
+  })
+  const { signal } = new AbortController()
+  await rewriteNoted(signal)
+  expect(await findAppsWithErasedObjects(db.pool)).toEqual([locked])
+  expect(await rewriteApp(app_id, [{ install_uuid: 'a', mark_ms: midnight }], signal)).toEqual(new Map())
+  expect(lines).toEqual([expect.objectContaining({ level: 50, app_id, objects_unreadable: 1 })])
 })
