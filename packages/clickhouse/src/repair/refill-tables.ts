@@ -22,11 +22,17 @@ const erasedSums: Readonly<Record<string, (condition: string) => string>> = {
     condition,
   ) => `INSERT INTO events_per_day_v1 (app_id, day, event_name, currency, events, revenue_micros)
     SELECT app_id, day, event_name, currency, sum(events), sum(revenue_micros) FROM erased_events_v1 FINAL
-    WHERE done = 1 AND ${condition} GROUP BY app_id, day, event_name, currency`,
+    WHERE done = 1 AND ${condition} GROUP BY app_id, day, event_name, currency
+    UNION ALL SELECT ${erasedCounters}, '', '', sum(events), sum(revenue_micros) ${ofErasedCounters}`,
   events_received_per_day_v1: (condition) => `INSERT INTO events_received_per_day_v1 (app_id, received_day, events)
     SELECT app_id, received_day, sum(events) FROM erased_events_v1 FINAL WHERE done = 1 AND ${condition}
-    GROUP BY app_id, received_day`,
+    GROUP BY app_id, received_day
+    UNION ALL SELECT ${erasedCounters}, sum(events) ${ofErasedCounters}`,
 }
+
+/** Counters of a log have them too: a new log would take a smaller one for events that were not counted (docs/adr/0103). */
+const erasedCounters = `concat('/', topic, '/', toString(partition)), toStartOfYear(day)`
+const ofErasedCounters = 'FROM erased_events_v1 FINAL WHERE done = 1 GROUP BY topic, partition, toStartOfYear(day)'
 
 /** No token: the tables were emptied, and what they had before is no duplicate. */
 const settings =
