@@ -115,6 +115,42 @@ test('money and activity of days whose raw events have expired are erased, and s
   expect((await stage.certificate(app_id, uuid))?.rows).toMatchObject({ events_raw_v1: 1, revenue_raw_v1: 2 })
 })
 
+test('a new life that begins while the run still deletes is kept whole, also on the days of the old one', async () => {
+  const app_id = await stage.makeApp()
+  const at = (ms: number) => ({
+    event_name: 'purchase',
+    revenue: 5,
+    event_ts_ms: mark_ms + ms,
+    received_at_ms: mark_ms + ms,
+  })
+  await write([event('again', at(-500)), event('again', at(-400))], app_id)
+  await stage.request(app_id, ['again'])
+  let looks = 0
+  const life = () => write([event('again', at(10 + looks))], app_id)
+  await stage.run({
+    async findOlderWork() {
+      // Before the batch is begun, and before it is planned.
+      looks += 1
+      await life()
+      return []
+    },
+  })
+  expect(looks).toBe(2)
+  const all = { since_ms: now_ms - 10 * day_ms, until_ms: now_ms + 10 * day_ms }
+  expect((await stage.ask('events', app_id, all)).rows).toMatchObject([{ events: 2, unique_installs: 1 }])
+  expect((await stage.ask('revenue', app_id, all)).rows).toMatchObject([{ purchases: 2, revenue_usd: 10 }])
+  for (const [table, rows] of Object.entries({ events_raw_v1: 2, event_keys_v1: 2, revenue_raw_v1: 2 })) {
+    const found = await stage.clickhouse.query(`SELECT count() AS n FROM ${table} WHERE app_id = '${app_id}'`)
+    expect(found, table).toEqual([{ n: rows }])
+  }
+  const [active] = await stage.clickhouse.query(
+    `SELECT min(min_ts_ms) AS first, max(max_ts_ms) AS last FROM activity_by_day_v1 WHERE app_id = '${app_id}'`,
+  )
+  expect(active).toEqual({ first: mark_ms + 11, last: mark_ms + 12 })
+  const days = await stage.clickhouse.query(`SELECT count() AS n FROM money_days_v1 FINAL WHERE app_id = '${app_id}'`)
+  expect(days).toEqual([{ n: 1 }])
+})
+
 test('the bytes of an erased install are gone from the folder of the engine, but for parts that it removes soon', async () => {
   const app_id = await stage.makeApp()
   const [uuid, user] = ['bytes-77aa31', 'user-51ab']
