@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { queuedErasureKey } from '@tributary/contracts/erasure'
 import { topics } from '@tributary/contracts/topics'
 import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { findCertificate } from '@tributary/erasure/find-certificate'
@@ -129,6 +130,8 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   const [waiting, open, later] = [await makeApp(), await makeApp(), await makeApp()]
   await ask(waiting)
   await ask(open)
+  // A click of a batch before the one that has to wait.
+  await db.pool.query(`INSERT INTO erasure_clicks VALUES ($1, 'c', 'a'), ($2, 'c', 'a')`, [waiting, open])
   const stopped = new AbortController()
   let pauses = 0
   const run = runOnce(
@@ -147,6 +150,8 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   expect(await Promise.all([stateOf(waiting), stateOf(open), stateOf(later)])).toEqual([
     ...['draining', 'completed', 'completed'],
   ])
+  const clicks = await db.pool.query('SELECT app_id FROM erasure_clicks')
+  expect(clicks.rows).toEqual([{ app_id: waiting }])
   await db.pool.query('DELETE FROM erasure_requests')
 })
 
@@ -170,4 +175,22 @@ test('audit objects that nobody can read are told of, and those of an app whose 
   expect(await findAppsWithErasedObjects(db.pool)).toEqual([locked])
   expect(await rewriteApp(app_id, [{ install_uuid: 'a', mark_ms: midnight }], signal)).toEqual(new Map())
   expect(lines).toEqual([expect.objectContaining({ level: 50, app_id, objects_unreadable: 1 })])
+})
+
+test('the mark of the gateway goes before the tombstone is written, so that a request after it is stored', async () => {
+  const app_id = await makeApp()
+  await ask(app_id)
+  const removed: unknown[] = []
+  const remove = async (key: string) => void removed.push([key, await stateOf(app_id)])
+  await runOnce(emptyDeps({ keyValue: { remove } as EraserDeps['keyValue'] }))
+  expect(removed).toEqual([[queuedErasureKey(app_id, 'a'), 'queued']])
+  expect(await stateOf(app_id)).toBe('completed')
+})
+
+test('nothing begins while a statement of another eraser is at work', async () => {
+  const app_id = await makeApp()
+  await ask(app_id)
+  const clickhouse = { isInserting: async (name: string) => name === 'eraser/', query: async () => [] }
+  await expect(runOnce(emptyDeps({ clickhouse } as unknown as EraserDeps))).rejects.toThrow('still at work')
+  expect(await stateOf(app_id)).toBe('queued')
 })
