@@ -196,7 +196,9 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
     [...uuids.map((uuid) => event(uuid)), { ...event('one'), app: 1 }, { ...event('late'), app: 2 }, event('asked')],
     ...[busy, small, waiting],
   )
-  await stage.request(busy, uuids)
+  await stage.request(busy, uuids.slice(0, -1))
+  // The last one: requests of the same time stand in the order of their hashes.
+  await stage.request(busy, uuids.slice(-1), 'sdk', now_ms + 5)
   await stage.request(busy, ['asked'], 'admin', now_ms + 10)
   await stage.request(small, ['one'])
   await stage.request(waiting, ['late'])
