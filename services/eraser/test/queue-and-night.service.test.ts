@@ -1,10 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { queuedErasureKey } from '@tributary/contracts/erasure'
 import { topics } from '@tributary/contracts/topics'
+import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { findCertificate } from '@tributary/erasure/find-certificate'
+import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { findRun, requestRun } from '@tributary/erasure/runs'
+import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createApp, createCompany } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
@@ -12,7 +18,8 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { eraser } from '../src/eraser.ts'
 import { erasureJob } from '../src/run/nightly.ts'
-import type { EraserDeps } from '../src/run/run-erasures.ts'
+import { auditRewriting } from '../src/run/rewrite-audit-objects.ts'
+import { type EraserDeps, runErasures } from '../src/run/run-erasures.ts'
 
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
 const midnight = Date.UTC(2026, 5, 1)
@@ -25,10 +32,10 @@ beforeAll(async () => {
 })
 afterAll(() => db.close())
 
-async function makeApp(): Promise<string> {
+async function makeApp(keys = masterKeys): Promise<string> {
   const request = { actor: 'test', request_id: 'r', now_ms: midnight }
   const { company_id } = await createCompany(db.pool, { name: 'Acme', plan: 'free' }, request)
-  return (await createApp(db.pool, masterKeys, { company_id, name: 'Game', platform: 'ios' }, request)).app_id
+  return (await createApp(db.pool, keys, { company_id, name: 'Game', platform: 'ios' }, request)).app_id
 }
 
 const recordOf = (app_id: string, install_uuid: string, requested_at_ms: number) => ({
@@ -82,4 +89,105 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
   expect(await findRun(db.pool, run)).toMatchObject({ done: false, drained: 0 })
   await nights()
   expect(await findRun(db.pool, run)).toMatchObject({ done: true, drained: 0, batches: [] })
+})
+
+/** Engines with nothing in them. */
+const emptyDeps = (more: Partial<EraserDeps> = {}) =>
+  ({
+    ...{ pool: db.pool, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
+    clickhouse: { isInserting: async () => false, query: async () => [] },
+    audit: { rewriteApp: async () => new Map(), rewriteArchives: async () => new Map(), rewriteNoted: async () => {} },
+    findOlderWork: async () => [],
+    pause: async () => {},
+    ...more,
+  }) as unknown as EraserDeps
+
+async function runOnce(deps: EraserDeps, signal = new AbortController().signal) {
+  await runErasures(deps, await requestRun(db.pool, midnight), signal)
+}
+
+const stateOf = async (app_id: string, keys = masterKeys) =>
+  (await findCertificate({ pool: db.pool, masterKeys: keys }, app_id, 'a'))?.state
+const ask = (app_id: string, keys = masterKeys) =>
+  queueErasures({ pool: db.pool, masterKeys: keys }, [
+    { app_id, install_uuid: 'a', requested_at_ms: midnight - 1, asked_by: 'sdk' },
+  ])
+
+test('an app whose salt is unreadable holds up no other app', async () => {
+  const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
+  const [locked, open] = [await makeApp(lost), await makeApp()]
+  await ask(locked, lost)
+  await ask(open)
+  await runOnce(emptyDeps())
+  expect([await stateOf(open), await stateOf(locked, lost)]).toEqual(['completed', 'queued'])
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('an app that waits for an older batch for ever keeps no other app from being completed, nor later requests', async () => {
+  const [waiting, open, later] = [await makeApp(), await makeApp(), await makeApp()]
+  await ask(waiting)
+  await ask(open)
+  // A click of a batch before the one that has to wait.
+  await db.pool.query(`INSERT INTO erasure_clicks VALUES ($1, 'c', 'a'), ($2, 'c', 'a')`, [waiting, open])
+  const stopped = new AbortController()
+  let pauses = 0
+  const run = runOnce(
+    emptyDeps({
+      findOlderWork: async (_number, installs) =>
+        installs.some(({ app_id }) => app_id === waiting) ? [{ consumer: 'event-writer', partition: 1 }] : [],
+      async pause() {
+        pauses += 1
+        if (pauses === 1) await ask(later)
+        if (pauses === 5) stopped.abort(new Error('stopped'))
+      },
+    }),
+    stopped.signal,
+  )
+  await expect(run).rejects.toThrow('stopped')
+  expect(await Promise.all([stateOf(waiting), stateOf(open), stateOf(later)])).toEqual([
+    ...['draining', 'completed', 'completed'],
+  ])
+  const clicks = await db.pool.query('SELECT app_id FROM erasure_clicks')
+  expect(clicks.rows).toEqual([{ app_id: waiting }])
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('audit objects that nobody can read are told of, and those of an app whose salt is unreadable stop no other', async () => {
+  const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
+  const [locked, app_id] = [await makeApp(lost), await makeApp()]
+  const audit = memoryAuditStore()
+  audit.objects.set(`${app_id}/s2s/2026-06-01/broken.json`, Buffer.from('{"install_uuid":"a"'))
+  audit.objects.set(`${locked}/s2s/2026-06-01/e.json`, Buffer.from('{"install_uuid":"a"}'))
+  await writeTombstones({ pool: db.pool, masterKeys: lost }, [
+    { app_id: locked, kind: 'install', id: 'a', mark_ms: midnight },
+  ])
+  await noteErasedObjects(db.pool, locked, ['s2s/2026-06-01/e.json'])
+  const lines: object[] = []
+  const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { rewriteApp, rewriteNoted } = auditRewriting({
+    ...{ pool: db.pool, masterKeys, audit, now: () => midnight, logger: told },
+  })
+  const { signal } = new AbortController()
+  await rewriteNoted(signal)
+  expect(await findAppsWithErasedObjects(db.pool)).toEqual([locked])
+  expect(await rewriteApp(app_id, [{ install_uuid: 'a', mark_ms: midnight }], signal)).toEqual(new Map())
+  expect(lines).toEqual([expect.objectContaining({ level: 50, app_id, objects_unreadable: 1 })])
+})
+
+test('the mark of the gateway goes before the tombstone is written, so that a request after it is stored', async () => {
+  const app_id = await makeApp()
+  await ask(app_id)
+  const removed: unknown[] = []
+  const remove = async (key: string) => void removed.push([key, await stateOf(app_id)])
+  await runOnce(emptyDeps({ keyValue: { remove } as EraserDeps['keyValue'] }))
+  expect(removed).toEqual([[queuedErasureKey(app_id, 'a'), 'queued']])
+  expect(await stateOf(app_id)).toBe('completed')
+})
+
+test('nothing begins while a statement of another eraser is at work', async () => {
+  const app_id = await makeApp()
+  await ask(app_id)
+  const clickhouse = { isInserting: async (name: string) => name === 'eraser/', query: async () => [] }
+  await expect(runOnce(emptyDeps({ clickhouse } as unknown as EraserDeps))).rejects.toThrow('still at work')
+  expect(await stateOf(app_id)).toBe('queued')
 })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { refillTables } from '@tributary/clickhouse/repair/refill-tables'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { derivedFromEvents } from '@tributary/contracts/tables'
@@ -210,6 +211,33 @@ test('a log whose counters tell no year, as of an older version, is completed to
   await live(isDone)
   const { held, recomputed } = await derivedTables(clickhouse, app_id, 'no counters')
   expect(held).toEqual(recomputed)
+})
+
+test('sums that were filled again after an erasure count no event of others twice when a new log begins', async () => {
+  await publish(2026)
+  await publish(2026)
+  await publish(2026)
+  await live(isDone)
+  const ofFirst = `app_id = '${app_id}' AND partition = 0 AND offset = 0`
+  const columns =
+    'app_id, day, event_name, currency, batch, received_day, topic, partition, events, revenue_micros, done'
+  await clickhouse.command(
+    `INSERT INTO erased_events_v1 (${columns})
+     SELECT app_id, day, event_name, currency, generateUUIDv4(), '2026-01-04', topic, partition, 1, 1000000, 1
+     FROM events_raw_v1 WHERE ${ofFirst}`,
+  )
+  for (const table of ['events_raw_v1', 'revenue_raw_v1', 'event_keys_v1', 'transaction_keys_v1'])
+    await clickhouse.command(`DELETE FROM ${table} WHERE ${ofFirst}`)
+  const tables = ['events_per_day_v1', 'events_received_per_day_v1']
+  await refillTables({ clickhouse, tables, logger: { info() {} } })
+  accidents['the offsets were reset behind it']!()
+  await publish(2026)
+  await live(isDone)
+  for (const table of tables) {
+    const sums = await clickhouse.query(`SELECT sum(events) AS events FROM ${table} WHERE app_id = '${app_id}'`)
+    // Three that were taken in before, of which reports take one off, and one of the new log.
+    expect(sums, table).toEqual([{ events: 4 }])
+  }
 })
 
 test('each table that events fill has a view', async () => {

@@ -17,20 +17,27 @@ const slice_rows_max = 1_000_000
  * Sums that still count what was erased, which reports take off: the quota counts it for ever. An erasure that is not done
  * still has its events in the source.
  */
-const erasedSums: Readonly<Record<string, { groups: string; sums: readonly string[] }>> = {
-  events_per_day_v1: { groups: 'app_id, day, event_name, currency', sums: ['events', 'revenue_micros'] },
-  events_received_per_day_v1: { groups: 'app_id, received_day', sums: ['events'] },
+const erasedSums: Readonly<Record<string, { groups: readonly string[]; sums: readonly string[] }>> = {
+  events_per_day_v1: { groups: ['app_id', 'day', 'event_name', 'currency'], sums: ['events', 'revenue_micros'] },
+  events_received_per_day_v1: { groups: ['app_id', 'received_day'], sums: ['events'] },
 }
 
 /** SQL that puts the sums of erased events into a table again; null for a table without such sums. */
 function erasedSumsSql(table: string, condition: string): string | null {
   const summed = erasedSums[table]
   if (summed === undefined) return null
-  const { groups, sums } = summed
-  return `INSERT INTO ${table} (${groups}, ${sums.join(', ')})
-    SELECT ${groups}, ${sums.map((column) => `sum(${column})`).join(', ')} FROM erased_events_v1 FINAL
-    WHERE done = 1 AND ${condition} GROUP BY ${groups} SETTINGS insert_deduplicate = 0`
+  const sums = summed.sums.map((column) => `sum(${column})`).join(', ')
+  const groups = summed.groups.join(', ')
+  // Counters name a log and a year in place of an app and a day, and nothing else.
+  const counter = [erasedCounters, ...summed.groups.slice(2).map(() => `''`)].join(', ')
+  return `INSERT INTO ${table} (${groups}, ${summed.sums.join(', ')})
+    SELECT ${groups}, ${sums} FROM erased_events_v1 FINAL WHERE done = 1 AND ${condition} GROUP BY ${groups}
+    UNION ALL SELECT ${counter}, ${sums} ${ofErasedCounters} SETTINGS insert_deduplicate = 0`
 }
+
+/** Counters of a log have them too: a new log would take a smaller one for events that were not counted (docs/adr/0103). */
+const erasedCounters = `concat('/', topic, '/', toString(partition)), toStartOfYear(day)`
+const ofErasedCounters = 'FROM erased_events_v1 FINAL WHERE done = 1 GROUP BY topic, partition, toStartOfYear(day)'
 
 /** No token: the tables were emptied, and what they had before is no duplicate. */
 const settings =

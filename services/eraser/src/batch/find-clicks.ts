@@ -1,5 +1,5 @@
 import { findFacts } from '@tributary/attribution/facts'
-import { keySet } from '@tributary/attribution/literals'
+import { keySet, literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { deviceKeys } from '@tributary/domain/attribute/match-keys'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
@@ -32,7 +32,11 @@ const findHeld = (clickhouse: Query, app_id: string, installs: readonly ErasedIn
      GROUP BY install_uuid, click_id HAVING sum(sign) > 0 LIMIT ${clicks_max + 1}`,
   )
 
-async function findByDevice(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
+async function findByDevice(
+  clickhouse: Query,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+): Promise<ErasedClick[]> {
   const marks = new Map(installs.map(({ install_uuid, mark_ms }) => [install_uuid, mark_ms]))
   const facts = await findFacts(clickhouse, app_id, [...marks.keys()])
   const owners = new Map<string, string>()
@@ -47,10 +51,30 @@ async function findByDevice(clickhouse: Query, app_id: string, installs: readonl
   )
   for (const { match_key } of shared) owners.delete(match_key)
   if (owners.size === 0) return []
-  const found = await clickhouse.query<{ match_key: string; click_id: string }>(
-    `SELECT DISTINCT toString(k.match_key) AS match_key, click_id FROM click_keys_v1 AS k
-     WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND clicked_at_ms <= ${Math.max(...marks.values())}
-     LIMIT ${clicks_max + 1}`,
+  const found: ErasedClick[] = []
+  for (let after = ''; found.length <= clicks_max; ) {
+    // A click may have several devices.
+    const page = await clickhouse.query<{ match_key: string; click_id: string }>(
+      `SELECT toString(any(k.match_key)) AS match_key, click_id FROM click_keys_v1 AS k
+       WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND clicked_at_ms <= ${Math.max(...marks.values())}
+         ${after === '' ? '' : `AND click_id > ${literals('click_id', [after])}`}
+       GROUP BY click_id ORDER BY click_id LIMIT ${clicks_max + 1}`,
+    )
+    if (page.length === 0) break
+    after = page.at(-1)!.click_id
+    const stored = await findStored(clickhouse, app_id, page)
+    for (const { match_key, click_id } of page)
+      if (stored.has(click_id)) found.push({ click_id, install_uuid: owners.get(match_key)! })
+    if (page.length <= clicks_max) break
+  }
+  return found
+}
+
+/** Keys of a click may outlive its row, which expires apart: they lead to nothing, and must not take the places of others. */
+async function findStored(clickhouse: Query, app_id: string, clicks: readonly { click_id: string }[]) {
+  const ids = clicks.map(({ click_id }) => click_id)
+  const rows = await clickhouse.query<{ click_id: string }>(
+    `SELECT DISTINCT click_id FROM clicks_raw_v1 WHERE ${ofApp(app_id)} AND click_id IN (${literals('click_id', ids)})`,
   )
-  return found.map(({ match_key, click_id }) => ({ click_id, install_uuid: owners.get(match_key)! }))
+  return new Set(rows.map(({ click_id }) => click_id))
 }

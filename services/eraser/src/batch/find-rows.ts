@@ -4,6 +4,7 @@ import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
 import { hasMoney } from '@tributary/contracts/tables'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import { ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
 
@@ -31,6 +32,26 @@ export interface EventToErase extends Position {
   claim_rank: number
   received_at_ms: number
   received_day: string
+}
+
+/** A row of money to erase. */
+export type MoneyRow = Pick<
+  EventToErase,
+  | keyof Position
+  | 'install_uuid'
+  | 'day'
+  | 'event_key'
+  | 'install_key'
+  | 'has_money'
+  | 'transaction_key'
+  | 'claim_rank'
+  | 'received_at_ms'
+>
+
+/** What tables by install hold of days whose raw events have expired. */
+export interface ExpiredRows {
+  money: MoneyRow[]
+  activity: { install_uuid: string; install_key: string; day: string }[]
 }
 
 /** Rows of a verdict to erase. */
@@ -83,6 +104,42 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
      WHERE ${ofInstalls(app_id, installs)} AND t.day IN (${literals('day', days)}) AND ${upToMark(installs)}
      LIMIT ${rows_max}`,
   )
+}
+
+/**
+ * Some rows of days before `expired_before`, whose raw events are gone: tables by install are all that leads to them. Fewer
+ * than `rows_left` of a kind are all.
+ */
+export async function findExpiredRows(
+  clickhouse: Query,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  { expired_before, rows_left }: { expired_before: string | undefined; rows_left: number },
+): Promise<ExpiredRows> {
+  if (expired_before === undefined || rows_left === 0) return { money: [], activity: [] }
+  // The day of a mark may hold another life.
+  const first_mark = utcDay(Math.min(...installs.map(({ mark_ms }) => mark_ms)))
+  const before = `day < ${literals('day', [expired_before < first_mark ? expired_before : first_mark])}`
+  const money = await clickhouse.query<MoneyRow>(
+    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(t.day) AS day,
+       toString(t.event_key) AS event_key, 1 AS has_money, toString(t.transaction_key) AS transaction_key, claim_rank,
+       received_at_ms, topic, partition, offset
+     FROM revenue_raw_v1 AS t
+     WHERE ${ofInstalls(app_id, installs)} AND t.${before} AND ${upToMark(installs)} LIMIT ${rows_left}`,
+  )
+  const uuids = literals(
+    'install_uuid',
+    installs.map(({ install_uuid }) => install_uuid),
+  )
+  const activity = await clickhouse.query<ExpiredRows['activity'][number]>(
+    `SELECT DISTINCT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(date) AS day FROM (
+       SELECT arrayFirst(one -> sipHash64(one) = t.install_key, [${uuids}]) AS install_uuid, t.day AS date
+       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)} AND t.${before}
+       UNION ALL
+       SELECT install_uuid, t.day AS date FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)} AND t.${before})
+     LIMIT ${rows_left}`,
+  )
+  return { money, activity }
 }
 
 /** Days on which the installs have events. */
@@ -145,6 +202,7 @@ export const countIdentities = (clickhouse: Query, app_id: string, installs: rea
 /** All that was found for a batch. */
 export interface FoundRows {
   events: EventToErase[]
+  expired: ExpiredRows
   verdicts: VerdictRow[]
   facts: FactRow[]
   clicks: ClickRow[]

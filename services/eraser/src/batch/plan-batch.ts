@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { limits } from '@tributary/contracts/limits'
 import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
 import { findErasedClaims } from './erased-claims.ts'
@@ -6,8 +7,10 @@ import { findNeighbours } from './find-neighbours.ts'
 import {
   countIdentities,
   type EventToErase,
+  type ExpiredRows,
   findClickRows,
   findEvents,
+  findExpiredRows,
   findFactRows,
   findVerdicts,
   type VerdictRow,
@@ -22,21 +25,26 @@ export async function planBatch(
   { app_id, installs, clicks, more_clicks }: Pick<StoredBatch, 'app_id' | 'installs' | 'clicks' | 'more_clicks'>,
 ): Promise<BatchPlan | null> {
   const events = await findEvents(clickhouse, app_id, installs)
+  const expired = await findExpiredRows(clickhouse, app_id, installs, {
+    expired_before: (await readRawExpired(clickhouse)).get(app_id),
+    rows_left: rows_max - events.length,
+  })
+  const by_install = events.length + Math.max(expired.money.length, expired.activity.length)
   // Facts and verdicts lead to the clicks: they stay until the last of these has its tombstone.
   const verdicts = more_clicks ? [] : await findVerdicts(clickhouse, app_id, installs)
   const { facts, full } = more_clicks ? { facts: [], full: true } : await findFactRows(clickhouse, app_id, installs)
   const clickRows = await findClickRows(clickhouse, app_id, clicks)
-  const drains = !full && events.length < rows_max && verdicts.length < rows_max
+  const drains = !full && by_install < rows_max && verdicts.length < rows_max
   const identities = drains ? await countIdentities(clickhouse, app_id, installs) : []
-  if (events.length + verdicts.length + facts.length + clickRows.length + identities.length === 0) return null
+  if (by_install + verdicts.length + facts.length + clickRows.length + identities.length === 0) return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
-  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities })
+  const deletes = deletesOf({ events, expired, verdicts, facts, clicks: clickRows, identities })
   return {
     drains,
     ...{ deletes: deletes.keys, counts: deletes.counts },
     events: sumEvents(events),
-    ...(await findErasedClaims(clickhouse, app_id, events)),
-    stamps: stampsOf(events, verdicts),
+    ...(await findErasedClaims(clickhouse, app_id, [...events, ...expired.money])),
+    stamps: stampsOf(events, expired, verdicts),
     neighbours: await findNeighbours(clickhouse, app_id, installs, found),
   }
 }
@@ -52,12 +60,16 @@ function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {
   })
 }
 
-function stampsOf(events: readonly EventToErase[], verdicts: readonly VerdictRow[]): BatchPlan['stamps'] {
+function stampsOf(
+  events: readonly EventToErase[],
+  expired: ExpiredRows,
+  verdicts: readonly VerdictRow[],
+): BatchPlan['stamps'] {
   const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
   return {
-    activity: days(events),
+    activity: days([...events, ...expired.activity]),
     uniques: days(events),
-    money: days(events.filter(({ has_money }) => has_money === 1)),
+    money: days([...events.filter(({ has_money }) => has_money === 1), ...expired.money]),
     installs: days(verdicts.filter(({ pending }) => pending === 0)),
   }
 }

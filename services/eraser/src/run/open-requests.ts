@@ -2,6 +2,7 @@ import { queuedErasureKey } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
@@ -13,6 +14,8 @@ export interface RequestStore {
   keyValue: Pick<KeyValue, 'remove'>
   now(): number
 }
+
+type Salts = Pick<RequestStore, 'pool' | 'masterKeys'>
 
 interface QueuedRow {
   app_id: string
@@ -29,11 +32,13 @@ const marks_at_once = 50
  * The mark of a gateway goes first: a request that it still answered is covered, and a later one is stored (docs/adr/0197).
  */
 export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestStore): Promise<number> {
-  const { rows } = await pool.query<QueuedRow>(
+  const { rows: queued } = await pool.query<QueuedRow>(
     `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
      WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
      ORDER BY app_id, install_hash`,
   )
+  const readable = new Set(await withReadableSalt({ pool, masterKeys }, [...new Set(queued.map(appOf))]))
+  const rows = queued.filter(({ app_id }) => readable.has(app_id))
   if (rows.length === 0) return 0
   for (let at = 0; at < rows.length; at += marks_at_once) {
     const some = rows.slice(at, at + marks_at_once)
@@ -55,13 +60,30 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
   return rows.length
 }
 
+const appOf = ({ app_id }: { app_id: string }): string => app_id
+
+/** Those of the apps whose tombstones can be written and read. The others wait for their master key, and hold up none. */
+export async function withReadableSalt({ pool, masterKeys }: Salts, app_ids: readonly string[]): Promise<string[]> {
+  const salts = await findSalts(pool, masterKeys, app_ids)
+  return app_ids.filter((app_id) => !(salts.get(app_id) instanceof Error))
+}
+
+/** The apps with requests that wait for their master key. */
+export async function findLockedApps(salts: Salts): Promise<string[]> {
+  const { rows } = await salts.pool.query<{ app_id: string }>(
+    'SELECT DISTINCT app_id FROM erasure_requests WHERE install_uuid IS NOT NULL ORDER BY app_id',
+  )
+  const readable = new Set(await withReadableSalt(salts, rows.map(appOf)))
+  return rows.map(appOf).filter((app_id) => !readable.has(app_id))
+}
+
 /** The apps that have something to erase. */
-export async function findOpenApps(pool: Pool): Promise<string[]> {
-  const { rows } = await pool.query<{ app_id: string }>(
+export async function findOpenApps(salts: Salts): Promise<string[]> {
+  const { rows } = await salts.pool.query<{ app_id: string }>(
     `SELECT app_id FROM erasure_requests WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NULL
      UNION SELECT app_id FROM erasure_batches ORDER BY app_id`,
   )
-  return rows.map(({ app_id }) => app_id)
+  return withReadableSalt(salts, rows.map(appOf))
 }
 
 /** The installs of a batch that is not begun. */
@@ -122,9 +144,13 @@ export async function completeRequests(
 /** An erased click and its app. */
 export type ErasedClickOfApp = ErasedClick & { app_id: string }
 
-/** Erased clicks whose archives are not rewritten yet. */
+/** Erased clicks whose archives are not rewritten yet, but those of installs that are still being emptied. */
 export async function findErasedClicks(pool: Pool): Promise<ErasedClickOfApp[]> {
-  const { rows } = await pool.query<ErasedClickOfApp>('SELECT app_id, click_id, install_uuid FROM erasure_clicks')
+  const { rows } = await pool.query<ErasedClickOfApp>(
+    `SELECT app_id, click_id, install_uuid FROM erasure_clicks AS c WHERE NOT EXISTS (
+       SELECT 1 FROM erasure_requests AS e WHERE e.app_id = c.app_id AND e.install_uuid = c.install_uuid
+         AND mark_ms IS NOT NULL AND emptied_at_ms IS NULL)`,
+  )
   return rows
 }
 

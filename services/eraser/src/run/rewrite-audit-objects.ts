@@ -2,10 +2,13 @@ import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { findAppsWithErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { rewriteAudit } from '@tributary/erasure/audit/rewrite-audit'
 import { rewriteClickArchives } from '@tributary/erasure/audit/rewrite-click-archives'
+import type { RewriteCounts } from '@tributary/erasure/audit/rewrite-counts'
 import { rewriteNotedObjects } from '@tributary/erasure/audit/rewrite-noted-objects'
 import { openTombstones } from '@tributary/erasure/tombstones'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import { withReadableSalt } from './open-requests.ts'
 import type { AuditRewriting } from './run-erasures.ts'
 
 export interface AuditDeps {
@@ -13,29 +16,38 @@ export interface AuditDeps {
   masterKeys: MasterKeys
   audit: RewritableAuditStore
   now(): number
+  logger: Logger
 }
 
 /** Takes what was erased out of the audit store. */
-export function auditRewriting({ pool, masterKeys, audit, now }: AuditDeps): AuditRewriting {
+export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDeps): AuditRewriting {
   const tombstones = openTombstones({ pool, masterKeys })
+  /** An object that nobody can read may hold the install: whoever asks for the certificate must be able to know. */
+  function told({ objects_unreadable, rewritten_of }: RewriteCounts, of: object): Map<string, number> {
+    if (objects_unreadable > 0)
+      logger.error({ ...of, objects_unreadable }, 'audit objects are unreadable, and may hold what was erased')
+    return rewritten_of
+  }
+
   return {
     async rewriteApp(app_id, installs, signal) {
       const { rows } = await pool.query<{ company_id: string }>('SELECT company_id FROM apps WHERE app_id = $1', [
         app_id,
       ])
       const { company_id } = rows[0]!
-      return (await rewriteAudit({ audit, company_id, app_id, installs, now, signal })).rewritten_of
+      return told(await rewriteAudit({ audit, company_id, app_id, installs, now, signal }), { app_id })
     },
     async rewriteArchives(clicks, signal) {
       if (clicks.length === 0) return new Map()
       const since_ms = await firstTombstone(pool)
-      return (await rewriteClickArchives({ audit, clicks, since_ms, now, signal })).rewritten_of
+      return told(await rewriteClickArchives({ audit, clicks, since_ms, now, signal }), {})
     },
     async rewriteNoted(signal) {
       const known = await tombstones.upTo(await tombstones.newest())
-      for (const app_id of await findAppsWithErasedObjects(pool)) {
+      const apps = await withReadableSalt({ pool, masterKeys }, await findAppsWithErasedObjects(pool))
+      for (const app_id of apps) {
         const markOf = (install_uuid: string) => known.markOf(app_id, install_uuid)
-        await rewriteNotedObjects({ audit, pool, app_id, markOf, now, signal })
+        told(await rewriteNotedObjects({ audit, pool, app_id, markOf, now, signal }), { app_id })
       }
     },
   }

@@ -16,6 +16,7 @@ import {
   type ErasedClickOfApp,
   findEmptied,
   findErasedClicks,
+  findLockedApps,
   findNextInstalls,
   findOpenApps,
   type RequestStore,
@@ -59,9 +60,11 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   if (await deps.clickhouse.isInserting('eraser/')) {
     throw new CodedError('unavailable', { message: 'an earlier statement of the eraser is still at work' })
   }
+  const locked = await findLockedApps(deps)
+  if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   await takeRequests(deps)
   const waits = new Map<string, number>()
-  for (let apps = await findOpenApps(deps.pool); apps.length > 0; apps = await findOpenApps(deps.pool)) {
+  for (let apps = await findOpenApps(deps); apps.length > 0; apps = await findOpenApps(deps)) {
     let moved = false
     for (const app_id of apps) {
       signal.throwIfAborted()
@@ -71,9 +74,15 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
         waits.delete(app_id)
       } else logWait(deps, waits, app_id, older)
     }
-    if (!moved) await deps.pause(wait_pause_ms, signal)
+    if (moved) continue
+    // Whoever is left waits, perhaps for days: the others are completed, and what is queued meanwhile begins.
+    await completeEmptied(deps, signal)
+    await takeRequests(deps)
+    await deps.pause(wait_pause_ms, signal)
   }
-  await finish(deps, signal)
+  deps.atStep?.('rewrite noted objects')
+  await deps.audit.rewriteNoted(signal)
+  await completeEmptied(deps, signal)
 }
 
 /** Does the next step of the batch of an app; returns the consumers that it has to wait for instead. */
@@ -120,11 +129,9 @@ async function beginBatch(deps: EraserDeps, run: number, app_id: string): Promis
   return []
 }
 
-/** Parts and audit objects, once for all requests of the run; then these are completed. */
-async function finish(deps: EraserDeps, signal: AbortSignal): Promise<void> {
+/** Parts and audit objects, once for all requests whose tables are empty; then these are completed. */
+async function completeEmptied(deps: EraserDeps, signal: AbortSignal): Promise<void> {
   const { pool, audit, atStep } = deps
-  atStep?.('rewrite noted objects')
-  await audit.rewriteNoted(signal)
   const emptied = await findEmptied(pool)
   if (emptied.size === 0) return
   atStep?.('rewrite parts')

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import type { Table } from '@tributary/contracts/table'
 import { erasedTables, tables } from '@tributary/contracts/tables'
@@ -94,6 +95,72 @@ test('an erased install is in no table, its certificate counts its rows, and Pos
   expect(JSON.stringify(rows)).not.toContain(uuid)
 })
 
+test('money and activity of days whose raw events have expired are erased, and sums of these days stay', async () => {
+  const app_id = await stage.makeApp()
+  const uuid = 'expired-4c1d'
+  const paid = { event_name: 'purchase', revenue: 5, event_ts_ms: now_ms - 40 * day_ms }
+  const old = (install_uuid: string, transaction_id: string) => event(install_uuid, { ...paid, transaction_id })
+  const recent = event(uuid, { event_name: 'purchase', revenue: 1 })
+  await write([old(uuid, 't1'), old('kept', 't2'), recent], app_id)
+  const before = new Date(now_ms - 30 * day_ms).toISOString().slice(0, 10)
+  await markRawExpired(stage.clickhouse, new Map([[app_id, before]]))
+  await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}' AND day < '${before}'`)
+  await stage.request(app_id, [uuid])
+  await stage.run()
+  const installs = async (table: string) =>
+    stage.clickhouse.query(`SELECT install_uuid FROM ${table} WHERE app_id = '${app_id}'`)
+  expect(await installs('revenue_raw_v1')).toEqual([{ install_uuid: 'kept' }])
+  for (const table of ['activity_by_day_v1', 'money_days_v1']) {
+    const keys = await stage.clickhouse.query(
+      `SELECT DISTINCT install_key = sipHash64('${uuid}') AS own FROM ${table} WHERE app_id = '${app_id}'`,
+    )
+    expect(keys, table).toEqual([{ own: 0 }])
+  }
+  const claims = await stage.clickhouse.query(`SELECT count() AS n FROM transaction_keys_v1 WHERE app_id = '${app_id}'`)
+  expect(claims).toEqual([{ n: 1 }])
+  const sums = await stage.clickhouse.query(
+    `SELECT sum(events) AS events FROM events_per_day_v1 WHERE app_id = '${app_id}' AND day < '${before}'`,
+  )
+  expect(sums).toEqual([{ events: 2 }])
+  expect((await stage.certificate(app_id, uuid))?.rows).toMatchObject({ events_raw_v1: 1, revenue_raw_v1: 2 })
+})
+
+test('a new life that begins while the run still deletes is kept whole, also on the days of the old one', async () => {
+  const app_id = await stage.makeApp()
+  const at = (ms: number) => ({
+    event_name: 'purchase',
+    revenue: 5,
+    event_ts_ms: mark_ms + ms,
+    received_at_ms: mark_ms + ms,
+  })
+  await write([event('again', at(-500)), event('again', at(-400))], app_id)
+  await stage.request(app_id, ['again'])
+  let looks = 0
+  const life = () => write([event('again', at(10 + looks))], app_id)
+  await stage.run({
+    async findOlderWork() {
+      // Before the batch is begun, and before it is planned.
+      looks += 1
+      await life()
+      return []
+    },
+  })
+  expect(looks).toBe(2)
+  const all = { since_ms: now_ms - 10 * day_ms, until_ms: now_ms + 10 * day_ms }
+  expect((await stage.ask('events', app_id, all)).rows).toMatchObject([{ events: 2, unique_installs: 1 }])
+  expect((await stage.ask('revenue', app_id, all)).rows).toMatchObject([{ purchases: 2, revenue_usd: 10 }])
+  for (const [table, rows] of Object.entries({ events_raw_v1: 2, event_keys_v1: 2, revenue_raw_v1: 2 })) {
+    const found = await stage.clickhouse.query(`SELECT count() AS n FROM ${table} WHERE app_id = '${app_id}'`)
+    expect(found, table).toEqual([{ n: rows }])
+  }
+  const [active] = await stage.clickhouse.query(
+    `SELECT min(min_ts_ms) AS first, max(max_ts_ms) AS last FROM activity_by_day_v1 WHERE app_id = '${app_id}'`,
+  )
+  expect(active).toEqual({ first: mark_ms + 11, last: mark_ms + 12 })
+  const days = await stage.clickhouse.query(`SELECT count() AS n FROM money_days_v1 FINAL WHERE app_id = '${app_id}'`)
+  expect(days).toEqual([{ n: 1 }])
+})
+
 test('the bytes of an erased install are gone from the folder of the engine, but for parts that it removes soon', async () => {
   const app_id = await stage.makeApp()
   const uuid = 'bytes-77aa31'
@@ -130,7 +197,9 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
     [...uuids.map((uuid) => event(uuid)), { ...event('one'), app: 1 }, { ...event('late'), app: 2 }, event('asked')],
     ...[busy, small, waiting],
   )
-  await stage.request(busy, uuids)
+  await stage.request(busy, uuids.slice(0, -1))
+  // The last one: requests of the same time stand in the order of their hashes.
+  await stage.request(busy, uuids.slice(-1), 'sdk', now_ms + 5)
   await stage.request(busy, ['asked'], 'admin', now_ms + 10)
   await stage.request(small, ['one'])
   await stage.request(waiting, ['late'])

@@ -113,3 +113,49 @@ test('clicks of an erased install go and never come back, and the installs that 
   // Whoever is at work without the tombstones of the clicks is waited for before they go.
   expect(waited.at(-1)).toBe(newest)
 })
+
+test('every click of a device goes, also when there are more than fit in a batch and each has several devices', async () => {
+  const app_id = await stage.makeApp()
+  // In the order of their hashes: a page of click_keys_v1 ends in the clicks of the second one, which those of the first are.
+  const many = ['own-1', 'own-2', 'own-5']
+  await insert('install_facts_v1', factColumns, [
+    factLine(fact(app_id, 'flooded', { device_hashes: [...many, 'own-6'] })),
+  ])
+  const clicks = Array.from({ length: 120 }, (_, n) =>
+    click(app_id, 1000 + n, { device_hashes: n < 60 ? many : ['own-6'] }),
+  )
+  await insert(
+    'clicks_raw_v1',
+    clickColumns,
+    clicks.map((one) => clickLine(one, place())),
+  )
+  await stage.request(app_id, ['flooded'], 'sdk', now_ms)
+  await stage.run({ now: () => now_ms + 1 })
+  for (const table of ['clicks_raw_v1', 'click_keys_v1', 'install_facts_v1']) {
+    const left = await stage.clickhouse.query(`SELECT count() AS n FROM ${table} WHERE app_id = '${app_id}'`)
+    expect(left, table).toEqual([{ n: 0 }])
+  }
+})
+
+test('keys of clicks whose rows have expired keep no verdict of an erased install', async () => {
+  const app_id = await stage.makeApp()
+  const device_hashes = ['expired']
+  await insert('install_facts_v1', factColumns, [factLine(fact(app_id, 'owner', { device_hashes }))])
+  await insert('installs_v1', installColumns, [decided(app_id, 'owner', '')])
+  const clicks = Array.from({ length: 120 }, (_, n) => click(app_id, 2000 + n, { device_hashes }))
+  await insert(
+    'clicks_raw_v1',
+    clickColumns,
+    clicks.map((one) => clickLine(one, place())),
+  )
+  // Each table drops expired rows when it merges parts.
+  await stage.clickhouse.command(
+    `DELETE FROM clicks_raw_v1 WHERE app_id = '${app_id}' AND click_id < '${clickId(2110)}'`,
+  )
+  await stage.request(app_id, ['owner'], 'sdk', now_ms)
+  await stage.run({ now: () => now_ms + 1 })
+  for (const table of ['clicks_raw_v1', 'install_facts_v1', 'installs_v1']) {
+    const left = await stage.clickhouse.query(`SELECT count() AS n FROM ${table} WHERE app_id = '${app_id}'`)
+    expect(left, table).toEqual([{ n: 0 }])
+  }
+})
