@@ -4,7 +4,7 @@ import { findTransactionClaims, type TransactionClaim, transactionOf } from '@tr
 import { claimRanks } from '@tributary/contracts/rows'
 import { noTransaction } from '@tributary/domain/event-key'
 import type { ErasedClaim } from './batch.ts'
-import type { EventToErase } from './find-rows.ts'
+import type { MoneyRow } from './find-expired.ts'
 
 /**
  * The claims of events to erase. A transaction whose best claim is among them, swept or not, is closed: nobody inherits its
@@ -13,7 +13,7 @@ import type { EventToErase } from './find-rows.ts'
 export async function findErasedClaims(
   clickhouse: Pick<Clickhouse, 'query'>,
   app_id: string,
-  events: readonly EventToErase[],
+  events: readonly MoneyRow[],
 ): Promise<{ claims: ErasedClaim[]; closed: string[] }> {
   const claiming = events.filter(
     ({ has_money, transaction_key }) => has_money === 1 && transaction_key !== noTransaction,
@@ -36,7 +36,7 @@ type Named = Pick<ErasedClaim, 'transaction_key' | 'topic' | 'partition' | 'offs
 const claimName = ({ transaction_key, topic, partition, offset, claim_rank }: Named): string =>
   `${transaction_key}/${topic}/${partition}/${offset}/${claim_rank}`
 
-const toClaim = ({ transaction_key, day, received_at_ms, topic, partition, offset, claim_rank }: EventToErase) => ({
+const toClaim = ({ transaction_key, day, received_at_ms, topic, partition, offset, claim_rank }: MoneyRow) => ({
   ...{ transaction_key, day, received_at_ms, topic, partition, offset, claim_rank },
 })
 

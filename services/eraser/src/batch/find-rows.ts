@@ -4,6 +4,7 @@ import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
+import type { ExpiredRows } from './find-expired.ts'
 import { ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
@@ -143,4 +144,5 @@ export interface FoundRows {
   facts: FactRow[]
   clicks: ClickRow[]
   identities: Awaited<ReturnType<typeof countIdentities>>
+  expired: ExpiredRows
 }

@@ -2,6 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
 import { findErasedClaims } from './erased-claims.ts'
+import { type ActiveDay, findExpired, type MoneyRow } from './find-expired.ts'
 import { findNeighbours } from './find-neighbours.ts'
 import {
   countIdentities,
@@ -22,21 +23,23 @@ export async function planBatch(
   { app_id, installs, clicks, more_clicks }: Pick<StoredBatch, 'app_id' | 'installs' | 'clicks' | 'more_clicks'>,
 ): Promise<BatchPlan | null> {
   const events = await findEvents(clickhouse, app_id, installs)
+  const expired = await findExpired(clickhouse, app_id, installs, rows_max - events.length)
+  const expiring = Math.max(expired.money.length, expired.activity.length)
   // Facts and verdicts lead to the clicks: they stay until the last of these has its tombstone.
   const verdicts = more_clicks ? [] : await findVerdicts(clickhouse, app_id, installs)
   const { facts, full } = more_clicks ? { facts: [], full: true } : await findFactRows(clickhouse, app_id, installs)
   const clickRows = await findClickRows(clickhouse, app_id, clicks)
-  const drains = !full && events.length < rows_max && verdicts.length < rows_max
+  const drains = !full && events.length + expiring < rows_max && verdicts.length < rows_max
   const identities = drains ? await countIdentities(clickhouse, app_id, installs) : []
-  if (events.length + verdicts.length + facts.length + clickRows.length + identities.length === 0) return null
+  if (events.length + expiring + verdicts.length + facts.length + clickRows.length + identities.length === 0) return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
-  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities })
+  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities, expired })
   return {
     drains,
     ...{ deletes: deletes.keys, counts: deletes.counts },
     events: sumEvents(events),
-    ...(await findErasedClaims(clickhouse, app_id, events)),
-    stamps: stampsOf(events, verdicts),
+    ...(await findErasedClaims(clickhouse, app_id, [...events, ...expired.money])),
+    stamps: stampsOf([...events, ...expired.activity], [...events, ...expired.money], verdicts),
     neighbours: await findNeighbours(clickhouse, app_id, installs, found),
   }
 }
@@ -52,12 +55,12 @@ function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {
   })
 }
 
-function stampsOf(events: readonly EventToErase[], verdicts: readonly VerdictRow[]): BatchPlan['stamps'] {
+function stampsOf(active: readonly ActiveDay[], money: readonly MoneyRow[], verdicts: readonly VerdictRow[]): BatchPlan['stamps'] {
   const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
   return {
-    activity: days(events),
-    uniques: days(events),
-    money: days(events.filter(({ has_money }) => has_money === 1)),
+    activity: days(active),
+    uniques: days(active),
+    money: days(money.filter(({ has_money }) => has_money === 1)),
     installs: days(verdicts.filter(({ pending }) => pending === 0)),
   }
 }

@@ -14,8 +14,9 @@ export interface Deletes {
 }
 
 /** The rows of every table that go with what was found, as the declarations of the tables say. */
-export function deletesOf({ events, verdicts, facts, clicks, identities }: FoundRows): Deletes {
-  const money = events.filter(({ has_money }) => has_money === 1)
+export function deletesOf({ events, verdicts, facts, clicks, identities, expired }: FoundRows): Deletes {
+  const money = [...events.filter(({ has_money }) => has_money === 1), ...expired.money]
+  const active = [...events, ...expired.activity]
   const claims = money.filter(({ transaction_key }) => transaction_key !== noTransaction)
   const decided = verdicts.filter(({ pending }) => pending === 0)
   const byTable: Record<ErasedName, readonly object[]> = {
@@ -24,8 +25,8 @@ export function deletesOf({ events, verdicts, facts, clicks, identities }: Found
     transaction_keys_v1: claims,
     event_keys_v1: events,
     event_installs_per_day_v1: events,
-    activity_by_day_v1: events,
-    activity_per_day_v1: events,
+    activity_by_day_v1: active,
+    activity_per_day_v1: active,
     money_days_v1: money,
     identities_v1: identities,
     install_facts_v1: facts,

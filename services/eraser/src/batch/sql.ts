@@ -15,6 +15,9 @@ export const ofInstalls = (app_id: string, installs: readonly ErasedInstall[]): 
 /** The same for tables with their hashes. */
 export const ofInstallKeys = (app_id: string, installs: readonly ErasedInstall[]): string =>
   `${ofApp(app_id)} AND install_key IN (SELECT sipHash64(arrayJoin([${uuidsOf(installs)}])))`
+/** SQL of the id of an install in tables with its hash. */
+export const uuidOfKey = (column: string, installs: readonly ErasedInstall[]): string =>
+  `transform(${column}, arrayMap(one -> sipHash64(one), [${uuidsOf(installs)}]), [${uuidsOf(installs)}], '')`
 /** SQL condition for what was received up to the mark of its install. */
 export const upToMark = (installs: readonly ErasedInstall[]): string =>
   `received_at_ms <= transform(install_uuid, [${uuidsOf(installs)}], [${installs.map(({ mark_ms }) => `toInt64(${Number(mark_ms)})`)}], toInt64(0))`
