@@ -71,6 +71,8 @@ export const limits = {
   erasure_night_hour: 2,
   /** An open batch of a consumer that holds an erasure up for longer is named in log and metrics. */
   erasure_wait_told_ms: 60_000,
+  /** Apps whose tables are empty wait at most so long for those that are not, before their erasures are completed. */
+  erasure_finish_pause_ms: 10 * 60_000,
   /** One call of `POST /erasures/run` waits so long. */
   erasure_run_wait_ms_max: 10_000,
   /** Batches that a run lists. */

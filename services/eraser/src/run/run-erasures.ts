@@ -65,6 +65,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   }
   await takeRequests(deps)
   const waits = new Map<string, number>()
+  let finished_ms = deps.now()
   for (let apps = await findOpenApps(deps.pool); apps.length > 0; apps = await findOpenApps(deps.pool)) {
     let moved = false
     for (const app_id of apps) {
@@ -76,6 +77,11 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
       } else tellWait(deps, waits, app_id, older)
     }
     if (!moved) await deps.pause(wait_pause_ms, signal)
+    if (deps.now() - finished_ms < limits.erasure_finish_pause_ms) continue
+    // Nobody waits for the flood of another app, nor for a consumer that holds another app up.
+    if (!moved) await takeRequests(deps)
+    await finish(deps, signal)
+    finished_ms = deps.now()
   }
   await finish(deps, signal)
 }
@@ -124,7 +130,7 @@ async function beginBatch(deps: EraserDeps, run: number, app_id: string): Promis
   return []
 }
 
-/** Parts and audit objects, once for all requests of the run; then these are completed. */
+/** Parts and audit objects of the apps that are done, for all their requests; then these are completed. */
 async function finish(deps: EraserDeps, signal: AbortSignal): Promise<void> {
   const { pool, audit, atStep } = deps
   atStep?.('rewrite noted objects')
@@ -133,7 +139,7 @@ async function finish(deps: EraserDeps, signal: AbortSignal): Promise<void> {
   if (emptied.size === 0) return
   atStep?.('rewrite parts')
   await rewriteParts(deps.clickhouse, signal)
-  const clicks = await findErasedClicks(pool)
+  const clicks = (await findErasedClicks(pool)).filter(({ app_id }) => emptied.has(app_id))
   atStep?.('rewrite archives')
   const ofClicks = await audit.rewriteArchives(clicks, signal)
   for (const [app_id, installs] of emptied) {

@@ -130,6 +130,7 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
     ...[busy, small, waiting],
   )
   await stage.request(busy, uuids)
+  await stage.request(busy, ['turn-79'], 'sdk', now_ms + 1)
   await stage.request(busy, ['asked'], 'admin', now_ms + 10)
   await stage.request(small, ['one'])
   await stage.request(waiting, ['late'])
@@ -165,6 +166,31 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
   expect(order.indexOf('asked')).toBeLessThan(order.indexOf('turn-79'))
   expect(order.indexOf('one')).toBeLessThan(order.indexOf('turn-79'))
   expect(order.at(-1)).toBe('late')
+})
+
+test("an app that has to wait holds up neither the end of another one's erasure nor a request that comes meanwhile", async () => {
+  const [waiting, ready, later] = [await stage.makeApp(), await stage.makeApp(), await stage.makeApp()]
+  await write([event('a'), { ...event('b'), app: 1 }, { ...event('c'), app: 2 }], waiting, ready, later)
+  await stage.request(waiting, ['a'])
+  await stage.request(ready, ['b'])
+  let clock = mark_ms
+  let looks = 0
+  const isDone = async (app_id: string, uuid: string) => (await stage.certificate(app_id, uuid))?.state === 'completed'
+  await stage.run({
+    now() {
+      clock += 60_000
+      return clock
+    },
+    async findOlderWork(_number, installs) {
+      if (!installs.some(({ app_id }) => app_id === waiting)) return []
+      looks += 1
+      if (looks === 10) await stage.request(later, ['c'])
+      const done = (await isDone(ready, 'b')) && (await isDone(later, 'c'))
+      return done || looks >= 200 ? [] : [{ consumer: 'event-writer', partition: 1 }]
+    },
+  })
+  expect(await isDone(waiting, 'a')).toBe(true)
+  expect(looks).toBeLessThan(200)
 })
 
 test('an erasure touches no row of another app with the same installs, transactions and events', async () => {
