@@ -49,5 +49,8 @@ export async function findExpired(
        FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)} AND ${isExpired})
      LIMIT ${rows_max}`,
   )
-  return { money, activity: active.map(({ install, key, date }) => ({ install_uuid: install, install_key: key, day: date })) }
+  return {
+    money,
+    activity: active.map(({ install, key, date }) => ({ install_uuid: install, install_key: key, day: date })),
+  }
 }

@@ -31,7 +31,8 @@ export async function planBatch(
   const clickRows = await findClickRows(clickhouse, app_id, clicks)
   const drains = !full && events.length + expiring < rows_max && verdicts.length < rows_max
   const identities = drains ? await countIdentities(clickhouse, app_id, installs) : []
-  if (events.length + expiring + verdicts.length + facts.length + clickRows.length + identities.length === 0) return null
+  if (events.length + expiring + verdicts.length + facts.length + clickRows.length + identities.length === 0)
+    return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
   const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities, expired })
   return {
@@ -55,7 +56,11 @@ function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {
   })
 }
 
-function stampsOf(active: readonly ActiveDay[], money: readonly MoneyRow[], verdicts: readonly VerdictRow[]): BatchPlan['stamps'] {
+function stampsOf(
+  active: readonly ActiveDay[],
+  money: readonly MoneyRow[],
+  verdicts: readonly VerdictRow[],
+): BatchPlan['stamps'] {
   const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
   return {
     activity: days(active),
