@@ -3,9 +3,10 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { hasMoney } from '@tributary/contracts/tables'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import type { ExpiredRows } from './find-expired.ts'
-import { ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
+import { markSql, ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
 
@@ -130,12 +131,19 @@ export async function findClickRows(clickhouse: Query, app_id: string, clicks: r
   return rows.map((row): ClickRow => ({ ...row, install_uuid: owners.get(row.click_id)! }))
 }
 
-/** How many user ids each install has. */
-export const countIdentities = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
-  clickhouse.query<{ install_uuid: string; install_key: string; found: number }>(
-    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, uniqExact(user_id) AS found FROM identities_v1
-     WHERE ${ofInstalls(app_id, installs)} GROUP BY install_uuid`,
+/** Some user ids of the installs, but those that a new life alone has: fewer than `erasure_rows_max` are all. */
+export const findIdentities = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+  clickhouse.query<{ install_uuid: string; install_key: string; user_key: string }>(
+    `SELECT DISTINCT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(sipHash64(user_id)) AS user_key
+     FROM identities_v1
+     WHERE ${ofInstalls(app_id, installs)} AND (since_ms <= ${markSql(installs)} OR (install_uuid, user_id) NOT IN (
+       SELECT install_uuid, user_id FROM events_raw_v1
+       WHERE ${ofInstalls(app_id, installs)} AND day >= ${literals('day', [firstMarkDay(installs)])} AND NOT ${upToMark(installs)}))
+     LIMIT ${rows_max}`,
   )
+
+const firstMarkDay = (installs: readonly ErasedInstall[]): string =>
+  utcDay(Math.min(...installs.map(({ mark_ms }) => mark_ms)))
 
 /** All that was found for a batch. */
 export interface FoundRows {
@@ -143,6 +151,6 @@ export interface FoundRows {
   verdicts: VerdictRow[]
   facts: FactRow[]
   clicks: ClickRow[]
-  identities: Awaited<ReturnType<typeof countIdentities>>
+  identities: Awaited<ReturnType<typeof findIdentities>>
   expired: ExpiredRows
 }

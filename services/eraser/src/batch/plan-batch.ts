@@ -5,11 +5,11 @@ import { findErasedClaims } from './erased-claims.ts'
 import { type ActiveDay, findExpired, type MoneyRow } from './find-expired.ts'
 import { findNeighbours } from './find-neighbours.ts'
 import {
-  countIdentities,
   type EventToErase,
   findClickRows,
   findEvents,
   findFactRows,
+  findIdentities,
   findVerdicts,
   type VerdictRow,
 } from './find-rows.ts'
@@ -29,8 +29,9 @@ export async function planBatch(
   const verdicts = more_clicks ? [] : await findVerdicts(clickhouse, app_id, installs)
   const { facts, full } = more_clicks ? { facts: [], full: true } : await findFactRows(clickhouse, app_id, installs)
   const clickRows = await findClickRows(clickhouse, app_id, clicks)
-  const drains = !full && events.length + expiring < rows_max && verdicts.length < rows_max
-  const identities = drains ? await countIdentities(clickhouse, app_id, installs) : []
+  const isLast = !full && events.length + expiring < rows_max && verdicts.length < rows_max
+  const identities = isLast ? await findIdentities(clickhouse, app_id, installs) : []
+  const drains = isLast && identities.length < rows_max
   if (events.length + expiring + verdicts.length + facts.length + clickRows.length + identities.length === 0)
     return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }

@@ -80,5 +80,9 @@ function columnsOf(table: ErasedName): readonly string[] {
 }
 
 /** Deletes hold hashes of names and ids: the engine keeps their text. */
-const hashed: Readonly<Record<string, string>> = { event_name: 'event_name_key', click_id: 'click_key' }
+const hashed: Readonly<Record<string, string>> = {
+  event_name: 'event_name_key',
+  click_id: 'click_key',
+  user_id: 'user_key',
+}
 const valueIn = (row: Named, column: string): Value => row[hashed[column] ?? column] as Value

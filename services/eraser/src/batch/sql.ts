@@ -19,5 +19,7 @@ export const ofInstallKeys = (app_id: string, installs: readonly ErasedInstall[]
 export const uuidOfKey = (column: string, installs: readonly ErasedInstall[]): string =>
   `transform(${column}, arrayMap(one -> sipHash64(one), [${uuidsOf(installs)}]), [${uuidsOf(installs)}], '')`
 /** SQL condition for what was received up to the mark of its install. */
-export const upToMark = (installs: readonly ErasedInstall[]): string =>
-  `received_at_ms <= transform(install_uuid, [${uuidsOf(installs)}], [${installs.map(({ mark_ms }) => `toInt64(${Number(mark_ms)})`)}], toInt64(0))`
+export const upToMark = (installs: readonly ErasedInstall[]): string => `received_at_ms <= ${markSql(installs)}`
+/** SQL of the mark of the install of a row. */
+export const markSql = (installs: readonly ErasedInstall[]): string =>
+  `transform(install_uuid, [${uuidsOf(installs)}], [${installs.map(({ mark_ms }) => `toInt64(${Number(mark_ms)})`)}], toInt64(0))`

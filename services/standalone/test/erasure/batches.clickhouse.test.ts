@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { erasedTables, tables } from '@tributary/contracts/tables'
+import { utcDay } from '@tributary/domain/utc-day'
+import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import type { SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -120,6 +123,36 @@ test('a batch takes 25 requests and 1000 rows of a table, until nothing is left'
   expect(batches.length).toBeGreaterThanOrEqual(4)
   const left = await stage.clickhouse.query(`SELECT install_uuid FROM events_raw_v1 WHERE app_id = '${app_id}'`)
   expect(left).toEqual([{ install_uuid: 'kept' }])
+})
+
+test('a batch takes 1000 user ids of an install, and the certificate counts each', async () => {
+  const app_id = await stage.makeApp()
+  await stage.clickhouse.command(
+    `INSERT INTO identities_v1 (app_id, install_uuid, user_id, since_ms)
+     SELECT '${app_id}', 'many-users', toString(number), 1 FROM numbers(2500)`,
+  )
+  await stage.request(app_id, ['many-users'])
+  const { batches } = await stage.run()
+  expect(batches.map(({ rows }) => rows)).toEqual([1000, 1000, 500])
+  expect((await stage.certificate(app_id, 'many-users'))?.rows).toEqual({ identities_v1: 2500 })
+})
+
+test('user ids of a new life stay, however many there are', async () => {
+  const app_id = await stage.makeApp()
+  const life = (n: number, at_ms: number) =>
+    testEventRow({
+      ...{ app_id, install_uuid: 'twice', user_id: `user-${n}`, event_id: `life-${n}-${at_ms}`, day: utcDay(at_ms) },
+      ...{ ts_ms: at_ms, received_at_ms: at_ms },
+    })
+  const later = Array.from({ length: 1100 }, (_, n) => life(n, mark_ms + 1000))
+  await stage.clickhouse.insertEvents([life(0, now_ms), life(-1, now_ms), ...later], randomUUID())
+  await stage.request(app_id, ['twice'])
+  await stage.run()
+  const left = await stage.clickhouse.query(
+    `SELECT count() AS users, min(since_ms) AS since_ms FROM identities_v1 FINAL WHERE app_id = '${app_id}'`,
+  )
+  expect(left).toEqual([{ users: 1100, since_ms: mark_ms + 1000 }])
+  expect((await stage.certificate(app_id, 'twice'))?.rows.identities_v1).toBe(2)
 })
 
 test('apps take turns, the admin API comes before SDKs, and an app that has to wait holds up no other', async () => {
