@@ -23,6 +23,16 @@ test('every change tells who, when and by which request', async () => {
   expect(entry.at.getTime()).toBe(now)
 })
 
+test('a run of the eraser is told once, by whoever asked for it', async () => {
+  const asked = ask('POST', '/erasures/run', {})
+  // No eraser is here.
+  const end = () => query('UPDATE erasure_runs SET ended_at_ms = 1 WHERE ended_at_ms IS NULL RETURNING run')
+  await expect.poll(async () => (await end()).length).toBe(1)
+  const { run } = (await asked).body
+  await ask('POST', '/erasures/run', { run })
+  expect(await auditOf(`${run}`)).toMatchObject([{ action: 'erasure.run', actor: 'admin-token@127.0.0.1' }])
+})
+
 test('the audit log refuses to be changed', async () => {
   const { company_id } = await newCompany()
   for (const text of [

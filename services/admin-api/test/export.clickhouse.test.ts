@@ -84,6 +84,20 @@ test('an export has a row of every table that holds something of the install, an
   expect(await linesOf((await newApp()).app_id)).toEqual([{ done: true, rows: 0 }])
 })
 
+test('an export shows no click that the install has lost, which may be that of another person by now', async () => {
+  const { app_id } = await newApp()
+  const [own, lost] = [randomUUID(), randomUUID()]
+  const verdict = (click_id: string, offset: number, sign: number) =>
+    insertRow('installs_v1', app_id, { install_uuid, day: '2026-06-01', click_id, offset, sign, pending: 0 })
+  await verdict(lost, 0, 1)
+  await verdict(lost, 1, -1)
+  await verdict(own, 1, 1)
+  const clicked = new Date().toISOString().slice(0, 10)
+  for (const click_id of [own, lost]) await insertRow('clicks_raw_v1', app_id, { click_id, day: clicked, click: '{}' })
+  const clicks = (await linesOf(app_id)).filter(({ table }) => table === 'clicks_raw_v1')
+  expect(clicks.map(({ row }) => row.click_id)).toEqual([own])
+})
+
 test('an export reads a page when its reader wants it', async () => {
   const app_id = `app_${randomUUID()}`
   const events = Array.from({ length: 450 }, (_, n) =>

@@ -124,7 +124,7 @@ export const tables = {
     writers: ['event-writer', 'eraser'],
     readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'user_id'],
-    erased_by: { made_again: 'events_raw_v1', on: ['install_key'] },
+    erased_by: { made_again: 'events_raw_v1', on: ['install_key', 'user_id'] },
     derived: {
       from: 'events_raw_v1',
       where: `user_id != ''`,

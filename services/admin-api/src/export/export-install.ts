@@ -56,7 +56,9 @@ const sources: readonly Source[] = [
   }),
   {
     table: 'clicks_raw_v1',
-    where: `${ofApp} AND click_id IN (SELECT click_id FROM install_claims_v1 WHERE ${byUuid})`,
+    // A click that it has lost may be that of another person by now.
+    where: `${ofApp} AND click_id IN (
+      SELECT click_id FROM install_claims_v1 FINAL WHERE ${byUuid} GROUP BY click_id HAVING sum(sign) > 0)`,
   },
 ]
 

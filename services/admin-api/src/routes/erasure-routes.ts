@@ -33,8 +33,14 @@ export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, now }
     if (certificate === null) throw new CodedError('unknown_erasure')
     return certificate
   })
-  addRoute(app, erasureRoutes.runErasures, async ({ body }, _request, reply) => {
+  addRoute(app, erasureRoutes.runErasures, async ({ body }, request, reply) => {
     const run = body.run ?? (await requestRun(pool, now()))
+    if (body.run === undefined)
+      await recordAdminAction(pool, adminRequest(request, now), {
+        action: 'erasure.run',
+        subject: `${run}`,
+        detail: {},
+      })
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
     const signal = AbortSignal.any([stop.signal, left.signal, AbortSignal.timeout(limits.erasure_run_wait_ms_max)])

@@ -7,6 +7,7 @@ import { ofApp } from './sql.ts'
 const hashes: Readonly<Record<string, string>> = {
   event_name: 'sipHash64(event_name)',
   click_id: 'sipHash64(click_id)',
+  user_id: 'sipHash64(user_id)',
 }
 /** Tables without a column `install_key`: their ids are hashed when they are compared. */
 const withoutInstallKey: ReadonlySet<string> = new Set(['identities_v1', 'activity_per_day_v1'])

@@ -4,7 +4,7 @@ import { findTransactionClaims, type TransactionClaim, transactionOf } from '@tr
 import { claimRanks } from '@tributary/contracts/rows'
 import { noTransaction } from '@tributary/domain/event-key'
 import type { ErasedClaim } from './batch.ts'
-import type { MoneyRow } from './find-rows.ts'
+import type { MoneyRow } from './find-expired.ts'
 
 /**
  * The claims of events to erase. A transaction whose best claim is among them, swept or not, is closed: nobody inherits its

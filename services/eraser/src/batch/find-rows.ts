@@ -4,9 +4,8 @@ import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
 import { hasMoney } from '@tributary/contracts/tables'
-import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
-import { ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
+import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
 
@@ -32,26 +31,6 @@ export interface EventToErase extends Position {
   claim_rank: number
   received_at_ms: number
   received_day: string
-}
-
-/** A row of money to erase. */
-export type MoneyRow = Pick<
-  EventToErase,
-  | keyof Position
-  | 'install_uuid'
-  | 'day'
-  | 'event_key'
-  | 'install_key'
-  | 'has_money'
-  | 'transaction_key'
-  | 'claim_rank'
-  | 'received_at_ms'
->
-
-/** What tables by install hold of days whose raw events have expired. */
-export interface ExpiredRows {
-  money: MoneyRow[]
-  activity: { install_uuid: string; install_key: string; day: string }[]
 }
 
 /** Rows of a verdict to erase. */
@@ -106,42 +85,6 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
   )
 }
 
-/**
- * Some rows of days before `expired_before`, whose raw events are gone: tables by install are all that leads to them. Fewer
- * than `rows_left` of a kind are all.
- */
-export async function findExpiredRows(
-  clickhouse: Query,
-  app_id: string,
-  installs: readonly ErasedInstall[],
-  { expired_before, rows_left }: { expired_before: string | undefined; rows_left: number },
-): Promise<ExpiredRows> {
-  if (expired_before === undefined || rows_left === 0) return { money: [], activity: [] }
-  // The day of a mark may hold another life.
-  const first_mark = utcDay(Math.min(...installs.map(({ mark_ms }) => mark_ms)))
-  const before = `day < ${literals('day', [expired_before < first_mark ? expired_before : first_mark])}`
-  const money = await clickhouse.query<MoneyRow>(
-    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(t.day) AS day,
-       toString(t.event_key) AS event_key, 1 AS has_money, toString(t.transaction_key) AS transaction_key, claim_rank,
-       received_at_ms, topic, partition, offset
-     FROM revenue_raw_v1 AS t
-     WHERE ${ofInstalls(app_id, installs)} AND t.${before} AND ${upToMark(installs)} LIMIT ${rows_left}`,
-  )
-  const uuids = literals(
-    'install_uuid',
-    installs.map(({ install_uuid }) => install_uuid),
-  )
-  const activity = await clickhouse.query<ExpiredRows['activity'][number]>(
-    `SELECT DISTINCT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(date) AS day FROM (
-       SELECT arrayFirst(one -> sipHash64(one) = t.install_key, [${uuids}]) AS install_uuid, t.day AS date
-       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)} AND t.${before}
-       UNION ALL
-       SELECT install_uuid, t.day AS date FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)} AND t.${before})
-     LIMIT ${rows_left}`,
-  )
-  return { money, activity }
-}
-
 /** Days on which the installs have events. */
 async function findDays(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]): Promise<string[]> {
   const rows = await clickhouse.query<{ date: string }>(
@@ -192,19 +135,13 @@ export async function findClickRows(clickhouse: Query, app_id: string, clicks: r
   return rows.map((row): ClickRow => ({ ...row, install_uuid: owners.get(row.click_id)! }))
 }
 
-/** How many user ids each install has. */
-export const countIdentities = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
-  clickhouse.query<{ install_uuid: string; install_key: string; found: number }>(
-    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, uniqExact(user_id) AS found FROM identities_v1
-     WHERE ${ofInstalls(app_id, installs)} GROUP BY install_uuid`,
+/** Some user ids of the installs, but those that a new life alone has: fewer than `erasure_rows_max` are all. */
+export const findIdentities = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+  clickhouse.query<{ install_uuid: string; install_key: string; user_key: string }>(
+    `SELECT DISTINCT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(sipHash64(user_id)) AS user_key
+     FROM identities_v1
+     WHERE ${ofInstalls(app_id, installs)} AND (since_ms <= ${markSql(installs)} OR (install_uuid, user_id) NOT IN (
+       SELECT install_uuid, user_id FROM events_raw_v1
+       WHERE ${ofInstalls(app_id, installs)} AND day >= ${literals('day', [firstMarkDay(installs)])} AND NOT ${upToMark(installs)}))
+     LIMIT ${rows_max}`,
   )
-
-/** All that was found for a batch. */
-export interface FoundRows {
-  events: EventToErase[]
-  expired: ExpiredRows
-  verdicts: VerdictRow[]
-  facts: FactRow[]
-  clicks: ClickRow[]
-  identities: Awaited<ReturnType<typeof countIdentities>>
-}

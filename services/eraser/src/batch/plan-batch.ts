@@ -1,17 +1,15 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { limits } from '@tributary/contracts/limits'
 import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
 import { findErasedClaims } from './erased-claims.ts'
+import { type ActiveDay, findExpired, type MoneyRow } from './find-expired.ts'
 import { findNeighbours } from './find-neighbours.ts'
 import {
-  countIdentities,
   type EventToErase,
-  type ExpiredRows,
   findClickRows,
   findEvents,
-  findExpiredRows,
   findFactRows,
+  findIdentities,
   findVerdicts,
   type VerdictRow,
 } from './find-rows.ts'
@@ -25,26 +23,25 @@ export async function planBatch(
   { app_id, installs, clicks, more_clicks }: Pick<StoredBatch, 'app_id' | 'installs' | 'clicks' | 'more_clicks'>,
 ): Promise<BatchPlan | null> {
   const events = await findEvents(clickhouse, app_id, installs)
-  const expired = await findExpiredRows(clickhouse, app_id, installs, {
-    expired_before: (await readRawExpired(clickhouse)).get(app_id),
-    rows_left: rows_max - events.length,
-  })
-  const by_install = events.length + Math.max(expired.money.length, expired.activity.length)
+  const expired = await findExpired(clickhouse, app_id, installs, rows_max - events.length)
+  const expiring = Math.max(expired.money.length, expired.activity.length)
   // Facts and verdicts lead to the clicks: they stay until the last of these has its tombstone.
   const verdicts = more_clicks ? [] : await findVerdicts(clickhouse, app_id, installs)
   const { facts, full } = more_clicks ? { facts: [], full: true } : await findFactRows(clickhouse, app_id, installs)
   const clickRows = await findClickRows(clickhouse, app_id, clicks)
-  const drains = !full && by_install < rows_max && verdicts.length < rows_max
-  const identities = drains ? await countIdentities(clickhouse, app_id, installs) : []
-  if (by_install + verdicts.length + facts.length + clickRows.length + identities.length === 0) return null
+  const isLast = !full && events.length + expiring < rows_max && verdicts.length < rows_max
+  const identities = isLast ? await findIdentities(clickhouse, app_id, installs) : []
+  const drains = isLast && identities.length < rows_max
+  if (events.length + expiring + verdicts.length + facts.length + clickRows.length + identities.length === 0)
+    return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
-  const deletes = deletesOf({ events, expired, verdicts, facts, clicks: clickRows, identities })
+  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities, expired })
   return {
     drains,
     ...{ deletes: deletes.keys, counts: deletes.counts },
     events: sumEvents(events),
     ...(await findErasedClaims(clickhouse, app_id, [...events, ...expired.money])),
-    stamps: stampsOf(events, expired, verdicts),
+    stamps: stampsOf([...events, ...expired.activity], [...events, ...expired.money], verdicts),
     neighbours: await findNeighbours(clickhouse, app_id, installs, found),
   }
 }
@@ -61,15 +58,15 @@ function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {
 }
 
 function stampsOf(
-  events: readonly EventToErase[],
-  expired: ExpiredRows,
+  active: readonly ActiveDay[],
+  money: readonly MoneyRow[],
   verdicts: readonly VerdictRow[],
 ): BatchPlan['stamps'] {
   const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
   return {
-    activity: days([...events, ...expired.activity]),
-    uniques: days(events),
-    money: days([...events.filter(({ has_money }) => has_money === 1), ...expired.money]),
+    activity: days(active),
+    uniques: days(active),
+    money: days(money.filter(({ has_money }) => has_money === 1)),
     installs: days(verdicts.filter(({ pending }) => pending === 0)),
   }
 }

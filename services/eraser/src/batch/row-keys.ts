@@ -2,7 +2,8 @@ import type { Table } from '@tributary/contracts/table'
 import { type TableName, tables } from '@tributary/contracts/tables'
 import { noTransaction } from '@tributary/domain/event-key'
 import type { RowKeys } from './batch.ts'
-import type { FoundRows } from './find-rows.ts'
+import type { ExpiredRows } from './find-expired.ts'
+import type { ClickRow, EventToErase, FactRow, findIdentities, VerdictRow } from './find-rows.ts'
 
 type Value = string | number
 /** A row to erase: whose it is, and the values of the columns that name it. */
@@ -13,8 +14,18 @@ export interface Deletes {
   counts: Record<string, Record<string, number>>
 }
 
+/** All that was found for a batch. */
+export interface FoundRows {
+  events: EventToErase[]
+  expired: ExpiredRows
+  verdicts: VerdictRow[]
+  facts: FactRow[]
+  clicks: ClickRow[]
+  identities: Awaited<ReturnType<typeof findIdentities>>
+}
+
 /** The rows of every table that go with what was found, as the declarations of the tables say. */
-export function deletesOf({ events, expired, verdicts, facts, clicks, identities }: FoundRows): Deletes {
+export function deletesOf({ events, verdicts, facts, clicks, identities, expired }: FoundRows): Deletes {
   const money = [...events.filter(({ has_money }) => has_money === 1), ...expired.money]
   const active = [...events, ...expired.activity]
   const claims = money.filter(({ transaction_key }) => transaction_key !== noTransaction)
@@ -80,5 +91,9 @@ function columnsOf(table: ErasedName): readonly string[] {
 }
 
 /** Deletes hold hashes of names and ids: the engine keeps their text. */
-const hashed: Readonly<Record<string, string>> = { event_name: 'event_name_key', click_id: 'click_key' }
+const hashed: Readonly<Record<string, string>> = {
+  event_name: 'event_name_key',
+  click_id: 'click_key',
+  user_id: 'user_key',
+}
 const valueIn = (row: Named, column: string): Value => row[hashed[column] ?? column] as Value

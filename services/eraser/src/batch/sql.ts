@@ -1,4 +1,5 @@
 import { literals } from '@tributary/attribution/literals'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedInstall } from './batch.ts'
 
 const uuidsOf = (installs: readonly ErasedInstall[]): string =>
@@ -15,6 +16,15 @@ export const ofInstalls = (app_id: string, installs: readonly ErasedInstall[]): 
 /** The same for tables with their hashes. */
 export const ofInstallKeys = (app_id: string, installs: readonly ErasedInstall[]): string =>
   `${ofApp(app_id)} AND install_key IN (SELECT sipHash64(arrayJoin([${uuidsOf(installs)}])))`
+/** SQL of the id of an install in tables with its hash. */
+export const uuidOfKey = (column: string, installs: readonly ErasedInstall[]): string =>
+  `transform(${column}, arrayMap(one -> sipHash64(one), [${uuidsOf(installs)}]), [${uuidsOf(installs)}], '')`
 /** SQL condition for what was received up to the mark of its install. */
-export const upToMark = (installs: readonly ErasedInstall[]): string =>
-  `received_at_ms <= transform(install_uuid, [${uuidsOf(installs)}], [${installs.map(({ mark_ms }) => `toInt64(${Number(mark_ms)})`)}], toInt64(0))`
+export const upToMark = (installs: readonly ErasedInstall[]): string => `received_at_ms <= ${markSql(installs)}`
+/** SQL of the mark of the install of a row. */
+export const markSql = (installs: readonly ErasedInstall[]): string =>
+  `transform(install_uuid, [${uuidsOf(installs)}], [${installs.map(({ mark_ms }) => `toInt64(${Number(mark_ms)})`)}], toInt64(0))`
+
+/** The UTC day of the first mark. It may hold another life too. */
+export const firstMarkDay = (installs: readonly ErasedInstall[]): string =>
+  utcDay(Math.min(...installs.map(({ mark_ms }) => mark_ms)))

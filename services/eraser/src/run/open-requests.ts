@@ -107,10 +107,13 @@ export async function findNextInstalls(pool: Pool, app_id: string): Promise<Next
   }
 }
 
-/** The installs of an app whose tables are empty, and that are not completed yet. */
+/** The installs whose tables are empty and that are not completed yet, of apps that have nothing else to erase. */
 export async function findEmptied(pool: Pool): Promise<Map<string, ErasedInstall[]>> {
   const { rows } = await pool.query<{ app_id: string; install_uuid: string; mark_ms: string }>(
-    `SELECT app_id, install_uuid, mark_ms FROM erasure_requests WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NOT NULL
+    `SELECT app_id, install_uuid, mark_ms FROM erasure_requests AS e
+     WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM erasure_requests AS open
+       WHERE open.app_id = e.app_id AND open.mark_ms IS NOT NULL AND open.emptied_at_ms IS NULL)
      ORDER BY app_id, install_hash`,
   )
   const installs = Map.groupBy(rows, ({ app_id }) => app_id)

@@ -64,6 +64,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   await takeRequests(deps)
   const waits = new Map<string, number>()
+  let completed_ms = deps.now()
   for (let apps = await findOpenApps(deps); apps.length > 0; apps = await findOpenApps(deps)) {
     let moved = false
     for (const app_id of apps) {
@@ -74,9 +75,11 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
         waits.delete(app_id)
       } else logWait(deps, waits, app_id, older)
     }
-    if (moved) continue
-    // Whoever is left waits, perhaps for days: the others are completed, and what is queued meanwhile begins.
+    if (moved && deps.now() - completed_ms < limits.erasure_finish_pause_ms) continue
+    // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
     await completeEmptied(deps, signal)
+    completed_ms = deps.now()
+    if (moved) continue
     await takeRequests(deps)
     await deps.pause(wait_pause_ms, signal)
   }
@@ -136,7 +139,7 @@ async function completeEmptied(deps: EraserDeps, signal: AbortSignal): Promise<v
   if (emptied.size === 0) return
   atStep?.('rewrite parts')
   await rewriteParts(deps.clickhouse, signal)
-  const clicks = await findErasedClicks(pool)
+  const clicks = (await findErasedClicks(pool)).filter(({ app_id }) => emptied.has(app_id))
   atStep?.('rewrite archives')
   const ofClicks = await audit.rewriteArchives(clicks, signal)
   for (const [app_id, installs] of emptied) {

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import type { Table } from '@tributary/contracts/table'
 import { erasedTables, tables } from '@tributary/contracts/tables'
+import { utcDay } from '@tributary/domain/utc-day'
+import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import type { SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -190,6 +193,36 @@ test('a batch takes 25 requests and 1000 rows of a table, until nothing is left'
   expect(left).toEqual([{ install_uuid: 'kept' }])
 })
 
+test('a batch takes 1000 user ids of an install, and the certificate counts each', async () => {
+  const app_id = await stage.makeApp()
+  await stage.clickhouse.command(
+    `INSERT INTO identities_v1 (app_id, install_uuid, user_id, since_ms)
+     SELECT '${app_id}', 'many-users', toString(number), 1 FROM numbers(2500)`,
+  )
+  await stage.request(app_id, ['many-users'])
+  const { batches } = await stage.run()
+  expect(batches.map(({ rows }) => rows)).toEqual([1000, 1000, 500])
+  expect((await stage.certificate(app_id, 'many-users'))?.rows).toEqual({ identities_v1: 2500 })
+})
+
+test('user ids of a new life stay, however many there are', async () => {
+  const app_id = await stage.makeApp()
+  const life = (n: number, at_ms: number) =>
+    testEventRow({
+      ...{ app_id, install_uuid: 'twice', user_id: `user-${n}`, event_id: `life-${n}-${at_ms}`, day: utcDay(at_ms) },
+      ...{ ts_ms: at_ms, received_at_ms: at_ms },
+    })
+  const later = Array.from({ length: 1100 }, (_, n) => life(n, mark_ms + 1000))
+  await stage.clickhouse.insertEvents([life(0, now_ms), life(-1, now_ms), ...later], randomUUID())
+  await stage.request(app_id, ['twice'])
+  await stage.run()
+  const left = await stage.clickhouse.query(
+    `SELECT count() AS users, min(since_ms) AS since_ms FROM identities_v1 FINAL WHERE app_id = '${app_id}'`,
+  )
+  expect(left).toEqual([{ users: 1100, since_ms: mark_ms + 1000 }])
+  expect((await stage.certificate(app_id, 'twice'))?.rows.identities_v1).toBe(2)
+})
+
 test('apps take turns, the admin API comes before SDKs, and an app that has to wait holds up no other', async () => {
   const [busy, small, waiting] = [await stage.makeApp(), await stage.makeApp(), await stage.makeApp()]
   const uuids = Array.from({ length: 80 }, (_, n) => `turn-${n}`)
@@ -197,9 +230,8 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
     [...uuids.map((uuid) => event(uuid)), { ...event('one'), app: 1 }, { ...event('late'), app: 2 }, event('asked')],
     ...[busy, small, waiting],
   )
-  await stage.request(busy, uuids.slice(0, -1))
-  // The last one: requests of the same time stand in the order of their hashes.
-  await stage.request(busy, uuids.slice(-1), 'sdk', now_ms + 5)
+  await stage.request(busy, uuids)
+  await stage.request(busy, ['turn-79'], 'sdk', now_ms + 1)
   await stage.request(busy, ['asked'], 'admin', now_ms + 10)
   await stage.request(small, ['one'])
   await stage.request(waiting, ['late'])
@@ -235,6 +267,31 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
   expect(order.indexOf('asked')).toBeLessThan(order.indexOf('turn-79'))
   expect(order.indexOf('one')).toBeLessThan(order.indexOf('turn-79'))
   expect(order.at(-1)).toBe('late')
+})
+
+test("an app that has to wait holds up neither the end of another one's erasure nor a request that comes meanwhile", async () => {
+  const [waiting, ready, later] = [await stage.makeApp(), await stage.makeApp(), await stage.makeApp()]
+  await write([event('a'), { ...event('b'), app: 1 }, { ...event('c'), app: 2 }], waiting, ready, later)
+  await stage.request(waiting, ['a'])
+  await stage.request(ready, ['b'])
+  let clock = mark_ms
+  let looks = 0
+  const isDone = async (app_id: string, uuid: string) => (await stage.certificate(app_id, uuid))?.state === 'completed'
+  await stage.run({
+    now() {
+      clock += 60_000
+      return clock
+    },
+    async findOlderWork(_number, installs) {
+      if (!installs.some(({ app_id }) => app_id === waiting)) return []
+      looks += 1
+      if (looks === 10) await stage.request(later, ['c'])
+      const done = (await isDone(ready, 'b')) && (await isDone(later, 'c'))
+      return done || looks >= 200 ? [] : [{ consumer: 'event-writer', partition: 1 }]
+    },
+  })
+  expect(await isDone(waiting, 'a')).toBe(true)
+  expect(looks).toBeLessThan(200)
 })
 
 test('an erasure touches no row of another app with the same installs, transactions and events', async () => {

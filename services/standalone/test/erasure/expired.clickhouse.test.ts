@@ -1,0 +1,54 @@
+import { markRawExpired } from '@tributary/clickhouse/raw-expired'
+import { day_ms } from '@tributary/contracts/limits'
+import { erasedTables, tables } from '@tributary/contracts/tables'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { SentEvent } from '@tributary/testing/oracle/history'
+import { now_ms } from '@tributary/testing/oracle/random-history'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ErasureStage, openErasureStage } from './stage.ts'
+
+let stage: ErasureStage
+beforeAll(async () => {
+  stage = await openErasureStage()
+}, 60_000)
+afterAll(() => stage.close())
+
+/** Rows by table that name an install, by its id or the hash of it. */
+async function rowsOf(app_id: string, install_uuid: string): Promise<Record<string, number>> {
+  const found: Record<string, number> = {}
+  for (const table of erasedTables) {
+    const personal: readonly string[] = tables[table].personal
+    const by = ['install_uuid', 'install_key'].filter((column) => personal.includes(column))
+    for (const column of by) {
+      const value = column === 'install_uuid' ? `'${install_uuid}'` : `sipHash64('${install_uuid}')`
+      const sql = `SELECT count() AS rows FROM ${table} WHERE app_id = '${app_id}' AND ${column} = ${value}`
+      const [row] = await stage.clickhouse.query<{ rows: number }>(sql)
+      if (row!.rows > 0) found[table] = row!.rows
+    }
+  }
+  return found
+}
+
+test('an erasure takes money and activity of days whose raw events have expired, and leaves those of others', async () => {
+  const app_id = await stage.makeApp()
+  const [old_ms, days] = [now_ms - 20 * day_ms, 3]
+  const eventsOf = (install_uuid: string) =>
+    Array.from({ length: days }, (_, n): SentEvent => {
+      const at_ms = old_ms + n * day_ms
+      return {
+        ...{ app: 0, install_uuid, partition: 0, source: 'sdk', received_at_ms: at_ms, event_ts_ms: at_ms },
+        ...{ event_id: `${install_uuid}-${n}`, event_name: 'purchase', revenue: 5, currency: null },
+        transaction_id: `${install_uuid}-${n}`,
+      }
+    })
+  await stage.write({ events: [...eventsOf('gone'), ...eventsOf('kept')], decisions: [] }, [app_id])
+  const kept = { activity_by_day_v1: days, revenue_raw_v1: days, money_days_v1: days }
+  await markRawExpired(stage.clickhouse, new Map([[app_id, utcDay(now_ms - day_ms)]]))
+  await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}'`)
+  expect(await rowsOf(app_id, 'gone')).toMatchObject(kept)
+  await stage.request(app_id, ['gone'])
+  const { rows } = await stage.run()
+  expect(await rowsOf(app_id, 'gone')).toEqual({})
+  expect(rows).toEqual({ ...kept, transaction_keys_v1: days })
+  expect(await rowsOf(app_id, 'kept')).toEqual(kept)
+})
