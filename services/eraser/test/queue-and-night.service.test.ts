@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { queuedErasureKey } from '@tributary/contracts/erasure'
 import { topics } from '@tributary/contracts/topics'
 import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'

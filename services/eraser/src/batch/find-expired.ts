@@ -32,8 +32,8 @@ export async function findExpired(
   const before = (await readRawExpired(clickhouse)).get(app_id)
   if (before === undefined || rows_max <= 0) return { money: [], activity: [] }
   // A run may wait so long that days behind its marks expire, which another life has.
-  const first_mark = firstMarkDay(installs)
-  const isExpired = `t.day < toDate(${literals('day', [before < first_mark ? before : first_mark])})`
+  const [end = before] = [before, firstMarkDay(installs)].toSorted()
+  const isExpired = `t.day < toDate(${literals('day', [end])})`
   const money = await clickhouse.query<MoneyRow>(
     `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, toString(t.event_key) AS event_key,
        1 AS has_money, toString(t.transaction_key) AS transaction_key, claim_rank, received_at_ms, topic, partition, offset
