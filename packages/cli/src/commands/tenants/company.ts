@@ -62,7 +62,11 @@ export function companyCommands(program: Command): void {
     .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
     .option('--keep-ip-days <days>', 'blank addresses and user agents after these days: 1 to 3650', wholeNumber)
     .option('--keep-click-days <days>', 'delete clicks after these days: 1 to 90', wholeNumber)
-    .option('--keep-raw-days <days|unlimited>', 'delete raw events and audit objects of requests after these days', keptDays)
+    .option(
+      '--keep-raw-days <days|unlimited>',
+      'delete raw events and audit objects of requests after these days',
+      keptDays,
+    )
     .action(async (company_id: string, { json, ...given }: SetOptions) => {
       if (Object.keys(given).length === 0) throw usageError('Give --plan, --quota or one of the --keep options.')
       const { plan, quota: monthly_quota, keepIpDays, keepClickDays, keepRawDays } = given
