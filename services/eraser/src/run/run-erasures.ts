@@ -75,7 +75,10 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
         waits.delete(app_id)
       } else tellWait(deps, waits, app_id, older)
     }
-    if (!moved) await deps.pause(wait_pause_ms, signal)
+    if (moved) continue
+    // Those that are held up may wait for long: the others are completed first.
+    await finishApps(deps, new Set(apps), signal)
+    await deps.pause(wait_pause_ms, signal)
   }
   await finish(deps, signal)
 }
@@ -124,16 +127,21 @@ async function beginBatch(deps: EraserDeps, run: number, app_id: string): Promis
   return []
 }
 
-/** Parts and audit objects, once for all requests of the run; then these are completed. */
+/** What is left to do once all tables of the run are empty. */
 async function finish(deps: EraserDeps, signal: AbortSignal): Promise<void> {
+  deps.atStep?.('rewrite noted objects')
+  await deps.audit.rewriteNoted(signal)
+  await finishApps(deps, new Set(), signal)
+}
+
+/** Parts and audit objects, once for all requests of the apps that are not open; then these are completed. */
+async function finishApps(deps: EraserDeps, open: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
   const { pool, audit, atStep } = deps
-  atStep?.('rewrite noted objects')
-  await audit.rewriteNoted(signal)
-  const emptied = await findEmptied(pool)
-  if (emptied.size === 0) return
+  const emptied = [...(await findEmptied(pool))].filter(([app_id]) => !open.has(app_id))
+  if (emptied.length === 0) return
   atStep?.('rewrite parts')
   await rewriteParts(deps.clickhouse, signal)
-  const clicks = await findErasedClicks(pool)
+  const clicks = (await findErasedClicks(pool)).filter(({ app_id }) => !open.has(app_id))
   atStep?.('rewrite archives')
   const ofClicks = await audit.rewriteArchives(clicks, signal)
   for (const [app_id, installs] of emptied) {

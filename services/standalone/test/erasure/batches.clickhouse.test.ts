@@ -167,6 +167,24 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
   expect(order.at(-1)).toBe('late')
 })
 
+test('an app whose consumer stands still does not keep the erasures of others from being completed', async () => {
+  const [free, stuck] = [await stage.makeApp(), await stage.makeApp()]
+  await write([event('one'), { ...event('late'), app: 1 }], free, stuck)
+  await stage.request(free, ['one'])
+  await stage.request(stuck, ['late'])
+  let looks = 0
+  await stage.run({
+    async findOlderWork(_number, installs) {
+      if (!installs.some(({ app_id }) => app_id === stuck)) return []
+      looks += 1
+      if (looks > 20 || (await stage.certificate(free, 'one'))?.state === 'completed') return []
+      return [{ consumer: 'event-writer', partition: 1 }]
+    },
+  })
+  expect(looks).toBeLessThan(20)
+  expect((await stage.certificate(stuck, 'late'))?.state).toBe('completed')
+})
+
 test('an erasure touches no row of another app with the same installs, transactions and events', async () => {
   const [app_id, other] = [await stage.makeApp(), await stage.makeApp()]
   const paid = { event_name: 'purchase', revenue: 5, transaction_id: 't' }
