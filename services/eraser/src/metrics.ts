@@ -36,7 +36,8 @@ export function eraserMetrics(registry: Registry): EraserMetrics {
   return {
     batch({ plan }) {
       batches.inc()
-      for (const [table, { rows: keys }] of Object.entries(plan?.deletes ?? {})) rows.inc({ table }, keys.length)
+      for (const counts of Object.values(plan?.counts ?? {}))
+        for (const [table, count] of Object.entries(counts)) rows.inc({ table }, count)
     },
     objects: (count) => objects.inc(count),
     waiting(older) {

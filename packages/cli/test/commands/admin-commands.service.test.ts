@@ -125,6 +125,19 @@ describe('commands of the admin API', () => {
     ])
   })
 
+  it('sends `company set --keep-raw-days unlimited` as no limit', async () => {
+    const requested: unknown[] = []
+    const env = await service({
+      'PATCH /admin/api/v1/companies/co_1': (request) => {
+        requested.push(sent(request))
+        return { status: 200, body: company }
+      },
+    })
+    for (const words of ['--keep-raw-days unlimited', '--keep-ip-days 7 --keep-click-days 30 --keep-raw-days 395'])
+      expect(await tributary(['company', 'set', 'co_1', ...words.split(' ')], env)).toMatchObject({ code: 0 })
+    expect(requested).toEqual([{ keep_raw_days: null }, { keep_ip_days: 7, keep_click_days: 30, keep_raw_days: 395 }])
+  })
+
   it('lists dead letters and retries them, all or by reason, and counts those that stay', async () => {
     const topic = 'events.accepted.v1'
     const from_ms = Date.UTC(2026, 0, 2)

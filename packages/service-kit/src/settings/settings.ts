@@ -223,8 +223,7 @@ export const settings = {
     secret: 'password',
   }),
   TRIBUTARY_POSTGRES_ROLE_PASSWORDS: setting({
-    meaning:
-      'service=password, by comma (ingest-gateway, report-api, admin-api): `tributary migrate` makes a role for each, such as tributary_report_api',
+    meaning: 'service=password, by comma: `tributary migrate` makes a role for each, such as tributary_report_api',
     kind: optional(rolePasswords),
     default_text: null,
     secret: 'whole',

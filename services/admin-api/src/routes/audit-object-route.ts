@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { rewritten_header, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { CodedError } from '@tributary/contracts/errors'
 import { rewrittenAt } from '@tributary/erasure/audit/rewritten-mark'
@@ -21,7 +22,7 @@ export function addAuditObjectRoute(app: FastifyInstance, { pool, audit, now }: 
       throw new CodedError('unavailable', { message: 'The audit store is away.', cause })
     })
     if (content === null) throw new CodedError('unknown_audit_key')
-    const seen = { action: 'audit_object.read', subject: app_id, detail: { key } }
+    const seen = { action: 'audit_object.read', subject: app_id, detail: lines ? { key } : withoutName(query.key, key) }
     await recordAdminAction(pool, adminRequest(request, now), seen)
     reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     const rewritten_at_ms = rewrittenAt(content)
@@ -30,3 +31,12 @@ export function addAuditObjectRoute(app: FastifyInstance, { pool, audit, now }: 
     return reply.type(lines ? 'application/x-ndjson; charset=utf-8' : 'application/json; charset=utf-8').send(content)
   })
 }
+
+/**
+ * Names an object by the hash of its key: the name of a single object holds an `event_id` or an `install_uuid`, which an
+ * erasure could not take from the audit log. The SHA-256 of `<app_id>/<audit_key>` finds its looks.
+ */
+const withoutName = (audit_key: string, stored_key: string) => ({
+  folder: audit_key.slice(0, audit_key.lastIndexOf('/') + 1),
+  key_sha256: hash('sha256', stored_key),
+})

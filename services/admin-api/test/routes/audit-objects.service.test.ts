@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { rewrittenMember } from '@tributary/erasure/audit/rewritten-mark'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
@@ -80,6 +80,22 @@ test('who looked at what is in the audit log of the admin API; who found nothing
     { action: 'audit_object.read', detail: { key: sdkKey(app_id) }, actor, request_id },
   ])
 })
+
+test.each([
+  ['s2s/2026-06-01/renewal-i-1.json', 's2s/2026-06-01/'],
+  ['privacy/2026-06-01/i-1~1780000000000.json', 'privacy/2026-06-01/'],
+])(
+  'the look at %s is in the audit log without the id in its name, which no erasure could take from there',
+  async (key, folder) => {
+    const app_id = `app_${randomUUID()}`
+    await audit.putOnce(`${app_id}/${key}`, Buffer.from('{"body":{}}'))
+    await show({ key, app_id })
+    expect(await seenOf(app_id)).toMatchObject([
+      { action: 'audit_object.read', detail: { folder, key_sha256: hash('sha256', `${app_id}/${key}`) } },
+    ])
+    expect(JSON.stringify(await seenOf(app_id))).not.toContain('i-1')
+  },
+)
 
 describe('refuses', () => {
   test.each([

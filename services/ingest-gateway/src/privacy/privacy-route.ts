@@ -19,7 +19,7 @@ export const privacyRoutes = {
     tag: 'Privacy',
     summary: 'Request the erasure of an install',
     description:
-      'Signed like `/event`, with the same limits of the body. Records the request that all of the install that was received until now be erased. While a request for the install is queued, another one is answered alike and stores nothing new; an app may make 100 new requests in any 60 s. Requests are carried out each night at 02:00 UTC.',
+      'Signed like `/event`, with the same limits of the body. Queues the install: the eraser erases all that it finds of it each night at 02:00 UTC. While a request for the install is queued, another one is answered alike and stores nothing new; an app may make 100 new requests in any 60 s.',
     headers: sdkHeaders,
     body: {
       schema: { ErasureAsked },

@@ -10,7 +10,7 @@ interface SetOptions {
   quota?: number
   keepIpDays?: number
   keepClickDays?: number
-  keepRawDays?: number | null
+  keepRawDays?: number | 'unlimited'
   json?: boolean
 }
 
@@ -60,13 +60,18 @@ export function companyCommands(program: Command): void {
     .argument('<company_id>')
     .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans))
     .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
-    .option('--keep-ip-days <days>', 'blank raw addresses and user agents after these days', wholeNumber)
-    .option('--keep-click-days <days>', 'delete clicks after these days', wholeNumber)
-    .option('--keep-raw-days <days|unlimited>', 'delete raw events and their audit objects after these days', keptDays)
+    .option('--keep-ip-days <days>', 'blank addresses and user agents after these days: 1 to 3650', wholeNumber)
+    .option('--keep-click-days <days>', 'delete clicks after these days: 1 to 90', wholeNumber)
+    .option(
+      '--keep-raw-days <days|unlimited>',
+      'delete raw events and audit objects of requests after these days',
+      keptDays,
+    )
     .action(async (company_id: string, { json, ...given }: SetOptions) => {
       if (Object.keys(given).length === 0) throw usageError('Give --plan, --quota or one of the --keep options.')
       const { plan, quota: monthly_quota, keepIpDays, keepClickDays, keepRawDays } = given
-      const retention = { keep_ip_days: keepIpDays, keep_click_days: keepClickDays, keep_raw_days: keepRawDays }
+      const keep_raw_days = keepRawDays === 'unlimited' ? null : keepRawDays
+      const retention = { keep_ip_days: keepIpDays, keep_click_days: keepClickDays, keep_raw_days }
       const body = { plan, monthly_quota, ...retention }
       const changed = await admin(companyRoutes.changeCompany, { params: { id: company_id }, body })
       print({ json }, changed, lines(shown(changed)))
@@ -89,7 +94,8 @@ export function companyCommands(program: Command): void {
   statusCommand(company, 'reinstate', companyRoutes.reinstateCompany, 'accept the keys of a suspended company again')
 }
 
-const keptDays = (text: string): number | null => (text === 'unlimited' ? null : wholeNumber(text))
+/** Commander makes an empty text of null. */
+const keptDays = (text: string): number | 'unlimited' => (text === 'unlimited' ? text : wholeNumber(text))
 
 const shown = ({ created_at_ms, ...company }: Company) => ({
   ...company,

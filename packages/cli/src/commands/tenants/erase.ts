@@ -9,8 +9,14 @@ interface InstallOptions {
 }
 
 const runHelp = `
-The eraser does the same each night at 02:00 UTC. The command may be stopped: the run goes on, and the next one adds to it.
+The eraser does the same each night at 02:00 UTC. The command may be stopped: the run goes on. A request of an app counts once
+the eraser has read it: "tributary status --wait" waits for that.
 --json: {drained, rows, batches}: installs whose rows are gone, rows by table, and requests and rows of each batch`
+
+const statusHelp = `
+queued: the next run erases it. draining: a run is at work. completed: no request is newer than the last erasure; what the
+log and backups still hold, and for how long, is in docs/privacy.md. Rows and objects add up over all erasures of the install.
+--json: {state, marks: [{requested_at_ms, erased_up_to_ms}], drained_at_ms, rows: {table: n}, objects_rewritten, version}`
 
 /** Adds `erase request|run|status`. */
 export function eraseCommands(program: Command): void {
@@ -28,12 +34,12 @@ export function eraseCommands(program: Command): void {
       print({ json }, queued, 'Queued. `tributary erase run` erases it now, the eraser at 02:00 UTC.')
     },
   )
-  ofInstall('status', 'print the certificate of an erasure').action(
-    async (install_uuid: string, { app, json }: InstallOptions) => {
+  ofInstall('status', 'print the certificate of an erasure')
+    .addHelpText('after', statusHelp)
+    .action(async (install_uuid: string, { app, json }: InstallOptions) => {
       const certificate = await admin(erasureRoutes.getErasure, { query: { app_id: app, install_uuid } })
       print({ json }, certificate, describe(certificate))
-    },
-  )
+    })
   erase
     .command('run')
     .description('erase what is queued now, and wait until it is done')
@@ -57,7 +63,7 @@ function describe({ state, marks, drained_at_ms, rows, objects_rewritten }: Cert
   const time = (ms: number) => new Date(ms).toISOString()
   return [
     lines({ state, drained_at: drained_at_ms === null ? '' : time(drained_at_ms), objects_rewritten }),
-    ...marks.map((one) => `asked at ${time(one.requested_at_ms)}, erased up to ${time(one.erased_up_to_ms)}`),
+    ...marks.map((one) => `requested at ${time(one.requested_at_ms)}, erased up to ${time(one.erased_up_to_ms)}`),
     rowsOf(rows),
   ]
     .filter(Boolean)
