@@ -36,10 +36,11 @@ export const eraser = ({
       const asked = batch.records.map(({ value: { app_id, install_uuid, requested_at_ms } }) => ({
         ...{ app_id, install_uuid, requested_at_ms, asked_by: 'sdk' as const },
       }))
-      const unknown = new Set(await queueErasures({ pool, masterKeys }, asked))
+      const left = await queueErasures({ pool, masterKeys }, asked)
       batch.records.forEach(({ record }, n) => {
-        if (unknown.has(asked[n]!)) batch.dead(record, 'unknown_app')
+        const reason = left.get(asked[n]!)
+        if (reason !== undefined) batch.dead(record, reason)
       })
-      batch.written(asked.length - unknown.size)
+      batch.written(asked.length - left.size)
     },
   })

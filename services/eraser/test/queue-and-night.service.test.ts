@@ -44,11 +44,15 @@ const recordOf = (app_id: string, install_uuid: string, requested_at_ms: number)
   ),
 })
 
-test('requests are queued in any order and any number of times, and one of no app becomes a dead letter', async () => {
+test('requests are queued in any order and any number of times; those of no app, or of one whose salt is unreadable, become dead letters', async () => {
   const app_id = await makeApp()
+  const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
+  const locked = await makeApp(lost)
+  await ask(locked, lost)
   const broker = memoryBroker(1, () => midnight)
   const later = recordOf(app_id, 'a', midnight + 2)
-  await broker.publish([later, recordOf(app_id, 'a', midnight + 1), recordOf('none', 'b', midnight), later])
+  await broker.publish([later, recordOf(app_id, 'a', midnight + 1), recordOf('none', 'b', midnight)])
+  await broker.publish([recordOf(locked, 'b', midnight), later])
   const consumer = eraser({ postgres: db.pool, masterKeys })
   const registry = new Registry()
   const running = await runConsumer({ broker, consumer, logger, registry, now: () => midnight })
@@ -60,7 +64,9 @@ test('requests are queued in any order and any number of times, and one of no ap
   ])
   expect(rows).toEqual([{ install_uuid: 'a', requested_at_ms: String(midnight + 2) }])
   expect(await findCertificate({ pool: db.pool, masterKeys }, app_id, 'a')).toMatchObject({ state: 'queued' })
-  expect(await registry.getSingleMetricAsString('tributary_consumer_dead_total')).toContain('unknown_app')
+  const dead = await registry.getSingleMetricAsString('tributary_consumer_dead_total')
+  for (const reason of ['unknown_app', 'salt_unreadable']) expect(dead).toMatch(new RegExp(`reason="${reason}".* 1`))
+  await db.pool.query('DELETE FROM erasure_requests WHERE app_id = $1', [locked])
 })
 
 test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks', async () => {

@@ -13,26 +13,28 @@ export interface ErasureToQueue {
   asked_by: 'sdk' | 'admin'
 }
 
+/** Why a request was not queued: its app is not there, or the salt that hides its install cannot be decrypted. */
+export type NotQueued = 'unknown_app' | 'salt_unreadable'
+
 /**
  * Queues requests, in any order and any number of times: the greatest time of an install counts (docs/adr/0040). A request that
- * an erasure has covered changes nothing. Returns the requests of apps that are not there.
+ * an erasure has covered changes nothing. Returns the requests that it could not queue.
  */
 export async function queueErasures(
   { pool, masterKeys }: TombstonesOptions,
   asked: readonly ErasureToQueue[],
-): Promise<ErasureToQueue[]> {
-  const there = new Set((await findSalts(pool, masterKeys, [...new Set(asked.map(({ app_id }) => app_id))])).keys())
-  const known = asked.filter(({ app_id }) => there.has(app_id))
-  if (known.length > 0) {
-    const salts = await getSalts(pool, masterKeys, [...there])
-    const hashOf = new Map([...salts].map(([app_id, salt]) => [app_id, createTombstoneHash(salt)]))
-    const hashed = known.map((one) => ({
-      ...one,
-      hash: hashOf.get(one.app_id)!('install', one.app_id, one.install_uuid),
-    }))
-    await upsert(pool, newestOf(hashed))
-  }
-  return asked.filter(({ app_id }) => !there.has(app_id))
+): Promise<Map<ErasureToQueue, NotQueued>> {
+  const found = await findSalts(pool, masterKeys, [...new Set(asked.map(({ app_id }) => app_id))])
+  const readable = [...found].flatMap(([app_id, salt]) => (salt instanceof Error ? [] : [app_id]))
+  const salts = await getSalts(pool, masterKeys, readable)
+  const hashOf = new Map([...salts].map(([app_id, salt]) => [app_id, createTombstoneHash(salt)]))
+  const hashed = asked.flatMap((one) => {
+    const hash = hashOf.get(one.app_id)?.('install', one.app_id, one.install_uuid)
+    return hash === undefined ? [] : [{ ...one, hash }]
+  })
+  if (hashed.length > 0) await upsert(pool, newestOf(hashed))
+  const left = asked.filter(({ app_id }) => !hashOf.has(app_id))
+  return new Map(left.map((one) => [one, found.has(one.app_id) ? 'salt_unreadable' : 'unknown_app']))
 }
 
 type Hashed = ErasureToQueue & { hash: Buffer }

@@ -21,8 +21,9 @@ export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, now }
 
   addRoute(app, erasureRoutes.requestErasure, async ({ body: { app_id, install_uuid } }, request) => {
     const asked = { app_id, install_uuid, requested_at_ms: now(), asked_by: 'admin' as const }
-    const unknown = await queueErasures({ pool, masterKeys }, [asked])
-    if (unknown.length > 0) throw new CodedError('unknown_app')
+    const left = (await queueErasures({ pool, masterKeys }, [asked])).get(asked)
+    if (left === 'unknown_app') throw new CodedError('unknown_app')
+    if (left !== undefined) throw new Error(`The request could not be queued: ${left}.`)
     // Without the id, which has to go.
     const entry = { action: 'erasure.request', subject: app_id, detail: {} }
     await recordAdminAction(pool, adminRequest(request, now), entry)
