@@ -14,7 +14,7 @@ const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 50)
 /** Histories that are written together, each with an app of its own. Their installs, events and transactions have the same ids. */
 const written_together = 10
 /** Histories, failures and their shrinking share this time. */
-const run_ms_max = 120_000 + histories * 1000
+const run_ms_max = 120_000 + histories * 6000
 
 let stage: ReportStage
 beforeAll(async () => {
