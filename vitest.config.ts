@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 const rings = ['domain', 'service', 'contract', 'clickhouse', 'failure', 'whole']
 
 /** Ends a test or hook that hangs. A machine may stand still for minutes, so it is far from what any of them takes. */
-const hang_ms = 600_000
+const hang_ms = 300_000
 
 export default defineConfig({
   test: {

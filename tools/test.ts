@@ -7,10 +7,14 @@ import { pathToFileURL } from 'node:url'
 /**
  * `npm test [-- vitest arguments]`: runs all tests and closes with one line `N passed, N failed`. The logs of started
  * programs are kept and searched for secrets (`tools/log-check`), which counts as one more test.
+ * Files in which a test or hook hung run once more, alone, when nothing else failed; a failed promise is never tried again.
  */
 const reporters = ['--reporter=default', '--reporter=./tools/closing-line.ts']
 const gib = 2 ** 30
 const memory_dir = '/dev/shm'
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** chdb stands still for ever once in thousands of openings and statements. More files than this tell of a fault of ours. */
+const hung_files_max = 2
 /** Far more than all tests hold at one time. */
 const memory_bytes_min = 8 * gib
 
@@ -21,29 +25,44 @@ const folder = (name: string) => {
   return join(run, name)
 }
 const preload = pathToFileURL(join(import.meta.dirname, 'log-check', 'keep-stderr.mjs')).href
-const vitest = spawn('vitest', ['run', ...reporters, ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`.trim(),
-    KEEP_STDERR_IN: folder('logs'),
-    TMPDIR: folder('tmp'),
-    // What tests make once and copy.
-    KEEP_TEMPLATES_IN: folder('templates'),
-    // Tests start hundreds of programs: each file is compiled once, not once a program.
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? folder('compiled'),
-  },
-})
-vitest.on('error', (error) => {
-  console.error(`vitest could not be started: ${error.message}`)
-  process.exitCode = 1
-})
-// Vitest ends its tests first, and their data goes after that.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => vitest.kill(signal))
-vitest.on('close', (code) => {
-  rmSync(run, { recursive: true, force: true })
-  process.exitCode = code ?? 1
-})
+const hung_file = join(run, 'hung.json')
+const env = {
+  ...process.env,
+  NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`.trim(),
+  KEEP_STDERR_IN: folder('logs'),
+  TMPDIR: folder('tmp'),
+  // What tests make once and copy.
+  KEEP_TEMPLATES_IN: folder('templates'),
+  // Tests start hundreds of programs: each file is compiled once, not once a program.
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? folder('compiled'),
+}
+let code = await runVitest(process.argv.slice(2), { ...env, HUNG_FILES_IN: hung_file })
+const hung: string[] = existsSync(hung_file) ? JSON.parse(readFileSync(hung_file, 'utf8')) : []
+if (code !== 0 && hung.length > 0 && hung.length <= hung_files_max) {
+  console.error(
+    `\nTests or hooks of these files hung, and nothing else failed. They run once more, alone:\n${hung.join('\n')}`,
+  )
+  code = await runVitest(hung, env)
+}
+rmSync(run, { recursive: true, force: true })
+process.exitCode = code
+
+function runVitest(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const vitest = spawn('vitest', ['run', ...reporters, ...args], { stdio: 'inherit', env: environment })
+  // Vitest ends its tests first, and their data goes after that.
+  const end = (signal: NodeJS.Signals) => vitest.kill(signal)
+  for (const signal of signals) process.on(signal, end)
+  return new Promise((resolve) => {
+    vitest.on('error', (error) => {
+      console.error(`vitest could not be started: ${error.message}`)
+      resolve(1)
+    })
+    vitest.on('close', (ended) => {
+      for (const signal of signals) process.off(signal, end)
+      resolve(ended ?? 1)
+    })
+  })
+}
 
 /** Deletes what runs that ended with kill -9 left in memory. */
 function forgetKilledRuns(): void {

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { ErasureRequest } from '../erasure.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
+import { text } from './admin-fields.ts'
 
-const app_id = z.string().describe('Id of the app.')
+const app_id = text(64).describe('Id of the app.')
 const { install_uuid } = ErasureRequest.shape
 const count = z.number().int()
 const rows = z.record(z.string(), count).describe('Rows that were taken away, by table of ClickHouse.')
@@ -83,7 +84,7 @@ export const erasureRoutes = {
     summary: 'Certificate of an erasure',
     description: 'The state of the erasure of an install. After it only a keyed hash of the id is kept.',
     query: z.object({
-      app_id: z.string().meta({ description: 'Id of the app.', example: 'app_1' }),
+      app_id: text(64).meta({ description: 'Id of the app.', example: 'app_1' }),
       install_uuid: install_uuid.meta({ description: 'Id of the install.', example: 'install-1' }),
     }),
     answers: {

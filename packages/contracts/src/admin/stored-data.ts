@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { idShape } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
+import { text } from './admin-fields.ts'
 
 /** Content of a file of exchange rates: `from` and `to` are its first and last day. */
 export const FxLoaded = z.object({
@@ -71,7 +72,7 @@ export type ExportLine = z.infer<typeof ExportLine>
 const exportParams = z.object({
   install_uuid: z.string().regex(idShape).meta({ description: 'Id of the install.', example: 'install-1' }),
 })
-const exportQuery = z.object({ app_id: z.string().meta({ description: 'App of the install.', example: 'app_1' }) })
+const exportQuery = z.object({ app_id: text(64).meta({ description: 'App of the install.', example: 'app_1' }) })
 
 const auditQuery = z.object({
   key: z.string().meta({
