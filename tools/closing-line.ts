@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'
+import { type FailedFile, findHungFiles } from './hung-files.ts'
 import { findKeptLeaks } from './log-check/find-leaks.ts'
 
 /**
@@ -26,13 +27,12 @@ export default class ClosingLine implements Reporter {
         else failed += 1
       }
     }
-    const { HUNG_FILES_IN } = process.env
-    if (HUNG_FILES_IN !== undefined && unhandledErrors.length === 0) {
-      const hung = findHung(modules)
-      if (hung !== null) writeFileSync(HUNG_FILES_IN, JSON.stringify(hung))
-    }
     const clean = logsAreClean()
-    if (clean === false) writeFileSync(HUNG_FILES_IN ?? '/dev/null', '[]')
+    const { HUNG_FILES_IN } = process.env
+    if (HUNG_FILES_IN !== undefined && unhandledErrors.length === 0 && clean !== false) {
+      const hung = findHungFiles(modules.filter((module) => module.state() === 'failed').map(toFailedFile))
+      writeFileSync(HUNG_FILES_IN, JSON.stringify(hung))
+    }
     if (clean === true) passed += 1
     if (clean === false) failed += 1
     console.info(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
@@ -40,20 +40,13 @@ export default class ClosingLine implements Reporter {
   }
 }
 
-/**
- * The files that failed, when every one of them failed because a test or hook hung: what fails behind that, in a process whose
- * engine stands still, tells nothing. Null when none failed, or one for another reason.
- */
-function findHung(modules: readonly TestModule[]): string[] | null {
-  const failed = modules.filter((module) => module.state() === 'failed')
-  const errorsOf = (module: TestModule) => [
-    ...module.errors(),
-    ...[...module.children.allSuites()].flatMap((suite) => suite.errors()),
-    ...[...module.children.allTests()].flatMap((test) => test.result().errors ?? []),
-  ]
-  const isHung = (module: TestModule) => errorsOf(module).some(({ message }) => / timed out in \d+ms/.test(message))
-  return failed.length > 0 && failed.every(isHung) ? failed.map(({ moduleId }) => moduleId) : null
-}
+const toFailedFile = (module: TestModule): FailedFile => ({
+  file: module.moduleId,
+  tests: [...module.children.allTests()].map((test) => (test.result().errors ?? []).map(({ message }) => message)),
+  hooks: [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())].map(
+    ({ message }) => message,
+  ),
+})
 
 /** Whether the kept logs hold no secret; null when no log was kept. */
 function logsAreClean(): boolean | null {

@@ -171,7 +171,7 @@ describe('S3', () => {
     for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|admin:/)
     const deleting = files.filter((file) => read(`infra/s3/${file}`).includes('Delete'))
     expect(deleting).toEqual(['admin-api.json', 'eraser.json'])
-    // What stands below `privacy/` is proof, and postbacks are nobody's: neither may touch them.
+    // Objects below `privacy/` are proof, and postbacks are nobody's: neither may touch them.
     for (const file of deleting) {
       const { Statement } = JSON.parse(read(`infra/s3/${file}`)) as {
         Statement: { Action: string[]; Resource: string[] }[]

@@ -5,7 +5,7 @@ import type { ErasedInstall } from './batch.ts'
 import type { EventToErase } from './find-rows.ts'
 import { firstMarkDay, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
 
-/** What a row of money tells of its event. */
+/** A row of money, as far as it tells of its event. */
 export type MoneyRow = Omit<
   EventToErase,
   'event_name' | 'event_name_key' | 'key_day' | 'currency' | 'revenue_micros' | 'received_day'
@@ -20,7 +20,7 @@ export interface ExpiredRows {
 }
 
 /**
- * What tables by install hold of days whose raw events retention has deleted, at most `rows_max` of each. Sums of these days
+ * The rows that tables by install hold of days whose raw events retention has deleted, at most `rows_max` of each. Sums of these days
  * stay: nothing tells what they counted (docs/privacy.md#erasure).
  */
 export async function findExpired(

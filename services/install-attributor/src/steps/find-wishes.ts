@@ -86,7 +86,7 @@ const widest = clickWindowsOf({ click_hours: 0, probabilistic_hours: 0, reinstal
 function isTouched(facts: readonly Fact[] | undefined, click: KeptClick, since: Claim): boolean {
   const install = facts === undefined ? null : installOf(facts)
   if (install === null || byInstall(since, install) >= 0) return false
-  // Of an install without its address the shared key alone tells.
+  // The shared key alone tells of an install without its address.
   return install.ip === null || methodOf(install, click, widest) !== null
 }
 
