@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 import { type FailedFile, findHungFiles } from './hung-files.ts'
 import { findKeptLeaks } from './log-check/find-leaks.ts'
@@ -33,6 +34,7 @@ export default class ClosingLine implements Reporter {
       const hung = findHungFiles(modules.filter((module) => module.state() === 'failed').map(toFailedFile))
       writeFileSync(HUNG_FILES_IN, JSON.stringify(hung))
     }
+    for (const line of failures(modules)) console.info(line)
     if (clean === true) passed += 1
     if (clean === false) failed += 1
     console.info(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
@@ -47,6 +49,24 @@ const toFailedFile = (module: TestModule): FailedFile => ({
     ({ message }) => message,
   ),
 })
+
+/** What failed and the first lines of why: the last lines of a log are what is left of it where it is cut. */
+function failures(modules: readonly TestModule[]): string[] {
+  const lines: string[] = []
+  const tell = (what: string, errors: readonly { message: string }[] | undefined) => {
+    const why = (errors?.[0]?.message ?? '').split('\n').slice(0, 3).join(' ')
+    lines.push(`FAILED ${what}: ${why.slice(0, 400)}`)
+  }
+  for (const module of modules.filter((module) => module.state() === 'failed')) {
+    const file = relative(process.cwd(), module.moduleId)
+    if (module.errors().length > 0) tell(file, module.errors())
+    for (const suite of module.children.allSuites()) {
+      if (suite.errors().length > 0) tell(`${file} > ${suite.fullName}`, suite.errors())
+    }
+    for (const test of module.children.allTests('failed')) tell(`${file} > ${test.fullName}`, test.result().errors)
+  }
+  return lines.slice(0, 40)
+}
 
 /** Whether the kept logs hold no secret; null when no log was kept. */
 function logsAreClean(): boolean | null {

@@ -179,6 +179,11 @@ const withoutCancelled = {
   events_raw_v1: `SELECT * REPLACE (revenue_counts AND NOT ${isCancelled} AS revenue_counts) FROM events_raw_v1`,
   revenue_raw_v1: `SELECT * FROM revenue_raw_v1 WHERE NOT ${isCancelled}`,
   transaction_keys_v1: `SELECT * FROM transaction_keys_v1 WHERE NOT ${isCancelled}`,
+  money_days_v1: `
+    SELECT app_id, install_key, toString(arraySort(groupUniqArray(m.day))) AS day FROM money_days_v1 AS m
+    WHERE (app_id, install_key, m.day) IN (
+      SELECT app_id, sipHash64(install_uuid), day FROM revenue_raw_v1 WHERE NOT ${isCancelled}
+    ) GROUP BY ALL`,
   events_per_day_v1: `
     SELECT app_id, day, event_name, currency, sum(events) AS events, toString(sum(micros)) AS revenue_micros
     FROM (
