@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
+import { revenueRowColumns } from '@tributary/contracts/rows'
 import type { Clickhouse } from './clickhouse.ts'
+import { insertSettings } from './insert-settings.ts'
+import { settingsSql } from './settings-sql.ts'
 import {
   findTransactionClaims,
   selectTransactions,
@@ -9,8 +10,12 @@ import {
   transactionOf,
 } from './transaction-keys.ts'
 
-type Position = Pick<TransactionClaim, 'topic' | 'partition' | 'offset'>
-type Claimed = TransactionLookup & Position
+/** What a claim and its money are known by. */
+const placeColumns = ['app_id', 'transaction_key', 'day', 'topic', 'partition', 'offset'] as const
+type Claimed = Pick<TransactionClaim, (typeof placeColumns)[number]>
+
+/** Rows of one statement, whose text stays below a MiB. */
+const cancelled_rows_max = 5000
 
 /**
  * Cancels the money of all but the best claim on each of the transactions, and returns how many it cancelled
@@ -25,18 +30,18 @@ export async function cancelBeatenClaims(
 ): Promise<number> {
   const beaten = beatenClaims(await findTransactionClaims(clickhouse, lookups))
   if (beaten.length === 0) return 0
-  const open = new Map(beaten.map((claim) => [claimOf(claim), claim]))
   // These tables have no order by transaction: the days bound what is read.
   const days = new Set(beaten.map(({ day }) => day))
-  const done = await selectTransactions<RevenueRow>(clickhouse, beaten, 'revenue_cancelled_v1', revenueRowColumns, days)
-  if (again && done.length > 0) await cancel(clickhouse, done, randomUUID())
-  for (const row of done) open.delete(claimOf(row))
-  const lacking = [...open.values()]
-  const found = await selectTransactions<RevenueRow>(clickhouse, lacking, 'revenue_raw_v1', revenueRowColumns, days)
+  const find = (claims: readonly TransactionClaim[], table: string) =>
+    selectTransactions<TransactionClaim>(clickhouse, claims, table, placeColumns, days)
+  const done = new Set((await find(beaten, 'revenue_cancelled_v1')).map(claimOf))
+  const open = beaten.filter((claim) => again || !done.has(claimOf(claim)))
+  if (open.length === 0) return 0
+  const wanted = new Set(open.map(claimOf))
   // A claim has its money there, unless its install was erased.
-  const rows = found.filter((row) => open.has(claimOf(row)))
-  if (rows.length > 0) await cancel(clickhouse, rows)
-  return rows.length
+  const found = (await find(open, 'revenue_raw_v1')).filter((row) => wanted.has(claimOf(row)))
+  for (const [app_id, rows] of Map.groupBy(found, (row) => row.app_id)) await cancel(clickhouse, app_id, rows)
+  return found.filter((row) => !done.has(claimOf(row))).length
 }
 
 /** All claims but the best of each transaction, in one order for everybody: rank, received time, log position. */
@@ -65,9 +70,32 @@ const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>
 
 const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
 
-async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[], try_id = ''): Promise<void> {
-  const lines = rows.map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column])))
-  const text = lines.toSorted().join('\n')
-  const token = `revenue_cancelled_v1/${createHash('sha256').update(text).digest('hex')}${try_id}`
-  await clickhouse.insert({ table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines: text, token })
+/** What the statements that cancel money of an app are named by (`isInserting`). */
+export const cancellingOf = (app_id: string): string => `cancel/${app_id}/`
+
+/**
+ * The engine copies the money that is there at this moment, and never what this process has read before: it may have slept
+ * since, while the install was erased (docs/adr/0363). No token: a row that is put in twice is one row.
+ */
+async function cancel(clickhouse: Clickhouse, app_id: string, rows: readonly Claimed[]): Promise<void> {
+  const columns = revenueRowColumns.join(', ')
+  for (let at = 0; at < rows.length; at += cancelled_rows_max) {
+    const some = rows.slice(at, at + cancelled_rows_max)
+    const days = new Set(some.map(({ day }) => text(day)))
+    const names = some.map(
+      ({ transaction_key, topic, partition, offset }) =>
+        `(${BigInt(transaction_key)}, ${text(topic)}, ${Number(partition)}, ${Number(offset)})`,
+    )
+    await clickhouse.command(
+      `INSERT INTO revenue_cancelled_v1 (${columns}) SELECT ${columns} FROM revenue_raw_v1
+       WHERE app_id = ${text(app_id)} AND day IN (${[...days]})
+         AND (transaction_key, topic, partition, offset) IN (${names.join(', ')})
+       SETTINGS ${settingsSql(copySettings)}`,
+      { name: cancellingOf(app_id) },
+    )
+  }
 }
+
+const copySettings = { ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable', max_threads: 1 }
+
+const text = (value: string): string => `'${value.replaceAll(/[\\']/g, '\\$&')}'`

@@ -14,13 +14,19 @@ export interface RefillOptions {
 const slice_rows_max = 1_000_000
 
 /**
- * Sums that still count what was erased, which reports take off: the quota counts it for ever. An erasure that is not done
- * still has its events in the source.
+ * Sums that still count what was erased, which reports take off: the quota counts it for ever.
  */
 const erasedSums: Readonly<Record<string, { groups: readonly string[]; sums: readonly string[] }>> = {
   events_per_day_v1: { groups: ['app_id', 'day', 'event_name', 'currency'], sums: ['events', 'revenue_micros'] },
   events_received_per_day_v1: { groups: ['app_id', 'received_day'], sums: ['events'] },
 }
+
+/**
+ * Events of a batch of the eraser that goes on (docs/adr/0362). They may be there or not, and their sums are put in apart: a table
+ * that is filled without them is right whether the batch has deleted all of them, some or none.
+ */
+const beingErased = `sipHash64(topic, partition, offset, event_key) IN (
+  SELECT arrayJoin(row_keys) FROM erased_events_v1 FINAL WHERE done = 0)`
 
 /** SQL that puts the sums of erased events into a table again; null for a table without such sums. */
 function erasedSumsSql(table: string, condition: string): string | null {
@@ -31,13 +37,13 @@ function erasedSumsSql(table: string, condition: string): string | null {
   // Counters name a log and a year in place of an app and a day, and nothing else.
   const counter = [erasedCounters, ...summed.groups.slice(2).map(() => `''`)].join(', ')
   return `INSERT INTO ${table} (${groups}, ${summed.sums.join(', ')})
-    SELECT ${groups}, ${sums} FROM erased_events_v1 FINAL WHERE done = 1 AND ${condition} GROUP BY ${groups}
+    SELECT ${groups}, ${sums} FROM erased_events_v1 FINAL WHERE ${condition} GROUP BY ${groups}
     UNION ALL SELECT ${counter}, ${sums} ${ofErasedCounters} SETTINGS insert_deduplicate = 0`
 }
 
 /** Counters of a log have them too: a new log would take a smaller one for events that were not counted (docs/adr/0103). */
 const erasedCounters = `concat('/', topic, '/', toString(partition)), toStartOfYear(day)`
-const ofErasedCounters = 'FROM erased_events_v1 FINAL WHERE done = 1 GROUP BY topic, partition, toStartOfYear(day)'
+const ofErasedCounters = 'FROM erased_events_v1 FINAL GROUP BY topic, partition, toStartOfYear(day)'
 
 /** No token: the tables were emptied, and what they had before is no duplicate. */
 const settings =
@@ -66,14 +72,20 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
   const expired = await readRawExpired(clickhouse)
   const refilledOf = await rowsToRefill(clickhouse, expired)
   for (const table of emptied) await empty(clickhouse, table, refilledOf(table))
+  const isErasing = await hasOpenErasure(clickhouse)
   for (const view of views) {
     // The insert into its source fills it.
-    if (!wanted.has(view.source)) await refill(clickhouse, view, logger, refilledOf(view.target))
+    if (!wanted.has(view.source)) await refill(clickhouse, view, logger, { refilled: refilledOf(view.target), isErasing })
     const erased = erasedSumsSql(view.target, refilledOf(view.target) ?? '1')
     if (erased !== null) await clickhouse.command(erased)
   }
   await emptySettled(clickhouse)
   return views.map(({ target }) => target)
+}
+
+async function hasOpenErasure(clickhouse: Clickhouse): Promise<boolean> {
+  const found = await clickhouse.query('SELECT 1 FROM erased_events_v1 FINAL WHERE done = 0 AND notEmpty(row_keys) LIMIT 1')
+  return found.length > 0
 }
 
 /**
@@ -112,12 +124,13 @@ async function refill(
   clickhouse: Clickhouse,
   view: ViewSource,
   logger: RefillOptions['logger'],
-  refilled: string | null,
+  { refilled, isErasing }: { refilled: string | null; isErasing: boolean },
 ): Promise<void> {
   const { source, target, columns } = view
+  const remains = isErasing && source === 'events_raw_v1' ? `AND NOT ${beingErased}` : ''
   const slices = await cutDays(clickhouse, source)
   for (const [done, { from, to, rows }] of slices.entries()) {
-    const part = `(SELECT * FROM ${source} WHERE day BETWEEN '${from}' AND '${to}')`
+    const part = `(SELECT * FROM ${source} WHERE day BETWEEN '${from}' AND '${to}' ${remains})`
     const rows_sql = view.selectFrom(part)
     const chosen = refilled === null || refilled === '0' ? rows_sql : `SELECT * FROM (${rows_sql}) WHERE ${refilled}`
     await clickhouse.command(`INSERT INTO ${target} (${columns.join(', ')}) ${chosen} SETTINGS ${settings}`, {

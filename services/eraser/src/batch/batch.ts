@@ -26,6 +26,8 @@ export interface ErasedEvents {
   events: number
   /** Decimal text: it may pass 2^53. */
   revenue_micros: string
+  /** Hashes that name the events in `events_raw_v1`. */
+  row_keys: string[]
 }
 
 /** A row of `erased_claims_v1` without app. */

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { foundRecord, toWish } from '@tributary/attribution/records'
 import type { Broker } from '@tributary/broker/broker'
-import { cancelBeatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
+import { cancelBeatenClaims, cancellingOf } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import { claimColumns } from '@tributary/clickhouse/transaction-keys'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
-import { type TableName, tables } from '@tributary/contracts/tables'
+import { sweptFrom, tableNames, tables } from '@tributary/contracts/tables'
 import { topics } from '@tributary/contracts/topics'
 import { addStamps, bumpMoneyDays } from '@tributary/settled/bump-stamps'
 import type { BatchPlan, RowKeys, StoredBatch } from './batch.ts'
@@ -32,22 +33,21 @@ type Planned = StoredBatch & { plan: BatchPlan }
 export async function carryOut({ clickhouse, broker, beforeStep }: CarryOutDeps, stored: Planned): Promise<void> {
   const { batch, app_id, installs, plan } = stored
   const name = `eraser/${batch}`
-  // 1. Sums take the events off. A crash now: they are counted off before they go, and the batch comes again.
-  beforeStep('counters')
-  await insertEvents(clickhouse, stored, 0)
-  // 2. Transactions stay claimed, and nobody who had lost them wins. A crash now: claims stand in both tables, which is the same.
+  // 1. Transactions stay claimed. A crash now: claims stand in both tables, which is the same.
   beforeStep('claims')
   await insertClaims(clickhouse, stored)
-  await cancelBeatenClaims(
-    clickhouse,
-    plan.closed.map((transaction_key) => ({ app_id, transaction_key })),
-    { again: true },
-  )
+  // 2. Sums take the events off. A crash now: they are counted off before they go, and the batch comes again.
+  beforeStep('counters')
+  await insertEvents(clickhouse, stored, 0)
   // 3. The rows go. A crash now: the rest of them goes when the batch comes again.
   const views = await readViewSources(clickhouse)
-  for (const [table, keys] of Object.entries(plan.deletes)) {
+  for (const table of deleteOrder) {
+    const keys = plan.deletes[table]
+    if (keys === undefined) continue
+    const { erased_by, swept_from }: Table = tables[table]
+    // Behind the money itself: who cancels from now on finds none of it.
+    if (swept_from !== undefined) await endCancelling({ clickhouse, beforeStep }, app_id, plan)
     beforeStep(`delete ${table}`)
-    const { erased_by }: Table = tables[table as TableName]
     const deleted = 'counted_raw' in erased_by ? await withRawRows(clickhouse, app_id, keys) : keys
     if (deleted.rows.length > 0) await deleteRows(clickhouse, table, app_id, deleted, name)
     if (!('made_again' in erased_by)) continue
@@ -65,6 +65,32 @@ export async function carryOut({ clickhouse, broker, beforeStep }: CarryOutDeps,
   await wish(broker, app_id, plan.neighbours)
 }
 
+/**
+ * Tables behind those that they are made of, and cancelled money behind all others. A stored plan has them in no certain order.
+ */
+const deleteOrder = tableNames.toSorted((a, b) => Number(a in sweptFrom) - Number(b in sweptFrom))
+
+/** Between two looks whether statements of others have ended, each of which takes milliseconds. */
+const look_pause_ms = 20
+
+/**
+ * Nobody who had lost to an erased claim wins. Whoever had found money of the installs before it went has written what it
+ * cancels when this resolves, so that the delete behind it takes all of it (docs/adr/0363).
+ */
+async function endCancelling(
+  { clickhouse, beforeStep }: Pick<CarryOutDeps, 'clickhouse' | 'beforeStep'>,
+  app_id: string,
+  { closed }: BatchPlan,
+): Promise<void> {
+  beforeStep('cancel')
+  const lookups = closed.map((transaction_key) => ({ app_id, transaction_key }))
+  await cancelBeatenClaims(clickhouse, lookups, { again: true })
+  while (await clickhouse.isInserting(cancellingOf(app_id))) {
+    await pause(look_pause_ms)
+    beforeStep('cancelled')
+  }
+}
+
 /** Keys of days whose raw events have not expired: the rows of other days are all that is left of them (docs/privacy.md#retention). */
 async function withRawRows(clickhouse: Clickhouse, app_id: string, keys: RowKeys): Promise<RowKeys> {
   const before = (await readRawExpired(clickhouse)).get(app_id) ?? ''
@@ -74,12 +100,15 @@ async function withRawRows(clickhouse: Clickhouse, app_id: string, keys: RowKeys
 
 const eventColumns = [
   ...(['app_id', 'day', 'event_name', 'currency', 'batch', 'received_day', 'topic', 'partition'] as const),
-  ...(['events', 'revenue_micros', 'done'] as const),
+  ...(['events', 'revenue_micros', 'row_keys', 'done'] as const),
 ]
 
 async function insertEvents(clickhouse: Clickhouse, { app_id, batch, plan }: Planned, done: 0 | 1): Promise<void> {
   if (plan.events.length === 0) return
-  const rows = plan.events.map((one) => ({ ...one, app_id, batch, done }))
+  // A plan of an earlier version names no rows.
+  const rows = plan.events.map(({ row_keys = [], ...one }) => {
+    return { ...one, app_id, batch, done, row_keys: done === 1 ? [] : row_keys }
+  })
   const lines = rows.map((row) => JSON.stringify(eventColumns.map((name) => row[name])))
   const token = `erased-events/${randomUUID()}`
   await clickhouse.insert({ table: 'erased_events_v1', columns: eventColumns, lines: lines.join('\n'), token })

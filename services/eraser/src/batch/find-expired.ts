@@ -8,7 +8,7 @@ import { firstMarkDay, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './
 /** A row of money, as far as it tells of its event. */
 export type MoneyRow = Omit<
   EventToErase,
-  'event_name' | 'event_name_key' | 'key_day' | 'currency' | 'revenue_micros' | 'received_day'
+  'event_name' | 'event_name_key' | 'key_day' | 'currency' | 'revenue_micros' | 'received_day' | 'row_key'
 >
 
 /** A day on which an install had events. */

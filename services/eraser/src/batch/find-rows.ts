@@ -31,6 +31,8 @@ export interface EventToErase extends Position {
   claim_rank: number
   received_at_ms: number
   received_day: string
+  /** Names it among all events, as `refillTables` does. */
+  row_key: string
 }
 
 /** Rows of a verdict to erase. */
@@ -78,7 +80,8 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
        currency, if(has_money, toString(assumeNotNull(t.revenue_micros)), '0') AS revenue_micros,
        ${hasMoney.replaceAll('revenue_micros', 't.revenue_micros')} AS has_money, toString(t.transaction_key) AS transaction_key,
        if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend}) AS claim_rank, received_at_ms,
-       toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day, topic, partition, offset
+       toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day,
+       toString(sipHash64(topic, partition, offset, t.event_key)) AS row_key, topic, partition, offset
      FROM events_raw_v1 AS t
      WHERE ${ofInstalls(app_id, installs)} AND t.day IN (${literals('day', days)}) AND ${upToMark(installs)}
      LIMIT ${rows_max}`,

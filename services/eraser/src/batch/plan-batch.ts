@@ -53,7 +53,10 @@ function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {
   return [...groups.values()].map((of) => {
     const { day, event_name, currency, received_day, topic, partition } = of[0]!
     const micros = of.reduce((sum, { revenue_micros }) => sum + BigInt(revenue_micros), 0n)
-    return { day, event_name, currency, received_day, topic, partition, events: of.length, revenue_micros: `${micros}` }
+    return {
+      ...{ day, event_name, currency, received_day, topic, partition },
+      ...{ events: of.length, revenue_micros: `${micros}`, row_keys: of.map(({ row_key }) => row_key) },
+    }
   })
 }
 

@@ -18,19 +18,24 @@ afterAll(() => clickhouse.close())
 
 /** The engine for a server that is killed between the data of one insert and its stamps. */
 function killedBeforeStamps(table: string): Clickhouse {
+  const killedIn = async (work: () => Promise<void>) => {
+    const before = await readStamps()
+    await work()
+    // What the server had not written when it was killed, its tokens included.
+    await clickhouse.command('TRUNCATE TABLE report_stamps_v1')
+    expect(before).not.toEqual(await readStamps())
+    throw new Error('killed')
+  }
   return {
     ...clickhouse,
-    async insert(block) {
-      if (block.table !== table) return clickhouse.insert(block)
-      const before = await readStamps()
-      await clickhouse.insert(block)
-      // What the server had not written when it was killed, its tokens included.
-      await clickhouse.command('TRUNCATE TABLE report_stamps_v1')
-      expect(before).not.toEqual(await readStamps())
-      throw new Error('killed')
-    },
+    insert: (block) =>
+      block.table === table ? killedIn(() => clickhouse.insert(block)) : clickhouse.insert(block),
+    command: (sql, options) =>
+      isInsertInto(table, sql) ? killedIn(() => clickhouse.command(sql, options)) : clickhouse.command(sql, options),
   }
 }
+
+const isInsertInto = (table: string, sql: string): boolean => sql.startsWith(`INSERT INTO ${table} `)
 
 const readStamps = async () => {
   const rows = await clickhouse.query<{ source: string }>(
@@ -104,15 +109,16 @@ test('a sweep that fails puts in again what it may have left without stamps', as
   let dying = false
   const sweep = transactionSweep({
     ...clickhouse,
-    insert: (block) => (dying ? killedBeforeStamps('revenue_cancelled_v1') : clickhouse).insert(block),
+    command: (sql, options) =>
+      (dying ? killedBeforeStamps('revenue_cancelled_v1') : clickhouse).command(sql, options),
   })
   await sweep()
   await write(app_id, 0, clickhouse)
   // Both partitions count it: the cancelling insert of the second one never came.
-  const lost = {
+  const lost: Clickhouse = {
     ...clickhouse,
-    insert: async (block: Parameters<Clickhouse['insert']>[0]) => {
-      if (block.table !== 'revenue_cancelled_v1') await clickhouse.insert(block)
+    async command(sql, options) {
+      if (!isInsertInto('revenue_cancelled_v1', sql)) await clickhouse.command(sql, options)
     },
   }
   await write(app_id, 1, lost)
