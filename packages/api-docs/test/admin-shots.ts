@@ -108,6 +108,7 @@ export function adminShots(
     shot('POST /erasures', 'unknown_app', { body: { app_id: 'none', install_uuid: 'asked' } }),
     shot('GET /erasures', 'ok', { path: `/erasures?app_id=${app_id}&install_uuid=asked` }),
     shot('GET /erasures', 'invalid_field', { path: `/erasures?app_id=${app_id}&install_uuid=a%20b` }),
+    shot('GET /erasures', 'unknown_app', { path: `/erasures?app_id=none&install_uuid=asked` }),
     shot('GET /erasures', 'unknown_erasure', { path: `/erasures?app_id=${app_id}&install_uuid=never` }),
     shot('POST /erasures/run', 'ok', { body: {} }),
     shot('POST /erasures/run', 'bad_json', { body: '[' }),

@@ -7,6 +7,7 @@ export interface EraserMetrics {
   objects(count: number): void
   waiting(older: readonly OpenWork[]): void
   oldestQueued(seconds: number): void
+  unreadable(objects: number): void
 }
 
 /** Metrics of the eraser besides those of every consumer. */
@@ -33,6 +34,10 @@ export function eraserMetrics(registry: Registry): EraserMetrics {
     name: 'tributary_erasure_oldest_queued_seconds',
     help: 'Age of the oldest request that is not erased, 0 without any.',
   })
+  const unreadable = sharedMetric(registry, Gauge, {
+    name: 'tributary_erasure_unreadable_objects',
+    help: 'Audit objects that erasures wait for because they cannot be read or rewritten.',
+  })
   return {
     batch({ plan }) {
       batches.inc()
@@ -44,5 +49,6 @@ export function eraserMetrics(registry: Registry): EraserMetrics {
       for (const { consumer, partition } of older) waits.inc({ consumer, partition })
     },
     oldestQueued: (seconds) => oldest.set(seconds),
+    unreadable: (objects) => unreadable.set(objects),
   }
 }

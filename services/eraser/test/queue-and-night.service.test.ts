@@ -1,6 +1,8 @@
 import { queuedErasureKey } from '@tributary/contracts/erasure'
 import { topics } from '@tributary/contracts/topics'
 import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
+import { folderOf } from '@tributary/erasure/audit/rewrite-counts'
+import { countUnreadable } from '@tributary/erasure/audit/unreadable-objects'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { findRun, requestRun } from '@tributary/erasure/runs'
@@ -157,26 +159,94 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   await db.pool.query('DELETE FROM erasure_requests')
 })
 
-test('audit objects that nobody can read are told of, and those of an app whose salt is unreadable stop no other', async () => {
+test('notes of an app whose salt is unreadable stop no other', async () => {
   const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
-  const [locked, app_id] = [await makeApp(lost), await makeApp()]
+  const locked = await makeApp(lost)
   const audit = memoryAuditStore()
-  audit.objects.set(`${app_id}/s2s/2026-06-01/broken.json`, Buffer.from('{"install_uuid":"a"'))
   audit.objects.set(`${locked}/s2s/2026-06-01/e.json`, Buffer.from('{"install_uuid":"a"}'))
   await writeTombstones({ pool: db.pool, masterKeys: lost }, [
     { app_id: locked, kind: 'install', id: 'a', mark_ms: midnight },
   ])
   await noteErasedObjects(db.pool, locked, ['s2s/2026-06-01/e.json'])
+  const { rewriteNoted } = auditRewriting({ pool: db.pool, masterKeys, audit, now: () => midnight, logger })
+  await rewriteNoted(new AbortController().signal)
+  expect(await findAppsWithErasedObjects(db.pool)).toEqual([locked])
+  await db.pool.query('DELETE FROM erased_objects')
+})
+
+test('an erasure is not completed while an audit object or archive of its app is unreadable, and no other waits for it', async () => {
+  await db.pool.query('DELETE FROM erasure_requests')
+  const [broken, other] = [await makeApp(), await makeApp()]
+  const audit = memoryAuditStore()
+  const name = `${broken}/s2s/2026-06-01/broken.json`
+  const denied = `${broken}/s2s/bulk/2026-06-01/denied.json`
+  const archive = 'clicks/2026/06/01/log/0/0-1.jsonl.gz'
+  audit.objects.set(name, Buffer.from('{"install_uuid":"a"'))
+  audit.objects.set(denied, Buffer.from('{"received_at_ms":1,"body":{"events":[{"install_uuid":"a"}]}}'))
+  audit.objects.set(archive, Buffer.from('no gzip'))
+  let isDenied = true
   const lines: object[] = []
   const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const { rewriteApp, rewriteNoted } = auditRewriting({
-    ...{ pool: db.pool, masterKeys, audit, now: () => midnight, logger: told },
+  const rewriting = auditRewriting({
+    ...{ pool: db.pool, masterKeys, now: () => midnight, logger: told },
+    audit: {
+      ...audit,
+      async replace(key, previous, content) {
+        if (isDenied && key === denied) throw Object.assign(new Error('locked'), { name: 'AccessDenied' })
+        return audit.replace(key, previous, content)
+      },
+    },
   })
-  const { signal } = new AbortController()
-  await rewriteNoted(signal)
-  expect(await findAppsWithErasedObjects(db.pool)).toEqual([locked])
-  expect(await rewriteApp(app_id, [{ install_uuid: 'a', mark_ms: midnight }], signal)).toEqual(new Map())
-  expect(lines).toEqual([expect.objectContaining({ level: 50, app_id, objects_unreadable: 1 })])
+  const run = () => runOnce(emptyDeps({ audit: rewriting }))
+  const certificateOf = (app_id: string, uuid = 'a') => findCertificate({ pool: db.pool, masterKeys }, app_id, uuid)
+  const askFor = (app_id: string, install_uuid: string) =>
+    queueErasures({ pool: db.pool, masterKeys }, [
+      { app_id, install_uuid, requested_at_ms: midnight - 1, asked_by: 'sdk' },
+    ])
+
+  await ask(broken)
+  await ask(other)
+  await db.pool.query(`INSERT INTO erasure_clicks VALUES ($1, '019e0000-0000-7000-8000-000000000000', 'a')`, [broken])
+  await run()
+  expect(await certificateOf(broken)).toMatchObject({ state: 'draining', objects_unreadable: 3 })
+  expect(await certificateOf(other)).not.toHaveProperty('objects_unreadable')
+  expect(await stateOf(other)).toBe('completed')
+  expect(await countUnreadable(db.pool)).toBe(3)
+  for (const folder of [name, denied, archive].map(folderOf))
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 50, app_ids: [broken], folder, objects_unreadable: 1 }),
+    )
+  const { rows } = await db.pool.query('SELECT 1 FROM erasure_requests WHERE install_uuid IS NOT NULL')
+  expect(rows).toEqual([])
+
+  // A later request of the same app ends as well, and waits for the same objects.
+  await askFor(broken, 'b')
+  isDenied = false
+  await run()
+  expect(audit.objects.get(denied)?.toString()).toContain('"events":[]')
+  expect(await certificateOf(broken)).toMatchObject({ state: 'draining', objects_unreadable: 2 })
+  expect(await certificateOf(broken, 'b')).toMatchObject({ state: 'draining', objects_unreadable: 2 })
+
+  // Somebody restores one and removes the other.
+  audit.objects.set(name, Buffer.from('{"received_at_ms":1,"body":{"install_uuid":"a"}}'))
+  audit.objects.delete(archive)
+  await run()
+  expect(audit.objects.has(name)).toBe(false)
+  expect([await stateOf(broken), await countUnreadable(db.pool)]).toEqual(['completed', 0])
+  expect(await certificateOf(broken, 'b')).not.toHaveProperty('objects_unreadable')
+
+  // What breaks after an erasure was completed says nothing against it.
+  audit.objects.set(name, Buffer.from('{"install_uuid":"c"'))
+  await askFor(broken, 'c')
+  await run()
+  expect([await stateOf(broken), (await certificateOf(broken, 'c'))?.state]).toEqual(['completed', 'draining'])
+  await db.pool.query('DELETE FROM unreadable_objects; DELETE FROM erasure_requests')
+})
+
+test('the certificate of an app that is not there is unknown_app', async () => {
+  const asked = findCertificate({ pool: db.pool, masterKeys }, 'none', 'a')
+  await expect(asked).rejects.toMatchObject({ code: 'unknown_app' })
+  expect(await findCertificate({ pool: db.pool, masterKeys }, await makeApp(), 'a')).toBeNull()
 })
 
 test('the mark of the gateway goes before the tombstone is written, so that a request after it is stored', async () => {

@@ -75,7 +75,8 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
   const isErasing = await hasOpenErasure(clickhouse)
   for (const view of views) {
     // The insert into its source fills it.
-    if (!wanted.has(view.source)) await refill(clickhouse, view, logger, { refilled: refilledOf(view.target), isErasing })
+    if (!wanted.has(view.source))
+      await refill(clickhouse, view, logger, { refilled: refilledOf(view.target), isErasing })
     const erased = erasedSumsSql(view.target, refilledOf(view.target) ?? '1')
     if (erased !== null) await clickhouse.command(erased)
   }
@@ -84,7 +85,9 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
 }
 
 async function hasOpenErasure(clickhouse: Clickhouse): Promise<boolean> {
-  const found = await clickhouse.query('SELECT 1 FROM erased_events_v1 FINAL WHERE done = 0 AND notEmpty(row_keys) LIMIT 1')
+  const found = await clickhouse.query(
+    'SELECT 1 FROM erased_events_v1 FINAL WHERE done = 0 AND notEmpty(row_keys) LIMIT 1',
+  )
   return found.length > 0
 }
 

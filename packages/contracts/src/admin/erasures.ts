@@ -17,7 +17,9 @@ export type ErasureQueued = z.infer<typeof ErasureQueued>
 export const Certificate = z.object({
   state: z
     .enum(['queued', 'draining', 'completed'])
-    .describe('`draining`: a run has begun with it. `completed`: no request is newer than the last erasure.'),
+    .describe(
+      '`draining`: a run has begun with it, or audit objects that may hold its lines are unreadable. `completed`: no request is newer than the last erasure.',
+    ),
   marks: z
     .array(
       z.object({
@@ -29,6 +31,11 @@ export const Certificate = z.object({
   drained_at_ms: count.nullable().describe('When its rows were last gone from all tables, Unix epoch ms; null before.'),
   rows,
   objects_rewritten: count.describe('Audit objects that were rewritten without its lines.'),
+  objects_unreadable: count
+    .optional()
+    .describe(
+      'Audit objects of its app that could not be read or rewritten, and may hold its lines; absent without any. Each run tries again.',
+    ),
   version: count.describe('Version of the rules by which it was erased.'),
 })
 export type Certificate = z.infer<typeof Certificate>
@@ -98,7 +105,7 @@ export const erasureRoutes = {
         } satisfies Certificate,
       },
     },
-    errors: ['unknown_erasure'],
+    errors: ['unknown_app', 'unknown_erasure'],
   },
   runErasures: {
     method: 'POST',

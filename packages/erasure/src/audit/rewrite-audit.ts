@@ -41,13 +41,15 @@ export async function rewriteAudit(options: RewriteAuditOptions): Promise<Rewrit
   const { audit, app_id, company_id, installs, first_day = '', onDay } = options
   const all = noCounts()
   if (installs.length === 0) return all
+  const since_ms = Math.min(...installs.map(({ mark_ms }) => mark_ms))
+  const rule = { ...options, markOf: marksOf(installs), since_ms }
   const sdk_days = new Set(await Array.fromAsync(daysBelow(audit, 'audit/', first_day)))
   const server_days = new Set(await serverDays(audit, first_day, app_id))
   for (const day of [...sdk_days.union(server_days)].sort()) {
     const done = noCounts()
     for (const { source, folder } of dayFolders(app_id, company_id, day)) {
       const has_any = source === 'sdk' ? sdk_days.has(day) : server_days.has(day)
-      if (has_any) await rewriteFolder(options, { source, folder }, done)
+      if (has_any) await rewriteFolder(rule, { app_id, source, folder }, done)
     }
     addCounts(all, done)
     await onDay?.(day, done)
@@ -55,19 +57,31 @@ export async function rewriteAudit(options: RewriteAuditOptions): Promise<Rewrit
   return all
 }
 
-async function rewriteFolder(
-  { audit, app_id, installs, now, signal }: RewriteAuditOptions,
-  { source, folder }: { source: AuditSource; folder: string },
+/** An app's objects of one day and form. */
+export interface AuditFolder {
+  app_id: string
+  source: AuditSource
+  folder: string
+}
+
+export interface RewriteFolderOptions extends Pick<RewriteAuditOptions, 'audit' | 'now' | 'signal'> {
+  markOf: MarkOf
+  /** Objects that were rewritten from then on, Unix epoch ms, are checked for the remains of a crash. */
+  since_ms: number
+}
+
+/** The same for one folder, and any rule of what is erased. The numbers are added to `done`. */
+export async function rewriteFolder(
+  { audit, markOf, since_ms, now, signal }: RewriteFolderOptions,
+  { app_id, source, folder }: AuditFolder,
   done: RewriteCounts,
 ): Promise<void> {
-  const markOf = marksOf(installs)
-  const since_ms = Math.min(...installs.map(({ mark_ms }) => mark_ms))
   const objects = readAhead(objectsIn(audit, folder), objects_together[source], async ({ key, read }) => {
     signal.throwIfAborted()
-    const content = await read()
-    if (content === null) return
-    const object = { app_id, key, content, source }
-    await countObject(done, () => rewriteObject({ audit, markOf, since_ms, now }, object))
+    await countObject(done, folder, async () => {
+      const content = await read()
+      return content && rewriteObject({ audit, markOf, since_ms, now }, { app_id, key, content, source })
+    })
   })
   for await (const _done of objects) signal.throwIfAborted()
 }

@@ -1,11 +1,12 @@
 import { archivesFrom } from '@tributary/attribution/click-archive'
-import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
+import { objectsIn } from '@tributary/audit-store/audit-days'
+import type { RewritableAuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { day_ms } from '@tributary/contracts/limits'
 import { clickTime } from '@tributary/domain/attribute/click-token'
 import { utcDay } from '@tributary/domain/utc-day'
 import { mayName, memberName } from './named-ids.ts'
-import { countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
+import { countObject, folderOf, noCounts, type RewriteCounts } from './rewrite-counts.ts'
 import { type EraseLine, rewriteLines } from './rewrite-lines.ts'
 import { applyRewriting } from './rewrite-object.ts'
 import { rewrittenDocument } from './rewritten-mark.ts'
@@ -39,21 +40,48 @@ export async function rewriteClickArchives(options: RewriteClickArchivesOptions)
   const { audit, clicks, since_ms, now, signal } = options
   const counts = noCounts()
   if (clicks.length === 0) return counts
-  const eraseLine = createEraseLine(clicks)
+  const first_ms = clicks.reduce((first, { click_id }) => Math.min(first, clickTime(click_id)), now())
+  const rule = { audit, eraseLine: createEraseLine(clicks), since_ms, now, signal }
+  await rewriteArchives(rule, archivesFrom(audit, utcDay(first_ms - day_ms)), counts)
+  return counts
+}
+
+export interface RewriteArchiveFolderOptions
+  extends Pick<RewriteClickArchivesOptions, 'audit' | 'since_ms' | 'now' | 'signal'> {
+  folder: string
+  isErased(app_id: string, click_id: string): boolean
+}
+
+/** The same for one folder of archives, and any rule of what is erased. */
+export async function rewriteArchiveFolder(options: RewriteArchiveFolderOptions): Promise<RewriteCounts> {
+  const { audit, folder, isErased } = options
+  const counts = noCounts()
+  const eraseLine: EraseLine = (line) => {
+    const { app_id, click_id } = JSON.parse(line.toString('utf8')) as ErasedClick
+    return isErased(app_id, click_id) ? { rest: null, installs: new Set([click_id]) } : null
+  }
+  await rewriteArchives({ ...options, eraseLine }, objectsIn(audit, folder), counts)
+  return counts
+}
+
+async function rewriteArchives(
+  { audit, eraseLine, since_ms, now, signal }: Omit<RewriteClickArchivesOptions, 'clicks'> & { eraseLine: EraseLine },
+  stored: AsyncIterable<Pick<StoredObject, 'key' | 'read'>>,
+  counts: RewriteCounts,
+): Promise<void> {
   const renew = async (content: Buffer) => {
     const lines = await rewriteLines(content, eraseLine, now())
     return lines && { ...lines, rest: rewrittenDocument(Buffer.from('{"body":null}'), now()) }
   }
-  const first_ms = clicks.reduce((first, { click_id }) => Math.min(first, clickTime(click_id)), now())
-  const stored = archivesFrom(audit, utcDay(first_ms - day_ms))
   const archives = readAhead(stored, archives_together, async ({ key, read }) => {
     signal.throwIfAborted()
-    const content = await read()
-    if (key === null || content === null) return
-    await countObject(counts, () => applyRewriting({ audit, since_ms }, { keys: [key], content }, renew))
+    if (key === null) return
+    await countObject(counts, folderOf(key), async () => {
+      const content = await read()
+      return content && applyRewriting({ audit, since_ms }, { keys: [key], content }, renew)
+    })
   })
   for await (const _done of archives) signal.throwIfAborted()
-  return counts
 }
 
 function createEraseLine(clicks: readonly ErasedClick[]): EraseLine {

@@ -4,14 +4,22 @@ import { UnreadableObjectError } from './rewrite-object.ts'
 export interface RewriteCounts {
   objects_read: number
   objects_rewritten: number
-  /** Objects that are none of ours, or broken: they are as they were. */
+  /** Objects that are none of ours, broken or refused by the store: they are as they were. */
   objects_unreadable: number
+  /** The same by folder. */
+  unreadable_in: Map<string, number>
   /** Objects that held something of an install, by `install_uuid`; absent without any. */
   rewritten_of: Map<string, number>
 }
 
 export const noCounts = (): RewriteCounts => ({
-  ...{ objects_read: 0, objects_rewritten: 0, objects_unreadable: 0, rewritten_of: new Map() },
+  ...{
+    objects_read: 0,
+    objects_rewritten: 0,
+    objects_unreadable: 0,
+    unreadable_in: new Map(),
+    rewritten_of: new Map(),
+  },
 })
 
 /** Adds `more` to `counts`. */
@@ -19,20 +27,45 @@ export function addCounts(counts: RewriteCounts, more: RewriteCounts): void {
   counts.objects_read += more.objects_read
   counts.objects_rewritten += more.objects_rewritten
   counts.objects_unreadable += more.objects_unreadable
+  for (const [folder, objects] of more.unreadable_in) add(counts.unreadable_in, folder, objects)
   for (const [install, objects] of more.rewritten_of) add(counts.rewritten_of, install, objects)
 }
 
-/** Counts one object by what its rewriting gives: the installs that had something in it. */
-export async function countObject(counts: RewriteCounts, rewrite: () => Promise<ReadonlySet<string>>): Promise<void> {
-  counts.objects_read += 1
+/**
+ * Counts one object of a folder by what its rewriting gives: the installs that had something in it; null when it is gone. One
+ * that cannot be read or rewritten is counted, and stops no other. Rejects while the whole store is away.
+ */
+export async function countObject(
+  counts: RewriteCounts,
+  folder: string,
+  rewrite: () => Promise<ReadonlySet<string> | null>,
+): Promise<void> {
   try {
     const installs = await rewrite()
+    if (installs === null) return
+    counts.objects_read += 1
     if (installs.size > 0) counts.objects_rewritten += 1
     for (const install of installs) add(counts.rewritten_of, install, 1)
   } catch (error) {
-    if (!(error instanceof UnreadableObjectError)) throw error
+    if (!(error instanceof UnreadableObjectError || isOfOneObject(error))) throw error
+    counts.objects_read += 1
     counts.objects_unreadable += 1
+    add(counts.unreadable_in, folder, 1)
   }
 }
+
+/** What a file system or S3 says of an object that it has and does not give or take: broken, locked or moved to cold storage. */
+const objectFaults: ReadonlySet<unknown> = new Set([
+  ...['EACCES', 'EPERM', 'EIO', 'EISDIR', 'EUCLEAN', 'EBADMSG'],
+  ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],
+])
+
+function isOfOneObject(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return objectFaults.has(error.name) || objectFaults.has((error as NodeJS.ErrnoException).code)
+}
+
+/** The folder of an object, with a slash at its end. */
+export const folderOf = (key: string): string => key.slice(0, key.lastIndexOf('/') + 1)
 
 const add = (map: Map<string, number>, key: string, n: number) => map.set(key, (map.get(key) ?? 0) + n)

@@ -2,8 +2,9 @@ import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Pool } from 'pg'
 import type { AuditSource, MarkOf } from './erase-request.ts'
 import { findErasedObjects, removeErasedObjects } from './erased-objects.ts'
-import { countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
+import { countObject, folderOf, noCounts, type RewriteCounts } from './rewrite-counts.ts'
 import { rewriteObject } from './rewrite-object.ts'
+import { noteUnreadable } from './unreadable-objects.ts'
 
 export interface RewriteNotedObjectsOptions {
   audit: Pick<RewritableAuditStore, 'get' | 'replace' | 'erase'>
@@ -17,7 +18,8 @@ export interface RewriteNotedObjectsOptions {
 
 /**
  * Rewrites the audit objects that consumers noted (`noteErasedObjects`), and removes their notes behind them. A crash in
- * between leaves the notes: the objects are read once more, and stay. An object that is gone needs nothing.
+ * between leaves the notes: the objects are read once more, and stay. An object that is gone needs nothing; one that cannot be
+ * read is noted apart (`noteUnreadable`).
  */
 export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): Promise<RewriteCounts> {
   const { audit, pool, app_id, markOf, now, signal } = options
@@ -29,13 +31,14 @@ export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): 
     for (const note of noted) {
       signal.throwIfAborted()
       const place = findPlace(app_id, note.audit_key)
-      const content = place && (await audit.get(place.key))
-      // Any rewritten object is checked for the remains of a crash: a note says nothing about when.
-      if (place && content)
-        await countObject(counts, () =>
-          rewriteObject({ audit, markOf, since_ms: 0, now }, { app_id, ...place, content }),
-        )
+      if (place === null) continue
+      await countObject(counts, folderOf(place.key), async () => {
+        const content = await audit.get(place.key)
+        // Any rewritten object is checked for the remains of a crash: a note says nothing about when.
+        return content && rewriteObject({ audit, markOf, since_ms: 0, now }, { app_id, ...place, content })
+      })
     }
+    await noteUnreadable(pool, app_id, counts.unreadable_in)
     await removeErasedObjects(pool, noted)
     after = noted.at(-1)!.audit_key
   }

@@ -1,5 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { countUnreadable } from '@tributary/erasure/audit/unreadable-objects'
 import { requestNightlyRun } from '@tributary/erasure/runs'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
@@ -15,6 +16,7 @@ export function erasureJob(deps: EraserDeps): (signal: AbortSignal) => Promise<v
   return async (signal) => {
     const oldest = await findOldestQueued(pool)
     metrics?.oldestQueued(oldest === null ? 0 : Math.max(0, now() - oldest) / 1000)
+    metrics?.unreadable(await countUnreadable(pool))
     const at = new Date(now())
     if (at.getUTCHours() >= limits.erasure_hour_utc) await requestNightlyRun(pool, utcDay(now()), now())
     if ((await findNext(pool)) === null) return

@@ -125,7 +125,10 @@ export async function findEmptied(pool: Pool): Promise<Map<string, ErasedInstall
   )
 }
 
-/** Completes the erasure of installs of an app. Their ids go, unless they are queued again. */
+/**
+ * Completes the erasure of installs of an app. Their ids go, unless they are queued again. While audit objects of the app are
+ * unreadable, their certificates say so.
+ */
 export async function completeRequests(
   pool: Pool,
   app_id: string,
@@ -137,6 +140,7 @@ export async function completeRequests(
          'requested_at_ms', least(requested_at_ms, mark_ms), 'erased_up_to_ms', mark_ms)),
        erased_up_to_ms = mark_ms, mark_ms = NULL, emptied_at_ms = NULL, tombstones = NULL,
        objects_rewritten = objects_rewritten + t.objects,
+       unreadable = (SELECT coalesce(max(number), 0) FROM unreadable_objects AS u WHERE u.app_id = e.app_id),
        install_uuid = CASE WHEN requested_at_ms > mark_ms THEN e.install_uuid END
      FROM unnest($2::text[], $3::bigint[]) AS t (install_uuid, objects)
      WHERE app_id = $1 AND e.install_uuid = t.install_uuid AND emptied_at_ms IS NOT NULL`,

@@ -4,6 +4,7 @@ import { rewriteAudit } from '@tributary/erasure/audit/rewrite-audit'
 import { rewriteClickArchives } from '@tributary/erasure/audit/rewrite-click-archives'
 import type { RewriteCounts } from '@tributary/erasure/audit/rewrite-counts'
 import { rewriteNotedObjects } from '@tributary/erasure/audit/rewrite-noted-objects'
+import { noteUnreadable, rewriteUnreadable } from '@tributary/erasure/audit/unreadable-objects'
 import { openTombstones } from '@tributary/erasure/tombstones'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
@@ -22,12 +23,14 @@ export interface AuditDeps {
 /** Takes what was erased out of the audit store. */
 export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDeps): AuditRewriting {
   const tombstones = openTombstones({ pool, masterKeys })
-  /** An object that nobody can read may hold the install: whoever asks for the certificate must be able to know. */
-  function told({ objects_unreadable, rewritten_of }: RewriteCounts, of: object): Map<string, number> {
-    if (objects_unreadable > 0)
-      logger.error({ ...of, objects_unreadable }, 'audit objects are unreadable, and may hold what was erased')
+  /** An object that nobody can read may hold the install: certificates of these apps wait for it. */
+  async function told(app_ids: readonly string[], { unreadable_in, rewritten_of }: RewriteCounts) {
+    for (const app_id of app_ids) await noteUnreadable(pool, app_id, unreadable_in)
+    for (const [folder, objects] of unreadable_in) tell(folder, app_ids, objects)
     return rewritten_of
   }
+  const tell = (folder: string, app_ids: readonly string[], objects_unreadable: number) =>
+    logger.error({ folder, app_ids, objects_unreadable }, 'audit objects are unreadable, and may hold what was erased')
 
   return {
     async rewriteApp(app_id, installs, signal) {
@@ -35,20 +38,26 @@ export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDe
         app_id,
       ])
       const { company_id } = rows[0]!
-      return told(await rewriteAudit({ audit, company_id, app_id, installs, now, signal }), { app_id })
+      return told([app_id], await rewriteAudit({ audit, company_id, app_id, installs, now, signal }))
     },
     async rewriteArchives(clicks, signal) {
       if (clicks.length === 0) return new Map()
       const since_ms = await firstTombstone(pool)
-      return told(await rewriteClickArchives({ audit, clicks, since_ms, now, signal }), {})
+      const app_ids = [...new Set(clicks.map(({ app_id }) => app_id))]
+      return told(app_ids, await rewriteClickArchives({ audit, clicks, since_ms, now, signal }))
     },
     async rewriteNoted(signal) {
       const known = await tombstones.upTo(await tombstones.newest())
       const apps = await withReadableSalt({ pool, masterKeys }, await findAppsWithErasedObjects(pool))
       for (const app_id of apps) {
         const markOf = (install_uuid: string) => known.markOf(app_id, install_uuid)
-        told(await rewriteNotedObjects({ audit, pool, app_id, markOf, now, signal }), { app_id })
+        await rewriteNotedObjects({ audit, pool, app_id, markOf, now, signal })
       }
+      await rewriteUnreadable({
+        ...{ audit, pool, tombstones: known, now, signal },
+        readable: (app_ids) => withReadableSalt({ pool, masterKeys }, app_ids),
+        onUnreadable: tell,
+      })
     },
   }
 }

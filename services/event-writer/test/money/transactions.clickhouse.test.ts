@@ -191,9 +191,9 @@ test('a sweep that runs on finds what was written since, and makes up for one th
   let away = false
   const sweep = transactionSweep({
     ...clickhouse,
-    async insert(block) {
+    async command(sql, options) {
       if (away) throw new Error('away')
-      await clickhouse.insert(block)
+      await clickhouse.command(sql, options)
     },
   })
   await sweep()

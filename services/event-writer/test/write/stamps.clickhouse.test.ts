@@ -28,8 +28,7 @@ function killedBeforeStamps(table: string): Clickhouse {
   }
   return {
     ...clickhouse,
-    insert: (block) =>
-      block.table === table ? killedIn(() => clickhouse.insert(block)) : clickhouse.insert(block),
+    insert: (block) => (block.table === table ? killedIn(() => clickhouse.insert(block)) : clickhouse.insert(block)),
     command: (sql, options) =>
       isInsertInto(table, sql) ? killedIn(() => clickhouse.command(sql, options)) : clickhouse.command(sql, options),
   }
@@ -109,8 +108,7 @@ test('a sweep that fails puts in again what it may have left without stamps', as
   let dying = false
   const sweep = transactionSweep({
     ...clickhouse,
-    command: (sql, options) =>
-      (dying ? killedBeforeStamps('revenue_cancelled_v1') : clickhouse).command(sql, options),
+    command: (sql, options) => (dying ? killedBeforeStamps('revenue_cancelled_v1') : clickhouse).command(sql, options),
   })
   await sweep()
   await write(app_id, 0, clickhouse)

@@ -364,8 +364,7 @@ test('tables that are filled again while a batch is half-done count its events o
   await write([...gone, event('kept', { ...paid, transaction_id: null }), event('kept', paid)], app_id)
   const all = { since_ms: now_ms - 10 * day_ms, until_ms: now_ms + day_ms }
   await stage.request(app_id, ['gone'])
-  const refill = () =>
-    refillTables({ clickhouse: stage.clickhouse, tables: derivedFromEvents, logger: { info() {} } })
+  const refill = () => refillTables({ clickhouse: stage.clickhouse, tables: derivedFromEvents, logger: { info() {} } })
   const sums = async () => {
     const { rows } = await stage.ask('events', app_id, all)
     const quota = await stage.clickhouse.query(

@@ -16,7 +16,9 @@ the eraser has read it: "tributary status --wait" waits for that.
 const statusHelp = `
 queued: the next run erases it. draining: a run is at work. completed: no request is newer than the last erasure; what the
 log and backups still hold, and for how long, is in docs/privacy.md. Rows and objects add up over all erasures of the install.
---json: {state, marks: [{requested_at_ms, erased_up_to_ms}], drained_at_ms, rows: {table: n}, objects_rewritten, version}`
+objects_unreadable: so many audit objects may hold its data and cannot be read; see "Unreadable objects" in docs/operations.md.
+--json: {state, marks: [{requested_at_ms, erased_up_to_ms}], drained_at_ms, rows: {table: n}, objects_rewritten, version}, and
+objects_unreadable where it is not 0`
 
 /** Adds `erase request|run|status`. */
 export function eraseCommands(program: Command): void {
@@ -59,10 +61,13 @@ export function eraseCommands(program: Command): void {
 const rowsOf = (rows: Record<string, number>): string =>
   Object.keys(rows).length === 0 ? '' : table(['table', 'rows'], Object.entries(rows))
 
-function describe({ state, marks, drained_at_ms, rows, objects_rewritten }: Certificate): string {
+function describe({ state, marks, drained_at_ms, rows, objects_rewritten, objects_unreadable }: Certificate): string {
   const time = (ms: number) => new Date(ms).toISOString()
   return [
-    lines({ state, drained_at: drained_at_ms === null ? '' : time(drained_at_ms), objects_rewritten }),
+    lines({
+      ...{ state, drained_at: drained_at_ms === null ? '' : time(drained_at_ms), objects_rewritten },
+      ...(objects_unreadable !== undefined && { objects_unreadable }),
+    }),
     ...marks.map((one) => `requested at ${time(one.requested_at_ms)}, erased up to ${time(one.erased_up_to_ms)}`),
     rowsOf(rows),
   ]
