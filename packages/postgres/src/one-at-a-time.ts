@@ -12,12 +12,13 @@ export class LockLostError extends Error {
 /**
  * Runs `work` unless another process or request runs work of this name; then returns null at once. The lock belongs to a
  * session of PostgreSQL. If that session breaks off, the signal fires, and the call rejects with `LockLostError` as soon
- * as the work has ended: its result is refused, since the same work may run elsewhere by then.
+ * as the work has ended: its result is refused, since the same work may run elsewhere by then. `held` asks PostgreSQL and rejects once the lock is
+ * lost: a process that stood still, or whose network did, has had no signal yet.
  */
 export async function unlessRunning<T>(
   pool: Pool,
   name: string,
-  work: (lost: AbortSignal) => Promise<T>,
+  work: (lost: AbortSignal, held: () => Promise<void>) => Promise<T>,
 ): Promise<{ result: T } | null> {
   const lock = hash('sha256', name, 'buffer').readBigInt64BE().toString()
   const lost = new AbortController()
@@ -32,7 +33,11 @@ export async function unlessRunning<T>(
       return null
     }
     try {
-      return { result: await work(lost.signal) }
+      const held = async () => {
+        await client.query('SELECT 1').catch(lose)
+        lost.signal.throwIfAborted()
+      }
+      return { result: await work(lost.signal, held) }
     } finally {
       await client.query('SELECT pg_advisory_unlock($1)', [lock]).then(() => {
         mayHold = false

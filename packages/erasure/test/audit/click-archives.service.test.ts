@@ -54,7 +54,7 @@ test('archives lose the erased clicks of their app alone, also where a replay ar
     })
 
   expect(await rewrite()).toEqual({
-    ...{ objects_read: 4, objects_rewritten: 4, objects_unreadable: 0 },
+    ...{ objects_read: 4, objects_rewritten: 4, objects_unreadable: 0, unreadable_in: new Map() },
     rewritten_of: new Map([
       ['i-1', 3],
       ['i-2', 4],

@@ -19,8 +19,9 @@ import { makeAgain } from './make-again.ts'
 export interface CarryOutDeps {
   clickhouse: Clickhouse
   broker: Pick<Broker, 'publish' | 'partitionCount'>
-  /** Called before each step; throws when the lease is lost. Tests throw there, as a kill would. */
-  beforeStep(step: string): void
+  /** Called before each step; rejects when the lease is lost. Tests throw there, as a kill would. */
+  beforeStep(step: string): Promise<void>
+  atStep?: (step: string) => void
 }
 
 type Planned = StoredBatch & { plan: BatchPlan }
@@ -30,14 +31,14 @@ type Planned = StoredBatch & { plan: BatchPlan }
  * or may happen twice. Counters come before the deletes and stamps after them, so that no report keeps a figure of before
  * (docs/adr/0330).
  */
-export async function carryOut({ clickhouse, broker, beforeStep }: CarryOutDeps, stored: Planned): Promise<void> {
+export async function carryOut({ clickhouse, broker, beforeStep, atStep }: CarryOutDeps, stored: Planned): Promise<void> {
   const { batch, app_id, installs, plan } = stored
   const name = `eraser/${batch}`
   // 1. Transactions stay claimed. A crash now: claims stand in both tables, which is the same.
-  beforeStep('claims')
+  await beforeStep('claims')
   await insertClaims(clickhouse, stored)
   // 2. Sums take the events off. A crash now: they are counted off before they go, and the batch comes again.
-  beforeStep('counters')
+  await beforeStep('counters')
   await insertEvents(clickhouse, stored, 0)
   // 3. The rows go. A crash now: the rest of them goes when the batch comes again.
   const views = await readViewSources(clickhouse)
@@ -47,21 +48,22 @@ export async function carryOut({ clickhouse, broker, beforeStep }: CarryOutDeps,
     const { erased_by, swept_from }: Table = tables[table]
     // Behind the money itself: who cancels from now on finds none of it.
     if (swept_from !== undefined) await endCancelling({ clickhouse, beforeStep }, app_id, plan)
-    beforeStep(`delete ${table}`)
     const deleted = 'counted_raw' in erased_by ? await withRawRows(clickhouse, app_id, keys) : keys
+    await beforeStep(`delete ${table}`)
     if (deleted.rows.length > 0) await deleteRows(clickhouse, table, app_id, deleted, name)
     if (!('made_again' in erased_by)) continue
-    beforeStep(`make ${table} again`)
+    // Whatever happened to the lease: who wakes behind another eraser may have deleted rows of a new life.
+    atStep?.(`make ${table} again`)
     await makeAgain(clickhouse, views.get(table)!, { app_id, installs }, keys, name)
   }
   // 4. The counters are known to be whole: whoever compares tables expects no difference any more.
-  beforeStep('done counters')
+  await beforeStep('done counters')
   await insertEvents(clickhouse, stored, 1)
   // 5. Settled figures of these days end. A crash now: they are settled once more.
-  beforeStep('stamps')
+  await beforeStep('stamps')
   await bump(clickhouse, stored)
   // 6. Neighbours are decided again. A crash now: they are wished for twice, and found unchanged.
-  beforeStep('wishes')
+  await beforeStep('wishes')
   await wish(broker, app_id, plan.neighbours)
 }
 
@@ -82,12 +84,12 @@ async function endCancelling(
   app_id: string,
   { closed }: BatchPlan,
 ): Promise<void> {
-  beforeStep('cancel')
+  await beforeStep('cancel')
   const lookups = closed.map((transaction_key) => ({ app_id, transaction_key }))
   await cancelBeatenClaims(clickhouse, lookups, { again: true })
   while (await clickhouse.isInserting(cancellingOf(app_id))) {
     await pause(look_pause_ms)
-    beforeStep('cancelled')
+    await beforeStep('cancelled')
   }
 }
 

@@ -20,7 +20,9 @@ export function erasureJob(deps: EraserDeps): (signal: AbortSignal) => Promise<v
     const at = new Date(now())
     if (at.getUTCHours() >= limits.erasure_hour_utc) await requestNightlyRun(pool, utcDay(now()), now())
     if ((await findNext(pool)) === null) return
-    await unlessRunning(pool, 'eraser', (lost) => runAll(deps, AbortSignal.any([signal, lost])))
+    await unlessRunning(pool, 'eraser', (lost, leaseHeld) =>
+      runAll({ ...deps, leaseHeld }, AbortSignal.any([signal, lost])),
+    )
   }
 }
 

@@ -53,7 +53,8 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
     await client.query(
       `UPDATE erasure_requests AS e SET mark_ms = t.mark_ms, tombstones = $4, emptied_at_ms = NULL
        FROM unnest($1::text[], $2::bytea[], $3::bigint[]) AS t (app_id, install_hash, mark_ms)
-       WHERE e.app_id = t.app_id AND e.install_hash = t.install_hash AND e.mark_ms IS NULL`,
+       WHERE e.app_id = t.app_id AND e.install_hash = t.install_hash AND e.mark_ms IS NULL AND e.install_uuid IS NOT NULL
+         AND e.requested_at_ms > e.erased_up_to_ms AND e.requested_at_ms <= t.mark_ms`,
       [rows.map(({ app_id }) => app_id), rows.map(({ install_hash }) => install_hash), marks, newest],
     )
   })
@@ -137,14 +138,19 @@ export async function completeRequests(
   await pool.query(
     `UPDATE erasure_requests AS e SET
        marks = marks || jsonb_build_array(jsonb_build_object(
-         'requested_at_ms', least(requested_at_ms, mark_ms), 'erased_up_to_ms', mark_ms)),
-       erased_up_to_ms = mark_ms, mark_ms = NULL, emptied_at_ms = NULL, tombstones = NULL,
+         'requested_at_ms', least(requested_at_ms, e.mark_ms), 'erased_up_to_ms', e.mark_ms)),
+       erased_up_to_ms = e.mark_ms, mark_ms = NULL, emptied_at_ms = NULL, tombstones = NULL,
        objects_rewritten = objects_rewritten + t.objects,
        unreadable = (SELECT coalesce(max(number), 0) FROM unreadable_objects AS u WHERE u.app_id = e.app_id),
-       install_uuid = CASE WHEN requested_at_ms > mark_ms THEN e.install_uuid END
-     FROM unnest($2::text[], $3::bigint[]) AS t (install_uuid, objects)
-     WHERE app_id = $1 AND e.install_uuid = t.install_uuid AND emptied_at_ms IS NOT NULL`,
-    [app_id, installs.map(({ install_uuid }) => install_uuid), installs.map(({ objects }) => objects)],
+       install_uuid = CASE WHEN requested_at_ms > e.mark_ms THEN e.install_uuid END
+     FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS t (install_uuid, objects, mark_ms)
+     WHERE app_id = $1 AND e.install_uuid = t.install_uuid AND e.mark_ms = t.mark_ms AND emptied_at_ms IS NOT NULL`,
+    [
+      app_id,
+      installs.map(({ install_uuid }) => install_uuid),
+      installs.map(({ objects }) => objects),
+      installs.map(({ mark_ms }) => mark_ms),
+    ],
   )
 }
 

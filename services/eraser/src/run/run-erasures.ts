@@ -24,7 +24,7 @@ import {
   takeRequests,
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
-import { endBatch, findBatch, storeBatch } from './stored-batches.ts'
+import { endBatch, findBatch, storeBatch, storePlan } from './stored-batches.ts'
 
 /** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
 export interface AuditRewriting {
@@ -43,6 +43,8 @@ export interface EraserDeps extends RequestStore {
   pause(ms: number, signal: AbortSignal): Promise<void>
   logger: Logger
   metrics?: EraserMetrics
+  /** Rejects when another process may erase by now. */
+  leaseHeld?(): Promise<void>
   /** For tests, which end a run at a step as a kill would. */
   atStep?: (step: string) => void
 }
@@ -97,14 +99,15 @@ async function eraseSome(deps: EraserDeps, run: number, app_id: string, signal: 
   if (older.length > 0) return older
   const plan = begun.plan ?? (await planBatch(clickhouse, begun))
   const stored = { ...begun, plan }
-  const beforeStep = (step: string) => {
+  const beforeStep = async (step: string) => {
     signal.throwIfAborted()
+    await deps.leaseHeld?.()
     deps.atStep?.(step)
   }
-  beforeStep('store')
-  if (begun.plan === null && plan !== null) await storeBatch(pool, stored)
+  await beforeStep('store')
+  if (begun.plan === null && plan !== null) await storePlan(pool, stored)
   if (plan !== null) await carryOut({ ...deps, beforeStep }, { ...stored, plan })
-  beforeStep('end')
+  await beforeStep('end')
   await endBatch(pool, stored, now())
   metrics?.batch(stored)
   return []

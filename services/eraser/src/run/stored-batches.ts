@@ -16,18 +16,37 @@ export async function findBatch(pool: Pool, app_id: string): Promise<StoredBatch
   return { batch, app_id, run: Number(run), tombstones: Number(tombstones), ...plan }
 }
 
-/** Stores a batch, or what was planned for it. It is durable when this resolves: from now on a repeat does the same. */
+/** Another eraser has taken the work over, while this one stood still. */
+export class TakenOverError extends Error {
+  override name = 'TakenOverError'
+  override message = 'the batch is no longer as it was read: another eraser is at work'
+}
+
+/** Stores a batch that begins. It is durable when this resolves. Rejects when the app has one. */
 export async function storeBatch(pool: Pool, { batch, app_id, run, tombstones, ...part }: StoredBatch): Promise<void> {
-  await pool.query(
-    `INSERT INTO erasure_batches (batch, app_id, run, tombstones, plan) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT (batch) DO UPDATE SET plan = excluded.plan`,
+  const { rowCount } = await pool.query(
+    `INSERT INTO erasure_batches (batch, app_id, run, tombstones, plan) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
     [batch, app_id, run, tombstones, JSON.stringify(part)],
   )
+  if (rowCount === 0) throw new TakenOverError()
+}
+
+/**
+ * Stores what was planned for a batch, once: from now on every repeat does the same. Rejects when another eraser has planned or
+ * ended it. Two plans of a batch would take different events off the sums under one name.
+ */
+export async function storePlan(pool: Pool, stored: StoredBatch): Promise<void> {
+  const { batch, app_id: _app, run: _run, tombstones: _number, ...part } = stored
+  const { rowCount } = await pool.query(
+    `UPDATE erasure_batches SET plan = $2 WHERE batch = $1 AND plan->>'plan' IS NULL`,
+    [batch, JSON.stringify(part)],
+  )
+  if (rowCount === 0) throw new TakenOverError()
 }
 
 /**
  * Ends a batch: its rows are added to the certificates and to the run, once, however often the batch was done. `plan` is null when
- * nothing of its installs was left.
+ * nothing of its installs was left; then a batch that another eraser has planned meanwhile goes on.
  */
 export async function endBatch(
   pool: Pool,
@@ -35,7 +54,10 @@ export async function endBatch(
   now_ms: number,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query('DELETE FROM erasure_batches WHERE batch = $1', [batch])
+    const { rowCount } = await client.query(
+      `DELETE FROM erasure_batches WHERE batch = $1 AND (plan->>'plan' IS NULL) = $2`,
+      [batch, plan === null],
+    )
     if (rowCount === 0) return
     const uuids = installs.map(({ install_uuid }) => install_uuid)
     for (const [install_uuid, counts] of Object.entries(plan?.counts ?? {})) {
@@ -49,9 +71,10 @@ export async function endBatch(
     const drains = plan === null || plan.drains
     if (drains) {
       await client.query(
-        `UPDATE erasure_requests SET emptied_at_ms = $3, drained_at_ms = $3
-         WHERE app_id = $1 AND install_uuid = ANY($2::text[]) AND mark_ms IS NOT NULL`,
-        [app_id, uuids, now_ms],
+        `UPDATE erasure_requests AS e SET emptied_at_ms = $4, drained_at_ms = $4
+         FROM unnest($2::text[], $3::bigint[]) AS t (install_uuid, mark_ms)
+         WHERE app_id = $1 AND e.install_uuid = t.install_uuid AND e.mark_ms = t.mark_ms`,
+        [app_id, uuids, installs.map(({ mark_ms }) => mark_ms), now_ms],
       )
     }
     await addRows(client, 'erasure_runs', 'run = $2', totalOf(plan), [run])
