@@ -183,6 +183,7 @@ CREATE TABLE erased_events_v1
     `partition` UInt32 COMMENT 'log position: partition',
     `events` UInt64 COMMENT 'number of events',
     `revenue_micros` Int128 COMMENT 'sum of their money in micros of currency, refunds negative',
+    `row_keys` Array(UInt64) COMMENT '64-bit hashes of log position and key of the events; empty once done',
     `done` UInt8 COMMENT '0: some of the events may still be in the tables; 1: they are in none'
 )
 ENGINE = ReplacingMergeTree(done)

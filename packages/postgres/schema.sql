@@ -161,6 +161,7 @@ CREATE TABLE erasure_requests (
   drained_at_ms bigint,
   rows jsonb NOT NULL DEFAULT '{}'::jsonb,
   objects_rewritten bigint NOT NULL DEFAULT 0,
+  unreadable bigint NOT NULL DEFAULT 0,
   CONSTRAINT erasure_requests_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
   CONSTRAINT erasure_requests_asked_by_check CHECK ((asked_by = ANY (ARRAY['sdk'::text, 'admin'::text]))),
   CONSTRAINT erasure_requests_install_hash_check CHECK ((octet_length(install_hash) = 16)),
@@ -179,6 +180,7 @@ COMMENT ON COLUMN erasure_requests.emptied_at_ms IS 'when this erasure had empti
 COMMENT ON COLUMN erasure_requests.marks IS 'completed erasures: requested_at_ms, erased_up_to_ms';
 COMMENT ON COLUMN erasure_requests.drained_at_ms IS 'when the tables were last emptied, Unix epoch ms';
 COMMENT ON COLUMN erasure_requests.rows IS 'rows taken away, by table, over all erasures';
+COMMENT ON COLUMN erasure_requests.unreadable IS 'number of the newest unreadable folder of its app when the audit store was last rewritten: the erasure is completed when none up to it is left';
 
 CREATE TABLE erasure_runs (
   run bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -334,6 +336,20 @@ COMMENT ON TABLE tombstones IS 'installs and clicks that were erased; rows are k
 COMMENT ON COLUMN tombstones.number IS '1, 2, 3, ... without gaps, in the order of their transactions';
 COMMENT ON COLUMN tombstones.hash IS 'first 16 bytes of HMAC-SHA-256 with the salt of the company over erased-<kind>/<app_id>/<id>';
 COMMENT ON COLUMN tombstones.mark_ms IS 'Unix epoch ms: what was received or is dated up to then is erased';
+
+CREATE TABLE unreadable_objects (
+  number bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  app_id text NOT NULL,
+  folder text NOT NULL,
+  objects bigint NOT NULL,
+  CONSTRAINT unreadable_objects_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT unreadable_objects_app_id_folder_key UNIQUE (app_id, folder),
+  CONSTRAINT unreadable_objects_objects_check CHECK ((objects > 0)),
+  CONSTRAINT unreadable_objects_pkey PRIMARY KEY (number)
+);
+COMMENT ON TABLE unreadable_objects IS 'folders of the audit store with objects that an erasure could not read or rewrite; each run tries again, and removes the row when it could';
+COMMENT ON COLUMN unreadable_objects.app_id IS 'app whose erasures they hold up; archives of clicks are of several apps';
+COMMENT ON COLUMN unreadable_objects.objects IS 'how many there were at the last try';
 
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
 CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));

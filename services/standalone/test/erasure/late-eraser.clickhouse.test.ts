@@ -77,8 +77,6 @@ const sleeps: Sleep[] = [
   { before: 'BEGIN', nth: 1 },
   { before: 'INSERT INTO erasure_batches', nth: 1 },
   { before: 'UPDATE erasure_batches', nth: 1 },
-  { before: 'INSERT INTO erased_events_v1', nth: 1 },
-  { before: 'DELETE FROM events_raw_v1', nth: 1 },
   { before: 'DELETE FROM activity_by_day_v1', nth: 1 },
   { before: 'DELETE FROM money_days_v1', nth: 1 },
   { before: 'INSERT INTO erased_events_v1', nth: 2 },
