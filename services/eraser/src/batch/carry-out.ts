@@ -31,7 +31,10 @@ type Planned = StoredBatch & { plan: BatchPlan }
  * or may happen twice. Counters come before the deletes and stamps after them, so that no report keeps a figure of before
  * (docs/adr/0330).
  */
-export async function carryOut({ clickhouse, broker, beforeStep, atStep }: CarryOutDeps, stored: Planned): Promise<void> {
+export async function carryOut(
+  { clickhouse, broker, beforeStep, atStep }: CarryOutDeps,
+  stored: Planned,
+): Promise<void> {
   const { batch, app_id, installs, plan } = stored
   const name = `eraser/${batch}`
   // 1. Transactions stay claimed. A crash now: claims stand in both tables, which is the same.

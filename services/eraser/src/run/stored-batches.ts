@@ -17,7 +17,7 @@ export async function findBatch(pool: Pool, app_id: string): Promise<StoredBatch
 }
 
 /** Another eraser has taken the work over, while this one stood still. */
-export class TakenOverError extends Error {
+class TakenOverError extends Error {
   override name = 'TakenOverError'
   override message = 'the batch is no longer as it was read: another eraser is at work'
 }

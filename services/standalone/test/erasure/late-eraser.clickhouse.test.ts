@@ -44,7 +44,8 @@ async function runLate({ before, nth }: Sleep, meanwhile: () => Promise<void>): 
   const slowClickhouse: Clickhouse = {
     ...clickhouse,
     // It finds its rows in another order, of which a batch takes the first.
-    query: (sql, params) => clickhouse.query(sql.replace(/(FROM events_raw_v1 AS t[^]*)LIMIT 1000$/m, '$1 LIMIT 1'), params),
+    query: (sql, params) =>
+      clickhouse.query(sql.includes('FROM events_raw_v1 AS t') ? sql.replace('LIMIT 1000', 'LIMIT 1') : sql, params),
     async insert(block) {
       await sleep(`INSERT INTO ${block.table}`)
       await clickhouse.insert(block)
@@ -65,7 +66,11 @@ async function runLate({ before, nth }: Sleep, meanwhile: () => Promise<void>): 
     },
   } as unknown as Pool
   const run = await requestRun(pool, mark_ms)
-  const deps = { ...stage.deps, pool: slowPool, clickhouse: before.includes('erasure_batches') ? slowClickhouse : { ...slowClickhouse, query: clickhouse.query } }
+  const deps = {
+    ...stage.deps,
+    pool: slowPool,
+    clickhouse: before.includes('erasure_batches') ? slowClickhouse : { ...slowClickhouse, query: clickhouse.query },
+  }
   await runErasures(deps, run, lease.signal).catch((error: Error) => {
     if (!/lease is lost|no longer/.test(error.message)) throw error
   })
@@ -83,31 +88,34 @@ const sleeps: Sleep[] = [
   { before: 'UPDATE erasure_requests AS e SET', nth: 1 },
 ]
 
-test.for(sleeps)('an eraser that wakes behind another one before its $nth "$before" counts nothing twice and takes nothing of a new life', async (sleep) => {
-  const app_id = await stage.makeApp()
-  const write = (...events: SentEvent[]) => stage.write({ events, decisions: [] }, [app_id])
-  await write(purchase(mark_ms - 500), purchase(mark_ms - 400), purchase(mark_ms - 300, 'kept'))
-  await stage.request(app_id, ['twice'])
-  await runLate(sleep, async () => {
-    await stage.run()
-    expect((await stage.certificate(app_id, 'twice'))?.state).toBe('completed')
-    await write(purchase(mark_ms + 10))
-  })
-  const all = { since_ms: now_ms - 10 * day_ms, until_ms: now_ms + 10 * day_ms }
-  const events = async () => (await stage.ask('events', app_id, all)).rows.map((row) => [row.events, row.revenue_usd])
-  const rowsOf = async (table: string, install_uuid: string) => {
-    const [row] = await stage.clickhouse.query<{ n: number }>(
-      `SELECT count() AS n FROM ${table} FINAL WHERE app_id = '${app_id}' AND install_key = sipHash64('${install_uuid}')`,
-    )
-    return row!.n
-  }
-  expect(await events()).toEqual([[2, 10]])
-  for (const table of ['activity_by_day_v1', 'money_days_v1']) expect(await rowsOf(table, 'twice'), table).toBe(1)
-  expect(await stage.certificate(app_id, 'twice')).toMatchObject({ state: 'completed', rows: { events_raw_v1: 2 } })
+test.for(sleeps)(
+  'an eraser that wakes behind another one before its $nth "$before" counts nothing twice and takes nothing of a new life',
+  async (sleep) => {
+    const app_id = await stage.makeApp()
+    const write = (...events: SentEvent[]) => stage.write({ events, decisions: [] }, [app_id])
+    await write(purchase(mark_ms - 500), purchase(mark_ms - 400), purchase(mark_ms - 300, 'kept'))
+    await stage.request(app_id, ['twice'])
+    await runLate(sleep, async () => {
+      await stage.run()
+      expect((await stage.certificate(app_id, 'twice'))?.state).toBe('completed')
+      await write(purchase(mark_ms + 10))
+    })
+    const all = { since_ms: now_ms - 10 * day_ms, until_ms: now_ms + 10 * day_ms }
+    const events = async () => (await stage.ask('events', app_id, all)).rows.map((row) => [row.events, row.revenue_usd])
+    const rowsOf = async (table: string, install_uuid: string) => {
+      const [row] = await stage.clickhouse.query<{ n: number }>(
+        `SELECT count() AS n FROM ${table} FINAL WHERE app_id = '${app_id}' AND install_key = sipHash64('${install_uuid}')`,
+      )
+      return row!.n
+    }
+    expect(await events()).toEqual([[2, 10]])
+    for (const table of ['activity_by_day_v1', 'money_days_v1']) expect(await rowsOf(table, 'twice'), table).toBe(1)
+    expect(await stage.certificate(app_id, 'twice')).toMatchObject({ state: 'completed', rows: { events_raw_v1: 2 } })
 
-  await stage.request(app_id, ['twice'], 'sdk', mark_ms + 20)
-  await stage.run({ now: () => mark_ms + 1000 })
-  expect(await events()).toEqual([[1, 5]])
-  for (const table of ['activity_by_day_v1', 'money_days_v1']) expect(await rowsOf(table, 'twice'), table).toBe(0)
-  expect(await stage.certificate(app_id, 'twice')).toMatchObject({ state: 'completed', rows: { events_raw_v1: 3 } })
-})
+    await stage.request(app_id, ['twice'], 'sdk', mark_ms + 20)
+    await stage.run({ now: () => mark_ms + 1000 })
+    expect(await events()).toEqual([[1, 5]])
+    for (const table of ['activity_by_day_v1', 'money_days_v1']) expect(await rowsOf(table, 'twice'), table).toBe(0)
+    expect(await stage.certificate(app_id, 'twice')).toMatchObject({ state: 'completed', rows: { events_raw_v1: 3 } })
+  },
+)
