@@ -45,7 +45,7 @@ export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
   app.post(askForErasure.path, options, async (request, reply) => {
     const asked = await takeRequest(request, deps) // 3. to 8.
     // 9. to 12. queued unless a request for this install is (queued-erasures.ts)
-    await erasures.queueOnce(asked.app_id, asked.install_uuid, async () => {
+    await erasures.queueOnce(asked, async () => {
       // 11. audit, and log: a record that comes again only moves the erasure to a later time
       request.ingest.audit_key = await makeDurable(broker, auditErasure(audit, asked), (audit_key) => [
         toRecord({ ...asked, audit_key }, partitions),
