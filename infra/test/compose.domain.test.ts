@@ -171,12 +171,15 @@ describe('S3', () => {
     for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|admin:/)
     const deleting = files.filter((file) => read(`infra/s3/${file}`).includes('Delete'))
     expect(deleting).toEqual(['admin-api.json', 'eraser.json'])
-    // Objects below `privacy/` are proof, and postbacks are nobody's: neither may touch them.
+    // Objects below `privacy/` are proof, and postbacks are nobody's: neither may delete them. Admin-api puts its own proofs.
     for (const file of deleting) {
       const { Statement } = JSON.parse(read(`infra/s3/${file}`)) as {
         Statement: { Action: string[]; Resource: string[] }[]
       }
-      const changing = Statement.filter(({ Action }) => Action.some((one) => /Put|Delete/.test(one)))
+      const changing = Statement.filter(({ Action }) => Action.some((one) => /Delete/.test(one)))
+      const putting = Statement.filter((one) => !changing.includes(one) && one.Action.includes('s3:PutObject'))
+      const proofs = file === 'admin-api.json' ? ['arn:aws:s3:::tributary/*/privacy/*'] : []
+      expect(putting.flatMap(({ Resource }) => Resource)).toEqual(proofs)
       expect(changing.flatMap(({ Resource }) => Resource)).toEqual(
         ['audit/*', '*/s2s/*', 'clicks/*'].map((below) => `arn:aws:s3:::tributary/${below}`),
       )
