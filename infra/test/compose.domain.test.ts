@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { type PostgresService, roleOf, serviceRoles } from '@tributary/postgres/service-roles'
 import { settings } from '@tributary/service-kit/settings/settings'
 import { declaredServices } from '@tributary/testing/declared-services'
@@ -115,6 +116,13 @@ it('starts each service after the servers that its settings name', () => {
     const hosts = Object.values(servers).flatMap((value) => [...`${value}`.matchAll(/([\w-]+):\d{4}\b/g)])
     for (const [, host = ''] of hosts) expect(before(name), name).toContain(host)
   }
+})
+
+it('starts the eraser when consumers of an older version, which might write what it erases, are replaced', () => {
+  const pinning = Object.values<ConsumerGroup>(consumers).filter(({ pins_tombstones }) => pins_tombstones !== undefined)
+  expect(Object.keys(services.eraser?.depends_on ?? {})).toEqual(
+    expect.arrayContaining(pinning.map(({ name }) => name)),
+  )
 })
 
 it('waits for the end of what ends and the health of what stays', () => {
