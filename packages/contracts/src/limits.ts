@@ -72,6 +72,8 @@ export const limits = {
   erasure_rows_max: 1000,
   /** Hour of the day, UTC, from which the eraser makes its nightly run. */
   erasure_hour_utc: 2,
+  /** A request that waits longer, two nights, is told of by `/health` and `tributary doctor`. */
+  erasure_late_ms: 2 * day_ms,
   /** An erasure that waits longer for an open batch of a consumer names it in log and metrics. */
   erasure_wait_logged_ms: 60_000,
   /** Apps whose tables are empty wait at most so long for those that are not, before their erasures are completed. */

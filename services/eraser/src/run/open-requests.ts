@@ -182,12 +182,3 @@ export async function removeErasedClicks(pool: Pool, clicks: readonly ErasedClic
     [clicks.map(({ app_id }) => app_id), clicks.map(({ click_id }) => click_id)],
   )
 }
-
-/** When the oldest request that waits for a run was made, Unix epoch ms; null without any. */
-export async function findOldestQueued(pool: Pool): Promise<number | null> {
-  const { rows } = await pool.query<{ oldest: string | null }>(
-    `SELECT min(requested_at_ms) AS oldest FROM erasure_requests
-     WHERE install_uuid IS NOT NULL AND requested_at_ms > erased_up_to_ms`,
-  )
-  return rows[0]?.oldest == null ? null : Number(rows[0].oldest)
-}
