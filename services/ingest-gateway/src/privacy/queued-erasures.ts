@@ -11,7 +11,7 @@ export interface QueuedErasuresDeps {
 }
 
 /** A request for the erasure of an install. */
-export interface AskedInstall {
+interface AskedInstall {
   app_id: string
   install_uuid: string
   /** Unix epoch ms. */
