@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { type PostgresService, roleOf, serviceRoles } from '@tributary/postgres/service-roles'
 import { settings } from '@tributary/service-kit/settings/settings'
 import { declaredServices } from '@tributary/testing/declared-services'
@@ -117,6 +118,13 @@ it('starts each service after the servers that its settings name', () => {
   }
 })
 
+it('starts the eraser when consumers of an older version, which might write what it erases, are replaced', () => {
+  const pinning = Object.values<ConsumerGroup>(consumers).filter(({ pins_tombstones }) => pins_tombstones !== undefined)
+  expect(Object.keys(services.eraser?.depends_on ?? {})).toEqual(
+    expect.arrayContaining(pinning.map(({ name }) => name)),
+  )
+})
+
 it('waits for the end of what ends and the health of what stays', () => {
   for (const [name, { depends_on = {} }] of Object.entries(services)) {
     for (const [one, { condition }] of Object.entries(depends_on)) {
@@ -171,12 +179,15 @@ describe('S3', () => {
     for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|admin:/)
     const deleting = files.filter((file) => read(`infra/s3/${file}`).includes('Delete'))
     expect(deleting).toEqual(['admin-api.json', 'eraser.json'])
-    // Objects below `privacy/` are proof, and postbacks are nobody's: neither may touch them.
+    // Objects below `privacy/` are proof, and postbacks are nobody's: neither may delete them. Admin-api puts its own proofs.
     for (const file of deleting) {
       const { Statement } = JSON.parse(read(`infra/s3/${file}`)) as {
         Statement: { Action: string[]; Resource: string[] }[]
       }
-      const changing = Statement.filter(({ Action }) => Action.some((one) => /Put|Delete/.test(one)))
+      const changing = Statement.filter(({ Action }) => Action.some((one) => /Delete/.test(one)))
+      const putting = Statement.filter((one) => !changing.includes(one) && one.Action.includes('s3:PutObject'))
+      const proofs = file === 'admin-api.json' ? ['arn:aws:s3:::tributary/*/privacy/*'] : []
+      expect(putting.flatMap(({ Resource }) => Resource)).toEqual(proofs)
       expect(changing.flatMap(({ Resource }) => Resource)).toEqual(
         ['audit/*', '*/s2s/*', 'clicks/*'].map((below) => `arn:aws:s3:::tributary/${below}`),
       )

@@ -333,7 +333,7 @@ CREATE TABLE tombstones (
   CONSTRAINT tombstones_pkey PRIMARY KEY (number)
 );
 COMMENT ON TABLE tombstones IS 'installs and clicks that were erased; rows are kept for ever, and a later request adds a later row';
-COMMENT ON COLUMN tombstones.number IS '1, 2, 3, ... without gaps, in the order of their transactions';
+COMMENT ON COLUMN tombstones.number IS 'in the order of their transactions, no smaller than the microseconds of the Unix epoch then: no number is used twice, also not after PostgreSQL was put back';
 COMMENT ON COLUMN tombstones.hash IS 'first 16 bytes of HMAC-SHA-256 with the salt of the company over erased-<kind>/<app_id>/<id>';
 COMMENT ON COLUMN tombstones.mark_ms IS 'Unix epoch ms: what was received or is dated up to then is erased';
 

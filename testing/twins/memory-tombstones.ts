@@ -9,6 +9,8 @@ export interface MemoryTombstones extends ErasedRecords {
   erase(app_id: string, install_uuid: string, mark_ms: number): number
   eraseClick(app_id: string, click_id: string): number
   size(): number
+  /** Apps whose salt nobody can read. */
+  locked: Set<string>
   /** Both methods reject while it is true. */
   away: boolean
 }
@@ -20,6 +22,7 @@ export function memoryTombstones(): MemoryTombstones {
   }
   const store: MemoryTombstones = {
     away: false,
+    locked: new Set(),
     noted: new Set(),
     size: () => rows.length,
     erase: (app_id, install_uuid, mark_ms) => rows.push({ app_id, name: `install/${install_uuid}`, mark_ms }),
@@ -34,10 +37,14 @@ export function memoryTombstones(): MemoryTombstones {
     async upTo(number): Promise<Tombstones> {
       requireHere()
       const known = rows.slice(0, number)
-      const find = (app_id: string, name: string) => known.filter((row) => row.app_id === app_id && row.name === name)
+      const hasAny = (app_id: string) => known.some((row) => row.app_id === app_id)
+      const isLocked = (app_id: string) => hasAny(app_id) && store.locked.has(app_id)
+      const find = (app_id: string, name: string) => {
+        if (isLocked(app_id)) throw new Error(`the salt of ${app_id} cannot be read`)
+        return known.filter((row) => row.app_id === app_id && row.name === name)
+      }
       return {
-        number,
-        hasAny: (app_id) => known.some((row) => row.app_id === app_id),
+        ...{ number, hasAny, isLocked },
         markOf(app_id, install_uuid) {
           const marks = find(app_id, `install/${install_uuid}`).map(({ mark_ms }) => mark_ms)
           return marks.length === 0 ? null : Math.max(...marks)

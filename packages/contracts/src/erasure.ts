@@ -31,7 +31,13 @@ export const ErasureAsked = ErasureRequest.pick({ install_uuid: true })
 export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(true) })
 
 /**
- * Counter that stands while an install is queued for erasure. The eraser removes it before it fixes the mark of the erasure: a
- * request after that is stored and erases again (docs/adr/0197).
+ * Counter with the time of a request that is durable, Unix epoch ms: the install is queued for erasure if that is after what
+ * `erasures_begun_key` holds (docs/adr/0197). An erasure removes it: its name tells of a person.
  */
 export const queuedErasureKey = (app_id: string, install_uuid: string): string => `erasure:${app_id}:${install_uuid}`
+
+/**
+ * Counter with a time, Unix epoch ms, that every erasure which has begun covers requests up to, at most. The eraser raises it
+ * before it fixes the mark of an erasure. Kept for ever.
+ */
+export const erasures_begun_key = 'erasures_begun'

@@ -72,6 +72,8 @@ export const limits = {
   erasure_rows_max: 1000,
   /** Hour of the day, UTC, from which the eraser makes its nightly run. */
   erasure_hour_utc: 2,
+  /** A request that waits longer, two nights, is told of by `/health` and `tributary doctor`. */
+  erasure_late_ms: 2 * day_ms,
   /** An erasure that waits longer for an open batch of a consumer names it in log and metrics. */
   erasure_wait_logged_ms: 60_000,
   /** Apps whose tables are empty wait at most so long for those that are not, before their erasures are completed. */
@@ -85,6 +87,8 @@ export const limits = {
   erasures_window_ms: 60_000,
   /** How long an install is known to be queued for erasure; a request after that is stored once more. */
   erasure_mark_kept_ms: 7 * day_ms,
+  /** A request that is made within this time of the begin of a run is stored, whatever is queued: clocks differ by less. */
+  erasure_begin_ms: 60_000,
   /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,
   /** Time before `body_bytes_per_s_min` holds, for the round trips of a phone on a bad network. */

@@ -15,8 +15,8 @@ export interface AdminApiDeps {
   admin_token: string
   /** Base of tracking links; absent: the address at which a request came. */
   link_url?: string | undefined
-  /** The audit objects of the gateways. */
-  audit: Pick<AuditStore, 'get' | 'list'>
+  /** The audit objects of the gateways, and of requests for erasure. */
+  audit: Pick<AuditStore, 'get' | 'list' | 'putOnce'>
   /** The log of accepted events, and the tables that the event-writer fills from it. */
   broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
   clickhouse: Clickhouse

@@ -16,9 +16,12 @@ import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
 import { retentionJob } from './retention/retention-job.ts'
 import { openSettler } from './settler.ts'
+import { watchErasures } from './watch-erasures.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
 const reconciliation_pause_ms = 5000
+/** Between two looks at what waits. */
+const watch_pause_ms = 60_000
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
 
 /** Manages companies, apps and keys, and shows the state of the whole. */
@@ -54,6 +57,11 @@ export const service = defineService({
         return (signal) =>
           unlessRunning(pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([signal, lost]) }))
       },
+    },
+    {
+      name: 'erasures_watch',
+      pause_ms: watch_pause_ms,
+      prepare: ({ postgres: pool, ...context }) => watchErasures({ ...context, pool }),
     },
     {
       name: 'retention',

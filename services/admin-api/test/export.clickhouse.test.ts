@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { limits } from '@tributary/contracts/limits'
 import { tableNames, tables } from '@tributary/contracts/tables'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -98,21 +99,35 @@ test('an export shows no click that the install has lost, which may be that of a
   expect(clicks.map(({ row }) => row.click_id)).toEqual([own])
 })
 
-test('an export reads a page when its reader wants it', async () => {
+test('an export of thousands of rows is read in pages, and holds each row once, whatever their order and names', async () => {
   const app_id = `app_${randomUUID()}`
-  const events = Array.from({ length: 450 }, (_, n) =>
-    testEventRow({ app_id, install_uuid, event_id: `e${n}`, ts_ms: first_ms }),
+  const rows_max = 2000
+  // Most at one moment, as a client with a wrong clock sends them, and the others at moments of their own.
+  const events = Array.from({ length: rows_max }, (_, n) =>
+    testEventRow({ app_id, install_uuid, event_id: `e${n}`, ts_ms: first_ms + Math.max(0, n - 1500) * 1000 }),
   )
   await engine.insertEvents(events, randomUUID())
-  let read = 0
+  // A row that is there twice is exported twice. Texts that are no UTF-8, and hold quotes, are keys as well.
+  await engine.insertEvents(events.slice(0, 1), randomUUID())
+  await engine.command(
+    `INSERT INTO identities_v1 (app_id, install_uuid, user_id)
+     SELECT '${app_id}', '${install_uuid}', concat(unhex('ff275c'), toString(number), unhex('eda0'))
+     FROM numbers(${rows_max})`,
+  )
+  const read: number[] = []
   const counting = {
     query: async <Row>(sql: string, params?: Record<string, unknown>) => {
       const rows = await engine.query<Row>(sql, params)
-      if (sql.includes('events_raw_v1')) read = Math.max(read, rows.length)
+      read.push(rows.length)
       return rows
     },
   }
   const rows = await Array.fromAsync(exportInstall(counting, { app_id, install_uuid }))
-  expect(rows.filter(({ table }) => table === 'events_raw_v1')).toHaveLength(450)
-  expect(read).toBe(200)
+  const idsOf = (table: string, column: string) =>
+    rows.flatMap((one) => (one.table === table ? [String(one.row[column])] : []))
+  const sent = events.map((_, n) => `e${n}`)
+  expect(idsOf('events_raw_v1', 'event_id').toSorted()).toEqual([...sent, 'e0'].toSorted())
+  expect(new Set(idsOf('identities_v1', 'user_id')).size).toBe(rows_max)
+  expect(idsOf('identities_v1', 'user_id')).toHaveLength(rows_max)
+  expect(Math.max(...read)).toBeLessThanOrEqual(limits.export_page_rows + 1)
 })

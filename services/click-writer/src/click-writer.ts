@@ -77,6 +77,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
   return defineConsumer({
     ...consumers.clickWriter,
     ...(erased && { tombstones: erased }),
+    appOf: ({ click }) => click.app_id,
     bounds: {
       rows_max: limits.click_batch_rows_max,
       bytes_max: limits.click_batch_bytes_max,
@@ -129,7 +130,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
         hasRow: async (last) =>
           isExpiring(last, await apps.find(last.app_id), now()) ||
           (await hasClick(clickhouse, last)) ||
-          (await newestTombstones(erased)).isErasedClick(last.app_id, last.click_id),
+          wasErased(await newestTombstones(erased), last),
         hasRowsBehind: (offset, last) => hasClicksBehind(clickhouse, at, offset, last),
       }),
   })
@@ -142,6 +143,10 @@ const placeOf = ({ record, value }: DecodedRecord<RecordedClick>): ClickPlace =>
 
 const isErased = ({ click: { app_id, click_id } }: RecordedClick, tombstones: Tombstones): boolean =>
   tombstones.isErasedClick(app_id, click_id)
+
+/** False where nobody can tell: then the log is read again, which writes nothing twice. */
+const wasErased = (tombstones: Tombstones, { app_id, click_id }: ClickPlace): boolean =>
+  !tombstones.isLocked(app_id) && tombstones.isErasedClick(app_id, click_id)
 
 /** Retention deleted it, or ClickHouse may have dropped it by its own clock, or does so soon. */
 const isExpiring = ({ clicked_at_ms }: ClickPlace, app: AttributionApp | null, now_ms: number): boolean =>

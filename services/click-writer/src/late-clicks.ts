@@ -48,7 +48,10 @@ export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[])
   const wished = new Set<string>()
   for (const search of await searchesFor(deps, clicks)) {
     for await (const installs of findInstalls(deps, search)) {
-      const living = installs.filter((install) => !isGone(deps.tombstones, install))
+      // Where nobody can tell, the wish waits with the other records of its app.
+      const living = installs.filter(
+        (install) => deps.tombstones.isLocked(install.app_id) || !isGone(deps.tombstones, install),
+      )
       const fresh = living.filter((install) => !wished.has(installName(install)))
       for (const install of fresh) wished.add(installName(install))
       const wishes = new Map(fresh.map((install) => [installName(install), toWish(install, search.reason)]))

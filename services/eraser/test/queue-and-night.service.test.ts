@@ -1,4 +1,5 @@
-import { queuedErasureKey } from '@tributary/contracts/erasure'
+import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
+import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { folderOf } from '@tributary/erasure/audit/rewrite-counts'
@@ -249,14 +250,48 @@ test('the certificate of an app that is not there is unknown_app', async () => {
   expect(await findCertificate({ pool: db.pool, masterKeys }, await makeApp(), 'a')).toBeNull()
 })
 
-test('the mark of the gateway goes before the tombstone is written, so that a request after it is stored', async () => {
+test('marks of gateways end before the tombstone is written, so that a request after it is stored', async () => {
   const app_id = await makeApp()
   await ask(app_id)
-  const removed: unknown[] = []
-  const remove = async (key: string) => void removed.push([key, await stateOf(app_id)])
-  await runOnce(emptyDeps({ keyValue: { remove } as EraserDeps['keyValue'] }))
-  expect(removed).toEqual([[queuedErasureKey(app_id, 'a'), 'queued']])
+  const keyValue = memoryKeyValue(() => midnight)
+  const seen: unknown[] = []
+  const watched = {
+    async settle(...given: Parameters<typeof keyValue.settle>) {
+      seen.push([given[0], await stateOf(app_id)])
+      return keyValue.settle(...given)
+    },
+    async remove(key: string) {
+      seen.push([key, await stateOf(app_id)])
+      await keyValue.remove(key)
+      // A gateway may be late: its mark is not valid, and goes with the end of the erasure.
+      if (seen.length === 2) await keyValue.settle(key, midnight - 1, null, 1000)
+    },
+  }
+  await runOnce(emptyDeps({ keyValue: watched }))
+  const mark = queuedErasureKey(app_id, 'a')
+  expect(seen).toEqual([
+    [erasures_begun_key, 'queued'],
+    [mark, 'queued'],
+    [mark, 'draining'],
+  ])
   expect(await stateOf(app_id)).toBe('completed')
+  const { rows } = await db.pool.query('SELECT max(mark_ms) AS mark FROM tombstones WHERE app_id = $1', [app_id])
+  expect([...keyValue.totals.keys()]).toEqual([erasures_begun_key])
+  expect(keyValue.totals.get(erasures_begun_key)).toBeGreaterThanOrEqual(Number(rows[0].mark))
+})
+
+test('an erasure does not begin behind what it told the gateways', async () => {
+  const app_id = await makeApp()
+  await ask(app_id)
+  let now_ms = midnight
+  const settle = async () => {
+    now_ms += limits.erasure_begin_ms + 1
+    return 0
+  }
+  const slow = { settle, remove: async () => {} }
+  await expect(runOnce(emptyDeps({ keyValue: slow, now: () => now_ms }))).rejects.toThrow('took too long')
+  expect(await stateOf(app_id)).toBe('queued')
+  await db.pool.query('DELETE FROM erasure_requests')
 })
 
 test('nothing begins while a statement of another eraser is at work', async () => {

@@ -66,6 +66,7 @@ export function eventWriter({
   return defineConsumer({
     ...consumers.eventWriter,
     ...(erased && { tombstones: erased }),
+    appOf: (lines) => lines[0]?.app_id ?? null,
     bounds: { rows_max: block_rows_max, bytes_max: block_bytes_max, measure: measureLines },
     decode: decodeLines,
     async handle(batch) {

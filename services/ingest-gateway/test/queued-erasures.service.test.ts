@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
@@ -16,16 +17,29 @@ async function open() {
     await keyValue.close()
     await rm(dir, { recursive: true })
   })
-  return { clock, gateway: () => createQueuedErasures({ keyValue, breaker: countersBreaker(now) }) }
+  /** What the eraser does when a run begins. */
+  const beginErasure = async () => {
+    await keyValue.settle(erasures_begun_key, now() + limits.erasure_begin_ms, null, 100 * limits.erasure_mark_kept_ms)
+    await keyValue.remove(queuedErasureKey('app_1', 'i-1'))
+  }
+  return {
+    clock,
+    keyValue,
+    beginErasure,
+    gateway: () => createQueuedErasures({ keyValue, breaker: countersBreaker(now) }),
+  }
 }
 
+const install = { app_id: 'app_1', install_uuid: 'i-1' }
+
 test('requests for an install that come while the first is stored store nothing, and end as it does', async () => {
-  const erasures = (await open()).gateway()
+  const { clock, gateway } = await open()
+  const erasures = gateway()
   for (const fault of [new Error('no'), null]) {
     let stored = 0
     const stores = Promise.withResolvers<void>()
     const ask = () =>
-      erasures.queueOnce('app_1', 'i-1', () => {
+      erasures.queueOnce({ ...install, requested_at_ms: clock.now_ms }, () => {
         stored += 1
         return stores.promise
       })
@@ -44,7 +58,7 @@ test('an install is known to be queued for a week, over all gateways; a request 
   const { clock, gateway } = await open()
   let stored = 0
   const ask = () =>
-    gateway().queueOnce('app_1', 'i-1', async () => {
+    gateway().queueOnce({ ...install, requested_at_ms: clock.now_ms }, async () => {
       stored += 1
     })
   await ask()
@@ -54,4 +68,53 @@ test('an install is known to be queued for a week, over all gateways; a request 
   clock.now_ms += 1
   await ask()
   expect(stored).toBe(2)
+})
+
+test('a mark that is set when its request is erased already keeps no later request away', async () => {
+  const { clock, gateway, keyValue, beginErasure } = await open()
+  const stored: number[] = []
+  const ask = async (store = async () => {}) => {
+    const requested_at_ms = clock.now_ms
+    await gateway().queueOnce({ ...install, requested_at_ms }, async () => {
+      stored.push(requested_at_ms)
+      await store()
+    })
+  }
+  const first_ms = clock.now_ms
+  // The eraser has read the request and begins before the gateway sets its mark.
+  await ask(beginErasure)
+  expect(await keyValue.get(queuedErasureKey('app_1', 'i-1'))).toBeNull()
+  // As a gateway may set it that stood still just before.
+  await keyValue.settle(queuedErasureKey('app_1', 'i-1'), first_ms, null, limits.erasure_mark_kept_ms)
+  clock.now_ms += limits.erasure_begin_ms + 1
+  await ask()
+  await ask()
+  expect(stored).toEqual([first_ms, clock.now_ms])
+  // The run after that ends the mark as well.
+  await beginErasure()
+  clock.now_ms += limits.erasure_begin_ms + 1
+  await ask()
+  expect(stored).toHaveLength(3)
+})
+
+test('a request that comes while an earlier one is stored is stored itself if an erasure begins meanwhile', async () => {
+  const { clock, gateway, beginErasure } = await open()
+  const erasures = gateway()
+  const stores = Promise.withResolvers<void>()
+  const stored: number[] = []
+  const ask = () => {
+    const requested_at_ms = clock.now_ms
+    return erasures.queueOnce({ ...install, requested_at_ms }, () => {
+      stored.push(requested_at_ms)
+      return stores.promise
+    })
+  }
+  const first = ask()
+  await expect.poll(() => stored.length).toBe(1)
+  await beginErasure()
+  clock.now_ms += 1000
+  const later = [ask(), ask(), ask()]
+  stores.resolve()
+  await Promise.all([first, ...later])
+  expect(stored).toEqual([clock.now_ms - 1000, clock.now_ms])
 })

@@ -7,7 +7,13 @@ import { insertRows } from '@tributary/clickhouse/insert-rows'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
-import { isGone, newestTombstones, type TombstoneStore, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import {
+  isGone,
+  newestTombstones,
+  type TombstoneStore,
+  type Tombstones,
+  wasErased,
+} from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Geo } from '@tributary/geo/geo'
 import {
@@ -65,6 +71,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   return defineConsumer<Found>({
     ...consumers.installAttributor,
     ...(erased && { tombstones: erased }),
+    appOf: ({ app_id }) => app_id,
     fetch: { wait_ms_max: linger_ms },
     bounds: {
       rows_max: batch_records_max,
@@ -111,7 +118,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   /** A row that was erased is no sign of a table that was put back. */
   async function hasOrErased(last: FactPlace): Promise<boolean> {
     if (await hasFact(clickhouse, last)) return true
-    return (await newestTombstones(erased)).markOf(last.app_id, last.install_uuid) !== null
+    return wasErased(await newestTombstones(erased), last)
   }
 
   /** The records of a batch but for facts that were erased, and look-ups that find nothing of what was. */

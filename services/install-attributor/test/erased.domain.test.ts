@@ -3,6 +3,8 @@ import { isGone } from '@tributary/domain/erasure/tombstones'
 import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Lookups } from '../src/lookups/lookups.ts'
+import { withoutErased } from '../src/lookups/without-erased.ts'
 import { story, tell } from './arrivals.ts'
 import { app_id, hour_ms, t0 } from './story.ts'
 import { bruteForce } from './world.ts'
@@ -70,3 +72,18 @@ const withoutLost = (decisions: Record<string, Pick<Decision, 'candidates'>>) =>
       return [install_uuid, { ...decision, candidates }]
     }),
   )
+
+test('hits of another app of the company are no evidence while nobody can tell which of them were erased', async () => {
+  const store = memoryTombstones()
+  store.eraseClick('other', 'erased')
+  store.locked.add('other')
+  const hit = (of: string, click_id: string) => ({ app_id: of, click_id })
+  const hits = async () => [hit(app_id, 'own'), hit('other', 'kept'), hit('other', 'erased')]
+  const found = async () => {
+    const lookups = withoutErased({ hits } as unknown as Lookups, await store.upTo(1))
+    return (await lookups.hits([app_id, 'other'], [])).map(({ click_id }) => click_id)
+  }
+  expect(await found()).toEqual(['own'])
+  store.locked.clear()
+  expect(await found()).toEqual(['own', 'kept'])
+})

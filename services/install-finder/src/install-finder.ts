@@ -8,6 +8,7 @@ import { isErased } from '@tributary/domain/erasure/is-erased'
 import type { TombstoneStore, Tombstones } from '@tributary/domain/erasure/tombstones'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import type { AppWithSecrets, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import { isSecretUnreadable } from '@tributary/tenancy/secrets/master-keys'
 import { type FactEvent, mayHoldFacts, type ReadRecord, readRecord } from './read-record.ts'
 
 export interface InstallFinderDeps {
@@ -34,6 +35,7 @@ export function installFinder({ broker, apps, erased }: InstallFinderDeps): Cons
   return defineConsumer({
     ...consumers.installFinder,
     ...(erased && { tombstones: erased }),
+    appOf: appIdOf,
     needsValue: mayHoldFacts,
     fetch: { wait_ms_max: linger_ms },
     bounds: {
@@ -42,19 +44,42 @@ export function installFinder({ broker, apps, erased }: InstallFinderDeps): Cons
     },
     decode: readRecord,
     async handle(batch) {
-      const known = await findApps(apps, batch)
+      const { known, unreadable } = await findApps(apps, batch)
+      const { records, dead } = batch
+      for (const { record, value } of records) if (unreadable.has(appIdOf(value))) dead(record, 'secrets_unreadable')
       const partitions = await broker.partitionCount(topics.installsFound.name)
-      const found = await findFacts(batch, known, partitions)
+      const readable = records.filter(({ value }) => !unreadable.has(appIdOf(value)))
+      const found = await findFacts({ ...batch, records: readable }, known, partitions)
       if (found.length > 0) await broker.publish(found)
       batch.written(found.length)
     },
   })
 }
 
-/** The apps of a batch by their ids, each looked up once; null for those that are not there any more. */
-async function findApps(apps: InstallFinderDeps['apps'], { records }: Batch<ReadRecord>) {
-  const app_ids = new Set(records.flatMap(({ value }) => value.events.slice(0, 1).map(({ head }) => head.app_id)))
-  return new Map(await Promise.all([...app_ids].map(async (app_id) => [app_id, await apps.find(app_id)] as const)))
+/** The app of a record; null when it holds no event that attribution reads. */
+const appIdOf = ({ events }: ReadRecord): string | null => events[0]?.head.app_id ?? null
+
+interface FoundApps {
+  /** Null for an app that is not there any more. */
+  known: Map<string, AppWithSecrets | null>
+  /** Apps whose secrets no master key decrypts: their records hold up no others. */
+  unreadable: Set<string | null>
+}
+
+/** The apps of a batch by their ids, each looked up once. */
+async function findApps(apps: InstallFinderDeps['apps'], { records }: Batch<ReadRecord>): Promise<FoundApps> {
+  const found: FoundApps = { known: new Map(), unreadable: new Set() }
+  const app_ids = new Set(records.flatMap(({ value }) => appIdOf(value) ?? []))
+  const find = async (app_id: string) => {
+    try {
+      found.known.set(app_id, await apps.find(app_id))
+    } catch (err) {
+      if (!isSecretUnreadable(err)) throw err
+      found.unreadable.add(app_id)
+    }
+  }
+  await Promise.all([...app_ids].map(find))
+  return found
 }
 
 /** The facts of a batch as records, in the order of their events. Counts what is left out. */

@@ -6,10 +6,12 @@ import { type EmbeddedBroker, openEmbeddedBroker } from '@tributary/broker/embed
 import { appPartition } from '@tributary/broker/partition'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
+import { CodedError } from '@tributary/contracts/errors'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { signClickId } from '@tributary/domain/attribute/click-token'
 import { publishMarks } from '@tributary/service-kit/consumer/hand-over'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
+import { SecretUnreadableError } from '@tributary/tenancy/secrets/master-keys'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { type MemoryTombstones, memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import { pino } from 'pino'
@@ -211,6 +213,33 @@ test('while the apps cannot be looked up, the batch waits and nothing is lost', 
   apps.fault = null
   await untilFound()
   expect(await facts()).toMatchObject([{ install_uuid: 'i-1' }])
+})
+
+test('an app whose secrets no master key decrypts holds up no other: its installs wait as dead letters', async () => {
+  const find = apps.find.bind(apps)
+  let lost = true
+  apps.find = async (id) => {
+    if (lost && id === 'app_lost')
+      throw new CodedError('unavailable', { cause: new SecretUnreadableError('needs another master key') })
+    return find(id)
+  }
+  apps.add({ app_id: 'app_lost' })
+  await publish(
+    recordOf('app_lost', [eventOf('level_up', 'i-1'), eventOf('app_install', 'i-1')], 'events', partitions),
+    recordOf('app_lost', [eventOf('level_up', 'i-1')], 'events', partitions),
+    record([eventOf('app_install', 'i-2')]),
+  )
+  await startFinder()
+  await untilFound()
+  expect(await facts()).toMatchObject([{ app_id, install_uuid: 'i-2' }])
+  expect(await registry.getSingleMetricAsString('tributary_consumer_dead_total')).toContain(
+    'reason="secrets_unreadable"} 1',
+  )
+  expect(await deadLetters()).toBe(1)
+  lost = false
+  await publish(recordOf('app_lost', [eventOf('app_install', 'i-1')], 'events', partitions))
+  await untilFound()
+  expect(await deadLetters()).toBe(1)
 })
 
 test('while facts cannot be published, nothing is committed', async () => {

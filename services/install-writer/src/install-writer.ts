@@ -10,7 +10,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { Decision } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
-import { isGone, newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
+import { isGone, newestTombstones, type TombstoneStore, wasErased } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
@@ -62,6 +62,7 @@ export function installWriter({
   return defineConsumer({
     ...consumers.installWriter,
     ...(erased && { tombstones: erased }),
+    appOf: ({ decision }) => decision.app_id,
     fetch: { bytes_min: fetch_bytes_min },
     bounds: {
       rows_max: batch_records_max,
@@ -101,8 +102,7 @@ export function installWriter({
     findMisfit: (at) =>
       findMisfit<RowPlace>(at, {
         hasRow: async (last) =>
-          (await hasInstallRow(clickhouse, at, last)) ||
-          (await newestTombstones(erased)).markOf(last.app_id, last.install_uuid) !== null,
+          (await hasInstallRow(clickhouse, at, last)) || wasErased(await newestTombstones(erased), last),
         hasRowsBehind: (offset) => hasInstallRowsBehind(clickhouse, at, offset),
       }),
   })

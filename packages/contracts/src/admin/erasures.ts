@@ -72,7 +72,7 @@ export const erasureRoutes = {
     tag: 'Admin',
     summary: 'Ask for the erasure of an install',
     description:
-      'Queues it before the requests of SDKs (`POST /privacy/delete`). The next run erases all that was received until it begins. May be repeated.',
+      'Queues it before the requests of SDKs (`POST /privacy/delete`), once its audit object is durable. The next run erases all that was received until it begins. May be repeated.',
     body: { schema: { RequestErasure }, examples: { example: { app_id: 'app_1', install_uuid: 'install-1' } } },
     answers: {
       200: {

@@ -4,6 +4,8 @@ export interface Tombstones {
   number: number
   /** Whether anything of an app was erased: spares a walk through many ids. */
   hasAny(app_id: string): boolean
+  /** Whether nobody can tell what of an app was erased, since its salt cannot be decrypted: the look-ups below throw for it. */
+  isLocked(app_id: string): boolean
   /** The greatest mark of an install, Unix epoch ms; null when it was not erased. See `isErased`. */
   markOf(app_id: string, install_uuid: string): number | null
   /** Whether a click was erased, whenever it was received. */
@@ -28,10 +30,20 @@ export const isGone = (
   { app_id, install_uuid, received_at_ms }: { app_id: string; install_uuid: string; received_at_ms: number },
 ): boolean => received_at_ms <= (tombstones.markOf(app_id, install_uuid) ?? Number.NEGATIVE_INFINITY)
 
+/** Whether an install was erased; false where nobody can tell. Only for looks after which nothing is lost nor written twice. */
+export const wasErased = (
+  tombstones: Tombstones,
+  { app_id, install_uuid }: { app_id: string; install_uuid: string },
+): boolean => !tombstones.isLocked(app_id) && tombstones.markOf(app_id, install_uuid) !== null
+
+/** Why a record of an app cannot be handled of which nobody can tell what was erased. */
+export const salt_unreadable = 'salt_unreadable'
+
 /** Nothing was erased. */
 export const noTombstones: Tombstones = {
   number: 0,
   hasAny: () => false,
+  isLocked: () => false,
   markOf: () => null,
   isErasedClick: () => false,
 }

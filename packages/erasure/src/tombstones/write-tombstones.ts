@@ -18,7 +18,13 @@ export interface NewTombstone {
 const tombstones_lock = 5_210_447_302_911
 
 /**
- * Writes tombstones in one transaction, numbered on without a gap, and gives back the newest number. `also` runs in the
+ * The greatest number that was used up to now, in this history of PostgreSQL or in one that a backup has replaced: numbers are
+ * no smaller than the microseconds of their time (docs/adr/0366).
+ */
+const used_number = `greatest((SELECT coalesce(max(number), 0) FROM tombstones), floor(extract(epoch FROM clock_timestamp()) * 1e6)::bigint)`
+
+/**
+ * Writes tombstones in one transaction, with numbers that were never used, and gives back the newest one. `also` runs in the
  * same transaction once they are written. Throws for an app that is not there, or whose salt cannot be decrypted.
  */
 export async function writeTombstones(
@@ -34,8 +40,9 @@ export async function writeTombstones(
     await client.query('SELECT pg_advisory_xact_lock($1)', [tombstones_lock])
     await client.query(
       `INSERT INTO tombstones (number, app_id, kind, hash, mark_ms)
-       SELECT (SELECT coalesce(max(number), 0) FROM tombstones) + nth, app_id, kind, hash, mark_ms
-       FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[]) WITH ORDINALITY AS t (app_id, kind, hash, mark_ms, nth)`,
+       SELECT used + nth, app_id, kind, hash, mark_ms
+       FROM (SELECT ${used_number} AS used) AS before,
+         unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[]) WITH ORDINALITY AS t (app_id, kind, hash, mark_ms, nth)`,
       [
         tombstones.map(({ app_id }) => app_id),
         tombstones.map(({ kind }) => kind),

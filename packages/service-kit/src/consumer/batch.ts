@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
-import { noTombstones, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import { noTombstones, salt_unreadable, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import type { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
@@ -8,7 +8,7 @@ import { deadLetter } from './dead-letter.ts'
 import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
 import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './intent.ts'
 import type { ConsumerMetrics } from './metrics.ts'
-import { pinTombstones } from './pin-tombstones.ts'
+import { findLocked, locked_message, pinTombstones, toldOf } from './pin-tombstones.ts'
 import { type RetryPauses, retryForever } from './retry.ts'
 
 /** The steps that a crash may follow, in order; see the numbered comments of `handleBatch`. */
@@ -161,7 +161,7 @@ function decodeRecord<T>(
 }
 
 async function callHandle<T>(
-  { consumer }: BatchContext<T>,
+  { consumer, logger }: BatchContext<T>,
   chunk: Chunk,
   progress: Progress,
   { from, to, records, reprocessed }: Take<Decoded<T>>,
@@ -169,10 +169,16 @@ async function callHandle<T>(
 ): Promise<Tally> {
   const { topic, partition, signal } = chunk
   const { log, state, intent } = progress
-  const good = records.filter((one): one is DecodedRecord<T> => 'value' in one)
+  const decoded = records.filter((one): one is DecodedRecord<T> => 'value' in one)
+  const locked = findLocked(consumer, decoded, given.tombstones)
+  const good = locked.size === 0 ? decoded : decoded.filter(({ record }) => !locked.has(record))
+  if (locked.size > 0) logger.error({ partition, ...toldOf(locked) }, locked_message)
   const undecodable = records.filter((one) => !('value' in one) && one.passed !== true)
   const tally: Tally = {
-    dead: new Map(undecodable.map(({ record }) => [record, 'undecodable'])),
+    dead: new Map([
+      ...undecodable.map(({ record }) => [record, 'undecodable'] as const),
+      ...[...locked.keys()].map((record) => [record, salt_unreadable] as const),
+    ]),
     dropped: new Map(),
     written: 0,
     state,

@@ -99,6 +99,11 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
   /** Required exactly where the group says `pins_tombstones`: each batch pins what was erased (docs/adr/0320). */
   tombstones?: TombstoneStore
   /**
+   * The app of a value, null for one of none; required with `tombstones`. Where nobody can tell what of an app was erased, the
+   * kit puts its records into the dead-letter topic as `salt_unreadable`, and `handle` does not get them (docs/adr/0367).
+   */
+  appOf?(value: T): string | null
+  /**
    * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest
    * goes on. Whatever can be worked out from the record alone belongs here: it is done once, whatever `handle` meets,
    * and only its result stays in memory. `source` as in `Batch`.

@@ -1,4 +1,6 @@
+import type { LogRecord } from '@tributary/broker/broker'
 import type { TombstoneStore, Tombstones } from '@tributary/domain/erasure/tombstones'
+import type { ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
 import type { Progress } from './intent.ts'
 
 /**
@@ -26,3 +28,33 @@ export async function pinTombstones(
   // A batch that an older version began knows none.
   return store.upTo(progress.intent!.tombstones ?? 0)
 }
+
+/**
+ * Records of apps of which nobody can tell what was erased, with these apps. Nothing of them may slip past an erasure, and
+ * they hold up nobody else: the caller puts them into the dead-letter topic (docs/adr/0367).
+ */
+export function findLocked<T>(
+  { appOf }: ConsumerDefinition<T>,
+  decoded: readonly DecodedRecord<T>[],
+  { isLocked }: Tombstones,
+): Map<LogRecord, string> {
+  const locked = new Map<LogRecord, string>()
+  if (appOf === undefined) return locked
+  for (const { record, value } of decoded) {
+    const app_id = appOf(value)
+    if (app_id !== null && isLocked(app_id)) locked.set(record, app_id)
+  }
+  return locked
+}
+
+export const locked_message =
+  'records are put into the dead-letter topic, because the salts of their apps cannot be decrypted: nobody can tell what was erased'
+
+/** Apps that a log line names. */
+const named_apps_max = 5
+
+/** For the log line. */
+export const toldOf = (locked: ReadonlyMap<LogRecord, string>) => ({
+  records: locked.size,
+  apps: [...new Set(locked.values())].slice(0, named_apps_max),
+})

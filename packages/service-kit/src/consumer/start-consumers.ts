@@ -20,9 +20,11 @@ export async function startConsumers(
   options: Options,
 ): Promise<void> {
   for (const definition of consumers) {
-    const { name, pins_tombstones, tombstones } = definition
+    const { name, pins_tombstones, tombstones, appOf } = definition
     if ((pins_tombstones === undefined) !== (tombstones === undefined))
       throw new Error(`The consumer ${name} and its group differ in whether it pins tombstones.`)
+    if (tombstones !== undefined && appOf === undefined)
+      throw new Error(`The consumer ${name} pins tombstones and does not tell the apps of its records.`)
     const consumer = disk === undefined ? definition : gatedConsumer(definition, disk)
     const running = await runConsumer({ broker, consumer, logger, registry, now, ...options })
     onClose(consumer.name, () => running.close())

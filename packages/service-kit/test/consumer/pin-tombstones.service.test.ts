@@ -1,22 +1,26 @@
+import { deadLetterTopic } from '@tributary/contracts/topics'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { type MemoryTombstones, memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import fc from 'fast-check'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
+import { recordOfLetter } from '../../src/consumer/dead-letter.ts'
 import type { Batch } from '../../src/consumer/define-consumer.ts'
 import { openIntent } from '../../src/consumer/intent.ts'
 import { startConsumers } from '../../src/consumer/start-consumers.ts'
 import { createMisfitTroubles } from '../../src/service/misfit-troubles.ts'
-import { allDone, Crash, committedAt, letter, now, reader, readToEnd, start, until } from './letters.ts'
+import { allDone, Crash, committedAt, letter, metric, now, reader, readToEnd, start, topic, until } from './letters.ts'
 
 const openAt = (broker: MemoryBroker) => openIntent(committedAt(broker) ?? null)
 
 const erase = (store: MemoryTombstones) => store.erase('app', 'install', now())
 
+/** A letter of an app is `<app_id>/<text>`. */
 const pinning = (store: MemoryTombstones, handle: (batch: Batch<string>) => void | Promise<void>) => ({
   ...reader(handle),
   tombstones: store,
+  appOf: (text: string) => (text.includes('/') ? text.split('/', 1)[0]! : null),
 })
 
 test('a batch knows what was erased before it, and also what was erased while it was being declared', async () => {
@@ -86,6 +90,40 @@ test('a batch waits while nobody can read what was erased', async () => {
   expect(calls).toBe(1)
 })
 
+test('records of an app of which nobody can tell what was erased wait as dead letters, and hold up no other app', async () => {
+  const broker = memoryBroker(1, now)
+  const store = memoryTombstones()
+  for (const app_id of ['locked', 'open']) store.erase(app_id, 'install', now())
+  store.locked.add('locked')
+  const handled: string[] = []
+  const consumer = pinning(store, ({ records, tombstones }) => {
+    for (const { value } of records) {
+      tombstones.markOf(consumer.appOf(value) ?? '', 'install')
+      handled.push(value)
+    }
+  })
+  await broker.publish(['open/1', 'locked/1', '!', 'none', 'locked/2', 'open/2'].map(letter))
+  const registry = await readToEnd(broker, { consumer })
+  expect(handled).toEqual(['open/1', 'none', 'open/2'])
+  const dead = broker.records(deadLetterTopic(topic).name, 0)
+  expect(dead.map(({ value, headers }) => [`${value}`, headers.reason])).toEqual(
+    expect.arrayContaining([
+      ['locked/1', 'salt_unreadable'],
+      ['locked/2', 'salt_unreadable'],
+      ['!', 'undecodable'],
+    ]),
+  )
+  expect(dead).toHaveLength(3)
+  expect(await metric(registry, 'tributary_consumer_dead_total')).toBe(3)
+  // As `dead retry` does, once the salt can be read again.
+  store.locked.clear()
+  const letters = dead.filter(({ headers }) => headers.reason === 'salt_unreadable')
+  await broker.publish(letters.map((one) => recordOfLetter(topic, one)))
+  await readToEnd(broker, { consumer })
+  expect(handled.slice(3)).toEqual(['locked/1', 'locked/2'])
+  expect(broker.records(deadLetterTopic(topic).name, 0)).toHaveLength(3)
+})
+
 test('a batch that an older version began knows no tombstone', async () => {
   const broker = memoryBroker(1, now)
   const store = memoryTombstones()
@@ -114,6 +152,9 @@ test('a consumer that must drop what was erased does not start without knowing i
   const misfits = createMisfitTroubles({ tables_on_server: true })
   const started = startConsumers([consumer], { ...around, onClose: () => {} }, { misfits })
   await expect(started).rejects.toThrow('letter-reader')
+  const nameless = { ...consumer, tombstones: memoryTombstones() }
+  const again = startConsumers([nameless], { ...around, onClose: () => {} }, { misfits })
+  await expect(again).rejects.toThrow('apps of its records')
 })
 
 test('whoever erases and then finds no older batch open sees none at work ever after', async () => {

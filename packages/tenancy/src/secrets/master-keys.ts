@@ -36,6 +36,15 @@ export interface MasterKeys {
   key_id: string
 }
 
+/** A secret that none of the given master keys decrypts. */
+export class SecretUnreadableError extends Error {
+  override name = 'SecretUnreadableError'
+}
+
+/** Whether something failed because a secret is unreadable: to wait for it may mean to wait for ever. */
+export const isSecretUnreadable = (err: unknown): boolean =>
+  err instanceof SecretUnreadableError || (err instanceof Error && err.cause instanceof SecretUnreadableError)
+
 const algorithm = 'aes-256-gcm'
 const present = 'v2:'
 
@@ -78,14 +87,16 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
       const secret = secrets.get(id)
       if (secret === undefined) {
         const given = [...secrets.keys()].join(', ')
-        throw new Error(`The secret of ${ownerOf(place)} needs master key ${id}; given: ${given}.`)
+        throw new SecretUnreadableError(`The secret of ${ownerOf(place)} needs master key ${id}; given: ${given}.`)
       }
       try {
         const decipher = createDecipheriv(algorithm, secret, iv, { authTagLength: 16 })
         decipher.setAAD(additionalData(key_id, place)).setAuthTag(tag)
         return decipher.update(ciphertext, undefined, 'utf8') + decipher.final('utf8')
       } catch {
-        throw new Error(`The secret of ${ownerOf(place)} can't be decrypted with master key ${id}: it was changed.`)
+        throw new SecretUnreadableError(
+          `The secret of ${ownerOf(place)} can't be decrypted with master key ${id}: it was changed.`,
+        )
       }
     },
   }

@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { limits } from '@tributary/contracts/limits'
 import type { Table } from '@tributary/contracts/table'
 import { tableNames, tables } from '@tributary/contracts/tables'
+import { readPages, readShapes } from './read-pages.ts'
 
 /** An install to export. */
 export interface ExportedInstall {
@@ -19,6 +19,8 @@ export interface ExportedRow {
 interface Source {
   table: string
   where: string
+  /** Columns that have one value in all of them. */
+  fixed: readonly string[]
 }
 
 /** The order of raw events begins with the day, so they are read a day after the other. */
@@ -38,8 +40,8 @@ export async function* exportInstall(
     if (shape === undefined) continue
     const days = source.table === raw ? await findDays(clickhouse, install) : [null]
     for (const day of days)
-      for await (const row of readRows(clickhouse, shape, source, { ...install, ...(day !== null && { day }) }))
-        yield { table: source.table, row }
+      for await (const row of readPages(clickhouse, shape, source, { ...install, ...(day !== null && { day }) }))
+        yield { table: source.table, row: readable(row) }
   }
 }
 
@@ -50,12 +52,14 @@ const byKey = `${ofApp} AND install_key = sipHash64({install_uuid:String})`
 const sources: readonly Source[] = [
   ...tableNames.flatMap((table): Source[] => {
     const { personal }: Table = tables[table]
-    if (table === raw) return [{ table, where: `${byUuid} AND day = {day:Date}` }]
-    if (personal.includes('install_uuid')) return [{ table, where: byUuid }]
-    return personal.includes('install_key') ? [{ table, where: byKey }] : []
+    const fixed = ['app_id', 'install_uuid', 'install_key']
+    if (table === raw) return [{ table, where: `${byUuid} AND day = {day:Date}`, fixed: [...fixed, 'day'] }]
+    if (personal.includes('install_uuid')) return [{ table, where: byUuid, fixed }]
+    return personal.includes('install_key') ? [{ table, where: byKey, fixed }] : []
   }),
   {
     table: 'clicks_raw_v1',
+    fixed: ['app_id'],
     // A click that it has lost may be that of another person by now.
     where: `${ofApp} AND click_id IN (
       SELECT click_id FROM install_claims_v1 FINAL WHERE ${byUuid} GROUP BY click_id HAVING sum(sign) > 0)`,
@@ -71,51 +75,6 @@ async function findDays({ query }: Pick<Clickhouse, 'query'>, install: ExportedI
     { ...install },
   )
   return found.map(({ on }) => on)
-}
-
-interface Shape {
-  /** The table with `FINAL` where it may hold a row more than once. */
-  from: string
-  columns: string
-}
-
-async function readShapes({ query }: Pick<Clickhouse, 'query'>): Promise<Map<string, Shape>> {
-  const found = await query<{ table: string; engine: string; names: string[]; types: string[] }>(
-    `SELECT table, any(t.engine) AS engine, groupArray(c.name) AS names, groupArray(c.type) AS types
-     FROM (SELECT * FROM system.columns WHERE database = currentDatabase() ORDER BY table, position) AS c
-     JOIN (SELECT name, engine FROM system.tables WHERE database = currentDatabase()) AS t ON t.name = c.table
-     GROUP BY table`,
-  )
-  return new Map(
-    found.map(({ table, engine, names, types }) => {
-      const columns = names.map((name, n) => columnSql(name, types[n]!))
-      const isSet = /(Replacing|Aggregating|Summing)MergeTree/.test(engine)
-      return [table, { from: isSet ? `${table} FINAL` : table, columns: columns.join(', ') }]
-    }),
-  )
-}
-
-function columnSql(name: string, type: string): string {
-  if (type === 'UInt64') return `toString(\`${name}\`) AS \`${name}\``
-  if (type === 'Array(UInt64)') return `arrayMap(one -> toString(one), \`${name}\`) AS \`${name}\``
-  return `\`${name}\``
-}
-
-async function* readRows(
-  { query }: Pick<Clickhouse, 'query'>,
-  { from, columns }: Shape,
-  { where }: Source,
-  params: Record<string, string>,
-): AsyncGenerator<Record<string, unknown>> {
-  const limit = limits.export_page_rows
-  for (let offset = 0; ; offset += limit) {
-    const rows = await query<Record<string, unknown>>(
-      `SELECT ${columns} FROM (SELECT * FROM ${from} WHERE ${where} ORDER BY ALL LIMIT ${limit} OFFSET ${offset})`,
-      params,
-    )
-    for (const row of rows) yield readable(row)
-    if (rows.length < limit) return
-  }
 }
 
 /** Columns that hold a JSON object as text. */

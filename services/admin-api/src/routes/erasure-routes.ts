@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { erasureRoutes } from '@tributary/contracts/admin/erasures'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { type AskedErasure, auditedErasure } from '@tributary/domain/erasure/audited-request'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { findRun, requestRun } from '@tributary/erasure/runs'
@@ -15,15 +16,20 @@ import type { AdminApiDeps } from '../deps.ts'
 const look_pause_ms = 100
 
 /** Requests of erasures, their certificates, and runs of the eraser, which is a service of its own. */
-export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, now }: AdminApiDeps): void {
+export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, audit, now }: AdminApiDeps): void {
   const stop = new AbortController()
   app.addHook('preClose', async () => stop.abort())
 
   addRoute(app, erasureRoutes.requestErasure, async ({ body: { app_id, install_uuid } }, request) => {
-    const asked = { app_id, install_uuid, requested_at_ms: now(), asked_by: 'admin' as const }
+    const company_id = await findCompany(pool, app_id)
+    if (company_id === null) throw new CodedError('unknown_app')
+    const requested_at_ms = now()
+    // The proof first: it outlives a PostgreSQL that is put back (docs/adr/0368).
+    await putRequest(audit, { v: 1, company_id, app_id, install_uuid, requested_at_ms })
+    const asked = { app_id, install_uuid, requested_at_ms, asked_by: 'admin' as const }
     const left = (await queueErasures({ pool, masterKeys }, [asked])).get(asked)
     if (left === 'unknown_app') throw new CodedError('unknown_app')
-    if (left !== undefined) throw new Error(`The request could not be queued: ${left}.`)
+    if (left === 'salt_unreadable') throw new CodedError('unavailable', { message: salt_unreadable_message })
     // Without the id, which has to go.
     const entry = { action: 'erasure.request', subject: app_id, detail: {} }
     await recordAdminAction(pool, adminRequest(request, now), entry)
@@ -51,5 +57,21 @@ export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, now }
       if (found.done || signal.aborted) return found
       await setTimeout(look_pause_ms, undefined, { signal }).catch(() => {})
     }
+  })
+}
+
+const salt_unreadable_message =
+  'The salt of the company cannot be decrypted, so the request is not queued. `tributary doctor` names the master key.'
+
+async function findCompany(pool: AdminApiDeps['pool'], app_id: string): Promise<string | null> {
+  const { rows } = await pool.query<{ company_id: string }>('SELECT company_id FROM apps WHERE app_id = $1', [app_id])
+  return rows[0]?.company_id ?? null
+}
+
+/** Throws `unavailable` when the object is not durable. */
+async function putRequest(audit: AdminApiDeps['audit'], asked: AskedErasure): Promise<void> {
+  const { stored_key, content } = auditedErasure(asked)
+  await audit.putOnce(stored_key, content).catch((cause: unknown) => {
+    throw new CodedError('unavailable', { message: 'The audit store is away.', cause })
   })
 }

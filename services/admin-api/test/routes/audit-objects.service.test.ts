@@ -15,6 +15,7 @@ const reads = {
     return audit.get(key)
   },
   list: audit.list,
+  putOnce: audit.putOnce,
 }
 const { inject, query } = adminApiUnderTest({ audit: reads })
 

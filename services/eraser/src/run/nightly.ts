@@ -1,10 +1,10 @@
 import { limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { countUnreadable } from '@tributary/erasure/audit/unreadable-objects'
+import { findOldestQueued } from '@tributary/erasure/find-oldest-queued'
 import { requestNightlyRun } from '@tributary/erasure/runs'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
-import { findOldestQueued } from './open-requests.ts'
 import { type EraserDeps, runErasures } from './run-erasures.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { queuedErasureKey } from '@tributary/contracts/erasure'
+import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
+import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -11,7 +12,7 @@ export interface RequestStore {
   pool: Pool
   masterKeys: MasterKeys
   /** The marks of queued erasures that gateways keep. */
-  keyValue: Pick<KeyValue, 'remove'>
+  keyValue: Pick<KeyValue, 'remove' | 'settle'>
   now(): number
 }
 
@@ -26,10 +27,12 @@ interface QueuedRow {
 
 /** Marks of gateways that are removed at the same time. */
 const marks_at_once = 50
+/** What the begin of erasures is known for; far longer than any mark of a gateway. */
+const begun_kept_ms = 100 * 366 * 24 * 3600 * 1000
 
 /**
  * Takes every queued request: their tombstones are written in one transaction before anything is erased. Returns how many.
- * The mark of a gateway goes first: a request that it still answered is covered, and a later one is stored (docs/adr/0197).
+ * The marks of gateways end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197).
  */
 export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestStore): Promise<number> {
   const { rows: queued } = await pool.query<QueuedRow>(
@@ -40,11 +43,14 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
   const readable = new Set(await withReadableSalt({ pool, masterKeys }, [...new Set(queued.map(appOf))]))
   const rows = queued.filter(({ app_id }) => readable.has(app_id))
   if (rows.length === 0) return 0
-  for (let at = 0; at < rows.length; at += marks_at_once) {
-    const some = rows.slice(at, at + marks_at_once)
-    await Promise.all(some.map(({ app_id, install_uuid }) => keyValue.remove(queuedErasureKey(app_id, install_uuid))))
-  }
+  const requested_ms = Math.max(...rows.map(({ requested_at_ms }) => Number(requested_at_ms)))
+  const begun_ms = Math.max(now(), requested_ms) + limits.erasure_begin_ms
+  await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
+  // Gateways of an older version look for nothing but the mark itself.
+  await removeMarks(keyValue, rows)
   const now_ms = now()
+  if (now_ms > begun_ms)
+    throw new CodedError('unavailable', { message: 'marks of queued erasures took too long to end' })
   const marks = rows.map(({ requested_at_ms }) => Math.max(now_ms, Number(requested_at_ms)))
   const tombstones = rows.map(
     ({ app_id, install_uuid }, n): NewTombstone => ({ app_id, kind: 'install', id: install_uuid, mark_ms: marks[n]! }),
@@ -59,6 +65,17 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
     )
   })
   return rows.length
+}
+
+/** Removes marks of gateways: the name of one is the id of its install. One that counts costs another object, no more. */
+export async function removeMarks(
+  keyValue: RequestStore['keyValue'],
+  installs: readonly { app_id: string; install_uuid: string }[],
+): Promise<void> {
+  for (let at = 0; at < installs.length; at += marks_at_once) {
+    const some = installs.slice(at, at + marks_at_once)
+    await Promise.all(some.map(({ app_id, install_uuid }) => keyValue.remove(queuedErasureKey(app_id, install_uuid))))
+  }
 }
 
 const appOf = ({ app_id }: { app_id: string }): string => app_id
@@ -174,13 +191,4 @@ export async function removeErasedClicks(pool: Pool, clicks: readonly ErasedClic
      WHERE e.app_id = t.app_id AND e.click_id = t.click_id`,
     [clicks.map(({ app_id }) => app_id), clicks.map(({ click_id }) => click_id)],
   )
-}
-
-/** When the oldest request that waits for a run was made, Unix epoch ms; null without any. */
-export async function findOldestQueued(pool: Pool): Promise<number | null> {
-  const { rows } = await pool.query<{ oldest: string | null }>(
-    `SELECT min(requested_at_ms) AS oldest FROM erasure_requests
-     WHERE install_uuid IS NOT NULL AND requested_at_ms > erased_up_to_ms`,
-  )
-  return rows[0]?.oldest == null ? null : Number(rows[0].oldest)
 }

@@ -21,6 +21,7 @@ import {
   findOpenApps,
   type RequestStore,
   removeErasedClicks,
+  removeMarks,
   takeRequests,
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
@@ -153,6 +154,8 @@ async function completeEmptied(deps: EraserDeps, signal: AbortSignal): Promise<v
     const counted = installs.map((one) => ({ ...one, objects: objectsOf(one.install_uuid) }))
     deps.metrics?.objects(counted.reduce((sum, { objects }) => sum + objects, 0))
     atStep?.('complete')
+    // A gateway may have set one since the erasure began.
+    await removeMarks(deps.keyValue, ofApp(app_id, installs))
     await completeRequests(pool, app_id, counted)
   }
   await removeErasedClicks(pool, clicks)

@@ -4,7 +4,7 @@ import { ErasureAsked, ErasureReply, type ErasureRequest } from '@tributary/cont
 import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { topics } from '@tributary/contracts/topics'
-import { utcDay } from '@tributary/domain/utc-day'
+import { type AskedErasure, auditedErasure } from '@tributary/domain/erasure/audited-request'
 import { makeDurable } from '@tributary/door/durable'
 import { identifySdk, requireAuthHeaders, takeSigned } from '@tributary/door/sdk-keys'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -45,7 +45,7 @@ export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
   app.post(askForErasure.path, options, async (request, reply) => {
     const asked = await takeRequest(request, deps) // 3. to 8.
     // 9. to 12. queued unless a request for this install is (queued-erasures.ts)
-    await erasures.queueOnce(asked.app_id, asked.install_uuid, async () => {
+    await erasures.queueOnce(asked, async () => {
       // 11. audit, and log: a record that comes again only moves the erasure to a later time
       request.ingest.audit_key = await makeDurable(broker, auditErasure(audit, asked), (audit_key) => [
         toRecord({ ...asked, audit_key }, partitions),
@@ -54,8 +54,6 @@ export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
     return reply.status(202).send({ ok: true, queued: true }) // 13.
   })
 }
-
-type AskedErasure = Omit<ErasureRequest, 'audit_key'>
 
 /** The checks of `/event` in their order (docs/rules.md#taking-a-request). */
 async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps): Promise<AskedErasure> {
@@ -67,16 +65,10 @@ async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps):
   return { v: 1, company_id, app_id, install_uuid, requested_at_ms: now() }
 }
 
-/**
- * Stores `<app_id>/privacy/<date>/<install_uuid>~<requested_at_ms>.json`, write-once, and gives its key without the app.
- * The object outlives the erasure, so it holds no address, no agent and nothing else of the request: the install alone.
- * An object that is there already is the same request.
- */
+/** Makes a request durable as its audit object, and gives its key without the app. */
 async function auditErasure(audit: Pick<AuditStore, 'putOnce'>, asked: AskedErasure): Promise<string> {
-  const { app_id, install_uuid, requested_at_ms } = asked
-  const date = utcDay(requested_at_ms)
-  const audit_key = `privacy/${date}/${install_uuid}~${requested_at_ms}.json`
-  await audit.putOnce(`${app_id}/${audit_key}`, Buffer.from(JSON.stringify(asked)))
+  const { audit_key, stored_key, content } = auditedErasure(asked)
+  await audit.putOnce(stored_key, content)
   return audit_key
 }
 

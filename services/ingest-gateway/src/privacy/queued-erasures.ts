@@ -1,13 +1,21 @@
-import { queuedErasureKey } from '@tributary/contracts/erasure'
+import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 
 export interface QueuedErasuresDeps {
-  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
+  keyValue: Pick<KeyValue, 'get' | 'settle' | 'hitWindow'>
   /** Shared by all that count in the same store. */
   breaker: CountersBreaker
+}
+
+/** A request for the erasure of an install. */
+interface AskedInstall {
+  app_id: string
+  install_uuid: string
+  /** Unix epoch ms. */
+  requested_at_ms: number
 }
 
 export interface QueuedErasures {
@@ -16,15 +24,31 @@ export interface QueuedErasures {
    * for the same install is queued. Throws `rate_limited` for more new ones of an app than `erasures_max`, and what
    * `store` throws.
    */
-  queueOnce(app_id: string, install_uuid: string, store: () => Promise<void>): Promise<void>
+  queueOnce(asked: AskedInstall, store: () => Promise<void>): Promise<void>
+}
+
+/** A request in hand. */
+interface Running {
+  /** It is being stored: an erasure may cover it from now on. */
+  is_storing: boolean
+  /** The time of the request that is durable: its own when it was stored, else that of the mark. */
+  queued: Promise<{ at_ms: number; stored: boolean }>
 }
 
 /**
- * Which installs are queued for erasure, over all gateways. While the counters are away every request is stored: a
- * missing mark costs an object, a wrong one would lose a request.
+ * Which installs are queued for erasure, over all gateways. A mark is the time of a request that is durable. It counts only
+ * while no erasure has begun at that time or later: one that is set late, when its request is erased already, would keep a
+ * later request away (docs/adr/0197). While the counters are away every request is stored: a missing mark costs an object, a
+ * wrong one would lose a request.
  */
 export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps): QueuedErasures {
-  const storing = new Map<string, Promise<void>>()
+  const running = new Map<string, Running>()
+
+  /** Whether a request is queued for certain: no erasure that has begun covers it. */
+  async function isQueued(requested_at_ms: number): Promise<boolean> {
+    const begun = await breaker(async () => (await keyValue.get(erasures_begun_key)) ?? 0)
+    return begun !== null && requested_at_ms > begun
+  }
 
   async function spendRate(app_id: string): Promise<void> {
     const { erasures_max, erasures_window_ms } = limits
@@ -33,26 +57,38 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
     throw rateLimited(hit.retry_after_ms)
   }
 
-  async function queue(app_id: string, mark: string, store: () => Promise<void>): Promise<void> {
-    // 9. a mark means that an earlier request is durable
-    if (await breaker(() => keyValue.get(mark))) return
+  async function queue({ app_id, install_uuid, requested_at_ms }: AskedInstall, store: () => Promise<void>) {
+    const mark = queuedErasureKey(app_id, install_uuid)
+    // 9. a mark means that an earlier request is durable, and will be erased after this moment
+    const marked_ms = await breaker(() => keyValue.get(mark))
+    if (marked_ms !== null && (await isQueued(marked_ms))) return { at_ms: marked_ms, stored: false }
     // 10. the rate of new requests
     await spendRate(app_id)
     // 11. the request is durable; a crash before 12 leaves a request without a mark, and one sent again is stored again
     await store()
     // 12. the mark
-    await breaker(() => keyValue.addCapped(mark, 1, 1, limits.erasure_mark_kept_ms))
+    if (await isQueued(requested_at_ms))
+      await breaker(() => keyValue.settle(mark, requested_at_ms, null, limits.erasure_mark_kept_ms))
+    return { at_ms: requested_at_ms, stored: true }
   }
 
   return {
-    queueOnce(app_id, install_uuid, store) {
-      const mark = queuedErasureKey(app_id, install_uuid)
-      const running = storing.get(mark)
-      // Requests that come at the same time end as the first one does.
-      if (running !== undefined) return running
-      const queued = queue(app_id, mark, store).finally(() => storing.delete(mark))
-      storing.set(mark, queued)
-      return queued
+    async queueOnce(asked, store) {
+      const key = queuedErasureKey(asked.app_id, asked.install_uuid)
+      // Requests that come at the same time end as the first one does, unless an erasure may have begun in between.
+      for (let first = running.get(key); first !== undefined; first = running.get(key)) {
+        const is_early = !first.is_storing
+        const { at_ms, stored } = await first.queued
+        if ((is_early && stored) || (await isQueued(at_ms))) return
+      }
+      const storing = () => {
+        own.is_storing = true
+        return store()
+      }
+      const queued = queue(asked, storing).finally(() => running.delete(key))
+      const own: Running = { is_storing: false, queued }
+      running.set(key, own)
+      await queued
     },
   }
 }

@@ -51,7 +51,8 @@ export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups
     },
     async hits(app_ids, ranges) {
       const found = await lookups.hits(app_ids, ranges)
-      return found.filter((click) => !isErasedClick(click))
+      // Those of another app of the company: what may be erased is no evidence.
+      return found.filter((click) => !tombstones.isLocked(click.app_id) && !isErasedClick(click))
     },
     floods: (app_id, days) => lookups.floods(app_id, days),
   }

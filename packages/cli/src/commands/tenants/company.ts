@@ -64,7 +64,7 @@ export function companyCommands(program: Command): void {
     .option('--keep-click-days <days>', 'delete clicks after these days: 1 to 90', wholeNumber)
     .option(
       '--keep-raw-days <days|unlimited>',
-      'delete raw events and audit objects of requests after these days',
+      'delete raw events and audit objects of requests after these days: 1 to 3650, or unlimited',
       keptDays,
     )
     .action(async (company_id: string, { json, ...given }: SetOptions) => {

@@ -8,9 +8,14 @@ interface InstallOptions {
   json?: boolean
 }
 
+const requestHelp = `
+Erases all that is stored of the install, for ever: compare the id with "tributary export" first. A wrong id is accepted as
+well, and erases nothing. May be repeated. docs/privacy.md tells what is erased and what remains.
+--json: {queued}`
+
 const runHelp = `
-The eraser does the same each night at 02:00 UTC. The command may be stopped: the run goes on. A request of an app counts once
-the eraser has read it: "tributary status --wait" waits for that.
+The eraser does the same each night at 02:00 UTC. The command may be stopped: the run goes on. A request of an app
+(POST /privacy/delete) counts once the eraser has read it: "tributary status --wait" waits for that.
 --json: {drained, rows, batches}: installs whose rows are gone, rows by table, and requests and rows of each batch`
 
 const statusHelp = `
@@ -27,15 +32,15 @@ export function eraseCommands(program: Command): void {
     erase
       .command(name)
       .description(description)
-      .argument('<install_uuid>', 'the install')
-      .requiredOption('--app <app_id>', 'its app')
+      .argument('<install_uuid>', 'the install, by the id that its SDK made')
+      .requiredOption('--app <app_id>', 'app of the install')
 
-  ofInstall('request', 'queue an install; the next run erases it').action(
-    async (install_uuid: string, { app, json }: InstallOptions) => {
+  ofInstall('request', 'queue an install; the next run erases it')
+    .addHelpText('after', requestHelp)
+    .action(async (install_uuid: string, { app, json }: InstallOptions) => {
       const queued = await admin(erasureRoutes.requestErasure, { body: { app_id: app, install_uuid } })
       print({ json }, queued, 'Queued. `tributary erase run` erases it now, the eraser at 02:00 UTC.')
-    },
-  )
+    })
   ofInstall('status', 'print the certificate of an erasure')
     .addHelpText('after', statusHelp)
     .action(async (install_uuid: string, { app, json }: InstallOptions) => {
