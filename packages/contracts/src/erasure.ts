@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { idShape } from './event/envelope.ts'
 
@@ -32,6 +33,8 @@ export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(tr
 
 /**
  * Counter that stands while an install is queued for erasure. The eraser removes it before it fixes the mark of the erasure: a
- * request after that is stored and erases again (docs/adr/0197).
+ * request after that is stored and erases again (docs/adr/0197). It names no install: Redis writes down each name that it ever
+ * had, and keeps that until it rewrites its file (docs/adr/0370).
  */
-export const queuedErasureKey = (app_id: string, install_uuid: string): string => `erasure:${app_id}:${install_uuid}`
+export const queuedErasureKey = (app_id: string, install_uuid: string): string =>
+  `erasure:${app_id}:${hash('sha256', `${app_id}/${install_uuid}`, 'base64url')}`
