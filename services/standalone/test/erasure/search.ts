@@ -11,6 +11,7 @@ export type Needles = Record<string, string | readonly string[]>
 export const named = {
   log: /^\w+ in log: /,
   requests: /^install in log: erasures\.requested\.v1/,
+  offsets: /^(install|click) in log: __consumer_offsets-/,
   proof: /^install in audit: app_\w+\/privacy\//,
   lost_clicks: /^(sub|click|device_hash) in installs_v1\.decision$/,
   mutations: /^install_key in system\.mutations$/,
