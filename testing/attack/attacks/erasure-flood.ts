@@ -76,7 +76,7 @@ export const erasuresOfOthers: Attack = {
     const authorization = `Bearer ${attacker.server_key}`
     const body = JSON.stringify({ events })
     await send(target, declaredRoutes.sendServerEvents.path, { method: 'POST', headers: { authorization }, body })
-    for (const id of [...own_ids, ...burdens, ...strange_ids]) await requestErasure(target, id)
+    await Promise.all([...own_ids, ...burdens, ...strange_ids].map((id) => requestErasure(target, id)))
     const asked = Buffer.from(JSON.stringify({ install_uuid: victim_install }))
     const signed = signedHeaders(attacker, asked)
     const forged: Record<string, string>[] = [
@@ -85,13 +85,17 @@ export const erasuresOfOthers: Attack = {
       { ...signed, 'x-service-app-key': attacker.server_key },
       { authorization },
     ]
-    await inParallel(target, 2, async (client) => {
-      for (const headers of forged)
-        await send(target, declaredRoutes.askForErasure.path, { method: 'POST', headers, body: asked })
-      const path = client === 0 ? declaredRoutes.requestErasure.path : declaredRoutes.runErasures.path
-      const init = { method: 'POST', headers: { authorization }, body: JSON.stringify({ app_id: attacker.app_id }) }
-      await send(target, path, init)
-    })
+    const admin_paths = [declaredRoutes.requestErasure.path, declaredRoutes.runErasures.path]
+    const init = { method: 'POST', headers: { authorization }, body: JSON.stringify({ app_id: attacker.app_id }) }
+    const forge = () =>
+      Promise.all([
+        ...forged.map((headers) =>
+          send(target, declaredRoutes.askForErasure.path, { method: 'POST', headers, body: asked }),
+        ),
+        ...admin_paths.map((path) => send(target, path, init)),
+      ])
+    await forge()
+    await inParallel(target, 1, forge)
   },
   check: findErasureFaults,
 }
