@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Table } from '@tributary/contracts/table'
 import {
   type DerivedName,
   derivedNames,
@@ -6,6 +7,7 @@ import {
   hasMoney,
   rowsOfApps,
   stampTables,
+  tables,
 } from '@tributary/contracts/tables'
 
 /** Events that went to the door together, all of one install. */
@@ -13,6 +15,8 @@ export interface SentEvents {
   app_id: string
   install_uuid: string
   event_ids: readonly string[]
+  /** The dates of the events, Unix epoch ms, where they are known. */
+  dated_ms?: readonly number[]
 }
 
 export interface Verdict {
@@ -53,18 +57,31 @@ const moneyOnce: RollupCheck = {
 
 /** A table that a view fills against the rows that the view reads, once for each of its sums. */
 function checksOf(table: DerivedName): RollupCheck[] {
-  const { from, where = '1', groups, values = {}, sums } = derivedOf(table)
+  const { from, where = '1', groups, values = {}, sums, known_by } = derivedOf(table)
+  const columns = Object.keys(groups)
   const pairs = Object.values(values)
   const held = [...Object.keys(groups), ...pairs.map(([one]) => one)]
   const recounted = [...Object.values(groups), ...pairs.map(([, other]) => other)]
   const rows = pairs.length > 0 ? '1' : 'count()'
   return Object.entries(sums ?? { rows: [rows, rows] }).map(([sum, [n, recount]], at) => ({
     name: at === 0 ? table : `${table}.${sum}`,
-    rollup: `SELECT tuple(${held}) AS key, ${n} AS n FROM ${table}
-             WHERE ${rowsOfApps(table)} GROUP BY ${Object.keys(groups)}`,
-    brute: `SELECT tuple(${recounted}) AS key, ${recount} AS n FROM ${from}
-            WHERE ${where} GROUP BY ${Object.values(groups)}`,
+    rollup: `SELECT tuple(${held}) AS key, toInt128(${n}) AS n FROM ${table}
+             WHERE ${rowsOfApps(table)} AND ${untouched(table, columns)} GROUP BY ${columns}`,
+    brute: `SELECT tuple(${recounted}) AS key, toInt128(${recount}) AS n FROM ${from}
+            WHERE ${where} AND ${untouched(table, Object.values(groups))} GROUP BY ${Object.values(groups)}
+            ${known_by === 'counted' ? `UNION ALL ${erasedSums(columns, sum)}` : ''}`,
   }))
+}
+
+/** What sums still count of events that are erased: reports take it off. */
+const erasedSums = (columns: readonly string[], sum: string): string =>
+  `SELECT tuple(${columns}) AS key, toInt128(sum(${sum})) AS n FROM erased_events_v1 FINAL WHERE done = 1 GROUP BY ${columns}`
+
+/** Groups of a table that no erasure took from: reports count the others in raw rows. */
+function untouched(table: DerivedName, columns: readonly string[]): string {
+  const { erased_by }: Table = tables[table]
+  if (!('counted_raw' in erased_by)) return '1'
+  return `(${columns.slice(0, 1)}, ${erased_by.on}) NOT IN (SELECT app_id, ${erased_by.on} FROM erased_events_v1)`
 }
 
 const checks = [...derivedNames.flatMap(checksOf), moneyOnce]

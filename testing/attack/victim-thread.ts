@@ -8,7 +8,7 @@ import { Agent, request } from 'undici'
 import { victim_ip } from './addresses.ts'
 import { answerName } from './answers.ts'
 import { type AttackTenant, signedHeaders } from './tenants.ts'
-import { type VictimFigures, victim_ms_max } from './victim.ts'
+import { type VictimFigures, victim_install, victim_ms_max } from './victim.ts'
 
 /** How long the victim waits for an answer: longer than allowed, so that faults show their duration. */
 const answer_ms_max = 40_000
@@ -49,7 +49,9 @@ function startVictim(url: string, tenant: AttackTenant) {
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
   const steps = [
     async () => {
-      const body = Buffer.from(JSON.stringify({ events: Array.from({ length: batch_events }, makeEvent) }))
+      const body = Buffer.from(
+        JSON.stringify({ events: Array.from({ length: batch_events }, () => makeEvent(victim_install)) }),
+      )
       take(await send(declaredRoutes.sendBatch.path, signedHeaders(tenant, body), body))
     },
     async () =>
@@ -57,7 +59,7 @@ function startVictim(url: string, tenant: AttackTenant) {
         await send(
           declaredRoutes.sendServerEvent.path,
           bearer(tenant.server_key),
-          Buffer.from(JSON.stringify(makeEvent())),
+          Buffer.from(JSON.stringify(makeEvent(randomUUID()))),
         ),
       ),
     async () => void (await send(report_path.replace(':report', 'events'), bearer(tenant.report_key))),
@@ -81,10 +83,10 @@ function startVictim(url: string, tenant: AttackTenant) {
   }
 }
 
-const makeEvent = () => ({
+const makeEvent = (install_uuid: string) => ({
   event_id: randomUUID(),
   event_name: 'level_up',
-  install_uuid: randomUUID(),
+  install_uuid,
   event_ts_ms: Date.now(),
 })
 

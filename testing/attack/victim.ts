@@ -5,6 +5,9 @@ import type { AttackTenant } from './tenants.ts'
 /** A slower request of the victim is a fault. Successful attacks delayed requests by 7 to 29 s. */
 export const victim_ms_max = 5000
 
+/** The install of its SDK. Others may know the id. */
+export const victim_install = 'victim-install'
+
 export interface VictimFigures {
   requests: number
   /** Events that were accepted; each has its own id. */

@@ -52,4 +52,5 @@ export const sentOf = (app_id: string, { install_uuid, events }: EventBatch): Se
   app_id,
   install_uuid,
   event_ids: events.map(({ event_id }) => String(event_id)),
+  dated_ms: events.map(({ event_ts_ms }) => Number(event_ts_ms)),
 })

@@ -13,6 +13,8 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import pino from 'pino'
 import type { EngineName, OwnEngine } from '../engines/engine.ts'
 import { openOwnEngine } from '../engines/open-engine.ts'
+import { startOwnEngine } from '../engines/own-engine.ts'
+import { kafkaWith } from '../engines/servers/kafka.ts'
 import { type FleetProcess, startFleetProcess, startReaper } from './fleet-process.ts'
 import { type FleetTenant, makeTenants } from './tenants.ts'
 
@@ -24,6 +26,8 @@ export interface FleetOptions {
   attribution?: number
   /** Settings of all its processes. */
   env?: Record<string, string>
+  /** Settings of its Kafka. */
+  kafka?: Record<string, string>
   /** Number of apps, alternately Android and iOS, of one company without a quota. Default: 1. */
   apps?: number
 }
@@ -73,6 +77,7 @@ export async function openFleet({
   attribution = 0,
   apps = 1,
   env: given = {},
+  kafka = {},
 }: FleetOptions): Promise<Fleet> {
   const closes: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -80,7 +85,7 @@ export async function openFleet({
   }
   const has_tenants = gateways + attribution > 0
   try {
-    const engines = await openEngines([...forWriters, ...(has_tenants ? forGateways : [])])
+    const engines = await openEngines([...forWriters, ...(has_tenants ? forGateways : [])], kafka)
     closes.push(() => Promise.all([...engines.values()].map((engine) => engine.stop())))
     const engine = (name: EngineName) => {
       const found = engines.get(name)
@@ -133,8 +138,13 @@ export async function openFleet({
   }
 }
 
-async function openEngines(names: readonly EngineName[]): Promise<Map<EngineName, OwnEngine>> {
-  const opened = await Promise.allSettled(names.map(async (name) => [name, await openOwnEngine(name)] as const))
+async function openEngines(
+  names: readonly EngineName[],
+  kafka: Record<string, string>,
+): Promise<Map<EngineName, OwnEngine>> {
+  const open = (name: EngineName) =>
+    name === 'kafka' ? startOwnEngine(kafkaWith({ properties: kafka })) : openOwnEngine(name)
+  const opened = await Promise.allSettled(names.map(async (name) => [name, await open(name)] as const))
   const engines = new Map(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
   const failed = opened.find((one) => one.status === 'rejected')
   if (failed === undefined) return engines

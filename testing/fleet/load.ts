@@ -14,7 +14,7 @@ export interface LoadOptions {
   events_max?: number
   /** False: each batch is sent once, and stays unanswered when the answer is not 200. */
   again?: boolean
-  onAcknowledged?(sent: readonly SentEvents[]): void
+  onAcknowledged?(request: FleetRequest): void
   onAnswer?(answer: Answer | null): void
 }
 
@@ -75,7 +75,7 @@ export function startLoad(options: LoadOptions): Load {
     for (const sent of request.sent) unanswered.delete(sent)
     acknowledged.push(...request.sent)
     events_done += request.events
-    options.onAcknowledged?.(request.sent)
+    options.onAcknowledged?.(request)
   }
 
   async function client(number: number): Promise<void> {

@@ -16,14 +16,15 @@ export interface FleetRequest {
 /** A signed gzip batch to `/event`. */
 export function sdkRequest(tenant: FleetTenant, batch: EventBatch): FleetRequest {
   const body = gzipSync(JSON.stringify({ events: batch.events, sent_at_ms: Date.now() }), { level: 1 })
-  const headers = {
-    'content-encoding': 'gzip',
-    'x-service-company-key': tenant.company_key,
-    'x-service-app-key': tenant.app_key,
-    'x-service-signature': createHmac('sha256', tenant.signing_secret).update(body).digest('hex'),
-  }
+  const headers = { 'content-encoding': 'gzip', ...signed(tenant, body) }
   return { path: '/event', headers, body, sent: [sentOf(tenant.app_id, batch)], events: batch.events.length }
 }
+
+const signed = (tenant: FleetTenant, body: Buffer) => ({
+  'x-service-company-key': tenant.company_key,
+  'x-service-app-key': tenant.app_key,
+  'x-service-signature': createHmac('sha256', tenant.signing_secret).update(body).digest('hex'),
+})
 
 /** `/s2s/events/bulk` with the events of several installs. */
 export function bulkRequest(tenant: FleetTenant, batches: readonly EventBatch[]): FleetRequest {
@@ -35,6 +36,12 @@ export function bulkRequest(tenant: FleetTenant, batches: readonly EventBatch[])
     sent: batches.map((batch) => sentOf(tenant.app_id, batch)),
     events: events.length,
   }
+}
+
+/** A signed request for the erasure of an install. */
+export function privacyRequest(tenant: FleetTenant, install_uuid: string): FleetRequest {
+  const body = Buffer.from(JSON.stringify({ install_uuid }))
+  return { path: '/privacy/delete', headers: signed(tenant, body), body, sent: [], events: 0 }
 }
 
 /** The answer to a request. */
@@ -56,8 +63,9 @@ export async function post(url: string, { path, headers, body, events }: FleetRe
     .catch(() => null)
   if (got === null) return null
   const { status } = got.answer
-  const { accepted, error = null } = JSON.parse(got.text)
-  const wrong = status === 200 ? accepted !== events : status < 500 && status !== 429
-  if (wrong) throw new Error(`${path} answered ${status} ${got.text.slice(0, 300)}`)
+  const { accepted, error = null, queued } = JSON.parse(got.text)
+  const isRight =
+    status === 200 ? accepted === events : status === 202 ? queued === true : status >= 500 || status === 429
+  if (!isRight) throw new Error(`${path} answered ${status} ${got.text.slice(0, 300)}`)
   return { status, error, retry_after_s: Number(got.answer.headers.get('retry-after')) || null }
 }

@@ -81,8 +81,11 @@ function readDemo(data_dir: string): Record<string, string> {
 }
 
 /** Resolves when the lag of every consumer is 0. */
-export async function waitUntilWritten(url: string, data_dir: string, ms_max = 180_000): Promise<void> {
-  const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+export const waitUntilWritten = (url: string, data_dir: string, ms_max = 180_000): Promise<void> =>
+  waitUntilNoLag(url, readFileSync(join(data_dir, 'admin-token'), 'utf8').trim(), ms_max)
+
+/** The same of an admin API and its token. */
+export async function waitUntilNoLag(url: string, token: string, ms_max = 180_000): Promise<void> {
   const deadline = Date.now() + ms_max
   let seen = ''
   while (Date.now() < deadline) {

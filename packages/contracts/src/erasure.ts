@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { idShape } from './event/envelope.ts'
 
@@ -32,9 +33,11 @@ export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(tr
 
 /**
  * Counter with the time of a request that is durable, Unix epoch ms: the install is queued for erasure if that is after what
- * `erasures_begun_key` holds (docs/adr/0197). An erasure removes it: its name tells of a person.
+ * `erasures_begun_key` holds (docs/adr/0197). An erasure removes it. It names no install: Redis writes down each name that it
+ * ever had, and keeps that until it rewrites its file (docs/adr/0370).
  */
-export const queuedErasureKey = (app_id: string, install_uuid: string): string => `erasure:${app_id}:${install_uuid}`
+export const queuedErasureKey = (app_id: string, install_uuid: string): string =>
+  `erasure:${app_id}:${hash('sha256', `${app_id}/${install_uuid}`, 'base64url')}`
 
 /**
  * Counter with a time, Unix epoch ms, that every erasure which has begun covers requests up to, at most. The eraser raises it

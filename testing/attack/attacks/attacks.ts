@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.ts'
 import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
-import { erasureFlood } from './erasure-flood.ts'
+import { erasureFlood, erasuresOfOthers } from './erasure-flood.ts'
 import { forgedInstalls } from './forged-installs.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
@@ -24,6 +24,7 @@ export const attacks: readonly Attack[] = [
   rejectedFlood,
   quotaEvasion,
   erasureFlood,
+  erasuresOfOthers,
   clickFlood,
   postbackFlood,
   claimedTransactions,

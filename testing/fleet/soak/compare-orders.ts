@@ -3,8 +3,8 @@ import { findNewest } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { utcDay } from '@tributary/domain/utc-day'
-import { type AttributionRow, expectedReport, sumRows } from '../attribution/expected-report.ts'
-import type { SimApp, SimInstall } from '../attribution/history.ts'
+import { type AttributionRow, expectedReport, sumRows } from '../../attribution/expected-report.ts'
+import type { SimApp, SimInstall } from '../../attribution/history.ts'
 
 /** An app whose history reached the log in one of several orders. */
 export interface OrderedApp {

@@ -13,13 +13,13 @@ import { createApp, createCompany, createServerKey } from '@tributary/tenancy/co
 import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 import pino from 'pino'
 import { Registry } from 'prom-client'
-import { datacenterTable } from '../attribution/fraud-partners.ts'
-import { day_ms, type SimApp, type SimInstall } from '../attribution/history.ts'
-import { recordsOf } from '../attribution/records.ts'
-import { simulate } from '../attribution/simulate.ts'
-import { randomOf } from '../fuzz/random.ts'
+import { datacenterTable } from '../../attribution/fraud-partners.ts'
+import { day_ms, type SimApp, type SimInstall } from '../../attribution/history.ts'
+import { recordsOf } from '../../attribution/records.ts'
+import { simulate } from '../../attribution/simulate.ts'
+import { randomOf } from '../../fuzz/random.ts'
+import { type Fleet, openFleet } from '../fleet.ts'
 import { type AttributionVerdict, compareOrders, type OrderedApp } from './compare-orders.ts'
-import { type Fleet, openFleet } from './fleet.ts'
 
 export interface AttributionSoakOptions {
   seed: number

@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { consumers } from '@tributary/contracts/consumers'
 import { countLoggedEvents } from '@tributary/testing/standalone/logged-events'
-import { isExact, type Verdict, verifyEvents } from '@tributary/testing/verify-events'
-import { type Fleet, openFleet } from './fleet.ts'
-import type { FleetProcess } from './fleet-process.ts'
-import { type Freshness, watchFreshness } from './freshness.ts'
-import { type Load, startLoad } from './load.ts'
+import { isExact, type SentEvents, type Verdict, verifyEvents } from '@tributary/testing/verify-events'
+import { type Fleet, openFleet } from '../fleet.ts'
+import type { FleetProcess } from '../fleet-process.ts'
+import { type Load, startLoad } from '../load.ts'
+import { countReturned, type Erased, isErasedAtTimes, remaining, startErasures } from './erasures.ts'
+import { watchFreshness } from './freshness.ts'
 import { comparePostbacks, startPostbacks } from './postbacks.ts'
 
 export interface SoakOptions {
@@ -24,6 +25,10 @@ export interface SoakOptions {
 export interface SoakResult extends Omit<Verdict, 'half'> {
   in_log: number
   kills: number
+  /** Installs that were erased while they went on. */
+  erased_installs: number
+  /** Of their erased events, those that are there. */
+  returned: number
   events_per_second: number
   freshness_p99_ms: number
   postbacks: number
@@ -55,16 +60,22 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
     // The devices come through a proxy, each from an address of its own.
     const receiver = await fleet.startService('postback-gateway', { env: { TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1' } })
     await fleet.startService('postback-writer')
+    await Promise.all([fleet.startService('eraser'), fleet.startService('eraser')])
     log(`${gateways} gateways and ${writers} writers are ready`)
     const started = performance.now()
     const freshness = watchFreshness(fleet.clickhouse)
+    const erasures = startErasures(fleet)
     const load = startLoad({
       tenants: fleet.tenants,
       gateways: fleet.gateways.map(({ url }) => url),
       clients,
       events_per_second: events / (minutes * 60),
       events_max: events,
-      onAcknowledged: ([first]) => first && freshness.offer(first),
+      onAcknowledged(request) {
+        const [first] = request.sent
+        if (first && !isErasedAtTimes(first.install_uuid)) freshness.offer(first)
+        erasures.offer(request)
+      },
     })
     const postbacks = startPostbacks(receiver.url)
     const progress = setInterval(() => log(lineOf(load, fleet.writers, started)), log_every_ms)
@@ -76,7 +87,10 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
     await fleet.untilWritten(written_ms_max)
     clearInterval(progress)
     const seconds = (performance.now() - started) / 1000
-    const counted = await compare(fleet, load, freshness, kills, seconds)
+    log('waiting for the erasers')
+    const erased = await erasures.end(written_ms_max)
+    await fleet.untilWritten(written_ms_max)
+    const counted = await compare(fleet, load, erased, { kills, seconds, fresh_ms: await freshness.end() })
     const received = await comparePostbacks(fleet, postbacks, written_ms_max)
     const whole = received.postbacks_lost === 0 && received.postbacks_unknown === 0
     return { ...counted, ...received, exact: counted.exact && whole }
@@ -88,21 +102,28 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
 async function compare(
   { broker, clickhouse }: Fleet,
   load: Load,
-  freshness: Freshness,
-  kills: number,
-  seconds: number,
+  erased: Erased,
+  { kills, seconds, fresh_ms }: { kills: number; seconds: number; fresh_ms: number[] },
 ) {
-  const fresh_ms = (await freshness.end()).sort((a, b) => a - b)
-  const { half, acknowledged, ...verdict } = await verifyEvents(clickhouse, load.acknowledged, [...load.unanswered])
-  const in_log = await countLoggedEvents(broker)
+  const sorted_ms = fresh_ms.sort((a, b) => a - b)
+  const of = (sent: Iterable<SentEvents>) => [...sent].map((one) => remaining(one, erased))
+  const {
+    half,
+    acknowledged: _,
+    ...verdict
+  } = await verifyEvents(clickhouse, of(load.acknowledged), of(load.unanswered))
+  const in_log = await countLoggedEvents(broker, erased.markOf)
+  const returned = await countReturned(clickhouse, [...load.acknowledged, ...load.unanswered], erased)
   return {
-    acknowledged,
+    acknowledged: load.acknowledged_events(),
     in_log,
     ...verdict,
     kills,
+    erased_installs: erased.installs,
+    returned,
     events_per_second: Math.round(verdict.in_events_raw / seconds),
-    freshness_p99_ms: Math.round(fresh_ms[Math.floor(fresh_ms.length * 0.99)] ?? 0),
-    exact: isExact({ half, acknowledged, ...verdict }) && in_log === verdict.in_events_raw,
+    freshness_p99_ms: Math.round(sorted_ms[Math.floor(sorted_ms.length * 0.99)] ?? 0),
+    exact: isExact({ half, acknowledged: 0, ...verdict }) && in_log === verdict.in_events_raw && returned === 0,
   }
 }
 
