@@ -75,7 +75,8 @@ CREATE USER IF NOT EXISTS tributary_postback_writer IDENTIFIED WITH sha256_passw
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_postback_writer;
 GRANT SELECT, INSERT ON tributary.postbacks_raw_v1 TO tributary_postback_writer;
 GRANT SELECT, INSERT ON tributary.postbacks_decoded_v1 TO tributary_postback_writer;
-GRANT INSERT ON tributary.postback_claims_v1 TO tributary_postback_writer;
+GRANT SELECT, INSERT ON tributary.postback_claims_v1 TO tributary_postback_writer;
+GRANT SELECT, INSERT ON tributary.postback_beaten_claims_v1 TO tributary_postback_writer;
 GRANT INSERT ON tributary.postback_publishers_v1 TO tributary_postback_writer;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_postback_writer;
 GRANT SELECT ON system.replicas TO tributary_postback_writer;
@@ -104,6 +105,7 @@ GRANT SELECT ON tributary.installs_by_key_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.install_claims_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.postbacks_decoded_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.postback_claims_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.postback_beaten_claims_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.postback_publishers_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.report_stamps_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.settled_installs_v1 TO tributary_report_api;

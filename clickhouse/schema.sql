@@ -727,6 +727,15 @@ GROUP BY
     app_id,
     day;
 
+CREATE TABLE postback_beaten_claims_v1
+(
+    `day` Date COMMENT 'UTC date on which the beaten postback was received',
+    `claim_key` UInt64 COMMENT 'hash of postback_key, environment and log position of the beaten claim' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (day, claim_key)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
 CREATE MATERIALIZED VIEW postback_claims_mv_v1 TO postback_claims_v1
 (
     `postback_key` UInt64,

@@ -20,9 +20,9 @@ export const bench: Bench = {
   title:
     'postbacks-http: postbacks of many addresses in an open loop, each durable before its answer (embedded; --rate 1000 --seconds 10 --cpu-prof FOLDER)',
   async run(args) {
-    const rows = []
+    const rows = [await measure(args, 'new', 'bare-route.ts')]
     for (const kind of Object.keys(kinds) as Kind[]) rows.push(await measure(args, kind))
-    const [stored, , short, ...large] = rows as [Figures, Figures, Figures, ...Figures[]]
+    const [, stored, , short, ...large] = rows as [Figures, Figures, Figures, Figures, ...Figures[]]
     const cost = ({ cpu_us_each }: Figures) => Math.round((cpu_us_each / stored.cpu_us_each) * 100) / 100
     const worst = Math.max(...large.map(cost))
     const aims: Aim[] = [
@@ -59,12 +59,13 @@ const kinds = {
 }
 type Kind = keyof typeof kinds
 
-async function measure(args: string[], kind: Kind) {
+/** A load on a process of its own: the gateway, or the bare route that the same load is compared with. */
+async function measure(args: string[], kind: Kind, server_file = 'gateway.ts') {
   const rate = numberArgument(args, 'rate', 1000)
   const seconds = numberArgument(args, 'seconds', 10)
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-postbacks-'))
   try {
-    const server = await startProcess(join(import.meta.dirname, 'gateway.ts'), data_dir, profileFlags(args))
+    const server = await startProcess(join(import.meta.dirname, server_file), data_dir, profileFlags(args))
     const warm = await sendPostbacks(server.port, kind, { rate: rate / 2, seconds: Math.min(warm_seconds, seconds) })
     server.startWatch()
     await pause(collection_ms) // a process collects garbage once when it has started, and not under load
@@ -73,7 +74,7 @@ async function measure(args: string[], kind: Kind) {
     const logged = await server.countLogged()
     await server.stop()
     return {
-      kind,
+      kind: server_file === 'gateway.ts' ? kind : 'bare route of fastify',
       per_second: Math.round(load.ms.length / load.seconds),
       p50_ms: Math.round(percentile(load.ms, 0.5) * 10) / 10,
       p99_ms: Math.round(percentile(load.ms, 0.99) * 10) / 10,

@@ -30,7 +30,8 @@ const looked_at_in_a_turn_max = 4096
 /** Entries of a database, loaded from it. Each change is written behind, a few in each turn of the event loop. */
 export function openShelf<E extends Entry>(database: Database<E, string>, now: () => number): Shelf<E> {
   const entries = new Map<string, E>()
-  const changed = new Set<string>()
+  /** What is to be written, and whether the database surely lacks it: what goes before it was written is no work. */
+  const changed = new Map<string, { unwritten: boolean }>()
   let timer: NodeJS.Timeout | null = null
   let working: Promise<unknown> = Promise.resolve()
   for (const { key, value } of database.getRange({})) entries.set(key, value)
@@ -41,6 +42,8 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
       // An entry is looked up here, not before: it may have changed or gone in an earlier turn.
       const writes = some.map((key) => {
         const entry = entries.get(key)
+        const change = changed.get(key)
+        if (change !== undefined) change.unwritten = false
         return entry === undefined ? database.remove(key) : database.put(key, entry)
       })
       await committed(Promise.all(writes))
@@ -50,12 +53,12 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
   async function writeChanged(): Promise<void> {
     if (timer !== null) clearTimeout(timer)
     timer = null
-    const keys = [...changed]
+    const keys = [...changed.keys()]
     changed.clear()
     try {
       await write(keys)
     } catch (error) {
-      for (const key of keys) changed.add(key)
+      for (const key of keys) changed.set(key, { unwritten: false })
       throw error
     }
   }
@@ -82,8 +85,8 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
     return done
   }
 
-  function change(key: string): void {
-    changed.add(key)
+  function change(key: string, unwritten: boolean): void {
+    if (!changed.has(key)) changed.set(key, { unwritten })
     // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
     timer ??= setTimeout(() => void inTurn(writeChanged).catch(() => {}), write_behind_ms).unref()
   }
@@ -94,11 +97,13 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
       return entry !== undefined && entry.expires_at_ms > now() ? entry : undefined
     },
     put(key, entry) {
+      change(key, !entries.has(key))
       entries.set(key, entry)
-      change(key)
     },
     remove(key) {
-      if (entries.delete(key)) change(key)
+      if (!entries.delete(key)) return
+      if (changed.get(key)?.unwritten) changed.delete(key)
+      else change(key, false)
     },
     flush: () => inTurn(writeChanged),
     sweep: () => inTurn(forgetExpired),

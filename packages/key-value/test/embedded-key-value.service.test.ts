@@ -40,6 +40,7 @@ describe('the embedded key-value store', () => {
         cap: fc.option(fc.integer({ min: 0, max: 12 })),
       }),
       fc.record({ step: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 10, 24, 25, 50) }),
+      fc.record({ step: fc.constant('remove' as const), key: fc.constantFrom('a', 'b') }),
       fc.record({ step: fc.constant('sweep' as const) }),
       fc.record({ step: fc.constant('reopen' as const) }),
     ),
@@ -74,6 +75,7 @@ describe('the embedded key-value store', () => {
         counters.set(key, { total, since_ms: found?.since_ms ?? clock_ms })
         return { added: true, total }
       },
+      remove: (key: string) => counters.delete(key),
       get: (key: string) => counter(key)?.total ?? null,
     }
   }
@@ -88,7 +90,10 @@ describe('the embedded key-value store', () => {
         for (const item of todo) {
           if (item.step === 'pass') clock_ms += item.ms
           else if (item.step === 'sweep') await keyValue.sweep()
-          else if (item.step === 'reopen') {
+          else if (item.step === 'remove') {
+            await keyValue.remove(item.key)
+            model.remove(item.key)
+          } else if (item.step === 'reopen') {
             await keyValue.close()
             keyValue = await openEmbeddedKeyValue({ dir: path, now })
           } else if (item.step === 'hit') {

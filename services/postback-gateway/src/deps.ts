@@ -8,7 +8,7 @@ export interface PostbackGatewayDeps extends DoorDeps {
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish'>
   /** Counts postbacks of addresses, and remembers what was stored, for all gateways together. */
-  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
+  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow' | 'remove'>
   /** Partition count of `postbacks.received.v1`. */
   partitions: number
 }

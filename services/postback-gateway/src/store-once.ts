@@ -24,7 +24,7 @@ export function createStoreOnce(
 ) {
   const room = createRoom(now)
 
-  const giveBack = (digest: string) => counters(() => keyValue.addCapped(`postback-claim:${digest}`, -1, null, 1))
+  const giveBack = (digest: string) => counters(() => keyValue.remove(`postback-claim:${digest}`))
 
   /** True when the bytes are ours to store, false when they are stored, null when nobody can tell. */
   async function claim(digest: string): Promise<boolean | null> {
@@ -59,6 +59,7 @@ export function createStoreOnce(
     if (claimed === null) return 'stored'
     room.take()
     await counters(() => keyValue.addCapped(`postback:${digest}`, 1, null, limits.postback_remembered_ms)) // 3.
+    void giveBack(digest) // nobody waits for it: it would end by itself
     return 'stored'
   }
 }

@@ -21,3 +21,14 @@ test('a copy that waits for a log that stands still looks seldom, and is answere
   expect(await Promise.all([first, copy])).toEqual(['stored', 'repeated'])
   expect(looks).toBeLessThan(12)
 })
+
+test('a claim is given back whether its bytes were stored or not', async () => {
+  const now = () => Date.UTC(2026, 5, 1)
+  const keyValue = memoryKeyValue(now)
+  const storeOnce = createStoreOnce({ keyValue, now }, (step) => step())
+  await expect(storeOnce('digest', () => Promise.reject(new Error('full')))).rejects.toThrow('full')
+  expect(await keyValue.get('postback-claim:digest')).toBeNull()
+  expect(await storeOnce('digest', async () => {})).toBe('stored')
+  await expect.poll(() => keyValue.get('postback-claim:digest')).toBeNull()
+  expect(await storeOnce('digest', async () => {})).toBe('repeated')
+})

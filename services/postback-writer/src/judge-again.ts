@@ -6,6 +6,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Registry } from 'prom-client'
+import { markAllBeaten, markBeaten } from './beaten-claims.ts'
 import { judgeAll } from './judge-received.ts'
 import { judgedTotal } from './metrics.ts'
 import type { KnownKeys } from './postback-keys.ts'
@@ -36,15 +37,21 @@ const page_rows_max = 256
 export function judgeAgain(deps: JudgeAgainDeps): (signal: AbortSignal) => Promise<void> {
   const { postbackKeys, now } = deps
   let looked = { fingerprint: '', at_ms: 0 }
+  let marked = false
   return async (signal) => {
+    if (!marked) await markAllBeaten(deps.clickhouse, signal)
+    if (signal.aborted) return
+    marked = true
     await postbackKeys.refresh()
     const { fingerprint } = postbackKeys.current()
     const at_ms = now()
     if (looked.fingerprint === fingerprint && at_ms - looked.at_ms < limits.postback_judging_pause_ms) return
+    marked = false // a failure between a judgement and its mark leaves a row that is not found again
     for await (const page of findUnverifiable(deps.clickhouse, fingerprint, at_ms)) {
       await judgePage(deps, page)
       if (signal.aborted) return
     }
+    marked = true
     looked = { fingerprint, at_ms }
   }
 }
@@ -128,6 +135,7 @@ async function judgePage({ clickhouse, postbackKeys, now, registry }: JudgeAgain
   const into = { table: 'postbacks_decoded_v1', columns: decodedColumns }
   const token = 'postback-writer/judged-again'
   await insertRows(rows, decodedLine, { clickhouse, failed: createFailedInserts(), into, token, tries: 1 })
+  await markBeaten(clickhouse, rows)
   const counted = registry && judgedTotal(registry)
   for (const { protocol, verdict } of judged) counted?.inc({ protocol, verdict })
 }

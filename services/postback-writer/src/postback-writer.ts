@@ -13,6 +13,7 @@ import {
 } from '@tributary/service-kit/consumer/define-consumer'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { markBeaten } from './beaten-claims.ts'
 import { judgeAll } from './judge-received.ts'
 import { judgedTotal } from './metrics.ts'
 import type { KnownKeys } from './postback-keys.ts'
@@ -27,7 +28,7 @@ interface ReceivedPostback {
 }
 
 /** The steps that a crash may follow, in order; see the numbered comments of `handle`. */
-export type PostbackStep = 1 | 2
+export type PostbackStep = 1 | 2 | 3
 
 export interface PostbackWriterDeps {
   clickhouse: Clickhouse
@@ -39,9 +40,9 @@ export interface PostbackWriterDeps {
 }
 
 /**
- * Judges received postbacks and writes them as they came and as they were decoded. Both tables are sets by log position, and
- * a report chooses the winner among all stored ones: a repeated batch is harmless, and nothing is looked up to write
- * (docs/adr/0298).
+ * Judges received postbacks and writes them as they came and as they were decoded. Both tables are sets by log position: a
+ * repeated batch is harmless (docs/adr/0298). Claims that an earlier one beats are marked afterwards, for reports
+ * (docs/adr/0375).
  */
 export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<ReceivedPostback> {
   const { clickhouse, postbackKeys, registry, logger, crash = () => {} } = deps
@@ -87,6 +88,13 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
         { ...how, into: decoded },
       )
       await crash(2)
+
+      // 3. Claims that others beat are marked. A crash now: they are marked again, in a set.
+      await markBeaten(
+        clickhouse,
+        rows.map(({ value: { place }, judged: one }) => ({ judged: one, place })),
+      )
+      await crash(3)
 
       failed.forget(token)
       const refused = new Map([...unstored, ...undecoded].map(({ row, err }) => [row, err]))

@@ -5,8 +5,20 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { aakPayload, signJws, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { markAllBeaten } from '../src/beaten-claims.ts'
 import { judgeAgain } from '../src/judge-again.ts'
-import { apple, day, makeLog, newItem, noon, publishPostbacks, receivedOf, runToEnd, startWriter } from './stage.ts'
+import {
+  apple,
+  beatenPlaces,
+  day,
+  makeLog,
+  newItem,
+  noon,
+  publishPostbacks,
+  receivedOf,
+  runToEnd,
+  startWriter,
+} from './stage.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
@@ -165,6 +177,34 @@ test('a job that was cut off goes on; more than one page is judged; still unveri
   expect([...(await verdicts())]).toEqual(['valid'])
 })
 
+test('claims that lack their mark after a failure or a repair get it by the next run', async () => {
+  const item = newItem()
+  const old = aak(item, noon - 2)
+  const later = aakPayload({ 'advertised-item-identifier': item, 'postback-identifier': old.id })
+  await write([old, { id: old.id, received: receivedOf('aak', apple.signAak(later), noon - 1) }])
+  let failures = 1
+  const job = judgeAgain({
+    clickhouse: {
+      query: (sql, params) => clickhouse.query(sql, params),
+      async insert(block) {
+        if (block.table === 'postback_beaten_claims_v1' && failures-- > 0) throw new Error('crash')
+        await clickhouse.insert(block)
+      },
+    },
+    postbackKeys: { current: () => nextYear, refresh: async () => {} },
+    now: () => noon,
+  })
+  const { signal } = new AbortController()
+  await expect(job(signal)).rejects.toThrow('crash')
+  expect(await beatenPlaces(clickhouse, item)).toEqual([])
+  await job(signal)
+  const [marked] = await beatenPlaces(clickhouse, item)
+  expect(marked).toMatch(/[/]1$/)
+  await clickhouse.command('TRUNCATE TABLE postback_beaten_claims_v1')
+  await markAllBeaten(clickhouse, signal, 100)
+  expect(await beatenPlaces(clickhouse, item)).toEqual([marked])
+})
+
 test('a process looks again when its keys have changed, and each hour', async () => {
   let keys = nextYear
   let at_ms = noon
@@ -172,8 +212,8 @@ test('a process looks again when its keys have changed, and each hour', async ()
   const job = judgeAgain({
     clickhouse: {
       insert: async () => {},
-      async query() {
-        looks += 1
+      async query(sql) {
+        if (sql.includes('unverifiable')) looks += 1
         return []
       },
     },

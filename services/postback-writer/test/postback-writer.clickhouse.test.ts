@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   apple,
+  beatenPlaces,
   isDone,
   makeLog,
   newItem,
@@ -36,7 +37,7 @@ const skan = (changes: Parameters<typeof skanFields>[1] = {}, received_at_ms = n
 
 /** What the tables hold of an advertised item, read as a reader does. */
 async function stored(item: number) {
-  const [decoded, claims] = await Promise.all([
+  const [decoded, claims, beaten] = await Promise.all([
     clickhouse.query<Record<string, unknown>>(
       'SELECT * EXCEPT (postback_key) FROM postbacks_decoded_v1 FINAL WHERE advertised_item_id = {item:UInt64} ORDER BY partition, offset',
       { item },
@@ -46,8 +47,9 @@ async function stored(item: number) {
        WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE advertised_item_id = {item:UInt64}) ORDER BY place`,
       { item },
     ),
+    beatenPlaces(clickhouse, item),
   ])
-  return { decoded, claims: claims.map(({ place }) => place) }
+  return { decoded, claims: claims.map(({ place }) => place), beaten }
 }
 
 const rawBodies = async (like: string) =>
@@ -134,9 +136,12 @@ test('crashes after any step, failures and other cuts leave each postback once i
       }
       log.chunk_records_max = chunk
       await runToEnd(clickhouse, log)
-      const { decoded, claims } = await stored(item)
+      const { decoded, claims, beaten } = await stored(item)
       expect(decoded.map(({ partition, offset }) => `${partition}/${offset}`).toSorted()).toEqual(placesOf(log))
       expect(claims).toEqual(placesOf(log))
+      const first = Map.groupBy(decoded, ({ postback_id }) => postback_id)
+      const winners = [...first.values()].map(([one]) => `${one!.partition}/${one!.offset}`)
+      expect(beaten).toEqual(placesOf(log).filter((place) => !winners.includes(place)))
       expect((await rawBodies(run)).toSorted()).toEqual(postbacks.map(({ received }) => received.body).toSorted())
     }),
     { numRuns: 25 },

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { claimKeySql } from '@tributary/contracts/postback/claim-key'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { topics } from '@tributary/contracts/topics'
 import type { PostbackKeys } from '@tributary/domain/postback/keys'
@@ -85,4 +86,15 @@ export async function runToEnd(
   const running = await startWriter(clickhouse, broker, options)
   await until(() => isDone(broker))
   await running.close()
+}
+
+/** Places of an item's claims that are marked as beaten. */
+export async function beatenPlaces(clickhouse: Clickhouse, item: number): Promise<string[]> {
+  const claims = await clickhouse.query<{ place: string }>(
+    `SELECT DISTINCT concat(toString(partition), '/', toString(offset)) AS place FROM postback_claims_v1
+     WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE advertised_item_id = {item:UInt64})
+       AND (day, ${claimKeySql()}) IN (SELECT day, claim_key FROM postback_beaten_claims_v1) ORDER BY place`,
+    { item },
+  )
+  return claims.map(({ place }) => place)
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { limits } from '@tributary/contracts/limits'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import type { ReportMeta, ReportRow } from '@tributary/contracts/reports'
+import { tableNames } from '@tributary/contracts/tables'
 import { topics } from '@tributary/contracts/topics'
 import { postbackKeys } from '@tributary/domain/postback/keys'
 import { judgeAgain } from '@tributary/postback-writer/judge-again'
@@ -34,7 +35,7 @@ const { report_unproven_rows_max } = limits
 const logger = pino({ level: 'silent' })
 const day = 24 * 3600_000
 const apple = createAppleTwin()
-const tables = ['postbacks_raw_v1', 'postbacks_decoded_v1', 'postback_claims_v1', 'postback_publishers_v1']
+const tables = tableNames.filter((name) => name.startsWith('postback'))
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

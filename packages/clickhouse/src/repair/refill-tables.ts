@@ -109,7 +109,8 @@ async function rowsToRefill(clickhouse: Clickhouse, expired: RawExpired): Promis
     `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND name IN ('day', 'key_day', 'received_day')`,
   )
   const dayOf = new Map(columns.map(({ table, name }) => [table, name]))
-  const ofEvents = new Set<string>([...derivedFromEvents, ...Object.keys(sweptFrom)])
+  const ofEvents = new Set<string>(derivedFromEvents)
+  for (const [table, source] of Object.entries(sweptFrom)) if (ofEvents.has(source)) ofEvents.add(table)
   return (table) => {
     if (!ofEvents.has(table)) return null
     const day = dayOf.get(table)

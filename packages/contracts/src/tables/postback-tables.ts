@@ -29,7 +29,7 @@ export const postbackTables = {
     row: 'a valid postback, by what it claims',
     of_no_app: true,
     writers: ['postback-writer'],
-    readers: ['report-api'],
+    readers: ['postback-writer', 'report-api'],
     personal: [],
     erased_by: of_no_install,
     derived: {
@@ -39,6 +39,15 @@ export const postbackTables = {
       groups: { ...same('postback_key', 'environment', 'received_at_ms'), ...position },
       values: { day: ['max(day)', 'max(day)'] },
     },
+  },
+  postback_beaten_claims_v1: {
+    row: 'a claim that an earlier one on the same postback beats',
+    of_no_app: true,
+    writers: ['postback-writer'],
+    readers: ['postback-writer', 'report-api'],
+    personal: [],
+    erased_by: of_no_install,
+    swept_from: 'postback_claims_v1',
   },
   postback_publishers_v1: {
     row: 'an app that a publisher showed ads for on a day',

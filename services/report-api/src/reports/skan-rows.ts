@@ -1,4 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
+import { claimKeySql } from '@tributary/contracts/postback/claim-key'
 import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
 import type { ReportSources } from '../report.ts'
 import type { WindowDays } from '../window-days.ts'
@@ -54,30 +55,16 @@ const ofApp = (items: readonly string[]): string => `advertised_item_id IN (${nu
       AND day >= {first_day:Date} AND day <= {last_day:Date}
       AND received_at_ms >= {since_ms:Int64} AND received_at_ms < {until_ms:Int64}`
 
-/** What decides who was first: received time, then log position. */
-const place = 'tuple(received_at_ms, toString(topic), partition, offset)'
+/** Claims of the window that an earlier one beats, from any time: postback-writer has marked them (docs/adr/0375). */
+const beaten = `
+    SELECT claim_key FROM postback_beaten_claims_v1
+    WHERE day >= {first_day:Date} AND day <= {last_day:Date}`
 
 /**
  * For look-ups in `postback_claims_v1`, which is in the order of its keys: few keys are found by its index, many are read
- * through, and the engine holds one key at a time.
+ * through.
  */
-const byKey = 'SETTINGS optimize_aggregation_in_order = 1, use_index_for_in_with_subqueries_max_values = 10000'
-
-/**
- * The winner of each key that was claimed more than once, among all stored claims, in each environment by itself. Nearly all
- * keys were claimed once: of these only the key is read.
- */
-const contested = (items: readonly string[]): string => `
-    SELECT postback_key, environment, min(${place}) AS winner
-    FROM postback_claims_v1
-    WHERE postback_key IN (
-      SELECT postback_key FROM postback_claims_v1
-      WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict = 'valid')
-      GROUP BY postback_key
-      HAVING count() > 1
-      ${byKey}
-    )
-    GROUP BY postback_key, environment`
+const byKey = 'SETTINGS use_index_for_in_with_subqueries_max_values = 10000'
 
 /** Keys of the window that no signature proves here, but that one proves elsewhere. */
 const provenElsewhere = (items: readonly string[]): string => `
@@ -110,11 +97,9 @@ const countedSql = (period: string, items: readonly string[], starts: readonly n
     if(proven, version, '') AS said_version, if(proven, fine, NULL) AS said_fine, if(proven, coarse, NULL) AS said_coarse,
     if(proven, roundDown(received_at_ms, CAST([${numbers(starts)}], 'Array(Int64)')), 0) AS segment,
     proven AND sequence_index = 0 AND NOT re_engagement AS download, ifNull(redownload, 0) AS again
-  FROM (SELECT * FROM postbacks_decoded_v1 FINAL WHERE ${ofApp(items)}) AS stored
-  LEFT JOIN (${contested(items)}
-  ) AS contests ON stored.postback_key = contests.postback_key AND stored.environment = contests.environment
-  WHERE if(verdict = 'valid',
-    environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND (winner.1 = 0 OR winner = ${place}),
+  FROM postbacks_decoded_v1 FINAL
+  WHERE ${ofApp(items)} AND if(verdict = 'valid',
+    environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND ${claimKeySql()} NOT IN (${beaten}),
     postback_key NOT IN (${provenElsewhere(items)}))`
 
 /** Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`. */

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { literals } from '@tributary/attribution/literals'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
+import { insertRows } from '@tributary/clickhouse/insert-rows'
+import { claimKeySql } from '@tributary/contracts/postback/claim-key'
+import type { JudgedPostback } from '@tributary/contracts/postback/judged'
+import type { PostbackPlace } from './postback-rows.ts'
+
+/** A postback whose judgement is stored. */
+export interface StoredJudgement {
+  judged: JudgedPostback
+  place: PostbackPlace
+}
+
+type Deps = Pick<Clickhouse, 'query' | 'insert'>
+
+interface BeatenClaim {
+  on: string
+  /** Digits of a 64-bit number. */
+  claim_key: string
+}
+
+/**
+ * The first claims of a postback that are looked at besides those of the batch. One of them may be a winner of before, or one
+ * that came at the same moment from another process; those behind them are marked already.
+ */
+const first_claims_max = 32
+
+/**
+ * Marks claims that an earlier one on the same postback beats (docs/rules.md#who-wins), among those that these postbacks meet.
+ * To be called when their judgements are stored: two processes that store claims on one postback at the same moment then see
+ * both, one of them at least. Marks are a set and never wrong, since a claim never ends.
+ */
+export async function markBeaten(clickhouse: Deps, stored: readonly StoredJudgement[]): Promise<void> {
+  const valid = stored.filter(({ judged }) => judged.verdict === 'valid')
+  if (valid.length === 0) return
+  const claimed = valid.map(({ judged: { protocol, network, postback_id, sequence_index } }) => [
+    ...[protocol, network, postback_id].map((text) => text.toWellFormed()),
+    sequence_index,
+  ])
+  // Not as they are: what a postback says must not end a literal.
+  const text = Buffer.from(JSON.stringify(claimed)).toString('base64')
+  const keys = `SELECT sipHash64(one.1, one.2, one.3, one.4) FROM (
+      SELECT arrayJoin(JSONExtract(base64Decode('${text}'), 'Array(Tuple(String, String, String, UInt8))')) AS one)`
+  const places = valid.map(({ place }) => place)
+  const isOurs = `topic IN (${literals('topic', new Set(places.map(({ topic }) => topic)))})
+      AND partition IN (${numbers(places.map(({ partition }) => partition))})
+      AND offset IN (${numbers(places.map(({ offset }) => offset))})`
+  await mark(clickhouse, `postback_key IN (${keys})`, isOurs)
+}
+
+/**
+ * Marks all that are beaten: after an upgrade, a repair, or a failure between a claim and its mark. It looks through
+ * `slice_rows` claims with a statement, so that none holds the engine up.
+ */
+export async function markAllBeaten(clickhouse: Deps, signal: AbortSignal, slice_rows = 1_000_000): Promise<void> {
+  const [held] = await clickhouse.query<{ rows: number }>('SELECT count() AS rows FROM postback_claims_v1')
+  const slices = BigInt(Math.ceil((held?.rows ?? 0) / slice_rows))
+  for (let n = 0n; n < slices && !signal.aborted; n += 1n) {
+    const [from, to] = [(hashes * n) / slices, (hashes * (n + 1n)) / slices - 1n]
+    await mark(clickhouse, `postback_key BETWEEN ${from} AND ${to}`, '1', lacksMark)
+  }
+}
+
+/** How many hashes of 64 bits there are. */
+const hashes = 2n ** 64n
+
+/** For many claims, most of which are marked already; a batch would pay for all marks there are. */
+const lacksMark = '(lost.5, key) NOT IN (SELECT day, claim_key FROM postback_beaten_claims_v1)'
+
+const numbers = (values: readonly number[]): string => [...new Set(values.map(Number))].join(', ')
+
+/** Marks what is beaten among the claims on some postbacks: the first ones, and those that are ours. */
+async function mark(clickhouse: Deps, isPostback: string, isOurs: string, isWanted = '1'): Promise<void> {
+  const beaten = await clickhouse.query<BeatenClaim>(beatenSql(isPostback, isOurs, isWanted))
+  if (beaten.length === 0) return
+  // A token of its own each time: the table may have been emptied since the same rows were inserted.
+  const token = `postback-writer/beaten/${randomUUID()}`
+  const into = { table: 'postback_beaten_claims_v1', columns: ['day', 'claim_key'] }
+  const how = { clickhouse, failed: createFailedInserts(), into, token, tries: 1 }
+  await insertRows(beaten, ({ on, claim_key }) => JSON.stringify([on, claim_key]), how)
+}
+
+/** What decides who was first, received time and then log position; and the day. */
+const claim = 'tuple(received_at_ms, toString(topic), partition, offset, day)'
+
+/** Beaten claims with their days. Nearly all postbacks were claimed once: of these only the key is read. */
+const beatenSql = (isPostback: string, isOurs: string, isWanted: string): string => `
+SELECT toString(lost.5) AS on, toString(key) AS claim_key
+FROM (
+  SELECT lost, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS key
+  FROM (
+    SELECT postback_key, environment, groupArraySorted(${first_claims_max})(${claim}) AS first,
+      groupUniqArrayIf(${claim}, ${isOurs}) AS ours,
+      arrayJoin(arrayFilter(one -> one != first[1], arrayDistinct(arrayConcat(first, ours)))) AS lost
+    FROM postback_claims_v1
+    WHERE postback_key IN (
+      SELECT postback_key FROM postback_claims_v1
+      WHERE ${isPostback}
+      GROUP BY postback_key
+      HAVING count() > 1
+      SETTINGS optimize_aggregation_in_order = 1
+    )
+    GROUP BY postback_key, environment
+  )
+)
+WHERE ${isWanted}
+SETTINGS optimize_aggregation_in_order = 1`
