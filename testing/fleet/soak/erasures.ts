@@ -59,7 +59,7 @@ export async function countReturned(
 export function startErasures(fleet: Fleet): Erasures {
   const { tenants, gateways, broker } = fleet
   const pool = openPostgres({
-    ...{ url: fleet.engine('postgres').url, pool_max: 2, statement_timeout_ms: 60_000, connect_timeout_ms: 10_000 },
+    ...{ url: fleet.engine('postgres').url, pool_max: 2, statement_timeout_ms: 60_000, connect_timeout_ms: 60_000 },
   })
   const masterKeys = openMasterKeys([readMasterKey(fleet.master_key)])
   const asked = new Map<string, { app_id: string; install_uuid: string }>()
@@ -83,7 +83,7 @@ export function startErasures(fleet: Fleet): Erasures {
 
   const runs = (async () => {
     while (!ending) {
-      await requestRun(pool, Date.now())
+      await requestRun(pool, Date.now()).catch(() => {}) // the next one asks for all
       await pause(run_every_ms)
     }
   })()
