@@ -4,10 +4,10 @@ import { type ChdbResult, drainPending, Session } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
 import { type Clickhouse, statement_bytes_max } from '../clickhouse.ts'
 import { insertSettings } from '../insert-settings.ts'
+import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
 import { mendDedupeLogs } from './mend-dedupe-logs.ts'
 import { openSessionPool } from './session-pool.ts'
-import { type EngineStuck, type WatchedRun, watchCalls } from './statement-watch.ts'
 
 export interface EmbeddedOptions {
   /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */

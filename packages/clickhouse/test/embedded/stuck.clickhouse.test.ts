@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { drainPending } from 'chdb'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { EngineStuck } from '../../src/embedded/call-watch.ts'
 import { openEmbeddedClickhouse } from '../../src/embedded/embedded-clickhouse.ts'
-import { EngineStuck } from '../../src/embedded/statement-watch.ts'
 
 const minute = 60_000
 const threeSeconds = 'SELECT sleepEachRow(1) FROM numbers(3) SETTINGS max_block_size = 1'

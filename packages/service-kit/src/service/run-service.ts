@@ -80,7 +80,6 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     logger.flush(() => process.exit(exit_code))
   }
   const endNow = (err: Error) => {
-    stopping = true
     // Not by the threads that write the log otherwise, which may be what stands still.
     createLogger({ ...log, sync: true }).fatal({ err }, 'ending at once')
     process.kill(process.pid, 'SIGKILL')

@@ -29,7 +29,7 @@ export function watchCalls(onStuck: (error: EngineStuck) => void): WatchedRun {
     const late = [...running].find(({ ms, ms_max }) => ms > ms_max)
     if (late === undefined) return
     clearInterval(timer)
-    stuck = new EngineStuck(`The embedded ClickHouse stands still: ${late.what} runs for ${late.ms / 1000} s`)
+    stuck = new EngineStuck(`The embedded ClickHouse stands still: ${late.what} has run for ${late.ms / 1000} s`)
     onStuck(stuck)
     for (const call of running) call.reject(stuck)
   }

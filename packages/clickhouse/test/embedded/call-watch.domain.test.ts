@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { EngineStuck, look_ms, watchCalls } from '../../src/embedded/statement-watch.ts'
+import { EngineStuck, look_ms, watchCalls } from '../../src/embedded/call-watch.ts'
 
 const told: EngineStuck[] = []
 const minute = 60_000
@@ -20,9 +20,11 @@ test('a call that never comes back ends at its limit, is told once, and takes al
   await vi.advanceTimersByTimeAsync(look_ms)
   for (const outcome of await outcomes)
     expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(EngineStuck) })
-  await expect(run('a question', minute, async () => 1)).rejects.toThrow(/an insert runs for 65 s/)
+  await expect(run('a question', minute, async () => 1)).rejects.toThrow(/an insert has run for 65 s/)
   await vi.advanceTimersByTimeAsync(60 * minute)
-  expect(told.map(({ message }) => message)).toEqual(['The embedded ClickHouse stands still: an insert runs for 65 s'])
+  expect(told.map(({ message }) => message)).toEqual([
+    'The embedded ClickHouse stands still: an insert has run for 65 s',
+  ])
 })
 
 test('calls in time keep what they give and what they throw, however many there are', async () => {
