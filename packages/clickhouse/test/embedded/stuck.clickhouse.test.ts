@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { drainPending } from 'chdb'
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { EngineStuck } from '../../src/embedded/call-watch.ts'
 import { openEmbeddedClickhouse } from '../../src/embedded/embedded-clickhouse.ts'
 
@@ -24,6 +24,7 @@ afterEach(async () => {
   vi.useRealTimers()
   await drainPending()
 })
+afterAll(() => rm(data_dir, { recursive: true, force: true }))
 
 test('an engine that does not come back from a statement takes no other, and cannot be closed', async () => {
   const clickhouse = await open()
