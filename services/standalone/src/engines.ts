@@ -103,7 +103,7 @@ async function openDatabase(config: PoolConfig, data_dir: string, service: Servi
 async function openAnalytics(data_dir: string, disk: DiskWatch, service: Service): Promise<Clickhouse> {
   const { openEmbeddedClickhouse } = await import('@tributary/clickhouse/embedded')
   const { logger, registry, onClose, checks } = service
-  const clickhouse = await openEmbeddedClickhouse({ data_dir, logger })
+  const clickhouse = await openEmbeddedClickhouse({ data_dir, logger, onStuck: service.endNow })
   onClose('clickhouse', () => clickhouse.close())
   const merges = createMergeSwitch(clickhouse)
   const switching = every({

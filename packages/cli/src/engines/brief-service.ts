@@ -13,6 +13,9 @@ export async function withService<T>(work: (service: Service) => Promise<T>): Pr
     onClose: (_what, close) => closes.push(close),
     checks: {},
     troubles: [],
+    endNow(error) {
+      throw error
+    },
   }
   try {
     return await work(service)

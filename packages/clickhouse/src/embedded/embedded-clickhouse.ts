@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { createClient } from '@clickhouse/client'
-import { drainPending, Session } from 'chdb'
+import { type ChdbResult, drainPending, Session } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
 import { type Clickhouse, statement_bytes_max } from '../clickhouse.ts'
 import { insertSettings } from '../insert-settings.ts'
+import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
+import { restoreCrashSignals } from './crash-signals.ts'
 import { mendDedupeLogs } from './mend-dedupe-logs.ts'
 import { openSessionPool } from './session-pool.ts'
 
@@ -11,6 +13,11 @@ export interface EmbeddedOptions {
   /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */
   data_dir: string
   logger?: { info(fields: object, message: string): void }
+  /**
+   * The engine stands still, which only the end of the process cures: no call can be ended, and exit hooks of chdb wait for it
+   * as well. Calls that wait are rejected with `EngineStuck` afterwards, and so is every later one (docs/adr/0382).
+   */
+  onStuck?(error: EngineStuck): void
 }
 
 /**
@@ -38,6 +45,17 @@ const guarded =
   'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
   'max_bytes_before_external_sort = 200000000, readonly = 2'
 
+const minute_ms = 60_000
+/**
+ * What a call of the engine may take, far above what any takes. The engine ends questions itself after 20 s; on a server the
+ * longest statement may take 10 minutes.
+ */
+const question_ms_max = 5 * minute_ms
+const insert_ms_max = 15 * minute_ms
+const command_ms_max = 60 * minute_ms
+/** Of the statements that run when the engine is closed. A service that stops ends sooner. */
+const close_ms_max = 2 * minute_ms
+
 /** Bytes of an insert that does not wait in the line of the large ones. */
 const short_insert_bytes_max = 256 * 1024
 
@@ -47,10 +65,15 @@ const short_insert_bytes_max = 256 * 1024
  * short takes turns with large inserts. Each running statement holds one of libuv's four threads; the fourth is left to
  * files and names. With more sessions than that, statements were seen to stand still for ever.
  */
-export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptions): Promise<Clickhouse> {
+export async function openEmbeddedClickhouse({
+  data_dir,
+  logger,
+  onStuck = () => {},
+}: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
+  const watched = watchCalls(onStuck)
   const forgotten_tokens = await mendDedupeLogs(data_dir)
-  const { chdb, engine, sessions } = await openEngine(data_dir)
+  const { chdb, engine, sessions } = await openEngine(data_dir, watched)
   const reads = openSessionPool(sessions.slice(0, 1))
   const writes = openSessionPool(sessions.slice(1))
   /** Names of the inserts that wait for a session or run: a consumer of this process may repeat what another has begun. */
@@ -66,21 +89,23 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
   logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
   return {
     async query<Row>(sql: string, params?: Record<string, unknown>) {
-      const sessions = params === undefined ? writes : reads
-      return sessions.run(async ({ client }) => {
+      const [sessions, ms_max] = params === undefined ? [writes, insert_ms_max] : [reads, question_ms_max]
+      const ask = async ({ client }: EngineSession) => {
         const result = await client.query({
           query: sql,
           format: 'JSONEachRow',
           ...(params && { query_params: params }),
         })
         return result.json<Row>()
-      }, true)
+      }
+      return sessions.run((session) => watched('a query', ms_max, () => ask(session)), true)
     },
     insert({ table, columns, lines, token }) {
       const insert = writes.run(async ({ connection }) => {
         const values = typeof lines === 'string' ? Buffer.from(lines) : lines
         const settings = { ...insertSettings, insert_deduplication_token: token }
-        await connection.chdb.rawInsert({ table, columns, settings, format: 'JSONCompactEachRow', values })
+        const block = { table, columns, settings, format: 'JSONCompactEachRow', values } as const
+        await watched(`an insert into ${table}`, insert_ms_max, () => connection.chdb.rawInsert(block))
       }, lines.length <= short_insert_bytes_max)
       return asInsert(token, insert)
     },
@@ -88,42 +113,47 @@ export async function openEmbeddedClickhouse({ data_dir, logger }: EmbeddedOptio
     isInserting: async (prefix) => inserting.some((name) => name.startsWith(prefix)),
     command(sql, { name = '' } = {}) {
       const command = writes.run(async ({ client }) => {
-        await client.command({ query: sql })
+        await watched('a command', command_ms_max, () => client.command({ query: sql }))
       })
       return asInsert(name, command)
     },
     async checkHealth() {
-      await chdb.queryAsync('SELECT 1')
+      await watched('a look at its health', question_ms_max, () => chdb.queryAsync('SELECT 1'))
     },
-    close: () => closeEngine(chdb, [...reads.close(), ...writes.close()]),
+    close: () => closeEngine(chdb, [...reads.close(), ...writes.close()], watched),
   }
 }
 
 /** The engine, and its sessions: the first one for reads. Leaves nothing open when a step fails. */
-async function openEngine(data_dir: string) {
+async function openEngine(data_dir: string, watched: WatchedRun) {
   const chdb = new Session(data_dir, { connectionArgs: engineArguments })
+  restoreCrashSignals()
+  const open = (call: () => Promise<ChdbResult>) => watched('its start', insert_ms_max, call)
   const sessions: EngineSession[] = []
   try {
-    await chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
-    const engine = (await chdb.queryAsync('SELECT version()', { format: 'TabSeparated' })).text().trim()
+    await open(() => chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary'))
+    const version = await open(() => chdb.queryAsync('SELECT version()', { format: 'TabSeparated' }))
     for (const settings of [`SET ${common}, ${guarded}`, `SET ${common}`, `SET ${common}`]) {
       const session = newSession(data_dir)
       sessions.push(session)
-      await session.connection.chdb.queryAsync('USE tributary')
-      await session.connection.chdb.queryAsync(settings)
+      await open(() => session.connection.chdb.queryAsync('USE tributary'))
+      await open(() => session.connection.chdb.queryAsync(settings))
     }
-    return { chdb, engine, sessions }
+    return { chdb, engine: version.text().trim(), sessions }
   } catch (error) {
-    await closeEngine(chdb, sessions)
+    await closeEngine(chdb, sessions, watched)
     throw error
   }
 }
 
-async function closeEngine(chdb: Session, sessions: readonly EngineSession[]): Promise<void> {
-  await drainPending()
-  for (const { client } of sessions) await client.close()
-  chdb.close()
-  await drainPending()
+/** Statements in hand go on to their end. An engine that stands still stays open: sessions close in the thread of all JavaScript. */
+function closeEngine(chdb: Session, sessions: readonly EngineSession[], watched: WatchedRun): Promise<void> {
+  return watched('its close', close_ms_max, async () => {
+    await drainPending()
+    for (const { client } of sessions) await client.close()
+    chdb.close()
+    await drainPending()
+  })
 }
 
 type EngineSession = ReturnType<typeof newSession>

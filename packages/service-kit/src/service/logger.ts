@@ -9,14 +9,15 @@ export interface LoggerOptions {
   level: string
   /** `pretty`: a coloured line an entry for a person; `auto`: that on a terminal, else JSON. */
   format: LogFormat
+  /** Each line is written before its call returns; by default threads of libuv write them. */
+  sync?: boolean
 }
 
 /** Structured logs on stderr (stdout is for output that a person requested): object first, constant message. */
-export function createLogger({ name, level, format }: LoggerOptions): Logger {
+export function createLogger({ name, level, format, sync = false }: LoggerOptions): Logger {
   // `redact` makes plain objects of errors, so no serializer has anything left to do.
   const options = { name, level, formatters: { log: redact }, serializers: { err: (value: unknown) => value } }
-  if (!isPretty(format, process.stderr.isTTY))
-    return pino(options, pino.destination({ dest: 2, sync: false, minLength: 1 }))
+  if (!isPretty(format, process.stderr.isTTY)) return pino(options, pino.destination({ dest: 2, sync, minLength: 1 }))
   // pino-pretty spreads the field of this name over lines, whatever its options are; ours is `err`.
   return pino({ ...options, errorKey: 'error' }, pretty({ ...oneLine, destination: 2, sync: true }))
 }

@@ -18,6 +18,11 @@ export interface Service {
   checks: Record<string, () => Promise<void>>
   /** For `/health`, `/ready` and `tributary doctor`: a part that may fail adds a function that reports it. */
   troubles: (() => readonly Trouble[])[]
+  /**
+   * Ends the process as a kill does, after one line that says why: for a state in which a close or an exit hook would never come
+   * back. A supervisor starts it again.
+   */
+  endNow(err: Error): void
 }
 
 export interface ServiceOptions<Config> {
@@ -43,7 +48,8 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
 ): Promise<void> {
   const { name, stop_ms_max = stop_ms_max_default, start } = options
   const config = readConfigOrEnd(options.readConfig)
-  const logger = createLogger({ name, level: config.TRIBUTARY_LOG_LEVEL, format: config.TRIBUTARY_LOG_FORMAT })
+  const log = { name, level: config.TRIBUTARY_LOG_LEVEL, format: config.TRIBUTARY_LOG_FORMAT }
+  const logger = createLogger(log)
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const closes: { what: string; close: () => Promise<void> }[] = []
@@ -73,6 +79,11 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     logger.info({ exit_code }, 'stopped')
     logger.flush(() => process.exit(exit_code))
   }
+  const endNow = (err: Error) => {
+    // Not by the threads that write the log otherwise, which may be what stands still.
+    createLogger({ ...log, sync: true }).fatal({ err }, 'ending at once')
+    process.kill(process.pid, 'SIGKILL')
+  }
   process.on('SIGINT', () => stop('SIGINT', 0))
   process.on('SIGTERM', () => stop('SIGTERM', 0))
   // State is unknown after these; the log and the batch tokens make an abrupt end harmless.
@@ -85,7 +96,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     stop('unhandled rejection', 1)
   })
   try {
-    await start(config, { name, logger, registry, now: Date.now, onClose, checks: {}, troubles: [] })
+    await start(config, { name, logger, registry, now: Date.now, onClose, endNow, checks: {}, troubles: [] })
     shedStartMemory()
   } catch (err) {
     // A refusal to start is an answer to a person: its message last, below what engines log, without a stack.

@@ -44,6 +44,12 @@ describe('a stop', () => {
     expect(logged).toContain('did not stop in time')
   })
 
+  test('at once says why though no thread is left to write it, and closes nothing', async () => {
+    const { code, said, logged } = await run({ STOP: 'at once', THREADS: 'busy' })
+    expect({ code, said }).toEqual({ code: 'SIGKILL', said: [] })
+    expect(logged).toMatch(/"level":60,.*"the engine stands still".*"msg":"ending at once"/)
+  })
+
   test('goes on past a close that fails, and ends with 1', async () => {
     const { code, said, logged } = await run({ STOP: 'fails' }, stop)
     expect({ code, said }).toEqual({ code: 1, said: ['ready', 'first closed'] })

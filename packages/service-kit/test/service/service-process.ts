@@ -1,17 +1,21 @@
-/** A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. THREADS=busy keeps libuv's threads at work. */
+/**
+ * A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. THREADS=busy keeps
+ * libuv's threads at work. With STOP=at once it gives itself up, and could not exit.
+ */
 import { pbkdf2 } from 'node:crypto'
 import { once } from 'node:events'
 import { runService, StartRefused } from '@tributary/service-kit/service/run-service'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 
 const { START, STOP, THREADS } = process.env
+const hang = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 await runService({
   name: 'test',
   stop_ms_max: 300,
   readConfig: () => readSettings(process.env, ['TRIBUTARY_LOG_LEVEL', 'TRIBUTARY_LOG_FORMAT']),
-  async start(_config, { onClose }) {
+  async start(_config, { onClose, endNow }) {
     const open = setInterval(() => {}, 1000)
     onClose('first', async () => {
       clearInterval(open)
@@ -24,8 +28,7 @@ await runService({
         await once(process, 'SIGINT')
       }
       // lmdb's exit hook waits for its writer, which waits for the disk.
-      if (STOP === 'hangs for good')
-        process.on('exit', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0))
+      if (STOP === 'hangs for good') process.on('exit', hang)
       if (STOP?.startsWith('hangs')) await new Promise(() => setInterval(() => {}, 1000))
       say('second closed')
     })
@@ -34,6 +37,10 @@ await runService({
     if (START === 'refused') throw new StartRefused('Set THAT.')
     if (START === 'broken') throw new Error('nobody foresaw this')
     if (STOP === 'rejects') setTimeout(() => Promise.reject(new Error('left alone')), 0)
+    if (STOP === 'at once') {
+      process.on('exit', hang)
+      endNow(new Error('the engine stands still'))
+    }
     say('ready')
   },
 })

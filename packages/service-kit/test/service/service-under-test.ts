@@ -21,6 +21,9 @@ export function serviceUnderTest() {
     onClose: (_what, close) => closes.push(close),
     checks: {},
     troubles: [],
+    endNow(error) {
+      throw error
+    },
   }
   return {
     service,

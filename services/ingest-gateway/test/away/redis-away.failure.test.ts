@@ -26,6 +26,7 @@ await describeWithOwnEngine('redis', (redis) => {
       onClose: (_what, close) => closes.push(close),
       checks,
       troubles: [],
+      endNow() {},
     }
     const keyValue: KeyValue = await openRedis(
       { TRIBUTARY_REDIS_URL: redis.url } as Parameters<typeof openRedis>[0],

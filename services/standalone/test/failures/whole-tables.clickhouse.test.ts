@@ -18,7 +18,7 @@ beforeEach(async () => {
   clickhouse = await openTestClickhouse()
   service = {
     ...{ name: 'test', logger: pino({ level: 'silent' }), registry: new Registry(), now: Date.now },
-    ...{ onClose: (_what, close) => closes.push(close), checks: {}, troubles: [] },
+    ...{ onClose: (_what, close) => closes.push(close), checks: {}, troubles: [], endNow() {} },
   }
   for (const n of [1, 2, 3]) {
     const row = testEventRow({ app_id: 'a', ts_ms: Date.UTC(2026, 5, n), offset: n })

@@ -1,3 +1,4 @@
+import { restoreCrashSignals } from '@tributary/clickhouse/embedded/crash-signals'
 import { mendDedupeLogs } from '@tributary/clickhouse/embedded/mend-dedupe-logs'
 import { Semaphore } from 'async-mutex'
 import { Session, version } from 'chdb'
@@ -47,6 +48,7 @@ export async function openEngine(data_dir: string): Promise<Engine> {
   await mendDedupeLogs(data_dir)
   // Stays open, because the engine lives only while a session is open.
   const root = new Session(data_dir, { connectionArgs: engineArguments })
+  restoreCrashSignals()
   await root.queryAsync('CREATE DATABASE IF NOT EXISTS tributary')
   const places = new Semaphore(statements_max)
   return {
