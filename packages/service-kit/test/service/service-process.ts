@@ -13,7 +13,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 
 await runService({
   name: 'test',
-  stop_ms_max: 300,
+  stop_ms_max: STOP?.startsWith('hangs') ? 300 : 60_000,
   readConfig: () => readSettings(process.env, ['TRIBUTARY_LOG_LEVEL', 'TRIBUTARY_LOG_FORMAT']),
   async start(_config, { onClose, endNow }) {
     const open = setInterval(() => {}, 1000)
