@@ -1,5 +1,7 @@
 import { installColumns } from '@tributary/attribution/install-rows'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { day_ms } from '@tributary/contracts/limits'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
@@ -22,29 +24,50 @@ const pick = (values: readonly string[], at: string) =>
 const installedAt = (k: string, perDay: number) =>
   `toInt64(${first_ms} + intDiv(${k}, ${perDay}) * ${day_ms} + ${draw(k, 'installed', day_ms)})`
 
-/** Fills the tables of an app through their views, day by day, as years of traffic do. */
-export async function fillApp(clickhouse: Pick<Clickhouse, 'command'>, app: BenchApp): Promise<void> {
+/** The days of an app that are filled. */
+export interface FillProgress {
+  /** The first one to fill. */
+  from_day: number
+  /** Called when all days before this one are filled. */
+  filled(day: number): void
+}
+
+/** Fills the tables of an app through their views, day by day, as years of traffic do. Inserts that come again change nothing. */
+export async function fillApp(
+  clickhouse: Pick<Clickhouse, 'command'>,
+  app: BenchApp,
+  { from_day, filled }: FillProgress,
+): Promise<void> {
   const { installs_a_day, events_a_day } = sizesOf(app)
   const [installs, events] = [installValues(app, installs_a_day), eventValues(app, installs_a_day, events_a_day)]
   const facts = factValues(app, installs_a_day)
   const firsts = firstEventValues(app, installs_a_day)
   const days_each = Math.max(1, Math.floor(insert_rows / events_a_day))
-  for (let day = 0; day < days; day += days_each) {
+  for (let day = from_day; day < days; day += days_each) {
     const until = Math.min(days, day + days_each)
-    const fill = async (table: string, values: Values<string>, columns: readonly string[], perDay: number) => {
+    const fill = async (
+      what: string,
+      table: string,
+      values: Values<string>,
+      columns: readonly string[],
+      perDay: number,
+    ) => {
       const present = columns.filter((column) => values[column] !== undefined)
       const select = present.map((column) => values[column]).join(', ')
       for (let from = day * perDay; from < until * perDay; from += insert_rows) {
         const rows = Math.min(insert_rows, until * perDay - from)
+        const token = `fill/${app.app_id}/${what}/${from}`
+        const settings = settingsSql({ ...insertSettings, insert_deduplication_token: token })
         await clickhouse.command(
-          `INSERT INTO ${table} (${present.join(', ')}) SELECT ${select} FROM (SELECT number AS n FROM numbers(${from}, ${rows}))`,
+          `INSERT INTO ${table} (${present.join(', ')}) SELECT ${select} FROM (SELECT number AS n FROM numbers(${from}, ${rows})) SETTINGS ${settings}`,
         )
       }
     }
-    await fill('install_facts_v1', facts, Object.keys(facts), installs_a_day)
-    await fill('installs_v1', installs, installColumns, installs_a_day)
-    await fill('events_raw_v1', firsts, eventRowColumns, installs_a_day)
-    await fill('events_raw_v1', events, eventRowColumns, events_a_day)
+    await fill('facts', 'install_facts_v1', facts, Object.keys(facts), installs_a_day)
+    await fill('installs', 'installs_v1', installs, installColumns, installs_a_day)
+    await fill('firsts', 'events_raw_v1', firsts, eventRowColumns, installs_a_day)
+    await fill('events', 'events_raw_v1', events, eventRowColumns, events_a_day)
+    filled(until)
   }
 }
 
