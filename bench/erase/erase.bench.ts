@@ -21,20 +21,20 @@ import { openMeanwhile, reports, windows } from './meanwhile.ts'
 import { countOwn, countRows, pickInstalls } from './stored-rows.ts'
 import { makeApps, readErasures, requestErasures } from './tenants.ts'
 
-/** Small apps beside the large one. */
-const small_apps = 20
-
 /** Measures one run of the eraser over a large app, with reports and the writer at work, and checks what is left. */
 export const bench: Bench = {
   name: 'erase',
   title:
-    'erase: a run of the eraser over a large app, reports and the writer meanwhile (--events 2000000 --requests 500 --objects N --rounds 10; N is 40000 at most by default, a 20th of the events at least those of the requests; --keep DIR fills a folder once, as `reports` does, or uses one that `reports` has filled; the run works on links of its files in TMPDIR, on the same disk, and leaves it as it is)',
+    'erase: a run of the eraser over a large app, reports and the writer meanwhile (--events 2000000 --requests 500 --objects N --apps 0 --rounds 10; N is 40000 at most by default, a 20th of the events at least those of the requests; --keep DIR fills a folder once, as `reports` does, or uses one that `reports` has filled; the run works on links of its files in TMPDIR, on the same disk, and leaves it as it is)',
   async run(args) {
     const requests = numberArgument(args, 'requests', 500)
     const kept = textArgument(args, 'keep')
     const folder = kept ?? mkdtempSync(join(tmpdir(), 'tributary-bench-erase-'))
     try {
-      const filled = await fill(folder, numberArgument(args, 'events', 2_000_000))
+      const filled = await fill(folder, {
+        events: numberArgument(args, 'events', 2_000_000),
+        apps: numberArgument(args, 'apps', 0),
+      })
       const { events } = filled.large
       const objects = Math.max(
         requests * objects_of_install,
@@ -49,13 +49,13 @@ export const bench: Bench = {
 }
 
 /** What the folder holds; fills it first where it is not filled to its end. */
-async function fill(folder: string, events: number): Promise<Filled> {
+async function fill(folder: string, size: { events: number; apps: number }): Promise<Filled> {
   const found = findFilled(folder)
   if (found !== null) return found
   const clickhouse = await openEmbeddedClickhouse({ data_dir: folder })
   try {
     await migrateClickhouse({ clickhouse })
-    return await fillOnce(clickhouse, folder, { events, apps: small_apps })
+    return await fillOnce(clickhouse, folder, size)
   } finally {
     await clickhouse.close()
   }
