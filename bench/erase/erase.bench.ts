@@ -25,7 +25,7 @@ import { makeApps, readErasures, requestErasures } from './tenants.ts'
 export const bench: Bench = {
   name: 'erase',
   title:
-    'erase: a run of the eraser over a large app, reports and the writer meanwhile (--events 2000000 --requests 500 --objects N --apps 0 --rounds 10; N is 40000 at most by default, a 20th of the events at least those of the requests; --keep DIR fills a folder once, as `reports` does, or uses one that `reports` has filled; the run works on links of its files in TMPDIR, on the same disk, and leaves it as it is)',
+    'erase: a run of the eraser over a large app, reports and the writer meanwhile (--events 2000000 --requests 500 --objects N --apps 0 --rounds 10; N is 40000 at most by default, a 20th of the events at least those of the requests; --keep DIR fills a folder once, as `reports` does, or uses one that `reports` has filled; the run works on links of its files, or copies where TMPDIR is on another disk, and leaves it as it is)',
   async run(args) {
     const requests = numberArgument(args, 'requests', 500)
     const kept = textArgument(args, 'keep')

@@ -30,14 +30,23 @@ export const openClient = (url: string) =>
 /** `<partition>_<first block>_<last block>_<level>[_<mutation>]`: a part. The engine writes its files once. */
 const partName = /_\d+_\d+_\d+(?:_\d+)?$/
 
-/** Links the files of parts and copies all others. Both folders must be on one disk. */
+/** Links the files of parts and copies all others; another disk takes copies of all. */
 async function linkFolder(from: string, to: string, isPart = false): Promise<void> {
   await mkdir(to, { recursive: true })
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isDirectory()) await linkFolder(source, target, isPart || partName.test(entry.name))
     else if (entry.isSymbolicLink()) await symlink(await readlink(source), target)
-    else if (isPart) await link(source, target)
-    else await copyFile(source, target)
+    else if (!isPart || !(await isLinked(source, target))) await copyFile(source, target)
   }
 }
+
+/** Whether the disk took a link. */
+const isLinked = (source: string, target: string): Promise<boolean> =>
+  link(source, target).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EXDEV') return false
+      throw error
+    },
+  )
