@@ -1,7 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { day_ms } from '@tributary/contracts/limits'
+import { rewriteAudit } from '@tributary/erasure/audit/rewrite-audit'
 import { rewrittenAt } from '@tributary/erasure/audit/rewritten-mark'
 import { days, first_ms } from '../reports/model.ts'
 
@@ -85,6 +87,18 @@ function lineOf(install_uuid: string, received_at_ms: number, n: number): string
   }))
   const headers = { 'user-agent': 'UnityPlayer/6000.0.23f1', 'x-service-sdk': 'unity-2.1.0' }
   return `${JSON.stringify({ received_at_ms, ip: '203.0.113.7', headers, body: { sent_at_ms: received_at_ms, events } })}\n`
+}
+
+/** Seconds in which an eraser reads all objects of an app, and finds nothing to erase. */
+export async function readObjects(dir: string, company_id: string, app_id: string): Promise<number> {
+  const audit = await openFolderAuditStore({ dir })
+  const started = performance.now()
+  const installs = [{ install_uuid: 'of-no-object', mark_ms: Date.now() }]
+  const { signal } = new AbortController()
+  await rewriteAudit({ audit, company_id, app_id, installs, now: Date.now, signal })
+  const seconds = (performance.now() - started) / 1000
+  await audit.close()
+  return seconds
 }
 
 /** Objects that still hold an install, or that lost a line of another one. An object may be left without any line. */

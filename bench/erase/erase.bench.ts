@@ -13,7 +13,7 @@ import { openReportClient, type ReportClient } from '../reports/ask.ts'
 import { bruteForce } from '../reports/brute-force.ts'
 import { type Filled, fillOnce, findFilled } from '../reports/filled.ts'
 import { waitForMerges } from '../writer/prefill.ts'
-import { countWrong, fillObjects, objects_of_install } from './audit-objects.ts'
+import { countWrong, fillObjects, objects_of_install, readObjects } from './audit-objects.ts'
 import type { EraserOrder } from './eraser.ts'
 import { aimsOf, rowsOf } from './figures.ts'
 import { openClient, startLinkedEngine } from './linked-engine.ts'
@@ -86,6 +86,7 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
     const company_id = await makeApps(db.pool, [...installs.keys()])
     const erased = installs.get(large.app_id)!
     const holdings = await fillObjects({ dir: audit_dir, company_id, app_id: large.app_id, objects, erased })
+    const read_s = await readObjects(audit_dir, company_id, large.app_id)
     const before = await countRows(clickhouse, meanwhile.writer_app)
     await meanwhile.warm()
     const quiet = await meanwhile.measure(rounds, () => false)
@@ -124,6 +125,7 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
       tenth,
       stored: before.events_raw_v1!,
       objects,
+      read_s,
       erasures,
       times,
       cost,
