@@ -17,11 +17,11 @@ export async function startProcess(file: string, order: string | object, execArg
   return {
     port,
     startWatch: () => void child.send('start'),
-    /** CPU seconds, and the peak of memory in MB, since `startWatch`. */
+    /** CPU seconds, and the peak of memory in MB, since `startWatch`; seconds by step where the process counts them. */
     async stopWatch() {
       child.send('stop')
-      const { cpu_seconds = 0, rss_mb = 0 } = await nextReport()
-      return { cpu_seconds, rss_mb }
+      const { cpu_seconds = 0, rss_mb = 0, steps = {} } = await nextReport()
+      return { cpu_seconds, rss_mb, steps }
     },
     /** Records in the log of the process. */
     async countLogged() {

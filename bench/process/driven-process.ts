@@ -11,6 +11,8 @@ export interface ProcessReport {
   cpu_seconds?: number
   rss_mb?: number
   logged?: number
+  /** Seconds by step of the work. */
+  steps?: Record<string, number>
 }
 
 export const report = (facts: ProcessReport): void => void process.send?.(facts)

@@ -1,7 +1,11 @@
 import { installColumns } from '@tributary/attribution/install-rows'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { settingsSql } from '@tributary/clickhouse/settings-sql'
+import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { day_ms } from '@tributary/contracts/limits'
 import { eventRowColumns } from '@tributary/contracts/rows'
+import type { MatchKind } from '@tributary/domain/attribute/match-keys'
 import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
 import { type BenchApp, currencies, days, first_ms, levels, partners, sizesOf } from './model.ts'
 
@@ -22,30 +26,59 @@ const pick = (values: readonly string[], at: string) =>
 const installedAt = (k: string, perDay: number) =>
   `toInt64(${first_ms} + intDiv(${k}, ${perDay}) * ${day_ms} + ${draw(k, 'installed', day_ms)})`
 
-/** Fills the tables of an app through their views, day by day, as years of traffic do. */
-export async function fillApp(clickhouse: Pick<Clickhouse, 'command'>, app: BenchApp): Promise<void> {
+/** The days of an app that are filled. */
+export interface FillProgress {
+  /** The first one to fill. */
+  from_day: number
+  /** Called when all days before this one are filled. */
+  filled(day: number): void
+}
+
+/** Fills the tables of an app through their views, day by day, as years of traffic do. Inserts that come again change nothing. */
+export async function fillApp(
+  clickhouse: Pick<Clickhouse, 'command'>,
+  app: BenchApp,
+  { from_day, filled }: FillProgress,
+): Promise<void> {
   const { installs_a_day, events_a_day } = sizesOf(app)
   const [installs, events] = [installValues(app, installs_a_day), eventValues(app, installs_a_day, events_a_day)]
   const facts = factValues(app, installs_a_day)
   const firsts = firstEventValues(app, installs_a_day)
   const days_each = Math.max(1, Math.floor(insert_rows / events_a_day))
-  for (let day = 0; day < days; day += days_each) {
+  for (let day = from_day; day < days; day += days_each) {
     const until = Math.min(days, day + days_each)
-    const fill = async (table: string, values: Values<string>, columns: readonly string[], perDay: number) => {
+    const fill = async (
+      what: string,
+      table: string,
+      values: Values<string>,
+      columns: readonly string[],
+      perDay: number,
+    ) => {
       const present = columns.filter((column) => values[column] !== undefined)
       const select = present.map((column) => values[column]).join(', ')
       for (let from = day * perDay; from < until * perDay; from += insert_rows) {
         const rows = Math.min(insert_rows, until * perDay - from)
+        const token = `fill/${app.app_id}/${what}/${from}`
+        const settings = settingsSql({ ...insertSettings, insert_deduplication_token: token })
         await clickhouse.command(
-          `INSERT INTO ${table} (${present.join(', ')}) SELECT ${select} FROM (SELECT number AS n FROM numbers(${from}, ${rows}))`,
+          `INSERT INTO ${table} (${present.join(', ')}) SELECT ${select} FROM (SELECT number AS n FROM numbers(${from}, ${rows})) SETTINGS ${settings}`,
         )
       }
     }
-    await fill('install_facts_v1', facts, Object.keys(facts), installs_a_day)
-    await fill('installs_v1', installs, installColumns, installs_a_day)
-    await fill('events_raw_v1', firsts, eventRowColumns, installs_a_day)
-    await fill('events_raw_v1', events, eventRowColumns, events_a_day)
+    await fill('facts', 'install_facts_v1', facts, Object.keys(facts), installs_a_day)
+    await fill('installs', 'installs_v1', installs, installColumns, installs_a_day)
+    await fill('firsts', 'events_raw_v1', firsts, eventRowColumns, installs_a_day)
+    await fill('events', 'events_raw_v1', events, eventRowColumns, events_a_day)
+    filled(until)
   }
+}
+
+/** A click id of a time: UUIDv7. */
+function clickId(at: string): string {
+  const [time, random] = [`lower(leftPad(hex(${at}), 12, '0'))`, `lower(hex(sipHash128(n, 'click')))`]
+  const [first, second] = [`substring(right(${time}, 12), 1, 8)`, `right(${time}, 4)`]
+  const tail = [`'-7'`, `left(${random}, 3)`, `'-8'`, `substring(${random}, 4, 3)`, `'-'`, `right(${random}, 12)`]
+  return `concat(${[first, `'-'`, second, ...tail].join(', ')})`
 }
 
 /** Install `n`: 40 of 100 are organic, 5 reinstalls, 3 flagged. */
@@ -64,7 +97,7 @@ function installValues({ app_id }: BenchApp, perDay: number): Values<(typeof ins
     partner: `if(${organic}, 'organic', ${pick(partners, draw('n', 'partner', partners.length))})`,
     attribution_type: `if(${organic}, 'organic', ${pick(['click_id', 'install_referrer', 'device_id'], draw('n', 'method', 3))})`,
     link_id: `if(${organic}, '', concat('lnk_', toString(${draw('n', 'partner', partners.length)})))`,
-    click_id: `if(${organic}, '', ${uuid('n', 'click')})`,
+    click_id: `if(${organic}, '', ${clickId(`${at} - 60000`)})`,
     clicked_at_ms: `if(${organic}, 0, ${at} - 60000)`,
     reinstall: `${draw('n', 'reinstall', 100)} < 5`,
     fraud_flags: `if(${draw('n', 'flagged', 100)} < 3, ['fast_install'], [])`,
@@ -75,13 +108,33 @@ function installValues({ app_id }: BenchApp, perDay: number): Values<(typeof ins
 }
 const installed = { attribution_type: 'click_id', reinstall: false, flagged: false, pending: false }
 
-/** The decision that the install-attributor keeps of install `n`. */
+/** A key of facts, as `matchKey` makes it. `value` is SQL. */
+const keyOf = (kind: MatchKind, value: string) =>
+  `reinterpretAsUInt64(reverse(substring(SHA256(concat('${kind}', char(0), ${value})), 1, 8)))`
+
+/** The fact that the install-attributor keeps of install `n`. 65 000 networks have all installs. */
 function factValues({ app_id }: BenchApp, perDay: number): Values<string> {
   const at = installedAt('n', perDay)
-  const fact = `concat('{"v":1,"kind":"install","company_id":"co_bench","app_id":"${app_id}","install_uuid":"', ${uuid('n', app_id)}, '","platform":"android","os_version":"14","model":"Pixel 8 Pro","ip":"203.0.113.', toString(n % 250), '","user_id":"player-', toString(n), '","installed_at_ms":', toString(${at}), '}')`
+  const [device, user] = [`lower(hex(sipHash128(n, '${app_id}/device')))`, `concat('player-', toString(n))`]
+  const network = ['net', 'work'].map((salt) => `toString(${draw('n', salt, 256)})`).join(`, '.', `)
+  const fact = JSON.stringify({
+    ...{ kind: 'install', v: 1, company_id: 'co_bench', app_id, install_uuid: '%uuid', received_at_ms: -1 },
+    place: { topic: 'events.accepted.v1@bench', partition: 0, offset: -3, index: 0 },
+    ...{ event_name: 'app_install', is_sdk: true, platform: 'android', installed_at_ms: -2, ip: '%ip' },
+    ...{ os_major: 14, model: 'Pixel 8 Pro', device_hashes: ['%device'], user_id: '%user', referrer: null },
+    ...{ named_click: null, referrer_click_server_s: null, install_begin_server_s: null },
+  } satisfies InstallFact)
+  const filled: Record<string, string> = {
+    ...{ '%uuid': uuid('n', app_id), '%device': device, '%user': user },
+    ...{ '%ip': `concat('100.', ${network}, '.', toString(n % 250))` },
+    ...{ '-1': `toString(${at} + 900)`, '-2': `toString(${at})`, '-3': 'toString(n)' },
+  }
+  const parts = fact.split(/(%uuid|%device|%user|%ip|-[123](?=[,}]))/)
+  const keys = [keyOf('device', device), keyOf('user', user), keyOf('network', `concat('100.', ${network}, '.0/24')`)]
   return {
     ...{ app_id: `'${app_id}'`, install_uuid: uuid('n', app_id), day: dayOf(at), received_at_ms: `${at} + 900` },
-    ...{ kind: `'install'`, fact, match_keys: `[sipHash64(n, 'ip'), sipHash64(n, 'device'), sipHash64(n, 'user')]` },
+    ...{ kind: `'install'`, fact: `concat(${parts.map((part) => filled[part] ?? `'${part}'`).join(', ')})` },
+    match_keys: `[${keys.join(', ')}]`,
     ...{ topic: `'events.accepted.v1@bench'`, partition: '0', offset: 'n', event_index: '0' },
   }
 }

@@ -7,6 +7,10 @@ export interface BenchApp {
   events: number
 }
 
+/** Events of the app that the growth is measured against, and of a small app, as shares of the large one. */
+export const tenth_share = 0.1
+export const small_share = 0.001
+
 /** Days with data: a year, and the day that the window of a year begins in. */
 export const days = 366
 /** Midnight of the first day with data. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -7,18 +7,13 @@ import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { day_ms } from '@tributary/contracts/limits'
 import { type Aim, type Bench, type BenchRow, numberArgument, percentile, textArgument } from '../bench.ts'
-import { newAppId } from '../writer/events.ts'
-import { waitForMerges } from '../writer/prefill.ts'
 import { openReportClient, type ReportClient } from './ask.ts'
 import { bruteForce, type MeasuredReport } from './brute-force.ts'
-import { fillApp } from './fill.ts'
-import { type BenchApp, now_ms } from './model.ts'
+import { fillOnce } from './filled.ts'
+import { type BenchApp, now_ms, tenth_share } from './model.ts'
 import { measureSettler, settleAll } from './settler.ts'
 import { startTraffic } from './traffic.ts'
 
-/** Events of a small app, and of the app that the growth is measured against, as shares of the large one. */
-const small_share = 0.001
-const tenth_share = 0.1
 const windows = {
   '30 days': { since_ms: now_ms - 30 * day_ms, until_ms: now_ms },
   year: { since_ms: now_ms - 365 * day_ms, until_ms: now_ms },
@@ -38,7 +33,7 @@ const month_ms_max = 50
 export const bench: Bench = {
   name: 'reports',
   title:
-    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --apps 20 --traffic 5000 --minutes 3; --keep DIR fills a folder once and measures it again later)',
+    'reports: every report of 30 days and of a year, beside brute force (--events 10000000 --runs 20 --apps 20 --traffic 5000 --minutes 3; --keep DIR fills a folder once and measures it again later, also after a fill that was broken off)',
   async run(args) {
     const kept = textArgument(args, 'keep')
     const data_dir = kept ?? mkdtempSync(join(tmpdir(), 'tributary-bench-reports-'))
@@ -104,38 +99,6 @@ async function measure({ clickhouse, client, kept, events, apps, runs, traffic, 
   return { rows: rows.map(asRow), aims: aimsOf({ quiet, growth, busy, disk_bytes, events, settle_s, settler_share }) }
 }
 
-interface Filled {
-  large: BenchApp
-  tenth: BenchApp
-  settle_s: number
-}
-
-/** Fills and settles the tables, or finds them in a folder that an earlier run kept. */
-async function fillOnce(
-  clickhouse: Clickhouse,
-  kept: string | undefined,
-  { events, apps }: Pick<Setup, 'events' | 'apps'>,
-): Promise<Filled> {
-  const note = kept && join(kept, 'filled.json')
-  if (note && existsSync(note)) return JSON.parse(readFileSync(note, 'utf8'))
-  const large: BenchApp = { app_id: newAppId(), events }
-  const tenth: BenchApp = { app_id: newAppId(), events: events * tenth_share }
-  const small = Array.from({ length: apps }, () => ({ app_id: newAppId(), events: events * small_share }))
-  const fill_s = await seconds(async () => {
-    for (const app of [large, tenth, ...small]) await fillApp(clickhouse, app)
-    await waitForMerges(clickhouse)
-  })
-  console.info(`filled in ${fill_s} s`)
-  const settle_s = await seconds(async () => {
-    await settleAll(clickhouse)
-    await waitForMerges(clickhouse)
-  })
-  console.info(`settled in ${settle_s} s`)
-  const filled = { large, tenth, settle_s }
-  if (note) writeFileSync(note, JSON.stringify(filled))
-  return filled
-}
-
 interface Figures {
   load: string
   report: MeasuredReport
@@ -183,12 +146,6 @@ async function compare(
   const other = found.findIndex((row, n) => !isDeepStrictEqual(row, rows[n]))
   figures.equal =
     other === -1 && found.length === rows.length ? 'yes' : `no: ${JSON.stringify([found[other], rows[other]])}`
-}
-
-async function seconds(work: () => Promise<void>): Promise<number> {
-  const started = performance.now()
-  await work()
-  return rounded((performance.now() - started) / 1000)
 }
 
 /** Bytes on disk of all tables by the events of all apps. */

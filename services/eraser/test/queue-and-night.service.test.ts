@@ -160,6 +160,44 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   await db.pool.query('DELETE FROM erasure_requests')
 })
 
+test('the only request of an app is carried out within its turn, and completed, before the 300 of another one', async () => {
+  const [flooded, other] = [await makeApp(), await makeApp()]
+  const flood = Array.from({ length: 300 }, (_, n) => `flood-${n}`)
+  const asked = flood.map((install_uuid) => ({ app_id: flooded, install_uuid }))
+  await queueErasures(
+    { pool: db.pool, masterKeys },
+    [...asked, { app_id: other, install_uuid: 'a' }].map((one, n) => ({
+      ...{ ...one, requested_at_ms: midnight - 1000 + n, asked_by: 'sdk' as const },
+    })),
+  )
+  let now_ms = midnight
+  const countLeft = async () => {
+    const { rows } = await db.pool.query(
+      'SELECT count(*)::int AS left FROM erasure_requests WHERE app_id = $1 AND drained_at_ms IS NULL',
+      [flooded],
+    )
+    return rows[0].left as number
+  }
+  const seen: { left: number; state: string | undefined }[] = []
+  await runOnce(
+    emptyDeps({
+      now: () => now_ms,
+      async findOlderWork() {
+        // Each batch takes a minute.
+        now_ms += 60_000
+        seen.push({ left: await countLeft(), state: await stateOf(other) })
+        return []
+      },
+    }),
+  )
+  const certificate = await findCertificate({ pool: db.pool, masterKeys }, other, 'a')
+  const first = await findCertificate({ pool: db.pool, masterKeys }, flooded, 'flood-25')
+  expect(certificate!.drained_at_ms).toBeLessThan(first!.drained_at_ms!)
+  expect(seen.find(({ state }) => state === 'completed')!.left).toBeGreaterThan(0)
+  expect([await countLeft(), await stateOf(other)]).toEqual([0, 'completed'])
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
 test('notes of an app whose salt is unreadable stop no other', async () => {
   const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
   const locked = await makeApp(lost)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createGzip, type Gzip } from 'node:zlib'
+import { createGzip, type Gzip, gunzipSync } from 'node:zlib'
 import { objectLines } from '@tributary/audit-store/object-lines'
 import { rewrittenMember } from './rewritten-mark.ts'
 
@@ -40,8 +40,32 @@ export async function rewriteLines(
 }
 
 async function holdsErased(object: Buffer, eraseLine: EraseLine): Promise<boolean> {
+  const lines = linesAtOnce(object)
+  if (lines !== null) return lines.some((line) => eraseLine(line) !== null)
   for await (const line of objectLines(object)) if (eraseLine(line) !== null) return true
   return false
+}
+
+/** Most objects are small, and inflated at once: the streams that bound the memory of a large one take several times as long. */
+const inflated_at_once_max = 256 * 1024
+const stored_at_once_max = 16 * 1024
+
+/** The lines of a small object; null for one that is large, or none of ours. */
+function linesAtOnce(object: Buffer): Buffer[] | null {
+  if (object.length > stored_at_once_max) return null
+  let text: Buffer
+  try {
+    text = gunzipSync(object, { maxOutputLength: inflated_at_once_max })
+  } catch {
+    return null
+  }
+  const lines: Buffer[] = []
+  let from = 0
+  for (let to = text.indexOf(line_end); to !== -1; to = text.indexOf(line_end, from)) {
+    lines.push(text.subarray(from, to))
+    from = to + 1
+  }
+  return from === text.length ? lines : null
 }
 
 async function write(gzip: Gzip, bytes: Buffer): Promise<void> {

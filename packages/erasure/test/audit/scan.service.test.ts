@@ -115,12 +115,13 @@ test('a broken object is counted and stays as it is; the others are rewritten', 
   const broken = [
     [sdkKey(app_id, '2026-06-10', 2), gzipSync(line(mark_ms, 'gone')).subarray(0, -9)],
     [sdkKey(app_id, '2026-06-10', 3), gzipSync('{"install_uuid":"gone"}\n')],
+    [sdkKey(app_id, '2026-06-10', 4), gzipSync(`${line(mark_ms, 'stays')}cut off`)],
     [`${app_id}/s2s/2026-06-10/a.json`, Buffer.from('{"received_at_ms":1,"body":{"install_uuid":"gone"')],
   ] as const
   for (const [key, content] of broken) audit.objects.set(key, content)
   audit.objects.set(sdkKey(app_id, '2026-06-10'), gzipSync(line(mark_ms, 'gone')))
   const counts = await rewriteAudit(options(audit, app_id, ['gone']))
-  expect(counts).toMatchObject({ objects_read: 4, objects_rewritten: 1, objects_unreadable: 3 })
+  expect(counts).toMatchObject({ objects_read: 5, objects_rewritten: 1, objects_unreadable: 4 })
   for (const [key, content] of broken) expect(audit.objects.get(key)).toBe(content)
 })
 

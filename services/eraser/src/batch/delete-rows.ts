@@ -32,14 +32,19 @@ export async function deleteRows(
   // Sets of single columns use the order of the table, which a set of several does not.
   const each = terms.map((term, n) => `${term} IN (${[...new Set(rows.map((row) => literal(row[n]!)))].join(', ')})`)
   const tuples = rows.map((row) => `(${row.map(literal).join(', ')})`)
-  const whole = columns.length === 1 ? [] : [`(${terms.join(', ')}) IN (${tuples.join(', ')})`]
+  // The engine looks every row of a part up in a set, but converts numbers for those rows alone that the other sets hold (docs/adr/0361).
+  const converted = terms.map((term, n) => (isNumber(rows[0]![n]!) ? `toUInt64(${term})` : term))
+  const whole = columns.length === 1 ? [] : [`(${converted.join(', ')}) IN (${tuples.join(', ')})`]
   await clickhouse.command(
     `DELETE FROM ${table} WHERE ${[ofApp(app_id), ...each, ...whole].join(' AND ')} SETTINGS lightweight_deletes_sync = 2`,
     { name, tries: delete_tries },
   )
 }
 
+const isNumber = (value: string | number): boolean => /^\d{1,20}$/.test(`${value}`)
+
 const literal = (value: string | number): string => {
-  if (typeof value === 'number' || /^\d{1,20}$/.test(value)) return `${BigInt(value)}`
-  return /^\d{4}-\d\d-\d\d$/.test(value) ? literals('day', [value]) : literals('topic', [value])
+  const text = `${value}`
+  if (isNumber(value)) return `${BigInt(text)}`
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? literals('day', [text]) : literals('topic', [text])
 }

@@ -5,7 +5,8 @@ import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
 import { hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
-import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark } from './sql.ts'
+import type { ActiveDay } from './find-expired.ts'
+import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
 
@@ -72,8 +73,8 @@ const facts_max = 80
 
 /** Some events of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
 export async function findEvents(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
-  const days = await findDays(clickhouse, app_id, installs)
-  if (days.length === 0) return []
+  const active = await findActiveDays(clickhouse, app_id, installs)
+  if (active.length === 0) return []
   return clickhouse.query<EventToErase>(
     `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(t.day) AS day, event_name,
        toString(sipHash64(event_name)) AS event_name_key, toString(t.event_key) AS event_key, toString(t.key_day) AS key_day,
@@ -83,20 +84,32 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
        toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day,
        toString(sipHash64(topic, partition, offset, t.event_key)) AS row_key, topic, partition, offset
      FROM events_raw_v1 AS t
-     WHERE ${ofInstalls(app_id, installs)} AND t.day IN (${literals('day', days)}) AND ${upToMark(installs)}
+     WHERE ${ofInstalls(app_id, installs)} AND ${onDays(active)} AND ${upToMark(installs)}
      LIMIT ${rows_max}`,
   )
 }
 
-/** Days on which the installs have events. */
-async function findDays(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]): Promise<string[]> {
-  const rows = await clickhouse.query<{ date: string }>(
-    `SELECT DISTINCT toString(t.day) AS date FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
-     UNION DISTINCT
-     SELECT DISTINCT toString(t.day) AS date FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)}`,
-  )
-  return rows.map(({ date }) => date)
+/** More days of installs would make a statement too long. */
+const active_days_max = 10_000
+
+/** SQL condition for the days, and for those of each install: events lie by day, and all installs on all days are half of a table. */
+function onDays(active: readonly Pick<ActiveDay, 'install_uuid' | 'day'>[]): string {
+  const days = `t.day IN (${literals('day', new Set(active.map(({ day }) => day)))})`
+  if (active.length > active_days_max) return days
+  const each = active.map((one) => `(${literals('day', [one.day])}, ${literals('install_uuid', [one.install_uuid])})`)
+  return `${days} AND (t.day, install_uuid) IN (${each.join(', ')})`
 }
+
+/** Days on which each of the installs has events. */
+const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+  clickhouse.query<Pick<ActiveDay, 'install_uuid' | 'day'>>(
+    `SELECT install AS install_uuid, toString(on) AS day FROM (
+       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.day AS on
+       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
+       UNION DISTINCT
+       SELECT install_uuid AS install, t.day AS on
+       FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)})`,
+  )
 
 /** Some verdicts of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
 export const findVerdicts = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>

@@ -1,0 +1,86 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { newAppId } from '../writer/events.ts'
+import { waitForMerges } from '../writer/prefill.ts'
+import { fillApp } from './fill.ts'
+import { type BenchApp, small_share, tenth_share } from './model.ts'
+import { settleAll } from './settler.ts'
+
+/** The apps of filled tables. */
+export interface Filled {
+  large: BenchApp
+  tenth: BenchApp
+  settle_s: number
+}
+
+/** A fill that is not over. */
+interface Filling {
+  apps: BenchApp[]
+  /** By app: all days before this one are filled. */
+  days: Record<string, number>
+}
+
+/** What the folder holds that a run has kept; null when it is not filled, or not to its end. */
+export function findFilled(kept: string): Filled | null {
+  const note = join(kept, 'filled.json')
+  return existsSync(note) ? JSON.parse(readFileSync(note, 'utf8')) : null
+}
+
+/**
+ * Fills and settles the tables, or finds them in a folder that an earlier run kept. A fill of such a folder that was broken off
+ * goes on, whatever sizes are given.
+ */
+export async function fillOnce(
+  clickhouse: Clickhouse,
+  kept: string | undefined,
+  { events, apps }: { events: number; apps: number },
+): Promise<Filled> {
+  const filled = kept === undefined ? null : findFilled(kept)
+  if (filled !== null) return filled
+  const write = (file: string, note: object) => {
+    if (kept === undefined) return
+    const draft = join(kept, `.${file}`)
+    writeFileSync(draft, JSON.stringify(note))
+    renameSync(draft, join(kept, file))
+  }
+  const begun = kept && join(kept, 'filling.json')
+  const filling: Filling =
+    begun && existsSync(begun) ? JSON.parse(readFileSync(begun, 'utf8')) : { apps: newApps(events, apps), days: {} }
+  write('filling.json', filling)
+  const fill_s = await seconds(async () => {
+    for (const app of filling.apps) {
+      await fillApp(clickhouse, app, {
+        from_day: filling.days[app.app_id] ?? 0,
+        filled(day) {
+          filling.days[app.app_id] = day
+          write('filling.json', filling)
+        },
+      })
+    }
+    await waitForMerges(clickhouse)
+  })
+  console.info(`filled in ${fill_s} s`)
+  const settle_s = await seconds(async () => {
+    await settleAll(clickhouse)
+    await waitForMerges(clickhouse)
+  })
+  console.info(`settled in ${settle_s} s`)
+  const [large, tenth] = filling.apps
+  const made = { large: large!, tenth: tenth!, settle_s }
+  write('filled.json', made)
+  return made
+}
+
+/** The large app first, then the one of a tenth. */
+const newApps = (events: number, small: number): BenchApp[] =>
+  [1, tenth_share, ...Array.from({ length: small }, () => small_share)].map((share) => ({
+    app_id: newAppId(),
+    events: events * share,
+  }))
+
+async function seconds(work: () => Promise<void>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return Math.round((performance.now() - started) / 100) / 10
+}
