@@ -1,10 +1,11 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
-import { addDays, daysBetween } from '@tributary/settled/days'
+import { addDays } from '@tributary/settled/days'
 import { ltvOfInstallsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { findRates, firstDays, type RateOf } from '../money.ts'
+import type { RateOf } from '../money.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
+import { findSpentAtMost, findSpentRates } from '../spent.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
@@ -17,32 +18,29 @@ export const ltvReport: Report<'ltv'> = async (
   sources,
   { app_id, limit, offset, filters, group, days: requested, ...window },
 ) => {
-  const { clickhouse, fxRates } = sources
+  const { clickhouse } = sources
   const known = windowDays(window)
   if (known === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
   const money_days = await findMoneyDays(sources, app_id, known.first_day)
   const installs = await findDays(sources, 'installs', app_id, known)
   const money = await findDays(sources, 'money', app_id, money_days)
+  const at_most = await findSpentAtMost(sources, app_id, money, known.edge_days)
+  const late_money = at_most.filter(({ of_installs, day }) => of_installs && day >= (known.edge_days[0] ?? day))
   const params = {
     ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
-    late_money: daysBetween(
-      later(known.edge_days[0] ?? money_days.whole_to, money_days.whole_from),
-      money_days.whole_to,
-    ),
+    late_money: [...new Set(late_money.map(({ day }) => day))],
   }
   const earned = earnedSql(money, known.edge_days.length > 0, filter.passes)
-  const spent = await clickhouse.query<FxLookup>(spentSql(earned), params)
-  const rateOf = await findRates(fxRates, spent)
+  const { rated, rateOf, missing_rates } = await findSpentRates(sources, at_most, () =>
+    clickhouse.query<FxLookup>(spentSql(earned), params),
+  )
   const ns = daysOf('ltv', requested)
-  const factors = factorsOf(spent, rateOf)
+  const factors = factorsOf(rated, rateOf)
   const sql = pageSql(installs, firstDayOf[group]('date'), earned, filter.passes, Object.keys(factors))
   const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
-  const missing = firstDays(spent.filter((lookup) => rateOf(lookup) === null))
-  return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
+  return { rows: page.map((row) => rowOf(row, ns)), missing_rates }
 }
-
-const later = (a: string, b: string): string => (a > b ? a : b)
 
 /**
  * Days of money from the first day of the window on: installs go on paying behind its end. Days before all money are left out: a

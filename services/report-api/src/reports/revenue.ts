@@ -2,6 +2,7 @@ import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
 import { filterSql, type Report } from '../report.ts'
+import { findSpentAtMost, findSpentRates } from '../spent.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { allLive, daysParams, type FoundDays, findDays, liveDays, settledDaysSql } from '../window-rows.ts'
 
@@ -19,13 +20,14 @@ export const revenueReport: Report<'revenue'> = async (
   const filter = filterSql(filters)
   const found = await findDays(sources, 'money', app_id, days)
   const params = { app_id, ...days, ...daysParams(found), ...filter.params }
-  const spent = await clickhouse.query<FxLookup>(spentSql(found, filter.passes), params)
-  const rateOfSpent = await findRates(fxRates, spent)
-  const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
+  const { rated, missing_rates } = await findSpentRates(sources, await findSpentAtMost(sources, app_id, found), () =>
+    clickhouse.query<FxLookup>(spentSql(found, filter.passes), params),
+  )
+  const rated_from = firstDays(rated)
   const read = group === 'day' ? found : allLive(found)
   const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
     ...{ ...params, ...daysParams(read), limit, offset },
-    ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
+    ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
   })
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const rows = page.map(({ paying, money, ...row }) => ({
@@ -33,8 +35,7 @@ export const revenueReport: Report<'revenue'> = async (
     revenue_usd: convertMoney(rateOf, money),
     arppu_usd: paying === 0 ? 0 : convertMoney(rateOf, money, paying),
   }))
-  const missing = firstDays(spent.filter((lookup) => rateOfSpent(lookup) === null))
-  return { rows, missing_rates: [...missing.keys()] }
+  return { rows, missing_rates }
 }
 
 interface MoneyRow {
