@@ -1,3 +1,4 @@
+import { addDays } from '@tributary/settled/days'
 import { type FigureName, figureOf, type ListName, settledSql } from '@tributary/settled/figures'
 import { findSettled } from '@tributary/settled/find-settled'
 import type { ReportSources } from './report.ts'
@@ -31,6 +32,22 @@ export async function findDays<Name extends FigureName>(
   if (name === 'uniques' || edge_days.length === 0) return days
   return { ...days, live: [], edge: [...live_days, ...edge_days] }
 }
+
+/** Those of some days, ascending, whose payments are settled. Call it before the statement that reads them. */
+export async function findKept(
+  { clickhouse }: Pick<ReportSources, 'clickhouse'>,
+  app_id: string,
+  days: readonly string[],
+): Promise<string[]> {
+  if (days.length === 0) return []
+  const range = { app_id, from: days[0]!, to: addDays(days.at(-1)!, 1) }
+  const settled = new Set((await findSettled(clickhouse, 'payments', range)).settled_days)
+  return days.filter((day) => settled.has(day))
+}
+
+/** Settled payments (`figures.payments`) of the days in a parameter. */
+export const settledPaymentsSql = (days: string): string =>
+  settledSql('payments', 'events', { app_id, days: `{${days}:Array(Date)}` })
 
 /** The parameters of `windowSql`, besides `app_id` and the window. */
 export const daysParams = ({

@@ -1,13 +1,21 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
 import { addDays } from '@tributary/settled/days'
-import { ltvOfInstallsSql } from '@tributary/settled/money-events'
+import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import type { RateOf } from '../money.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { findSpentAtMost, findSpentRates } from '../spent.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
+import {
+  daysParams,
+  type FoundDays,
+  findDays,
+  findKept,
+  momentsOf,
+  settledPaymentsSql,
+  windowSql,
+} from '../window-rows.ts'
 
 /**
  * Money of the installs of a period since their install (docs/rules.md#ltv-report). The first statement names the days and
@@ -26,12 +34,15 @@ export const ltvReport: Report<'ltv'> = async (
   const installs = await findDays(sources, 'installs', app_id, known)
   const money = await findDays(sources, 'money', app_id, money_days)
   const at_most = await findSpentAtMost(sources, app_id, money, known.edge_days)
-  const late_money = at_most.filter(({ of_installs, day }) => of_installs && day >= (known.edge_days[0] ?? day))
+  const late = at_most.filter(({ of_installs, day }) => of_installs && day >= (known.edge_days[0] ?? day))
+  const late_days = known.edge_days.length === 0 ? [] : [...new Set(late.map(({ day }) => day))].toSorted()
+  const late_kept = await findKept(sources, app_id, late_days)
+  const late_money = late_days.filter((day) => !late_kept.includes(day))
   const params = {
     ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
-    late_money: [...new Set(late_money.map(({ day }) => day))],
+    ...{ late_kept, late_money },
   }
-  const earned = earnedSql(money, known.edge_days.length > 0, filter.passes)
+  const earned = earnedSql(money, { late_kept, late_money }, filter.passes)
   const { rated, rateOf, missing_rates } = await findSpentRates(sources, at_most, () =>
     clickhouse.query<FxLookup>(spentSql(earned), params),
   )
@@ -94,17 +105,24 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
   }
 }
 
+/** The days with money of installs of partly covered days: those whose payments are settled, and the others. */
+interface Late {
+  late_kept: readonly string[]
+  late_money: readonly string[]
+}
+
 /**
  * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
- * partly covered days of install is looked up by install, since settled money does not know when on a day an install was.
+ * partly covered days of install is looked up by install, since the sums of a day do not know when on a day an install was.
  */
-const earnedSql = (money: FoundDays<'money'>, has_edges: boolean, passes: string) => `
+const earnedSql = (money: FoundDays<'money'>, { late_kept, late_money }: Late, passes: string) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
       SELECT * FROM (${windowSql(money, 'ltv')}
       )
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
-      ${has_edges ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
+      ${late_kept.length > 0 ? `UNION ALL ${ltvOfPaymentsSql(settledPaymentsSql('late_kept'), edge)}` : ''}
+      ${late_money.length > 0 ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
     )
     WHERE ${passes}`
 

@@ -1,10 +1,20 @@
 import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
-import { filterSql, type Report } from '../report.ts'
+import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { findSpentAtMost, findSpentRates } from '../spent.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { allLive, daysParams, type FoundDays, findDays, liveDays, settledDaysSql } from '../window-rows.ts'
+import {
+  allLive,
+  daysParams,
+  type FoundDays,
+  findDays,
+  findKept,
+  liveDays,
+  momentsOf,
+  settledDaysSql,
+  settledPaymentsSql,
+} from '../window-rows.ts'
 
 /**
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
@@ -20,13 +30,15 @@ export const revenueReport: Report<'revenue'> = async (
   const filter = filterSql(filters)
   const found = await findDays(sources, 'money', app_id, days)
   const params = { app_id, ...days, ...daysParams(found), ...filter.params }
-  const { rated, missing_rates } = await findSpentRates(sources, await findSpentAtMost(sources, app_id, found), () =>
+  const at_most = await findSpentAtMost(sources, app_id, found)
+  const { rated, missing_rates } = await findSpentRates(sources, at_most, () =>
     clickhouse.query<FxLookup>(spentSql(found, filter.passes), params),
   )
   const rated_from = firstDays(rated)
-  const read = group === 'day' ? found : allLive(found)
+  const read =
+    group === 'day' ? await readKept(sources, app_id, found, days.edge_days) : { ...allLive(found), kept: [] }
   const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
-    ...{ ...params, ...daysParams(read), limit, offset },
+    ...{ ...params, ...daysParams(read), kept: read.kept, limit, offset },
     ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
   })
   const rateOf = await findRates(fxRates, lookupsOf(page))
@@ -36,6 +48,22 @@ export const revenueReport: Report<'revenue'> = async (
     arppu_usd: paying === 0 ? 0 : convertMoney(rateOf, money, paying),
   }))
   return { rows, missing_rates }
+}
+
+/** Days of money. The part of `kept` days that is in the window is read from settled payments. */
+interface FoundMoney extends FoundDays<'money'> {
+  kept: readonly string[]
+}
+
+/** Settled payments of partly covered days spare the look-up of verdicts (docs/adr/0371). */
+async function readKept(
+  sources: ReportSources,
+  app_id: string,
+  found: FoundDays<'money'>,
+  edge_days: readonly string[],
+): Promise<FoundMoney> {
+  const kept = await findKept(sources, app_id, edge_days)
+  return { ...found, kept, edge: found.edge.filter((day) => !kept.includes(day)) }
 }
 
 interface MoneyRow {
@@ -74,13 +102,23 @@ ORDER BY code, date`
 const isRated = (currency: string) =>
   `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
 
-/** Money and distinct payers of the days that are not settled, from one look at the events. */
-const liveSql = `
+/** Money and distinct payers, from one look at the events: `date, partner, code, amount, event_name, payer`. */
+const partSql = (events: string) => `
   SELECT date, partner, code, sum(amount) AS micros, countIf(amount != 0) AS amounts, countIf(${isPurchase}) AS bought,
-    uniqExactStateIf(install_key, ${isPurchase} AND amount > 0 AND ${isRated('code')}) AS payers, toUInt64(0) AS paid
-  FROM (${moneyEventsSql(liveDays('money'))}
+    uniqExactStateIf(payer, ${isPurchase} AND amount > 0 AND ${isRated('code')}) AS payers, toUInt64(0) AS paid
+  FROM (${events}
   )
   GROUP BY date, partner, code`
+
+const livePart = partSql(`
+    SELECT date, partner, code, amount, event_name, install_key AS payer FROM (${moneyEventsSql(liveDays('money'))}
+    )`)
+
+const keptPart = partSql(`
+    SELECT date, partner, currency AS code, micros AS amount, event_name, toUInt64(number) AS payer
+    FROM (${settledPaymentsSql('kept')}
+    )
+    WHERE ${momentsOf('money')}`)
 
 const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
 
@@ -95,17 +133,22 @@ const settledParts = `
   FROM (${settledDaysSql('money', 'payers')}
   )`
 
-const pageSql = ({ settled }: FoundDays<'money'>, period: string, passes: string) => `
+function pageSql({ settled, live, edge, kept }: FoundMoney, period: string, passes: string) {
+  const isLive = live.length > 0 || edge.length > 0
+  // The engine plans a statement without empty parts faster.
+  const parts = [
+    ...(settled.length > 0 || (!isLive && kept.length === 0) ? [settledParts] : []),
+    ...(isLive ? [livePart] : []),
+    ...(kept.length > 0 ? [keptPart] : []),
+  ]
+  return `
 SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) + sum(paid) AS paying,
   groupArrayIf((toString(date), code, toString(micros)), amounts > 0) AS money
-FROM (${
-  settled.length === 0
-    ? ''
-    : `${settledParts}
-  UNION ALL`
-}${liveSql}
+FROM (${parts.join(`
+  UNION ALL`)}
 )
 WHERE ${passes}
 GROUP BY ${period}, partner
 ORDER BY ${period}, partner
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
+}
