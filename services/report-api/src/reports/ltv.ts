@@ -3,15 +3,15 @@ import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
 import { addDays } from '@tributary/settled/days'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
+import { findMoney, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
 import type { RateOf } from '../money.ts'
-import { filterSql, type Report, type ReportSources } from '../report.ts'
-import { findSpentAtMost, findSpentRates } from '../spent.ts'
+import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import {
   daysParams,
+  divideDays,
   type FoundDays,
   findDays,
-  findKept,
   momentsOf,
   settledPaymentsSql,
   windowSql,
@@ -30,21 +30,21 @@ export const ltvReport: Report<'ltv'> = async (
   const known = windowDays(window)
   if (known === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
-  const money_days = await findMoneyDays(sources, app_id, known.first_day)
+  const { first_day, edge_days } = known
+  const money_days = await findMoney(sources, { app_id, first_day }, edge_days)
+  const money = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
   const installs = await findDays(sources, 'installs', app_id, known)
-  const money = await findDays(sources, 'money', app_id, money_days)
-  const at_most = await findSpentAtMost(sources, app_id, money, known.edge_days)
-  const late = at_most.filter(({ of_installs, day }) => of_installs && day >= (known.edge_days[0] ?? day))
-  const late_days = known.edge_days.length === 0 ? [] : [...new Set(late.map(({ day }) => day))].toSorted()
-  const late_kept = await findKept(sources, app_id, late_days)
-  const late_money = late_days.filter((day) => !late_kept.includes(day))
+  const late = findLate(money, money_days, edge_days[0])
   const params = {
     ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
-    ...{ late_kept, late_money },
+    ...late,
   }
-  const earned = earnedSql(money, { late_kept, late_money }, filter.passes)
-  const { rated, rateOf, missing_rates } = await findSpentRates(sources, at_most, () =>
-    clickhouse.query<FxLookup>(spentSql(earned), params),
+  const earned = earnedSql(money, late, filter.passes)
+  const { rated, rateOf, missing_rates } = await findSpentRates(
+    sources,
+    app_id,
+    { days: money_days, live: money.live },
+    () => clickhouse.query<FxLookup>(spentSql(earned), params),
   )
   const ns = daysOf('ltv', requested)
   const factors = factorsOf(rated, rateOf)
@@ -57,14 +57,24 @@ export const ltvReport: Report<'ltv'> = async (
  * Days of money from the first day of the window on: installs go on paying behind its end. Days before all money are left out: a
  * window may begin in 1970, and a list of so many days is more than a parameter may have.
  */
-async function findMoneyDays({ clickhouse }: ReportSources, app_id: string, first_day: string) {
-  const [row] = await clickhouse.query<{ first: string; last: string; rows: number }>(
-    `SELECT toString(min(day)) AS first, toString(max(day)) AS last, count() AS rows FROM revenue_raw_v1
-     WHERE app_id = {app_id:String} AND day >= {first_day:Date}`,
-    { app_id, first_day },
-  )
-  if (row === undefined || row.rows === 0) return { whole_from: first_day, whole_to: first_day, edge_days: [] }
-  return { whole_from: row.first, whole_to: addDays(row.last, 1), edge_days: [] }
+function boundsOf(days: readonly MoneyDay[], first_day: string) {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return { whole_from: first_day, whole_to: first_day, edge_days: [] }
+  return { whole_from: first.day, whole_to: addDays(last.day, 1), edge_days: [] }
+}
+
+/** The days with money of installs of partly covered days: those whose payments are settled, and the others. */
+interface Late {
+  late_kept: readonly string[]
+  late_money: readonly string[]
+}
+
+function findLate(money: FoundDays<'money'>, money_days: readonly MoneyDay[], first_edge: string | undefined): Late {
+  if (first_edge === undefined) return { late_kept: [], late_money: [] }
+  const named = money_days.filter(({ is_settled, of_installs }) => is_settled && of_installs).map(({ day }) => day)
+  const late = [...named, ...money.live].filter((day) => day >= first_edge)
+  const kept = new Set(money_days.filter(({ is_kept }) => is_kept).map(({ day }) => day))
+  return { late_kept: late.filter((day) => kept.has(day)), late_money: late.filter((day) => !kept.has(day)) }
 }
 
 /** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */
@@ -103,12 +113,6 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
     revenue_usd: factoredUsd(sums.at(-1)!),
     ...Object.fromEntries([...columns, ...shares]),
   }
-}
-
-/** The days with money of installs of partly covered days: those whose payments are settled, and the others. */
-interface Late {
-  late_kept: readonly string[]
-  late_money: readonly string[]
 }
 
 /**

@@ -1,15 +1,14 @@
 import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
+import { findMoney, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
-import { filterSql, type Report, type ReportSources } from '../report.ts'
-import { findSpentAtMost, findSpentRates } from '../spent.ts'
+import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import {
   allLive,
   daysParams,
+  divideDays,
   type FoundDays,
-  findDays,
-  findKept,
   liveDays,
   momentsOf,
   settledDaysSql,
@@ -28,15 +27,16 @@ export const revenueReport: Report<'revenue'> = async (
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
-  const found = await findDays(sources, 'money', app_id, days)
+  const money_days = await findMoney(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
+  const settled = settledOf(money_days)
+  const found = divideDays('money', days, settled)
   const params = { app_id, ...days, ...daysParams(found), ...filter.params }
-  const at_most = await findSpentAtMost(sources, app_id, found)
-  const { rated, missing_rates } = await findSpentRates(sources, at_most, () =>
+  const live = [...found.live, ...found.edge].filter((day) => !settled.has(day))
+  const { rated, missing_rates } = await findSpentRates(sources, app_id, { days: money_days, live }, () =>
     clickhouse.query<FxLookup>(spentSql(found, filter.passes), params),
   )
   const rated_from = firstDays(rated)
-  const read =
-    group === 'day' ? await readKept(sources, app_id, found, days.edge_days) : { ...allLive(found), kept: [] }
+  const read = group === 'day' ? withKept(found, money_days, days.edge_days) : { ...allLive(found), kept: [] }
   const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
     ...{ ...params, ...daysParams(read), kept: read.kept, limit, offset },
     ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
@@ -56,13 +56,12 @@ interface FoundMoney extends FoundDays<'money'> {
 }
 
 /** Settled payments of partly covered days spare the look-up of verdicts (docs/adr/0371). */
-async function readKept(
-  sources: ReportSources,
-  app_id: string,
+function withKept(
   found: FoundDays<'money'>,
+  money_days: readonly MoneyDay[],
   edge_days: readonly string[],
-): Promise<FoundMoney> {
-  const kept = await findKept(sources, app_id, edge_days)
+): FoundMoney {
+  const kept = money_days.filter(({ is_kept, day }) => is_kept && edge_days.includes(day)).map(({ day }) => day)
   return { ...found, kept, edge: found.edge.filter((day) => !kept.includes(day)) }
 }
 
