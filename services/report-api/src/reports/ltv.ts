@@ -18,8 +18,8 @@ import {
 } from '../window-rows.ts'
 
 /**
- * Money of the installs of a period since their install (docs/rules.md#ltv-report). The first statement names the days and
- * currencies of that money. The second multiplies each amount by the rate of its day and adds up, since the money of a year
+ * Money of the installs of a period since their install (docs/rules.md#ltv-report). A first statement finds the days and
+ * currencies of that money. The last one multiplies each amount by the rate of its day and adds up, since the money of a year
  * is too much to be added here.
  */
 export const ltvReport: Report<'ltv'> = async (
