@@ -111,6 +111,7 @@ GRANT SELECT ON tributary.report_stamps_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.settled_installs_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.settled_uniques_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.settled_money_v1 TO tributary_report_api;
+GRANT SELECT ON tributary.settled_payments_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.settled_cohorts_v1 TO tributary_report_api;
 GRANT SELECT ON tributary.erased_events_v1 TO tributary_report_api;
 
@@ -143,6 +144,7 @@ GRANT SELECT, INSERT ON tributary.report_stamps_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_installs_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_uniques_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_money_v1 TO tributary_admin_api;
+GRANT SELECT, INSERT ON tributary.settled_payments_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_cohorts_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.erased_events_v1 TO tributary_admin_api;
 -- ... settles figures of days: on replicas, once the data behind a stamp is there. It empties the table that it has copied.

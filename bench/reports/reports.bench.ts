@@ -146,6 +146,7 @@ async function compare(
   const other = found.findIndex((row, n) => !isDeepStrictEqual(row, rows[n]))
   figures.equal =
     other === -1 && found.length === rows.length ? 'yes' : `no: ${JSON.stringify([found[other], rows[other]])}`
+  console.info(JSON.stringify(figures))
 }
 
 /** Bytes on disk of all tables by the events of all apps. */

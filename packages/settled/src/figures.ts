@@ -1,7 +1,7 @@
 import type { StampSource } from '@tributary/contracts/report-tables'
 import type { DaysOfApp } from './sql/days-of-app.ts'
 import { installsSql } from './sql/installs.ts'
-import { ltvSql, moneySql, payersSql } from './sql/money.ts'
+import { ltvSql, moneySql, payersSql, paymentsSql } from './sql/money.ts'
 import { uniquesSql } from './sql/uniques.ts'
 
 /** A list in the row of a settled day: its columns, and the SQL that works its rows out: `date` and these columns. */
@@ -47,6 +47,17 @@ export const figures = {
       money: { columns: ['partner', 'currency', 'purchases', 'micros', 'amounts'], liveSql: moneySql },
       payers: { columns: ['partner', 'currencies', 'installs'], liveSql: payersSql },
       ltv: { columns: ['install_day', 'partner', 'age', 'currency', 'micros', 'amounts'], liveSql: ltvSql },
+    },
+  },
+  payments: {
+    table: 'settled_payments_v1',
+    source: 'money',
+    time_column: 'ts_ms',
+    lists: {
+      events: {
+        columns: ['ts_ms', 'number', 'event_name', 'currency', 'micros', 'partner', 'is_new', 'installed_at_ms'],
+        liveSql: paymentsSql,
+      },
     },
   },
 } as const satisfies Record<string, Figure>

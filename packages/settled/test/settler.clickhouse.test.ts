@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { backfill } from '../src/backfill.ts'
 import { bumpMoneyDays } from '../src/bump-stamps.ts'
+import { type FigureName, figureOf } from '../src/figures.ts'
 import { createSettler } from '../src/settler.ts'
 import { settledNumbers } from '../src/sql/cohorts.ts'
 import { cancel, dayOf, decisionOf, first_ms, liveFigures, moneyOf, settledFigures, writeApp } from './world.ts'
@@ -63,7 +64,7 @@ const lateEvent = (given: object = {}) =>
   testEventRow({ app_id, ts_ms: late_ms, install_uuid: 'install-4', event_name: 'late', ...given })
 const notSettled = (days: readonly string[], before: readonly string[]) => before.filter((day) => !days.includes(day))
 
-/** Each change, the figures that are not settled after it, and the days on which they are not. */
+/** Each change, the sources of the figures that are not settled after it, and the days on which they are not. */
 const changes: [what: string, change: () => Promise<void>, live: Record<string, number[]>][] = [
   ['a late event', () => clickhouse.insertEvents([lateEvent()], randomUUID()), { uniques: [6] }],
   [
@@ -96,7 +97,9 @@ test.each(changes)(
     await change()
     const { settled } = await settledFigures(clickhouse, app_id)
     for (const [figure, days] of Object.entries(before)) {
-      const expected = (live[figure] ?? []).map((n) => dayOf(first_ms + n * day_ms)).filter((day) => days.includes(day))
+      const expected = (live[figureOf(figure as FigureName).source] ?? [])
+        .map((n) => dayOf(first_ms + n * day_ms))
+        .filter((day) => days.includes(day))
       expect({ figure, days: notSettled(settled[figure]!, days) }).toEqual({ figure, days: expected })
     }
     await settle()

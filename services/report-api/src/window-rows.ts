@@ -1,3 +1,4 @@
+import { daysBetween } from '@tributary/settled/days'
 import { type FigureName, figureOf, type ListName, settledSql } from '@tributary/settled/figures'
 import { findSettled } from '@tributary/settled/find-settled'
 import type { ReportSources } from './report.ts'
@@ -21,16 +22,31 @@ export async function findDays<Name extends FigureName>(
   { clickhouse }: Pick<ReportSources, 'clickhouse'>,
   name: Name,
   app_id: string,
-  { whole_from, whole_to, edge_days }: Days,
+  days: Days,
 ): Promise<FoundDays<Name>> {
+  const { whole_from, whole_to } = days
   const range = { app_id, from: whole_from, to: whole_to }
-  const { settled_days, live_days } =
-    whole_from < whole_to ? await findSettled(clickhouse, name, range) : { settled_days: [], live_days: [] }
-  const days = { name, settled: settled_days, live: live_days, edge: edge_days }
-  // A set of installs holds a whole day. Other figures filter by time, so one part reads whole and partly covered days.
-  if (name === 'uniques' || edge_days.length === 0) return days
-  return { ...days, live: [], edge: [...live_days, ...edge_days] }
+  const { settled_days } = whole_from < whole_to ? await findSettled(clickhouse, name, range) : { settled_days: [] }
+  return divideDays(name, days, new Set(settled_days))
 }
+
+/** How to read each day of a figure in a window of which these days are settled. */
+export function divideDays<Name extends FigureName>(
+  name: Name,
+  { whole_from, whole_to, edge_days }: Days,
+  is_settled: ReadonlySet<string>,
+): FoundDays<Name> {
+  const { settled = [], live = [] } = Object.groupBy(daysBetween(whole_from, whole_to), (day) =>
+    is_settled.has(day) ? 'settled' : 'live',
+  )
+  // A set of installs holds a whole day. Other figures filter by time, so one part reads whole and partly covered days.
+  if (name === 'uniques' || edge_days.length === 0) return { name, settled, live, edge: edge_days }
+  return { name, settled, live: [], edge: [...live, ...edge_days] }
+}
+
+/** Settled payments (`figures.payments`) of the days in a parameter. */
+export const settledPaymentsSql = (days: string): string =>
+  settledSql('payments', 'events', { app_id, days: `{${days}:Array(Date)}` })
 
 /** The parameters of `windowSql`, besides `app_id` and the window. */
 export const daysParams = ({

@@ -55,6 +55,14 @@ export const settlingTables = {
     erased_by: settled_anew,
     settling: 'figures',
   },
+  settled_payments_v1: {
+    row: 'the money events of a day that count, with the verdicts of their installs, which are numbered and have no names',
+    writers: ['admin-api'],
+    readers: ['report-api', 'admin-api'],
+    personal: [],
+    erased_by: settled_anew,
+    settling: 'figures',
+  },
   settled_cohorts_v1: {
     row: 'how many new installs of a day had an event in the 24 hours from n x 24 hours after the install on',
     writers: ['admin-api'],

@@ -53,6 +53,16 @@ export const moneyEventsSql = (at: DaysOfApp): string => `
     LEFT JOIN (${verdictsSql(at)}
     ) AS verdicts USING (install_key)`
 
+/**
+ * The same events as they are settled. `number` numbers the installs of a day: a hash would be of a person, and outlive its erasure
+ * until the day is settled again. `is_new` is 1 for an install with a verdict that is no reinstall.
+ */
+export const paymentsSql = (at: DaysOfApp): string => `
+  SELECT date, ts AS ts_ms, toUInt32(dense_rank() OVER (PARTITION BY date ORDER BY install_key)) AS number, event_name, code AS currency, amount AS micros,
+    partner, toUInt8(notEmpty(verdict) AND again = 0) AS is_new, installed_ms AS installed_at_ms
+  FROM (${moneyEventsSql(at)}
+  )`
+
 /** Money by day, partner and currency. `amounts` counts those other than 0. */
 export const moneySql = (at: DaysOfApp): string => `
   SELECT date, partner, code AS currency, countIf(${isPurchase}) AS purchases, sum(amount) AS micros,
@@ -83,6 +93,15 @@ export const ltvSql = (at: DaysOfApp): string => `
   FROM (${moneyEventsSql(at)}
   )
   WHERE notEmpty(verdict) AND again = 0 AND ts >= installed_ms
+  GROUP BY date, install_day, partner, age, currency`
+
+/** The same rows of settled payments (`settledSql`), of the installs of some days. */
+export const ltvOfPaymentsSql = (payments: string, { days, moments = '1' }: Omit<DaysOfApp, 'app_id'>): string => `
+  SELECT date, toDate(fromUnixTimestamp64Milli(installed_at_ms, 'UTC')) AS install_day, partner,
+    toUInt16(intDiv(ts_ms - installed_at_ms, ${day_ms})) AS age, currency, sum(micros) AS sum, countIf(micros != 0) AS amounts
+  FROM (${payments}
+  )
+  WHERE is_new = 1 AND ${moments} AND ts_ms >= installed_at_ms AND install_day IN ${days}
   GROUP BY date, install_day, partner, age, currency`
 
 /** The same rows of the money of some installs, on days of money: `of` takes the installs. */

@@ -34,8 +34,9 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
   const uniques = await queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
-  const spent = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(currenciesSql(amounts), params)
-  const missing_rates = await missingRates(fxRates, spent)
+  const missing_rates = isWhole
+    ? await missingRates(fxRates, currenciesOf(page))
+    : await findMissingRates(sources, currenciesSql(amounts, filter.passes), params)
   const rows = page.map(({ day, event_name, events, money }) => ({
     day,
     event_name,
@@ -118,14 +119,35 @@ function currenciesOf(rows: readonly CountRow[]): Currency[] {
     .toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
 }
 
-/** The currencies with money on any page. */
-const currenciesSql = (amounts: string) => `
+/**
+ * The currencies without a rate that have money on any page. Raw rows are read only if a rate is missing: counts of whole days
+ * name all currencies that may have money.
+ */
+async function findMissingRates({ clickhouse, fxRates }: ReportSources, sql: CurrenciesSql, params: Params) {
+  const at_most = await clickhouse.query<Currency>(sql.at_most, params)
+  const missing = await missingRates(fxRates, at_most)
+  return missing.length === 0 ? [] : missingRates(fxRates, await clickhouse.query<Currency>(sql.exact, params))
+}
+
+type CurrenciesSql = ReturnType<typeof currenciesSql>
+type Params = Readonly<Record<string, unknown>>
+
+/** The currencies with money in the window, each with its first day; `at_most` may name more, and earlier days. */
+const currenciesSql = (amounts: string, passes: string) => ({
+  at_most: `
+SELECT currency, toString(min(t.day)) AS day
+FROM events_per_day_v1 AS t
+WHERE app_id = {app_id:String} AND t.day >= {first_day:Date} AND t.day <= {last_day:Date} AND notEmpty(currency) AND ${passes}
+GROUP BY currency
+ORDER BY currency`,
+  exact: `
 SELECT code AS currency, toString(min(date)) AS day
 FROM (${amounts}
 )
 WHERE amount != 0
 GROUP BY currency
-ORDER BY currency`
+ORDER BY currency`,
+})
 
 interface UniqueRow {
   day: string

@@ -1,61 +1,80 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
-import { addDays, daysBetween } from '@tributary/settled/days'
-import { ltvOfInstallsSql } from '@tributary/settled/money-events'
+import { addDays } from '@tributary/settled/days'
+import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { findRates, firstDays, type RateOf } from '../money.ts'
-import { filterSql, type Report, type ReportSources } from '../report.ts'
+import { findMoney, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
+import type { RateOf } from '../money.ts'
+import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
+import {
+  daysParams,
+  divideDays,
+  type FoundDays,
+  findDays,
+  momentsOf,
+  settledPaymentsSql,
+  windowSql,
+} from '../window-rows.ts'
 
 /**
- * Money of the installs of a period since their install (docs/rules.md#ltv-report). The first statement names the days and
- * currencies of that money. The second multiplies each amount by the rate of its day and adds up, since the money of a year
+ * Money of the installs of a period since their install (docs/rules.md#ltv-report). A first statement finds the days and
+ * currencies of that money. The last one multiplies each amount by the rate of its day and adds up, since the money of a year
  * is too much to be added here.
  */
 export const ltvReport: Report<'ltv'> = async (
   sources,
   { app_id, limit, offset, filters, group, days: requested, ...window },
 ) => {
-  const { clickhouse, fxRates } = sources
+  const { clickhouse } = sources
   const known = windowDays(window)
   if (known === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
-  const money_days = await findMoneyDays(sources, app_id, known.first_day)
+  const { first_day, edge_days } = known
+  const money_days = await findMoney(sources, { app_id, first_day }, edge_days)
+  const money = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
   const installs = await findDays(sources, 'installs', app_id, known)
-  const money = await findDays(sources, 'money', app_id, money_days)
+  const late = findLate(money, money_days, edge_days[0])
   const params = {
     ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
-    late_money: daysBetween(
-      later(known.edge_days[0] ?? money_days.whole_to, money_days.whole_from),
-      money_days.whole_to,
-    ),
+    ...late,
   }
-  const earned = earnedSql(money, known.edge_days.length > 0, filter.passes)
-  const spent = await clickhouse.query<FxLookup>(spentSql(earned), params)
-  const rateOf = await findRates(fxRates, spent)
+  const earned = earnedSql(money, late, filter.passes)
+  const { rated, rateOf, missing_rates } = await findSpentRates(
+    sources,
+    app_id,
+    { days: money_days, live: money.live },
+    () => clickhouse.query<FxLookup>(spentSql(earned), params),
+  )
   const ns = daysOf('ltv', requested)
-  const factors = factorsOf(spent, rateOf)
+  const factors = factorsOf(rated, rateOf)
   const sql = pageSql(installs, firstDayOf[group]('date'), earned, filter.passes, Object.keys(factors))
   const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
-  const missing = firstDays(spent.filter((lookup) => rateOf(lookup) === null))
-  return { rows: page.map((row) => rowOf(row, ns)), missing_rates: [...missing.keys()] }
+  return { rows: page.map((row) => rowOf(row, ns)), missing_rates }
 }
-
-const later = (a: string, b: string): string => (a > b ? a : b)
 
 /**
  * Days of money from the first day of the window on: installs go on paying behind its end. Days before all money are left out: a
  * window may begin in 1970, and a list of so many days is more than a parameter may have.
  */
-async function findMoneyDays({ clickhouse }: ReportSources, app_id: string, first_day: string) {
-  const [row] = await clickhouse.query<{ first: string; last: string; rows: number }>(
-    `SELECT toString(min(day)) AS first, toString(max(day)) AS last, count() AS rows FROM revenue_raw_v1
-     WHERE app_id = {app_id:String} AND day >= {first_day:Date}`,
-    { app_id, first_day },
-  )
-  if (row === undefined || row.rows === 0) return { whole_from: first_day, whole_to: first_day, edge_days: [] }
-  return { whole_from: row.first, whole_to: addDays(row.last, 1), edge_days: [] }
+function boundsOf(days: readonly MoneyDay[], first_day: string) {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return { whole_from: first_day, whole_to: first_day, edge_days: [] }
+  return { whole_from: first.day, whole_to: addDays(last.day, 1), edge_days: [] }
+}
+
+/** The days with money of installs of partly covered days: those whose payments are settled, and the others. */
+interface Late {
+  late_kept: readonly string[]
+  late_money: readonly string[]
+}
+
+function findLate(money: FoundDays<'money'>, money_days: readonly MoneyDay[], first_edge: string | undefined): Late {
+  if (first_edge === undefined) return { late_kept: [], late_money: [] }
+  const named = money_days.filter(({ is_settled, of_installs }) => is_settled && of_installs).map(({ day }) => day)
+  const late = [...named, ...money.live].filter((day) => day >= first_edge)
+  const kept = new Set(money_days.filter(({ is_kept }) => is_kept).map(({ day }) => day))
+  return { late_kept: late.filter((day) => kept.has(day)), late_money: late.filter((day) => !kept.has(day)) }
 }
 
 /** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */
@@ -98,15 +117,16 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
 
 /**
  * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
- * partly covered days of install is looked up by install, since settled money does not know when on a day an install was.
+ * partly covered days of install is looked up by install, since the sums of a day do not know when on a day an install was.
  */
-const earnedSql = (money: FoundDays<'money'>, has_edges: boolean, passes: string) => `
+const earnedSql = (money: FoundDays<'money'>, { late_kept, late_money }: Late, passes: string) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
       SELECT * FROM (${windowSql(money, 'ltv')}
       )
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
-      ${has_edges ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
+      ${late_kept.length > 0 ? `UNION ALL ${ltvOfPaymentsSql(settledPaymentsSql('late_kept'), edge)}` : ''}
+      ${late_money.length > 0 ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
     )
     WHERE ${passes}`
 

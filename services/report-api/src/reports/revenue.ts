@@ -1,9 +1,19 @@
 import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
+import { findMoney, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
 import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
-import { allLive, daysParams, type FoundDays, findDays, liveDays, settledDaysSql } from '../window-rows.ts'
+import {
+  allLive,
+  daysParams,
+  divideDays,
+  type FoundDays,
+  liveDays,
+  momentsOf,
+  settledDaysSql,
+  settledPaymentsSql,
+} from '../window-rows.ts'
 
 /**
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
@@ -17,15 +27,19 @@ export const revenueReport: Report<'revenue'> = async (
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
-  const found = await findDays(sources, 'money', app_id, days)
+  const money_days = await findMoney(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
+  const settled = settledOf(money_days)
+  const found = divideDays('money', days, settled)
   const params = { app_id, ...days, ...daysParams(found), ...filter.params }
-  const spent = await clickhouse.query<FxLookup>(spentSql(found, filter.passes), params)
-  const rateOfSpent = await findRates(fxRates, spent)
-  const rated = firstDays(spent.filter((lookup) => rateOfSpent(lookup) !== null))
-  const read = group === 'day' ? found : allLive(found)
+  const live = [...found.live, ...found.edge].filter((day) => !settled.has(day))
+  const { rated, missing_rates } = await findSpentRates(sources, app_id, { days: money_days, live }, () =>
+    clickhouse.query<FxLookup>(spentSql(found, filter.passes), params),
+  )
+  const rated_from = firstDays(rated)
+  const read = group === 'day' ? withKept(found, money_days, days.edge_days) : { ...allLive(found), kept: [] }
   const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
-    ...{ ...params, ...daysParams(read), limit, offset },
-    ...{ currencies: [...rated.keys()], rated_from: [...rated.values()] },
+    ...{ ...params, ...daysParams(read), kept: read.kept, limit, offset },
+    ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
   })
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const rows = page.map(({ paying, money, ...row }) => ({
@@ -33,8 +47,22 @@ export const revenueReport: Report<'revenue'> = async (
     revenue_usd: convertMoney(rateOf, money),
     arppu_usd: paying === 0 ? 0 : convertMoney(rateOf, money, paying),
   }))
-  const missing = firstDays(spent.filter((lookup) => rateOfSpent(lookup) === null))
-  return { rows, missing_rates: [...missing.keys()] }
+  return { rows, missing_rates }
+}
+
+/** Days of money. The part of `kept` days that is in the window is read from settled payments. */
+interface FoundMoney extends FoundDays<'money'> {
+  kept: readonly string[]
+}
+
+/** Settled payments of partly covered days spare the look-up of verdicts (docs/adr/0371). */
+function withKept(
+  found: FoundDays<'money'>,
+  money_days: readonly MoneyDay[],
+  edge_days: readonly string[],
+): FoundMoney {
+  const kept = money_days.filter(({ is_kept, day }) => is_kept && edge_days.includes(day)).map(({ day }) => day)
+  return { ...found, kept, edge: found.edge.filter((day) => !kept.includes(day)) }
 }
 
 interface MoneyRow {
@@ -73,13 +101,23 @@ ORDER BY code, date`
 const isRated = (currency: string) =>
   `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
 
-/** Money and distinct payers of the days that are not settled, from one look at the events. */
-const liveSql = `
+/** Money and distinct payers, from one look at the events: `date, partner, code, amount, event_name, payer`. */
+const partSql = (events: string) => `
   SELECT date, partner, code, sum(amount) AS micros, countIf(amount != 0) AS amounts, countIf(${isPurchase}) AS bought,
-    uniqExactStateIf(install_key, ${isPurchase} AND amount > 0 AND ${isRated('code')}) AS payers, toUInt64(0) AS paid
-  FROM (${moneyEventsSql(liveDays('money'))}
+    uniqExactStateIf(payer, ${isPurchase} AND amount > 0 AND ${isRated('code')}) AS payers, toUInt64(0) AS paid
+  FROM (${events}
   )
   GROUP BY date, partner, code`
+
+const livePart = partSql(`
+    SELECT date, partner, code, amount, event_name, install_key AS payer FROM (${moneyEventsSql(liveDays('money'))}
+    )`)
+
+const keptPart = partSql(`
+    SELECT date, partner, currency AS code, micros AS amount, event_name, toUInt64(number) AS payer
+    FROM (${settledPaymentsSql('kept')}
+    )
+    WHERE ${momentsOf('money')}`)
 
 const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
 
@@ -94,17 +132,22 @@ const settledParts = `
   FROM (${settledDaysSql('money', 'payers')}
   )`
 
-const pageSql = ({ settled }: FoundDays<'money'>, period: string, passes: string) => `
+function pageSql({ settled, live, edge, kept }: FoundMoney, period: string, passes: string) {
+  const isLive = live.length > 0 || edge.length > 0
+  // The engine plans a statement without empty parts faster.
+  const parts = [
+    ...(settled.length > 0 || (!isLive && kept.length === 0) ? [settledParts] : []),
+    ...(isLive ? [livePart] : []),
+    ...(kept.length > 0 ? [keptPart] : []),
+  ]
+  return `
 SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) + sum(paid) AS paying,
   groupArrayIf((toString(date), code, toString(micros)), amounts > 0) AS money
-FROM (${
-  settled.length === 0
-    ? ''
-    : `${settledParts}
-  UNION ALL`
-}${liveSql}
+FROM (${parts.join(`
+  UNION ALL`)}
 )
 WHERE ${passes}
 GROUP BY ${period}, partner
 ORDER BY ${period}, partner
 LIMIT {limit:UInt32} OFFSET {offset:UInt64}`
+}

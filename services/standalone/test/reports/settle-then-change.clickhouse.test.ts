@@ -189,10 +189,12 @@ test('settled again after changed verdicts, every row of every report is right',
 /** Days with data that a report works out now, although they are settled; otherwise the tests above would prove nothing. */
 async function openDays(app_id: string): Promise<string[]> {
   const range = { app_id, from: dayOf(on(-5)), to: dayOf(on(40)) }
+  const money_days = [1, 2, 3, 8, 9].map((n) => dayOf(on(n)))
   const withData: Record<FigureName, string[]> = {
     installs: [0, 1, 3].map((n) => dayOf(on(n))),
     uniques: [0, 1, 2, 3, 8, 9].map((n) => dayOf(on(n))),
-    money: [1, 2, 3, 8, 9].map((n) => dayOf(on(n))),
+    money: money_days,
+    payments: money_days,
   }
   const open: string[] = []
   for (const [figure, dates] of Object.entries(withData) as [FigureName, string[]][]) {

@@ -1,0 +1,113 @@
+import type { FxLookup } from '@tributary/tenancy/fx-rates'
+import { findRates, firstDays, type RateOf } from './money.ts'
+import type { ReportSources } from './report.ts'
+
+type Statements = Pick<ReportSources, 'clickhouse'>
+
+/** A UTC day that may have money, and how it can be read. */
+export interface MoneyDay {
+  day: string
+  /** 1: its settled money is right. */
+  is_settled: 0 | 1
+  /** 1: its settled payments are right. */
+  is_kept: 0 | 1
+  /** The currencies of its settled money. */
+  currencies: string[]
+  /** 1: money of installs of the given days is among its settled money. */
+  of_installs: 0 | 1
+}
+
+/** Days of money: both are part of it; `last_day` absent: up to the last day with money. */
+export interface MoneyRange {
+  app_id: string
+  first_day: string
+  last_day?: string
+}
+
+/** The last day that a Date of ClickHouse holds. */
+const end_of_days = '2149-06-06'
+
+/**
+ * The days of a range with money, ascending; an open range also has its first and its last day with money. Call it before the
+ * statement that reads them (docs/adr/0278). `install_days` are UTC days of installs.
+ */
+export function findMoney(
+  { clickhouse }: Statements,
+  { app_id, first_day, last_day }: MoneyRange,
+  install_days: readonly string[] = [],
+): Promise<MoneyDay[]> {
+  const inRange = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
+  const nothing = 'emptyArrayString() AS codes, 0 AS paid'
+  const sql = `
+SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled)) AS is_settled,
+  toUInt8(max(present) > 0 AND max(present) = max(kept)) AS is_kept, groupArrayArray(codes) AS currencies, max(paid) AS of_installs
+FROM (
+  SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled, toUInt64(0) AS kept, ${nothing}
+  FROM report_stamps_v1 WHERE ${inRange} AND source = 'money' GROUP BY date
+  UNION ALL
+  SELECT day AS date, toUInt64(0) AS present, stamp AS settled, toUInt64(0) AS kept,
+    CAST(arrayDistinct(\`money.currency\`), 'Array(String)') AS codes,
+    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid
+  FROM settled_money_v1 FINAL WHERE ${inRange}
+  UNION ALL
+  SELECT day AS date, toUInt64(0) AS present, toUInt64(0) AS settled, max(stamp) AS kept, ${nothing}
+  FROM settled_payments_v1 WHERE ${inRange} GROUP BY date${last_day === undefined ? `${boundsSql(inRange, nothing)}` : ''}
+)
+GROUP BY date
+ORDER BY date`
+  return clickhouse.query(sql, { app_id, first_day, last_day: last_day ?? end_of_days, install_days })
+}
+
+/** The days of which settled money is right. */
+export const settledOf = (days: readonly MoneyDay[]): ReadonlySet<string> =>
+  new Set(days.filter(({ is_settled }) => is_settled).map(({ day }) => day))
+
+// Before all is copied from an earlier version, days may have money and no stamp.
+const boundsSql = (inRange: string, nothing: string) => `
+  UNION ALL
+  SELECT arrayJoin([min(day), max(day)]) AS date, toUInt64(0) AS present, toUInt64(0) AS settled, toUInt64(0) AS kept, ${nothing}
+  FROM revenue_raw_v1 WHERE ${inRange} HAVING count() > 0`
+
+export interface SpentRates {
+  /** The days and currencies with a rate, ordered by currency and day. */
+  rated: FxLookup[]
+  rateOf: RateOf
+  /** Currencies of money that lacks a rate. */
+  missing_rates: string[]
+}
+
+/**
+ * The rates of money. They are looked up by a list that may name more than was spent (docs/adr/0372): the currencies of settled
+ * days, and of all money on the `live` ones. Only when one of them has no rate, `findSpent` names what was spent, ordered by
+ * currency and day.
+ */
+export async function findSpentRates(
+  sources: Pick<ReportSources, 'clickhouse' | 'fxRates'>,
+  app_id: string,
+  { days, live }: { days: readonly MoneyDay[]; live: readonly string[] },
+  findSpent: () => Promise<readonly FxLookup[]>,
+): Promise<SpentRates> {
+  const settled = days.filter(({ is_settled }) => is_settled)
+  const at_most = [
+    ...settled.flatMap(({ day, currencies }) => currencies.map((currency) => ({ day, currency }))),
+    ...(await findLiveSpent(sources, app_id, live)),
+  ].toSorted((a, b) => compare(a.currency, b.currency) || compare(a.day, b.day))
+  const rateOf = await findRates(sources.fxRates, at_most)
+  const rated = at_most.filter((lookup) => rateOf(lookup) !== null)
+  if (rated.length === at_most.length) return { rated, rateOf, missing_rates: [] }
+  const spent = await findSpent()
+  const rateOfSpent = await findRates(sources.fxRates, spent)
+  const missing = firstDays(spent.filter((lookup) => rateOfSpent(lookup) === null))
+  return { rated, rateOf, missing_rates: [...missing.keys()] }
+}
+
+const compare = (a: string, b: string): number => Number(a > b) - Number(a < b)
+
+function findLiveSpent({ clickhouse }: Statements, app_id: string, live: readonly string[]): Promise<FxLookup[]> {
+  if (live.length === 0) return Promise.resolve([])
+  return clickhouse.query<FxLookup>(
+    `SELECT currency, toString(t.day) AS day FROM revenue_raw_v1 AS t
+     WHERE app_id = {app_id:String} AND t.day IN {live:Array(Date)} GROUP BY currency, t.day`,
+    { app_id, live },
+  )
+}
