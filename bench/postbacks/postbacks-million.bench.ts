@@ -14,7 +14,7 @@ import {
 import pino from 'pino'
 import { Pool } from 'undici'
 import { type Bench, numberArgument, percentile } from '../bench.ts'
-import { cpuSeconds, ownMegabytes } from '../process/process-cost.ts'
+import { cpuSeconds, mappedMegabytes, ownMegabytes } from '../process/process-cost.ts'
 
 const connections = 64
 const look_ms = 5000
@@ -126,7 +126,9 @@ async function sendAll({ url, pid }: StandaloneProcess, apple: AppleTwin, count:
       const first = next
       next += 20
       if (first % told_every === 0)
-        console.info(`${Math.round((performance.now() - started) / 1000)} s: ${first} sent, ${ownMegabytes(pid)} MB`)
+        console.info(
+          `${Math.round((performance.now() - started) / 1000)} s: ${first} sent, ${ownMegabytes(pid)} MB, of files ${mappedMegabytes(pid)} MB`,
+        )
       for (let n = first; n < Math.min(first + 20, count); n += 1) {
         const { kind, path, body } = makeBody(apple, n, latest)
         const headers = { 'x-forwarded-for': `84.${n % 250}.${Math.floor(n / 250) % 250}.7` }
