@@ -45,9 +45,9 @@ export const bench: Bench = {
         const seconds = (performance.now() - started) / 1000
         const cpu_us_each = Math.round(((cpuSeconds(standalone.pid) - before) / count) * 1e6)
         const reported = await readReport(standalone)
+        const { early_mb, late_mb, peak_mb } = memory.end()
         await standalone.stop('SIGTERM')
         const stored = await countStored(data_dir)
-        const { early_mb, late_mb, peak_mb } = memory.end()
         const equal = (what: string, measured: number, aim: number) => ({
           ...{ what, aim: `${aim}`, measured, met: measured === aim },
         })
