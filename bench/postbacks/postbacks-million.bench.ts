@@ -14,7 +14,7 @@ import {
 import pino from 'pino'
 import { Pool } from 'undici'
 import { type Bench, numberArgument, percentile } from '../bench.ts'
-import { cpuSeconds, ownMegabytes } from '../process/process-cost.ts'
+import { cpuSeconds, mappedMegabytes, ownMegabytes } from '../process/process-cost.ts'
 
 const connections = 64
 const look_ms = 5000
@@ -45,9 +45,9 @@ export const bench: Bench = {
         const seconds = (performance.now() - started) / 1000
         const cpu_us_each = Math.round(((cpuSeconds(standalone.pid) - before) / count) * 1e6)
         const reported = await readReport(standalone)
+        const { early_mb, late_mb, peak_mb } = memory.end()
         await standalone.stop('SIGTERM')
         const stored = await countStored(data_dir)
-        const { early_mb, late_mb, peak_mb } = memory.end()
         const equal = (what: string, measured: number, aim: number) => ({
           ...{ what, aim: `${aim}`, measured, met: measured === aim },
         })
@@ -126,7 +126,9 @@ async function sendAll({ url, pid }: StandaloneProcess, apple: AppleTwin, count:
       const first = next
       next += 20
       if (first % told_every === 0)
-        console.info(`${Math.round((performance.now() - started) / 1000)} s: ${first} sent, ${ownMegabytes(pid)} MB`)
+        console.info(
+          `${Math.round((performance.now() - started) / 1000)} s: ${first} sent, ${ownMegabytes(pid)} MB, of files ${mappedMegabytes(pid)} MB`,
+        )
       for (let n = first; n < Math.min(first + 20, count); n += 1) {
         const { kind, path, body } = makeBody(apple, n, latest)
         const headers = { 'x-forwarded-for': `84.${n % 250}.${Math.floor(n / 250) % 250}.7` }

@@ -12,13 +12,15 @@ export function cpuSeconds(pid: number): number {
 }
 
 /** Resident memory of a process now, MB. */
-export function residentMegabytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Math.round(Number(kilobytes) / 1024)
-}
+export const residentMegabytes = (pid: number): number => megabytes(pid, 'VmRSS')
 
-/** Memory that a process has for itself now, MB: without the pages of files that it maps, which the system may take back. */
-export function ownMegabytes(pid: number): number {
-  const kilobytes = /^RssAnon:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+/** Memory that a process has for itself now, MB: without the pages of files that it maps. */
+export const ownMegabytes = (pid: number): number => megabytes(pid, 'RssAnon')
+
+/** Pages of files that a process maps now, MB: its program and the log, which the system may take back. */
+export const mappedMegabytes = (pid: number): number => megabytes(pid, 'RssFile')
+
+function megabytes(pid: number, what: string): number {
+  const kilobytes = new RegExp(`^${what}:\\s*(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Math.round(Number(kilobytes) / 1024)
 }
