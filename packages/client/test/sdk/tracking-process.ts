@@ -15,5 +15,6 @@ const client = createSdkClient({
 await client.trackInstall()
 for (let n = 0; ; n += 1) {
   const event_id = await client.track({ event_name: 'tick', props: { n } })
-  process.stdout.write(`${event_id}\n`)
+  // Printed is what the kernel took: a killed process loses what still waits in its memory.
+  await new Promise((resolve) => process.stdout.write(`${event_id}\n`, resolve))
 }
