@@ -216,6 +216,8 @@ export const limits = {
   clicks_window_ms: 60_000,
   /** How long a hit of a honeypot blocks an address for the links of the company. */
   honeypot_block_ms: day_ms,
+  /** How long a click waits for others that are published with it. */
+  click_gather_ms: 4,
   /** How long a redirect waits for its click to be on the log. */
   click_wait_ms_max: 250,
   /** Clicks of one process that are on their way to the log; more are lost at once, so that a log that is away fills no memory. */
@@ -225,6 +227,8 @@ export const limits = {
   unknown_links_window_ms: 60_000,
   /** Addresses whose unknown links one process counts. */
   unknown_links_addresses_max: 10_000,
+  /** User agents of clicks whose meaning is remembered. */
+  user_agents_remembered_max: 2_000,
   /** A postback on the wire (docs/rules.md#postbacks). */
   postback_body_bytes_max: 64 * 1024,
   /** Postbacks of both protocols from one address (IPv6: /64) in any `postbacks_window_ms`; more are 429. */

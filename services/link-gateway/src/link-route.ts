@@ -13,7 +13,7 @@ import type { ClickLog } from './click-log.ts'
 import type { LinkGatewayDeps } from './deps.ts'
 import { createFindLink } from './find-link.ts'
 import { createGuards } from './guards.ts'
-import { clickOf, readVisit, visitorOf } from './visit.ts'
+import { clickOf, createReadVisit, visitorOf } from './visit.ts'
 
 const free = (name: string) =>
   z.string().optional().describe(`${name} Up to ${limits.click_value_chars_max} characters; longer values are cut.`)
@@ -52,14 +52,15 @@ export interface LinkRouteDeps extends LinkGatewayDeps {
 
 /** GET and HEAD /l/:link_id. The numbers are those of the steps in docs/rules.md#tracking-links. */
 export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
-  const { geo, clicks, now } = deps
+  const { clicks, now } = deps
+  const readVisit = createReadVisit(deps.geo)
   const findLink = createFindLink(deps)
   const guards = createGuards(deps)
   const mint = createClickIds(now)
   const keyOf = createKeyOf()
 
   const follow = async (request: FastifyRequest<{ Params: { link_id: string } }>, reply: FastifyReply) => {
-    const visit = readVisit(request, geo)
+    const visit = readVisit(request)
     const { ip } = visit
     const link = await findLink(request.params.link_id, ip)
     const { company_id } = link

@@ -9,6 +9,7 @@ import type { AddressFacts } from '@tributary/geo/geo'
 import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import type { FastifyRequest } from 'fastify'
 import { isbot } from 'isbot'
+import { LRUCache } from 'lru-cache'
 import type { LinkGatewayDeps } from './deps.ts'
 
 /** All that a request tells of who clicked. */
@@ -24,18 +25,29 @@ export interface Visit {
 /** Programs that fetch a link to show what is behind it, and that `isbot` lets through. */
 const previews = /^Viber\/|Microsoft Office|\bpreview\b|unfurl/i
 
-/** Reads a request. One without a user agent comes from no browser, so it counts as a bot. */
-export function readVisit(request: FastifyRequest, geo: LinkGatewayDeps['geo']): Visit {
-  const ip = request.client_ip
-  const user_agent = (request.headers['user-agent'] ?? '').slice(0, limits.stored_header_chars_max).toWellFormed()
-  const at = request.url.indexOf('?')
-  return {
-    ...{ ip, user_agent, is_bot: user_agent.trim() === '' || isbot(user_agent) || previews.test(user_agent) },
-    agent: readAgent(user_agent),
-    query: readClickQuery(at === -1 ? '' : request.url.slice(at + 1)),
-    address: geo.lookUp(ip),
+type ReadAgent = Pick<Visit, 'is_bot' | 'agent'>
+
+/** Makes the function that reads a request. What a user agent means is worked out once: most people share a few of them. */
+export function createReadVisit(geo: LinkGatewayDeps['geo']): (request: FastifyRequest) => Visit {
+  const known = new LRUCache<string, ReadAgent>({ max: limits.user_agents_remembered_max })
+  return (request) => {
+    const ip = request.client_ip
+    const sent = request.headers['user-agent'] ?? ''
+    const user_agent = sent.slice(0, limits.stored_header_chars_max).toWellFormed()
+    const read = known.get(user_agent) ?? meaningOf(user_agent)
+    // A part of a longer header would keep all of it in memory.
+    if (sent.length <= limits.stored_header_chars_max) known.set(user_agent, read)
+    const at = request.url.indexOf('?')
+    const query = readClickQuery(at === -1 ? '' : request.url.slice(at + 1))
+    return { ip, user_agent, ...read, query, address: geo.lookUp(ip) }
   }
 }
+
+/** No user agent comes from no browser, so it counts as a bot. */
+const meaningOf = (user_agent: string): ReadAgent => ({
+  is_bot: user_agent.trim() === '' || isbot(user_agent) || previews.test(user_agent),
+  agent: readAgent(user_agent),
+})
 
 /** The same as the pure rules see it. */
 export const visitorOf = ({ is_bot, agent, query, address }: Visit): Visitor => ({

@@ -77,15 +77,15 @@ export async function loadEvidence(
   { own, neighbours }: KnownFacts,
 ): Promise<Evidence> {
   const { app_id, company_apps } = work.app
-  const open = await openInstalls(lookups, work, own)
+  const installs = installsOf(work, own)
+  const judged = installs.filter(({ is_sdk, ip }) => is_sdk && ip !== null)
+  const [open, hits] = await Promise.all([
+    openInstalls(lookups, work, own, installs),
+    lookups.hits(company_apps, judged.map(blockRange)),
+  ])
   const click_ids = [...new Set(open.flatMap(({ clicks }) => clicks.map(({ click_id }) => click_id)))]
   const days = [...new Set(open.flatMap(({ clicks }) => clicks.map(({ clicked_at_ms }) => utcDay(clicked_at_ms))))]
-  const judged = open.map(({ install }) => install).filter(({ is_sdk, ip }) => is_sdk && ip !== null)
-  const [claims, hits, floods] = await Promise.all([
-    lookups.claims(app_id, click_ids),
-    lookups.hits(company_apps, judged.map(blockRange)),
-    lookups.floods(app_id, days),
-  ])
+  const [claims, floods] = await Promise.all([lookups.claims(app_id, click_ids), lookups.floods(app_id, days)])
   const decided = new Set(open.map(({ install }) => install.install_uuid))
   const flooded = new Set(floods.map(sourceName))
   const hitTimes = Map.groupBy(hits, ({ ip }) => addressBlock(ip))
@@ -107,19 +107,25 @@ export async function loadEvidence(
   }
 }
 
-/** Installs with new install events and wished ones, in order, with their candidates. */
-async function openInstalls(
-  lookups: Lookups,
-  { app, facts, wished, isErasedClick }: AppWork,
-  own: ReadonlyMap<string, readonly Fact[]>,
-): Promise<OpenInstall[]> {
+/** Installs with new install events and wished ones, in the order in which they are decided. */
+function installsOf({ facts, wished }: AppWork, own: KnownFacts['own']): InstallFact[] {
   const changed = facts.flatMap(({ kind, install_uuid }) => (kind === 'install' ? install_uuid : []))
   const found = [...new Set([...changed, ...wished])].flatMap((uuid) => installOf(own.get(uuid) ?? []) ?? [])
+  return found.toSorted(byInstall)
+}
+
+/** The same with their candidates. */
+async function openInstalls(
+  lookups: Lookups,
+  { app, isErasedClick }: AppWork,
+  own: KnownFacts['own'],
+  installs: readonly InstallFact[],
+): Promise<OpenInstall[]> {
   const newest = await lookups.newest(
     app.app_id,
-    found.map(({ install_uuid }) => install_uuid),
+    installs.map(({ install_uuid }) => install_uuid),
   )
-  const open = found.toSorted(byInstall).map((install) => {
+  const open = installs.map((install) => {
     const before = newest.get(install.install_uuid) ?? null
     return { install, newest: before, windows: windowsOf(install, before, (ms) => app.settingsAt(ms)) }
   })
