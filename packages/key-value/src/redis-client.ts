@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 
@@ -18,11 +19,31 @@ export interface RedisClientOptions {
 
 const reconnectAfter = (tries: number) => Math.min(reconnect_most_ms, reconnect_first_ms * 2 ** Math.min(tries, 10))
 
+// The package has no export of its own for the class, and importers differ in what they make of its default.
+const { default: StandaloneConnector }: typeof import('ioredis/built/connectors/StandaloneConnector.js') =
+  createRequire(import.meta.url)('ioredis/built/connectors/StandaloneConnector.js')
+
+/**
+ * Makes sockets that may fail more than once, as with TLS: the client itself listens for one error, and a second one would end
+ * the process.
+ */
+export class RedisConnector extends StandaloneConnector {
+  constructor(options: unknown) {
+    super(options as ConstructorParameters<typeof StandaloneConnector>[0])
+  }
+
+  override async connect(...emitter: Parameters<InstanceType<typeof StandaloneConnector>['connect']>) {
+    const stream = await super.connect(...emitter)
+    return stream.on('error', () => {})
+  }
+}
+
 /**
  * Nothing waits while Redis is away, and nothing that was cut off is sent again: it may have been counted. Commands of one turn
  * of the event loop are written at once: a write for each took a quarter of the CPU of a redirect.
  */
 const options: RedisOptions = {
+  Connector: RedisConnector,
   lazyConnect: true,
   connectTimeout: connect_ms_max,
   commandTimeout: command_ms_max,

@@ -2,7 +2,7 @@ import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import type { ErasedInstall } from './batch.ts'
-import type { EventToErase } from './find-rows.ts'
+import type { ActiveDay, EventToErase } from './find-rows.ts'
 import { firstMarkDay, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
 
 /** A row of money, as far as it tells of its event. */
@@ -10,9 +10,6 @@ export type MoneyRow = Omit<
   EventToErase,
   'event_name' | 'event_name_key' | 'key_day' | 'currency' | 'revenue_micros' | 'received_day' | 'row_key'
 >
-
-/** A day on which an install had events. */
-export type ActiveDay = Pick<EventToErase, 'install_uuid' | 'install_key' | 'day'>
 
 export interface ExpiredRows {
   money: MoneyRow[]

@@ -5,7 +5,6 @@ import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
 import { hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
-import type { ActiveDay } from './find-expired.ts'
 import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
@@ -35,6 +34,9 @@ export interface EventToErase extends Position {
   /** Names it among all events, as `refillTables` does. */
   row_key: string
 }
+
+/** A day on which an install had events. */
+export type ActiveDay = Pick<EventToErase, 'install_uuid' | 'install_key' | 'day'>
 
 /** Rows of a verdict to erase. */
 export interface VerdictRow extends Position {

@@ -2,9 +2,10 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
 import { findErasedClaims } from './erased-claims.ts'
-import { type ActiveDay, findExpired, type MoneyRow } from './find-expired.ts'
+import { findExpired, type MoneyRow } from './find-expired.ts'
 import { findNeighbours } from './find-neighbours.ts'
 import {
+  type ActiveDay,
   type EventToErase,
   findClickRows,
   findEvents,
