@@ -40,7 +40,7 @@ function section(name: TableName, { columns, filled_from }: { columns: Column[];
     `One row is ${row}.`,
     `Writers: ${writers.join(', ')}. Readers: ${readers.join(', ')}.`,
     ...(filled_from === undefined ? [] : [`A view fills it from \`${filled_from}\`.`]),
-    ...(swept_from === undefined ? [] : [`The sweep of transactions fills it from \`${source}\`.`]),
+    ...(swept_from === undefined ? [] : [`Its writers fill it from \`${source}\`.`]),
   ]
   const rows = columns.map(({ name: column, type, comment }) => [
     `\`${column}\``,
