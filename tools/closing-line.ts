@@ -50,7 +50,7 @@ const toFailedFile = (module: TestModule): FailedFile => ({
   ),
 })
 
-/** What failed and the first lines of why: the last lines of a log are what is left of it where it is cut. */
+/** Names of failed tests with the first lines of their errors. They stand at the end, because a cut log keeps its last lines. */
 function failures(modules: readonly TestModule[]): string[] {
   const lines: string[] = []
   const tell = (what: string, errors: readonly { message: string }[] | undefined) => {

@@ -10,7 +10,7 @@ import {
   transactionOf,
 } from './transaction-keys.ts'
 
-/** What a claim and its money are known by. */
+/** Columns that name a claim and its money. */
 const placeColumns = ['app_id', 'transaction_key', 'day', 'topic', 'partition', 'offset'] as const
 type Claimed = Pick<TransactionClaim, (typeof placeColumns)[number]>
 
@@ -70,7 +70,7 @@ const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>
 
 const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
 
-/** What the statements that cancel money of an app are named by (`isInserting`). */
+/** Begin of the names of the statements that cancel money of an app (`isInserting`). */
 export const cancellingOf = (app_id: string): string => `cancel/${app_id}/`
 
 /**

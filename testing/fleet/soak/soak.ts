@@ -27,7 +27,7 @@ export interface SoakResult extends Omit<Verdict, 'half'> {
   kills: number
   /** Installs that were erased while they went on. */
   erased_installs: number
-  /** Of their erased events, those that are there. */
+  /** Erased events of these installs that are in `events_raw_v1`. */
   returned: number
   events_per_second: number
   freshness_p99_ms: number

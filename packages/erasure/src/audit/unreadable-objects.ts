@@ -35,9 +35,9 @@ export async function countUnreadable(pool: Pool): Promise<number> {
 export interface RewriteUnreadableOptions {
   audit: Pick<RewritableAuditStore, 'list' | 'get' | 'replace' | 'erase'>
   pool: Pool
-  /** All that was ever erased: a note names no install. */
+  /** All tombstones, because a note names no install. */
   tombstones: Tombstones
-  /** Those of the apps whose tombstones can be read. The others wait. */
+  /** The apps, of those given, whose salts can be read. The others wait. */
   readable(app_ids: readonly string[]): Promise<string[]>
   now(): number
   signal: AbortSignal

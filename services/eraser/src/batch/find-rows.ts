@@ -89,10 +89,10 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
   )
 }
 
-/** More days of installs would make a statement too long. */
+/** Pairs of install and day in a statement; more would make it too long. */
 const active_days_max = 10_000
 
-/** SQL condition for the days, and for those of each install: events lie by day, and all installs on all days are half of a table. */
+/** SQL condition for days, and for the days of each install: all installs on all of these days may be half of a table. */
 function onDays(active: readonly Pick<ActiveDay, 'install_uuid' | 'day'>[]): string {
   const days = `t.day IN (${literals('day', new Set(active.map(({ day }) => day)))})`
   if (active.length > active_days_max) return days

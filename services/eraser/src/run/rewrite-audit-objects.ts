@@ -23,7 +23,7 @@ export interface AuditDeps {
 /** Takes what was erased out of the audit store. */
 export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDeps): AuditRewriting {
   const tombstones = openTombstones({ pool, masterKeys })
-  /** An object that nobody can read may hold the install: certificates of these apps wait for it. */
+  /** Notes and logs unreadable objects, which may hold the install: certificates of these apps wait for them. */
   async function told(app_ids: readonly string[], { unreadable_in, rewritten_of }: RewriteCounts) {
     for (const app_id of app_ids) await noteUnreadable(pool, app_id, unreadable_in)
     for (const [folder, objects] of unreadable_in) tell(folder, app_ids, objects)

@@ -31,7 +31,7 @@ export interface QueuedErasures {
 interface Running {
   /** It is being stored: an erasure may cover it from now on. */
   is_storing: boolean
-  /** The time of the request that is durable: its own when it was stored, else that of the mark. */
+  /** `at_ms`: the time of its own request when that was stored, else the time in the mark. */
   queued: Promise<{ at_ms: number; stored: boolean }>
 }
 
@@ -75,7 +75,7 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
   return {
     async queueOnce(asked, store) {
       const key = queuedErasureKey(asked.app_id, asked.install_uuid)
-      // Requests that come at the same time end as the first one does, unless an erasure may have begun in between.
+      // A request that comes before the first one is being stored is covered by it; a later one only while no erasure has begun.
       for (let first = running.get(key); first !== undefined; first = running.get(key)) {
         const is_early = !first.is_storing
         const { at_ms, stored } = await first.queued
