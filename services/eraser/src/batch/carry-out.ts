@@ -21,6 +21,7 @@ export interface CarryOutDeps {
   broker: Pick<Broker, 'publish' | 'partitionCount'>
   /** Called before each step; rejects when the lease is lost. Tests throw there, as a kill would. */
   beforeStep(step: string): Promise<void>
+  /** Called before a step that is taken even when the lease is lost. */
   atStep?: (step: string) => void
 }
 
@@ -59,7 +60,7 @@ export async function carryOut(
     atStep?.(`make ${table} again`)
     await makeAgain(clickhouse, views.get(table)!, { app_id, installs }, keys, name)
   }
-  // 4. The counters are known to be whole: whoever compares tables expects no difference any more.
+  // 4. The counters are whole from now on: a comparison of tables expects no difference any more.
   await beforeStep('done counters')
   await insertEvents(clickhouse, stored, 1)
   // 5. Settled figures of these days end. A crash now: they are settled once more.
