@@ -212,7 +212,7 @@ function rootOf(name: string): string {
 export const ofApps = `NOT startsWith(app_id, '/')`
 /** SQL condition for the rows that stand for events: a table that counts also has counters of each partition of a log. */
 export const rowsOfApps = (name: DerivedName): string => (derivedOf(name).known_by === 'counted' ? ofApps : '1')
-/** The source of each table that no view fills. The sweep makes it anew, since all transactions are new to it then. */
+/** The source of each table that no view fills: once it is empty, a job of its writer makes it anew. */
 export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
   tableNames.flatMap((name) => {
     const { swept_from }: Table = tables[name]
