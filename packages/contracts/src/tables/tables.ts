@@ -8,6 +8,9 @@ import { type Derived, position, same, type Table } from './table.ts'
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
 export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
+/** SQL of the hash that names an event in `row_keys` of `erased_events_v1` (docs/adr/0362). */
+export const erasedRowKey = (event_key = 'event_key'): string => `sipHash64(topic, partition, offset, ${event_key})`
+
 /**
  * Every table of ClickHouse. Those that views fill stand behind the table that their view reads, and `event_keys_v1` is the
  * last that events fill: rows whose keys are there are everywhere, since tables are filled in this order.

@@ -3,7 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
-import { hasMoney } from '@tributary/contracts/tables'
+import { erasedRowKey, hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import type { ActiveDay } from './find-expired.ts'
 import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
@@ -32,7 +32,7 @@ export interface EventToErase extends Position {
   claim_rank: number
   received_at_ms: number
   received_day: string
-  /** Names it among all events, as `refillTables` does. */
+  /** Names it among all events (`erasedRowKey`). */
   row_key: string
 }
 
@@ -82,7 +82,7 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
        ${hasMoney.replaceAll('revenue_micros', 't.revenue_micros')} AS has_money, toString(t.transaction_key) AS transaction_key,
        if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend}) AS claim_rank, received_at_ms,
        toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day,
-       toString(sipHash64(topic, partition, offset, t.event_key)) AS row_key, topic, partition, offset
+       toString(${erasedRowKey('t.event_key')}) AS row_key, topic, partition, offset
      FROM events_raw_v1 AS t
      WHERE ${ofInstalls(app_id, installs)} AND ${onDays(active)} AND ${upToMark(installs)}
      LIMIT ${rows_max}`,
