@@ -54,7 +54,7 @@ export const locked_message =
 const named_apps_max = 5
 
 /** Fields of the log line. */
-export const toldOf = (locked: ReadonlyMap<LogRecord, string>) => ({
+export const lockedFields = (locked: ReadonlyMap<LogRecord, string>) => ({
   records: locked.size,
   apps: [...new Set(locked.values())].slice(0, named_apps_max),
 })

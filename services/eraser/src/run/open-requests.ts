@@ -1,6 +1,6 @@
 import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
@@ -28,7 +28,7 @@ interface QueuedRow {
 /** Marks of gateways that are removed at the same time. */
 const marks_at_once = 50
 /** How long the counter `erasures_begun` is kept: far longer than any mark of a gateway. */
-const begun_kept_ms = 100 * 366 * 24 * 3600 * 1000
+const begun_kept_ms = 100 * 366 * day_ms
 
 /**
  * Takes every queued request: their tombstones are written in one transaction before anything is erased. Returns how many.

@@ -1,6 +1,7 @@
 import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import type { AskedErasure } from '@tributary/domain/erasure/audited-request'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 
@@ -10,13 +11,7 @@ export interface QueuedErasuresDeps {
   breaker: CountersBreaker
 }
 
-/** A request for the erasure of an install. */
-interface AskedInstall {
-  app_id: string
-  install_uuid: string
-  /** Unix epoch ms. */
-  requested_at_ms: number
-}
+type AskedInstall = Pick<AskedErasure, 'app_id' | 'install_uuid' | 'requested_at_ms'>
 
 export interface QueuedErasures {
   /**
