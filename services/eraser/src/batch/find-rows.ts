@@ -5,7 +5,6 @@ import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
 import { erasedRowKey, hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
-import type { ActiveDay } from './find-expired.ts'
 import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
@@ -89,11 +88,14 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
   )
 }
 
+/** A day on which an install had events. */
+type InstallDay = Pick<EventToErase, 'install_uuid' | 'day'>
+
 /** Pairs of install and day in a statement; more would make it too long. */
 const active_days_max = 10_000
 
 /** SQL condition for days, and for the days of each install: all installs on all of these days may be half of a table. */
-function onDays(active: readonly Pick<ActiveDay, 'install_uuid' | 'day'>[]): string {
+function onDays(active: readonly InstallDay[]): string {
   const days = `t.day IN (${literals('day', new Set(active.map(({ day }) => day)))})`
   if (active.length > active_days_max) return days
   const each = active.map((one) => `(${literals('day', [one.day])}, ${literals('install_uuid', [one.install_uuid])})`)
@@ -102,7 +104,7 @@ function onDays(active: readonly Pick<ActiveDay, 'install_uuid' | 'day'>[]): str
 
 /** Days on which each of the installs has events. */
 const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
-  clickhouse.query<Pick<ActiveDay, 'install_uuid' | 'day'>>(
+  clickhouse.query<InstallDay>(
     `SELECT install AS install_uuid, toString(on) AS day FROM (
        SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.day AS on
        FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
