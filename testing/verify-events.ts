@@ -73,7 +73,7 @@ function checksOf(table: DerivedName): RollupCheck[] {
   }))
 }
 
-/** What sums still count of events that are erased: reports take it off. */
+/** The part of the sums that erased events still have: reports take it off. */
 const erasedSums = (columns: readonly string[], sum: string): string =>
   `SELECT tuple(${columns}) AS key, toInt128(sum(${sum})) AS n FROM erased_events_v1 FINAL WHERE done = 1 GROUP BY ${columns}`
 

@@ -50,20 +50,20 @@ const toFailedFile = (module: TestModule): FailedFile => ({
   ),
 })
 
-/** What failed and the first lines of why: the last lines of a log are what is left of it where it is cut. */
+/** Names of failed tests with the first lines of their errors. They stand at the end, because a cut log keeps its last lines. */
 function failures(modules: readonly TestModule[]): string[] {
   const lines: string[] = []
-  const tell = (what: string, errors: readonly { message: string }[] | undefined) => {
+  const add = (what: string, errors: readonly { message: string }[] | undefined) => {
     const why = (errors?.[0]?.message ?? '').split('\n').slice(0, 3).join(' ')
     lines.push(`FAILED ${what}: ${why.slice(0, 400)}`)
   }
   for (const module of modules.filter((module) => module.state() === 'failed')) {
     const file = relative(process.cwd(), module.moduleId)
-    if (module.errors().length > 0) tell(file, module.errors())
+    if (module.errors().length > 0) add(file, module.errors())
     for (const suite of module.children.allSuites()) {
-      if (suite.errors().length > 0) tell(`${file} > ${suite.fullName}`, suite.errors())
+      if (suite.errors().length > 0) add(`${file} > ${suite.fullName}`, suite.errors())
     }
-    for (const test of module.children.allTests('failed')) tell(`${file} > ${test.fullName}`, test.result().errors)
+    for (const test of module.children.allTests('failed')) add(`${file} > ${test.fullName}`, test.result().errors)
   }
   return lines.slice(0, 40)
 }

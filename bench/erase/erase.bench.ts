@@ -48,7 +48,7 @@ export const bench: Bench = {
   },
 }
 
-/** What the folder holds; fills it first where it is not filled to its end. */
+/** The apps that the folder holds. Fills it first unless it is filled to its end. */
 async function fill(folder: string, size: { events: number; apps: number }): Promise<Filled> {
   const found = findFilled(folder)
   if (found !== null) return found

@@ -55,10 +55,10 @@ function drainedOf({ large, erasures, times: { began_ms, alone_ms } }: RunFigure
 const stepSeconds = ({ cost: { steps } }: RunFigures, begin: string) =>
   sum(Object.entries(steps).flatMap(([step, seconds]) => (step.startsWith(begin) ? [seconds] : [])))
 
-/** Of fewer events, what does not grow with them would be taken for what does. */
+/** With fewer events the constant part of the time would be extrapolated too. */
 const extrapolated_events_min = 10_000_000
 
-/** What a night takes that is as large as the aim says, if all grows with the rows and objects that are stored, minutes. */
+/** Minutes of a night as large as the aim, if all of it grows with the stored rows and objects. */
 function nightMinutes(figures: RunFigures): number {
   const { stored, objects, read_s, erasures } = figures
   const growth = night.events / stored

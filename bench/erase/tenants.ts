@@ -30,7 +30,7 @@ export async function requestErasures(pool: Pool, installs: ReadonlyMap<string, 
   return run
 }
 
-/** What PostgreSQL says of all erasures. */
+/** All erasures, as PostgreSQL has them. */
 export interface Erasures {
   /** When each install of an app was drained, Unix epoch ms, in order. */
   drained_ms: Map<string, number[]>

@@ -21,7 +21,7 @@ interface Filling {
   days: Record<string, number>
 }
 
-/** What the folder holds that a run has kept; null when it is not filled, or not to its end. */
+/** The apps of a folder that a run has kept; null when it is not filled to its end. */
 export function findFilled(kept: string): Filled | null {
   const note = join(kept, 'filled.json')
   return existsSync(note) ? JSON.parse(readFileSync(note, 'utf8')) : null

@@ -7,8 +7,8 @@ const help = `npm run soak -- [options]
 
 Runs gateways and writers as processes on real Kafka, Redis, S3, PostgreSQL and a shared ClickHouse engine under load.
 Kills processes at random with kill -9, restarts them, waits until all events are written, and compares the results.
-A gateway and a writer of postbacks are among them, and devices that send postbacks until each is answered 200. So are
-two erasers: apps ask for the erasure of some installs while these go on, and send all of their requests again at the end.
+A gateway and a writer of postbacks are among them, and devices that send postbacks until each is answered 200. Two erasers
+are among them too: apps request the erasure of some installs while these go on, and send all of their requests again at the end.
 
   --minutes N   duration of the load and the kills (10)
   --events N    distinct events that clients send in this time (2000000)

@@ -2,6 +2,7 @@ import { revenueRowColumns } from '@tributary/contracts/rows'
 import type { Clickhouse } from './clickhouse.ts'
 import { insertSettings } from './insert-settings.ts'
 import { settingsSql } from './settings-sql.ts'
+import { textLiteral } from './text-literal.ts'
 import {
   findTransactionClaims,
   selectTransactions,
@@ -10,7 +11,7 @@ import {
   transactionOf,
 } from './transaction-keys.ts'
 
-/** What a claim and its money are known by. */
+/** Columns that name a claim and its money. */
 const placeColumns = ['app_id', 'transaction_key', 'day', 'topic', 'partition', 'offset'] as const
 type Claimed = Pick<TransactionClaim, (typeof placeColumns)[number]>
 
@@ -70,7 +71,7 @@ const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>
 
 const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
 
-/** What the statements that cancel money of an app are named by (`isInserting`). */
+/** Begin of the names of the statements that cancel money of an app (`isInserting`). */
 export const cancellingOf = (app_id: string): string => `cancel/${app_id}/`
 
 /**
@@ -81,14 +82,14 @@ async function cancel(clickhouse: Clickhouse, app_id: string, rows: readonly Cla
   const columns = revenueRowColumns.join(', ')
   for (let at = 0; at < rows.length; at += cancelled_rows_max) {
     const some = rows.slice(at, at + cancelled_rows_max)
-    const days = new Set(some.map(({ day }) => text(day)))
+    const days = new Set(some.map(({ day }) => textLiteral(day)))
     const names = some.map(
       ({ transaction_key, topic, partition, offset }) =>
-        `(${BigInt(transaction_key)}, ${text(topic)}, ${Number(partition)}, ${Number(offset)})`,
+        `(${BigInt(transaction_key)}, ${textLiteral(topic)}, ${Number(partition)}, ${Number(offset)})`,
     )
     await clickhouse.command(
       `INSERT INTO revenue_cancelled_v1 (${columns}) SELECT ${columns} FROM revenue_raw_v1
-       WHERE app_id = ${text(app_id)} AND day IN (${[...days]})
+       WHERE app_id = ${textLiteral(app_id)} AND day IN (${[...days].join(', ')})
          AND (transaction_key, topic, partition, offset) IN (${names.join(', ')})
        SETTINGS ${settingsSql(copySettings)}`,
       { name: cancellingOf(app_id) },
@@ -97,5 +98,3 @@ async function cancel(clickhouse: Clickhouse, app_id: string, rows: readonly Cla
 }
 
 const copySettings = { ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable', max_threads: 1 }
-
-const text = (value: string): string => `'${value.replaceAll(/[\\']/g, '\\$&')}'`

@@ -32,15 +32,15 @@ export const ErasureAsked = ErasureRequest.pick({ install_uuid: true })
 export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(true) })
 
 /**
- * Counter with the time of a request that is durable, Unix epoch ms: the install is queued for erasure if that is after what
- * `erasures_begun_key` holds (docs/adr/0197). An erasure removes it. It names no install: Redis writes down each name that it
- * ever had, and keeps that until it rewrites its file (docs/adr/0370).
+ * Name of the counter with the time of a durable request, Unix epoch ms. While that time is later than the counter
+ * `erasures_begun_key`, the install is queued for erasure (docs/adr/0197). An erasure removes the counter. Its name holds a hash
+ * in place of the id, because the append-only file of Redis keeps names until Redis rewrites it (docs/adr/0370).
  */
 export const queuedErasureKey = (app_id: string, install_uuid: string): string =>
   `erasure:${app_id}:${hash('sha256', `${app_id}/${install_uuid}`, 'base64url')}`
 
 /**
- * Counter with a time, Unix epoch ms, that every erasure which has begun covers requests up to, at most. The eraser raises it
- * before it fixes the mark of an erasure. Kept for ever.
+ * Name of the counter with the latest time, Unix epoch ms, up to which an erasure that has begun may cover requests. The eraser
+ * raises it before it fixes the mark of an erasure.
  */
 export const erasures_begun_key = 'erasures_begun'

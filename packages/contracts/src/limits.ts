@@ -72,7 +72,7 @@ export const limits = {
   erasure_rows_max: 1000,
   /** Hour of the day, UTC, from which the eraser makes its nightly run. */
   erasure_hour_utc: 2,
-  /** A request that waits longer, two nights, is told of by `/health` and `tributary doctor`. */
+  /** `/health` and `tributary doctor` report a request that waits longer than this, two nights. */
   erasure_late_ms: 2 * day_ms,
   /** An erasure that waits longer for an open batch of a consumer names it in log and metrics. */
   erasure_wait_logged_ms: 60_000,
@@ -87,7 +87,7 @@ export const limits = {
   erasures_window_ms: 60_000,
   /** How long an install is known to be queued for erasure; a request after that is stored once more. */
   erasure_mark_kept_ms: 7 * day_ms,
-  /** A request that is made within this time of the begin of a run is stored, whatever is queued: clocks differ by less. */
+  /** Each request in this time after a run begins is stored, whatever is queued. Clocks of processes must differ by less. */
   erasure_begin_ms: 60_000,
   /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,
@@ -227,7 +227,7 @@ export const limits = {
   unknown_links_window_ms: 60_000,
   /** Addresses whose unknown links one process counts. */
   unknown_links_addresses_max: 10_000,
-  /** User agents of clicks whose meaning is remembered. */
+  /** User agents of which a link gateway remembers the platform, and whether they are bots. */
   user_agents_remembered_max: 2_000,
   /** A postback on the wire (docs/rules.md#postbacks). */
   postback_body_bytes_max: 64 * 1024,

@@ -30,7 +30,7 @@ const looked_at_in_a_turn_max = 4096
 /** Entries of a database, loaded from it. Each change is written behind, a few in each turn of the event loop. */
 export function openShelf<E extends Entry>(database: Database<E, string>, now: () => number): Shelf<E> {
   const entries = new Map<string, E>()
-  /** What is to be written, and whether the database surely lacks it: what goes before it was written is no work. */
+  /** Changes to write. `unwritten`: the database lacks the entry for certain, so nothing is written if the entry goes first. */
   const changed = new Map<string, { unwritten: boolean }>()
   let timer: NodeJS.Timeout | null = null
   let working: Promise<unknown> = Promise.resolve()

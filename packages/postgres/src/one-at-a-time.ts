@@ -12,8 +12,8 @@ export class LockLostError extends Error {
 /**
  * Runs `work` unless another process or request runs work of this name; then returns null at once. The lock belongs to a
  * session of PostgreSQL. If that session breaks off, the signal fires, and the call rejects with `LockLostError` as soon
- * as the work has ended: its result is refused, since the same work may run elsewhere by then. `held` asks PostgreSQL and rejects once the lock is
- * lost: a process that stood still, or whose network did, has had no signal yet.
+ * as the work has ended: its result is refused, since the same work may run elsewhere by then. `held` checks the session in
+ * PostgreSQL and rejects once the lock is lost: a process that stood still, or whose network did, has had no signal yet.
  */
 export async function unlessRunning<T>(
   pool: Pool,

@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/text-literal'
 import { limits } from '@tributary/contracts/limits'
 import { ofApps } from '@tributary/contracts/tables'
 import { type FigureName, figureOf } from './figures.ts'
@@ -34,7 +35,8 @@ export function findDueDays(
   { quiet_ms, only_over, after }: DueRequest,
 ): Promise<Due[]> {
   const { table, source } = figureOf(name)
-  const behind = after === null ? '1' : `(app_id, date) > (${text(after.app_id)}, toDate(${text(after.day)}))`
+  const behind =
+    after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
   return clickhouse.query<Due>(
     `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp
      FROM (
@@ -53,7 +55,9 @@ export function findDueDays(
 /** The same for cohorts. A pair depends on the installs of its day, and on the activity of the two days that its window meets. */
 export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, after }: DueRequest): Promise<Due[]> {
   const behind =
-    after === null ? '1' : `(app_id, n, date) > (${text(after.app_id)}, ${Number(after.n)}, toDate(${text(after.day)}))`
+    after === null
+      ? '1'
+      : `(app_id, n, date) > (${textLiteral(after.app_id)}, ${Number(after.n)}, toDate(${textLiteral(after.day)}))`
   const numbers = `CAST([${settledNumbers}], 'Array(UInt16)')`
   return clickhouse.query<Due>(
     `SELECT app_id, toString(date) AS day, n, toString(sum(present)) AS stamp
@@ -77,6 +81,3 @@ export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, afte
      ORDER BY app_id, n, date LIMIT ${limits.settle_page}`,
   )
 }
-
-/** A literal. The values come from these tables. */
-const text = (value: string) => `'${value.replaceAll(/[\\']/g, '\\$&')}'`

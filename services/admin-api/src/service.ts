@@ -20,7 +20,7 @@ import { watchErasures } from './watch-erasures.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
 const reconciliation_pause_ms = 5000
-/** Between two looks at what waits. */
+/** Pause between two looks for requests for erasure that are late. */
 const watch_pause_ms = 60_000
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
 

@@ -4,8 +4,8 @@ import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Pool } from 'pg'
 
 /**
- * Tells in `/health`, and so in `tributary doctor`, of a request for erasure that waits longer than `erasure_late_ms`. The
- * eraser may be away, so another service looks.
+ * Reports a request for erasure that waits longer than `erasure_late_ms` in `/health`, which `tributary doctor` reads. The eraser
+ * may be away, so another service looks.
  */
 export function watchErasures({ pool, now, troubles }: Pick<Service, 'now' | 'troubles'> & { pool: Pool }) {
   let oldest_ms: number | null = null
@@ -19,7 +19,7 @@ const hour_ms = 3_600_000
 
 const lateSince = (oldest_ms: number) => ({
   code: 'erasures_wait',
-  message: `A request for erasure waits since ${new Date(oldest_ms).toISOString()}, longer than ${limits.erasure_late_ms / hour_ms} hours.`,
+  message: `A request for erasure has waited since ${new Date(oldest_ms).toISOString()}, longer than ${limits.erasure_late_ms / hour_ms} hours.`,
   mend: 'Is the eraser running? Its log names what it waits for: see "Deletion requests" in docs/operations.md. Then: npx tributary erase run',
   refuses: false,
 })

@@ -130,7 +130,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
         hasRow: async (last) =>
           isExpiring(last, await apps.find(last.app_id), now()) ||
           (await hasClick(clickhouse, last)) ||
-          wasErased(await newestTombstones(erased), last),
+          wasClickErased(await newestTombstones(erased), last),
         hasRowsBehind: (offset, last) => hasClicksBehind(clickhouse, at, offset, last),
       }),
   })
@@ -144,8 +144,8 @@ const placeOf = ({ record, value }: DecodedRecord<RecordedClick>): ClickPlace =>
 const isErased = ({ click: { app_id, click_id } }: RecordedClick, tombstones: Tombstones): boolean =>
   tombstones.isErasedClick(app_id, click_id)
 
-/** False where nobody can tell: then the log is read again, which writes nothing twice. */
-const wasErased = (tombstones: Tombstones, { app_id, click_id }: ClickPlace): boolean =>
+/** False while the app is locked: then the log is read again, which writes nothing twice. */
+const wasClickErased = (tombstones: Tombstones, { app_id, click_id }: ClickPlace): boolean =>
   !tombstones.isLocked(app_id) && tombstones.isErasedClick(app_id, click_id)
 
 /** Retention deleted it, or ClickHouse may have dropped it by its own clock, or does so soon. */

@@ -48,7 +48,7 @@ export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[])
   const wished = new Set<string>()
   for (const search of await searchesFor(deps, clicks)) {
     for await (const installs of findInstalls(deps, search)) {
-      // Where nobody can tell, the wish waits with the other records of its app.
+      // The wish of a locked app waits as a dead letter with the other records of its app.
       const living = installs.filter(
         (install) => deps.tombstones.isLocked(install.app_id) || !isGone(deps.tombstones, install),
       )

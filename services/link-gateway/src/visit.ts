@@ -27,7 +27,7 @@ const previews = /^Viber\/|Microsoft Office|\bpreview\b|unfurl/i
 
 type ReadAgent = Pick<Visit, 'is_bot' | 'agent'>
 
-/** Makes the function that reads a request. What a user agent means is worked out once: most people share a few of them. */
+/** Makes the function that reads a request. It works out each user agent once: most people share a few of them. */
 export function createReadVisit(geo: LinkGatewayDeps['geo']): (request: FastifyRequest) => Visit {
   const known = new LRUCache<string, ReadAgent>({ max: limits.user_agents_remembered_max })
   return (request) => {
@@ -43,7 +43,7 @@ export function createReadVisit(geo: LinkGatewayDeps['geo']): (request: FastifyR
   }
 }
 
-/** No user agent comes from no browser, so it counts as a bot. */
+/** A request without a user agent comes from no browser, so it counts as one of a bot. */
 const meaningOf = (user_agent: string): ReadAgent => ({
   is_bot: user_agent.trim() === '' || isbot(user_agent) || previews.test(user_agent),
   agent: readAgent(user_agent),

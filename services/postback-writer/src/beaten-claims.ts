@@ -39,7 +39,7 @@ export async function markBeaten(clickhouse: Deps, stored: readonly StoredJudgem
     ...[protocol, network, postback_id].map((text) => text.toWellFormed()),
     sequence_index,
   ])
-  // Not as they are: what a postback says must not end a literal.
+  // In base64, because texts of a postback must not end a literal.
   const text = Buffer.from(JSON.stringify(claimed)).toString('base64')
   const keys = `SELECT sipHash64(one.1, one.2, one.3, one.4) FROM (
       SELECT arrayJoin(JSONExtract(base64Decode('${text}'), 'Array(Tuple(String, String, String, UInt8))')) AS one)`
@@ -82,7 +82,7 @@ async function mark(clickhouse: Deps, isPostback: string, isOurs: string, isWant
   await insertRows(beaten, ({ on, claim_key }) => JSON.stringify([on, claim_key]), how)
 }
 
-/** What decides who was first, received time and then log position; and the day. */
+/** Received time, then log position: the order of claims. The day comes last, for the mark. */
 const claim = 'tuple(received_at_ms, toString(topic), partition, offset, day)'
 
 /** Beaten claims with their days. Nearly all postbacks were claimed once: of these only the key is read. */

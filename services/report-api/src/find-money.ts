@@ -1,6 +1,7 @@
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findRates, firstDays, type RateOf } from './money.ts'
 import type { ReportSources } from './report.ts'
+import { end_of_days } from './window-days.ts'
 
 type Statements = Pick<ReportSources, 'clickhouse'>
 
@@ -10,7 +11,7 @@ export interface MoneyDay {
   /** 1: its settled money is right. */
   is_settled: 0 | 1
   /** 1: its settled payments are right. */
-  is_kept: 0 | 1
+  has_payments: 0 | 1
   /** The currencies of its settled money. */
   currencies: string[]
   /** 1: money of installs of the given days is among its settled money. */
@@ -24,14 +25,11 @@ export interface MoneyRange {
   last_day?: string
 }
 
-/** The last day that a Date of ClickHouse holds. */
-const end_of_days = '2149-06-06'
-
 /**
  * The days of a range with money, ascending; an open range also has its first and its last day with money. Call it before the
  * statement that reads them (docs/adr/0278). `install_days` are UTC days of installs.
  */
-export function findMoney(
+export function findMoneyDays(
   { clickhouse }: Statements,
   { app_id, first_day, last_day }: MoneyRange,
   install_days: readonly string[] = [],
@@ -40,17 +38,17 @@ export function findMoney(
   const nothing = 'emptyArrayString() AS codes, 0 AS paid'
   const sql = `
 SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled)) AS is_settled,
-  toUInt8(max(present) > 0 AND max(present) = max(kept)) AS is_kept, groupArrayArray(codes) AS currencies, max(paid) AS of_installs
+  toUInt8(max(present) > 0 AND max(present) = max(payments)) AS has_payments, groupArrayArray(codes) AS currencies, max(paid) AS of_installs
 FROM (
-  SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled, toUInt64(0) AS kept, ${nothing}
+  SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing}
   FROM report_stamps_v1 WHERE ${inRange} AND source = 'money' GROUP BY date
   UNION ALL
-  SELECT day AS date, toUInt64(0) AS present, stamp AS settled, toUInt64(0) AS kept,
+  SELECT day AS date, toUInt64(0) AS present, stamp AS settled, toUInt64(0) AS payments,
     CAST(arrayDistinct(\`money.currency\`), 'Array(String)') AS codes,
     hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid
   FROM settled_money_v1 FINAL WHERE ${inRange}
   UNION ALL
-  SELECT day AS date, toUInt64(0) AS present, toUInt64(0) AS settled, max(stamp) AS kept, ${nothing}
+  SELECT day AS date, toUInt64(0) AS present, toUInt64(0) AS settled, max(stamp) AS payments, ${nothing}
   FROM settled_payments_v1 WHERE ${inRange} GROUP BY date${last_day === undefined ? `${boundsSql(inRange, nothing)}` : ''}
 )
 GROUP BY date
@@ -65,7 +63,7 @@ export const settledOf = (days: readonly MoneyDay[]): ReadonlySet<string> =>
 // Before all is copied from an earlier version, days may have money and no stamp.
 const boundsSql = (inRange: string, nothing: string) => `
   UNION ALL
-  SELECT arrayJoin([min(day), max(day)]) AS date, toUInt64(0) AS present, toUInt64(0) AS settled, toUInt64(0) AS kept, ${nothing}
+  SELECT arrayJoin([min(day), max(day)]) AS date, toUInt64(0) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing}
   FROM revenue_raw_v1 WHERE ${inRange} HAVING count() > 0`
 
 export interface SpentRates {

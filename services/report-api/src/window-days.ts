@@ -4,6 +4,9 @@ import type { ReportGroup } from '@tributary/contracts/report-parameters'
 /** Event times lie between 2010 and tomorrow; a Date of ClickHouse holds 1970 to 2149. */
 const time_ms_max = Date.UTC(2100, 0, 1)
 
+/** The last day that a Date of ClickHouse holds. */
+export const end_of_days = '2149-06-06'
+
 /** A window as whole UTC days, which settled figures and roll-ups answer, and at most two partly covered days. */
 export interface WindowDays {
   since_ms: number

@@ -100,7 +100,7 @@ export const erasuresOfOthers: Attack = {
   check: findErasureFaults,
 }
 
-/** Erases all, and an install of another app that asks behind the attacker. What the victim lost its report tells. */
+/** Erases all, and an install of another app that asks behind the attacker. The report of the victim shows what it lost. */
 async function findErasureFaults({ url, data_dir, attacker }: Target): Promise<string[]> {
   const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
   const admin = adminApi(url, token)

@@ -28,8 +28,8 @@ const run_every_ms = 4000
 const again_ms = 200
 
 /** A few of the devices, and as many of the installs of backends. */
-const erased_at_times = /^[01]/
-export const isErasedAtTimes = (install_uuid: string): boolean => erased_at_times.test(install_uuid)
+const may_be_erased = /^[01]/
+export const mayBeErased = (install_uuid: string): boolean => may_be_erased.test(install_uuid)
 
 /** The events that remain of those that were sent: dated after the mark, they were received after it as well. */
 export function remaining(sent: SentEvents, { markOf }: Erased): SentEvents {
@@ -45,7 +45,7 @@ export async function countReturned(
   erased: Erased,
 ): Promise<number> {
   const stored = await clickhouse.query<{ app_id: string; install_uuid: string; event_id: string }>(
-    `SELECT app_id, install_uuid, event_id FROM events_raw_v1 WHERE match(install_uuid, '${erased_at_times.source}')`,
+    `SELECT app_id, install_uuid, event_id FROM events_raw_v1 WHERE match(install_uuid, '${may_be_erased.source}')`,
   )
   const there = new Set(stored.map((one) => `${installOf(one)}/${one.event_id}`))
   const gone = sent.flatMap((one) => {
@@ -121,7 +121,7 @@ export function startErasures(fleet: Fleet): Erasures {
 
   return {
     offer(request) {
-      const chosen = request.sent.filter(({ install_uuid }) => isErasedAtTimes(install_uuid))
+      const chosen = request.sent.filter(({ install_uuid }) => mayBeErased(install_uuid))
       if (chosen.length === 0) return
       requests.add(request)
       if (ending || performance.now() - asked_ms < ask_every_ms) return

@@ -5,7 +5,7 @@ import { isExact, type SentEvents, type Verdict, verifyEvents } from '@tributary
 import { type Fleet, openFleet } from '../fleet.ts'
 import type { FleetProcess } from '../fleet-process.ts'
 import { type Load, startLoad } from '../load.ts'
-import { countReturned, type Erased, isErasedAtTimes, remaining, startErasures } from './erasures.ts'
+import { countReturned, type Erased, mayBeErased, remaining, startErasures } from './erasures.ts'
 import { watchFreshness } from './freshness.ts'
 import { comparePostbacks, startPostbacks } from './postbacks.ts'
 
@@ -27,7 +27,7 @@ export interface SoakResult extends Omit<Verdict, 'half'> {
   kills: number
   /** Installs that were erased while they went on. */
   erased_installs: number
-  /** Of their erased events, those that are there. */
+  /** Erased events of these installs that are in `events_raw_v1`. */
   returned: number
   events_per_second: number
   freshness_p99_ms: number
@@ -73,7 +73,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
       events_max: events,
       onAcknowledged(request) {
         const [first] = request.sent
-        if (first && !isErasedAtTimes(first.install_uuid)) freshness.offer(first)
+        if (first && !mayBeErased(first.install_uuid)) freshness.offer(first)
         erasures.offer(request)
       },
     })

@@ -4,7 +4,7 @@
  */
 export const look_ms = 5000
 
-/** The engine does not come back from a call, and is asked nothing any more. */
+/** The engine does not return from a call, and gets no further calls. */
 export class EngineStuck extends Error {
   override name = 'EngineStuck'
 }
@@ -19,7 +19,7 @@ interface Running {
   reject(error: EngineStuck): void
 }
 
-/** Watches the calls of one engine. `onStuck` is told of the first that takes too long; nothing can end a call of chdb. */
+/** Watches the calls of one engine. The first call that takes too long calls `onStuck`; nothing can end a call of chdb. */
 export function watchCalls(onStuck: (error: EngineStuck) => void): WatchedRun {
   const running = new Set<Running>()
   let timer: NodeJS.Timeout | undefined

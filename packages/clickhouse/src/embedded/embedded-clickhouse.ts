@@ -14,8 +14,8 @@ export interface EmbeddedOptions {
   data_dir: string
   logger?: { info(fields: object, message: string): void }
   /**
-   * The engine stands still, which only the end of the process cures: no call can be ended, and exit hooks of chdb wait for it
-   * as well. Calls that wait are rejected with `EngineStuck` afterwards, and so is every later one (docs/adr/0382).
+   * Called when the engine stands still. Only the end of the process cures that: no call can be ended, and exit hooks of chdb
+   * wait for it as well. Afterwards all waiting and later calls reject with `EngineStuck` (docs/adr/0382).
    */
   onStuck?(error: EngineStuck): void
 }
@@ -47,13 +47,13 @@ const guarded =
 
 const minute_ms = 60_000
 /**
- * What a call of the engine may take, far above what any takes. The engine ends questions itself after 20 s; on a server the
- * longest statement may take 10 minutes.
+ * Maximum times of calls of the engine, far above what any call takes (docs/adr/0382). The engine itself ends queries of reports
+ * after 20 s; on a server the longest statement may take 10 minutes.
  */
 const question_ms_max = 5 * minute_ms
 const insert_ms_max = 15 * minute_ms
 const command_ms_max = 60 * minute_ms
-/** Of the statements that run when the engine is closed. A service that stops ends sooner. */
+/** Maximum time of a close, with the statements that still run. A service that stops ends sooner. */
 const close_ms_max = 2 * minute_ms
 
 /** Bytes of an insert that does not wait in the line of the large ones. */

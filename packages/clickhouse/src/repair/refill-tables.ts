@@ -1,4 +1,4 @@
-import { derivedFromEvents, ofApps, settledTables, sweptFrom } from '@tributary/contracts/tables'
+import { derivedFromEvents, erasedRowKey, ofApps, settledTables, sweptFrom } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { mutate } from '../mutate.ts'
 import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
@@ -25,7 +25,7 @@ const erasedSums: Readonly<Record<string, { groups: readonly string[]; sums: rea
  * Events of a batch of the eraser that goes on (docs/adr/0362). They may be there or not, and their sums are put in apart: a table
  * that is filled without them is right whether the batch has deleted all of them, some or none.
  */
-const beingErased = `sipHash64(topic, partition, offset, event_key) IN (
+const beingErased = `${erasedRowKey()} IN (
   SELECT arrayJoin(row_keys) FROM erased_events_v1 FINAL WHERE done = 0)`
 
 /** SQL that puts the sums of erased events into a table again; null for a table without such sums. */

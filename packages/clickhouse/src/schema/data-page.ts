@@ -35,12 +35,11 @@ what somebody sent, or a hash of these.
 
 function section(name: TableName, { columns, filled_from }: { columns: Column[]; filled_from: string | undefined }) {
   const { row, writers, readers, personal, swept_from }: Table = tables[name]
-  const source = filled_from ?? swept_from
   const facts = [
     `One row is ${row}.`,
     `Writers: ${writers.join(', ')}. Readers: ${readers.join(', ')}.`,
     ...(filled_from === undefined ? [] : [`A view fills it from \`${filled_from}\`.`]),
-    ...(swept_from === undefined ? [] : [`The sweep of transactions fills it from \`${source}\`.`]),
+    ...(swept_from === undefined ? [] : [`Its writers fill it from \`${swept_from}\`.`]),
   ]
   const rows = columns.map(({ name: column, type, comment }) => [
     `\`${column}\``,

@@ -22,7 +22,7 @@ export interface Table {
   erased_by: ErasedBy
   /** Present where a view fills it. */
   derived?: Derived
-  /** Present where no view fills it: its writer makes it anew from this table. */
+  /** Present where no view fills it: its writers make it anew from this table. */
   swept_from?: string
   /** Present where the consumer that writes it brings lost rows back when it reads the log again. */
   reread?: true

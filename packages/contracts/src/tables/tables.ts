@@ -8,6 +8,9 @@ import { type Derived, position, same, type Table } from './table.ts'
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
 export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
+/** SQL of the hash that names an event in `row_keys` of `erased_events_v1` (docs/adr/0362). */
+export const erasedRowKey = (event_key = 'event_key'): string => `sipHash64(topic, partition, offset, ${event_key})`
+
 /**
  * Every table of ClickHouse. Those that views fill stand behind the table that their view reads, and `event_keys_v1` is the
  * last that events fill: rows whose keys are there are everywhere, since tables are filled in this order.
@@ -212,7 +215,7 @@ function rootOf(name: string): string {
 export const ofApps = `NOT startsWith(app_id, '/')`
 /** SQL condition for the rows that stand for events: a table that counts also has counters of each partition of a log. */
 export const rowsOfApps = (name: DerivedName): string => (derivedOf(name).known_by === 'counted' ? ofApps : '1')
-/** The source of each table that no view fills. The sweep makes it anew, since all transactions are new to it then. */
+/** The source of each table that no view fills: once it is empty, a job of its writer makes it anew. */
 export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
   tableNames.flatMap((name) => {
     const { swept_from }: Table = tables[name]

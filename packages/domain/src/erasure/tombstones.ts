@@ -4,7 +4,7 @@ export interface Tombstones {
   number: number
   /** Whether anything of an app was erased: spares a walk through many ids. */
   hasAny(app_id: string): boolean
-  /** Whether nobody can tell what of an app was erased, since its salt cannot be decrypted: the look-ups below throw for it. */
+  /** Whether something of an app was erased and its salt cannot be decrypted: the look-ups below throw for such an app. */
   isLocked(app_id: string): boolean
   /** The greatest mark of an install, Unix epoch ms; null when it was not erased. See `isErased`. */
   markOf(app_id: string, install_uuid: string): number | null
@@ -30,13 +30,13 @@ export const isGone = (
   { app_id, install_uuid, received_at_ms }: { app_id: string; install_uuid: string; received_at_ms: number },
 ): boolean => received_at_ms <= (tombstones.markOf(app_id, install_uuid) ?? Number.NEGATIVE_INFINITY)
 
-/** Whether an install was erased; false where nobody can tell. Only for looks after which nothing is lost nor written twice. */
+/** Whether an install was erased; false while its app is locked. Only for checks where a wrong `false` loses and doubles nothing. */
 export const wasErased = (
   tombstones: Tombstones,
   { app_id, install_uuid }: { app_id: string; install_uuid: string },
 ): boolean => !tombstones.isLocked(app_id) && tombstones.markOf(app_id, install_uuid) !== null
 
-/** Why a record of an app cannot be handled of which nobody can tell what was erased. */
+/** Reason of the dead letters of a locked app. */
 export const salt_unreadable = 'salt_unreadable'
 
 /** Nothing was erased. */

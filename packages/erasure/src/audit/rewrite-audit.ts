@@ -70,7 +70,7 @@ export interface RewriteFolderOptions extends Pick<RewriteAuditOptions, 'audit' 
   since_ms: number
 }
 
-/** The same for one folder, and any rule of what is erased. The numbers are added to `done`. */
+/** Rewrites the objects of one folder without what `markOf` says is erased. Adds its numbers to `done`. */
 export async function rewriteFolder(
   { audit, markOf, since_ms, now, signal }: RewriteFolderOptions,
   { app_id, source, folder }: AuditFolder,

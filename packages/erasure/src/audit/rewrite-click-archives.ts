@@ -52,7 +52,7 @@ export interface RewriteArchiveFolderOptions
   isErased(app_id: string, click_id: string): boolean
 }
 
-/** The same for one folder of archives, and any rule of what is erased. */
+/** Rewrites the archives of one folder without the clicks that `isErased` names. */
 export async function rewriteArchiveFolder(options: RewriteArchiveFolderOptions): Promise<RewriteCounts> {
   const { audit, folder, isErased } = options
   const counts = noCounts()

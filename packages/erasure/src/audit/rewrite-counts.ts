@@ -4,7 +4,7 @@ import { UnreadableObjectError } from './rewrite-object.ts'
 export interface RewriteCounts {
   objects_read: number
   objects_rewritten: number
-  /** Objects that are none of ours, broken or refused by the store: they are as they were. */
+  /** Objects that are foreign, broken or refused by the store. They are left as they were. */
   objects_unreadable: number
   /** The same by folder. */
   unreadable_in: Map<string, number>
@@ -54,7 +54,7 @@ export async function countObject(
   }
 }
 
-/** What a file system or S3 says of an object that it has and does not give or take: broken, locked or moved to cold storage. */
+/** Error codes of a file system or S3 that concern a single object: it is broken, locked or in cold storage. */
 const objectFaults: ReadonlySet<unknown> = new Set([
   ...['EACCES', 'EPERM', 'EIO', 'EISDIR', 'EUCLEAN', 'EBADMSG'],
   ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],

@@ -35,9 +35,9 @@ export async function countUnreadable(pool: Pool): Promise<number> {
 export interface RewriteUnreadableOptions {
   audit: Pick<RewritableAuditStore, 'list' | 'get' | 'replace' | 'erase'>
   pool: Pool
-  /** All that was ever erased: a note names no install. */
+  /** All tombstones, because a note names no install. */
   tombstones: Tombstones
-  /** Those of the apps whose tombstones can be read. The others wait. */
+  /** The apps, of those given, whose salts can be read. The others wait. */
   readable(app_ids: readonly string[]): Promise<string[]>
   now(): number
   signal: AbortSignal
@@ -55,13 +55,12 @@ export async function rewriteUnreadable(options: RewriteUnreadableOptions): Prom
     const waiting = await readable(app_ids)
     if (waiting.length === 0) continue
     const { objects_unreadable: objects } = await rewriteAgain(options, folder, waiting)
-    if (objects > 0) onUnreadable(folder, waiting, objects)
-    await pool.query(
-      objects > 0
-        ? 'UPDATE unreadable_objects SET objects = $3 WHERE folder = $1 AND app_id = ANY($2::text[])'
-        : 'DELETE FROM unreadable_objects WHERE folder = $1 AND app_id = ANY($2::text[]) AND $3::bigint = 0',
-      [folder, waiting, objects],
-    )
+    const ofWaiting = 'WHERE folder = $1 AND app_id = ANY($2::text[])'
+    if (objects === 0) await pool.query(`DELETE FROM unreadable_objects ${ofWaiting}`, [folder, waiting])
+    else {
+      onUnreadable(folder, waiting, objects)
+      await pool.query(`UPDATE unreadable_objects SET objects = $3 ${ofWaiting}`, [folder, waiting, objects])
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { createTombstoneTable } from './tombstone-table.ts'
 
-/** Tombstones of one history of PostgreSQL in memory: all of them up to the number that was asked for last. */
+/** Tombstones of one history of PostgreSQL in memory: all of them up to the number of the last `upTo`. */
 export interface KnownTombstones {
   /** Whether an app has one up to a number. */
   hasAny(app_id: string, number: number): boolean
@@ -74,8 +74,8 @@ async function readPage(pool: Pool, from: number, to: number): Promise<Tombstone
 }
 
 /**
- * A number that is gone comes never back once a later one is there, since none is used twice: whoever pinned it goes on with
- * what is left, and erasures that were lost have to be requested again (docs/backup.md#erasures-after-a-restore).
+ * A number that is gone never comes back once a later one is there, since none is used twice. A batch that pinned it goes on with
+ * what is left, and lost erasures have to be requested again (docs/backup.md#erasures-after-a-restore).
  */
 async function requireNumber(pool: Pool, number: number): Promise<void> {
   const { rowCount } = await pool.query({

@@ -14,7 +14,7 @@ export interface TombstonesOptions {
   masterKeys: MasterKeys
 }
 
-/** Between two looks at salts that could not be read, of apps of which nothing was erased meanwhile. */
+/** Pause between two attempts to read salts that were unreadable; a new tombstone ends it. */
 const salts_pause_ms = 1000
 
 /**
@@ -26,7 +26,7 @@ export function openTombstones(
   clock_ms: () => number = () => performance.now(),
 ): TombstoneStore {
   const hashes = new Map<string, TombstoneHash | Error | null>()
-  /** Apps whose hash has to be looked for. */
+  /** Apps whose salt has to be read. */
   const unhashed = new Set<string>()
   const loading = new Mutex()
   let known = knowTombstones()

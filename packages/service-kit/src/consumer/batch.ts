@@ -8,7 +8,7 @@ import { deadLetter } from './dead-letter.ts'
 import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
 import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './intent.ts'
 import type { ConsumerMetrics } from './metrics.ts'
-import { findLocked, locked_message, pinTombstones, toldOf } from './pin-tombstones.ts'
+import { findLocked, locked_message, lockedFields, pinTombstones } from './pin-tombstones.ts'
 import { type RetryPauses, retryForever } from './retry.ts'
 
 /** The steps that a crash may follow, in order; see the numbered comments of `handleBatch`. */
@@ -172,7 +172,7 @@ async function callHandle<T>(
   const decoded = records.filter((one): one is DecodedRecord<T> => 'value' in one)
   const locked = findLocked(consumer, decoded, given.tombstones)
   const good = locked.size === 0 ? decoded : decoded.filter(({ record }) => !locked.has(record))
-  if (locked.size > 0) logger.error({ partition, ...toldOf(locked) }, locked_message)
+  if (locked.size > 0) logger.error({ partition, ...lockedFields(locked) }, locked_message)
   const undecodable = records.filter((one) => !('value' in one) && one.passed !== true)
   const tally: Tally = {
     dead: new Map([

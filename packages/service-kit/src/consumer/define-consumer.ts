@@ -99,8 +99,8 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
   /** Required exactly where the group says `pins_tombstones`: each batch pins what was erased (docs/adr/0320). */
   tombstones?: TombstoneStore
   /**
-   * The app of a value, null for one of none; required with `tombstones`. Where nobody can tell what of an app was erased, the
-   * kit puts its records into the dead-letter topic as `salt_unreadable`, and `handle` does not get them (docs/adr/0367).
+   * The app of a value, or null; required with `tombstones`. While an app is locked (`Tombstones.isLocked`), the kit puts its
+   * records into the dead-letter topic as `salt_unreadable`, and `handle` does not get them (docs/adr/0367).
    */
   appOf?(value: T): string | null
   /**

@@ -30,8 +30,8 @@ export async function pinTombstones(
 }
 
 /**
- * Records of apps of which nobody can tell what was erased, with these apps. Nothing of them may slip past an erasure, and
- * they hold up nobody else: the caller puts them into the dead-letter topic (docs/adr/0367).
+ * Records of locked apps (`Tombstones.isLocked`), with these apps. They must neither slip past an erasure nor stop other apps:
+ * the caller puts them into the dead-letter topic (docs/adr/0367).
  */
 export function findLocked<T>(
   { appOf }: ConsumerDefinition<T>,
@@ -53,8 +53,8 @@ export const locked_message =
 /** Apps that a log line names. */
 const named_apps_max = 5
 
-/** For the log line. */
-export const toldOf = (locked: ReadonlyMap<LogRecord, string>) => ({
+/** Fields of the log line. */
+export const lockedFields = (locked: ReadonlyMap<LogRecord, string>) => ({
   records: locked.size,
   apps: [...new Set(locked.values())].slice(0, named_apps_max),
 })

@@ -19,8 +19,8 @@ export interface Service {
   /** For `/health`, `/ready` and `tributary doctor`: a part that may fail adds a function that reports it. */
   troubles: (() => readonly Trouble[])[]
   /**
-   * Ends the process as a kill does, after one line that says why: for a state in which a close or an exit hook would never come
-   * back. A supervisor starts it again.
+   * Logs the error and ends the process as a kill does: for a state in which a close or an exit hook would never return. A
+   * supervisor starts it again.
    */
   endNow(err: Error): void
 }
@@ -80,7 +80,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     logger.flush(() => process.exit(exit_code))
   }
   const endNow = (err: Error) => {
-    // Not by the threads that write the log otherwise, which may be what stands still.
+    // Synchronous, because the threads that write the log otherwise may stand still.
     createLogger({ ...log, sync: true }).fatal({ err }, 'ending at once')
     process.kill(process.pid, 'SIGKILL')
   }

@@ -58,8 +58,8 @@ export const moneyEventsSql = (at: DaysOfApp): string => `
  * until the day is settled again. `is_new` is 1 for an install with a verdict that is no reinstall.
  */
 export const paymentsSql = (at: DaysOfApp): string => `
-  SELECT date, ts AS ts_ms, toUInt32(dense_rank() OVER (PARTITION BY date ORDER BY install_key)) AS number, event_name, code AS currency, amount AS micros,
-    partner, toUInt8(notEmpty(verdict) AND again = 0) AS is_new, installed_ms AS installed_at_ms
+  SELECT date, ts AS ts_ms, toUInt32(dense_rank() OVER (PARTITION BY date ORDER BY install_key)) AS number, event_name,
+    code AS currency, amount AS micros, partner, toUInt8(notEmpty(verdict) AND again = 0) AS is_new, installed_ms AS installed_at_ms
   FROM (${moneyEventsSql(at)}
   )`
 

@@ -41,7 +41,7 @@ export class SecretUnreadableError extends Error {
   override name = 'SecretUnreadableError'
 }
 
-/** Whether something failed because a secret is unreadable: to wait for it may mean to wait for ever. */
+/** Whether an error, or its cause, is that a secret is unreadable. A retry may fail for ever. */
 export const isSecretUnreadable = (err: unknown): boolean =>
   err instanceof SecretUnreadableError || (err instanceof Error && err.cause instanceof SecretUnreadableError)
 

@@ -21,6 +21,7 @@ export interface CarryOutDeps {
   broker: Pick<Broker, 'publish' | 'partitionCount'>
   /** Called before each step; rejects when the lease is lost. Tests throw there, as a kill would. */
   beforeStep(step: string): Promise<void>
+  /** Called before a step that is taken even when the lease is lost. */
   atStep?: (step: string) => void
 }
 
@@ -49,17 +50,17 @@ export async function carryOut(
     const keys = plan.deletes[table]
     if (keys === undefined) continue
     const { erased_by, swept_from }: Table = tables[table]
-    // Behind the money itself: who cancels from now on finds none of it.
+    // The money itself is gone, so a statement that begins now cancels none of it.
     if (swept_from !== undefined) await endCancelling({ clickhouse, beforeStep }, app_id, plan)
     const deleted = 'counted_raw' in erased_by ? await withRawRows(clickhouse, app_id, keys) : keys
     await beforeStep(`delete ${table}`)
     if (deleted.rows.length > 0) await deleteRows(clickhouse, table, app_id, deleted, name)
     if (!('made_again' in erased_by)) continue
-    // Whatever happened to the lease: who wakes behind another eraser may have deleted rows of a new life.
+    // Even if the lease is lost: the delete may have been late, and taken rows of a new life.
     atStep?.(`make ${table} again`)
     await makeAgain(clickhouse, views.get(table)!, { app_id, installs }, keys, name)
   }
-  // 4. The counters are known to be whole: whoever compares tables expects no difference any more.
+  // 4. The counters are whole from now on: a comparison of tables expects no difference any more.
   await beforeStep('done counters')
   await insertEvents(clickhouse, stored, 1)
   // 5. Settled figures of these days end. A crash now: they are settled once more.
@@ -70,17 +71,15 @@ export async function carryOut(
   await wish(broker, app_id, plan.neighbours)
 }
 
-/**
- * Tables behind those that they are made of, and cancelled money behind all others. A stored plan has them in no certain order.
- */
+/** Tables in the order of their deletes: those that a sweep fills come last. A stored plan has no certain order. */
 const deleteOrder = tableNames.toSorted((a, b) => Number(a in sweptFrom) - Number(b in sweptFrom))
 
-/** Between two looks whether statements of others have ended, each of which takes milliseconds. */
+/** Pause between two checks whether statements of others have ended; each takes milliseconds. */
 const look_pause_ms = 20
 
 /**
- * Nobody who had lost to an erased claim wins. Whoever had found money of the installs before it went has written what it
- * cancels when this resolves, so that the delete behind it takes all of it (docs/adr/0363).
+ * Cancels the money of claims that had lost to an erased one, so that none of them wins, and waits until no statement cancels
+ * money of the app. The delete after it therefore takes all cancelled money of the installs (docs/adr/0363).
  */
 async function endCancelling(
   { clickhouse, beforeStep }: Pick<CarryOutDeps, 'clickhouse' | 'beforeStep'>,

@@ -32,7 +32,7 @@ export async function deleteRows(
   // Sets of single columns use the order of the table, which a set of several does not.
   const each = terms.map((term, n) => `${term} IN (${[...new Set(rows.map((row) => literal(row[n]!)))].join(', ')})`)
   const tuples = rows.map((row) => `(${row.map(literal).join(', ')})`)
-  // The engine looks every row of a part up in a set, but converts numbers for those rows alone that the other sets hold (docs/adr/0361).
+  // The engine looks up every row of a part in a set, but converts numbers only of rows that the other sets hold (docs/adr/0361).
   const converted = terms.map((term, n) => (isNumber(rows[0]![n]!) ? `toUInt64(${term})` : term))
   const whole = columns.length === 1 ? [] : [`(${converted.join(', ')}) IN (${tuples.join(', ')})`]
   await clickhouse.command(

@@ -3,7 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
-import { hasMoney } from '@tributary/contracts/tables'
+import { erasedRowKey, hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
 
@@ -31,7 +31,7 @@ export interface EventToErase extends Position {
   claim_rank: number
   received_at_ms: number
   received_day: string
-  /** Names it among all events, as `refillTables` does. */
+  /** Names it among all events (`erasedRowKey`). */
   row_key: string
 }
 
@@ -84,18 +84,21 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
        ${hasMoney.replaceAll('revenue_micros', 't.revenue_micros')} AS has_money, toString(t.transaction_key) AS transaction_key,
        if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend}) AS claim_rank, received_at_ms,
        toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day,
-       toString(sipHash64(topic, partition, offset, t.event_key)) AS row_key, topic, partition, offset
+       toString(${erasedRowKey('t.event_key')}) AS row_key, topic, partition, offset
      FROM events_raw_v1 AS t
      WHERE ${ofInstalls(app_id, installs)} AND ${onDays(active)} AND ${upToMark(installs)}
      LIMIT ${rows_max}`,
   )
 }
 
-/** More days of installs would make a statement too long. */
+/** A day on which an install had events. */
+type InstallDay = Pick<EventToErase, 'install_uuid' | 'day'>
+
+/** Pairs of install and day in a statement; more would make it too long. */
 const active_days_max = 10_000
 
-/** SQL condition for the days, and for those of each install: events lie by day, and all installs on all days are half of a table. */
-function onDays(active: readonly Pick<ActiveDay, 'install_uuid' | 'day'>[]): string {
+/** SQL condition for days, and for the days of each install: all installs on all of these days may be half of a table. */
+function onDays(active: readonly InstallDay[]): string {
   const days = `t.day IN (${literals('day', new Set(active.map(({ day }) => day)))})`
   if (active.length > active_days_max) return days
   const each = active.map((one) => `(${literals('day', [one.day])}, ${literals('install_uuid', [one.install_uuid])})`)
@@ -104,7 +107,7 @@ function onDays(active: readonly Pick<ActiveDay, 'install_uuid' | 'day'>[]): str
 
 /** Days on which each of the installs has events. */
 const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
-  clickhouse.query<Pick<ActiveDay, 'install_uuid' | 'day'>>(
+  clickhouse.query<InstallDay>(
     `SELECT install AS install_uuid, toString(on) AS day FROM (
        SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.day AS on
        FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}

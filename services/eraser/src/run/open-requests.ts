@@ -1,6 +1,6 @@
 import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
@@ -27,8 +27,8 @@ interface QueuedRow {
 
 /** Marks of gateways that are removed at the same time. */
 const marks_at_once = 50
-/** What the begin of erasures is known for; far longer than any mark of a gateway. */
-const begun_kept_ms = 100 * 366 * 24 * 3600 * 1000
+/** How long the counter `erasures_begun` is kept: far longer than any mark of a gateway. */
+const begun_kept_ms = 100 * 366 * day_ms
 
 /**
  * Takes every queued request: their tombstones are written in one transaction before anything is erased. Returns how many.
@@ -46,7 +46,7 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
   const requested_ms = Math.max(...rows.map(({ requested_at_ms }) => Number(requested_at_ms)))
   const begun_ms = Math.max(now(), requested_ms) + limits.erasure_begin_ms
   await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
-  // Gateways of an older version look for nothing but the mark itself.
+  // Gateways of an older version look only whether a mark is there.
   await removeMarks(keyValue, rows)
   const now_ms = now()
   if (now_ms > begun_ms)
@@ -67,7 +67,7 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
   return rows.length
 }
 
-/** Removes marks of gateways: the name of one is the id of its install. One that counts costs another object, no more. */
+/** Removes marks of gateways, which are named by a hash of their installs. The next request of such an install is stored. */
 export async function removeMarks(
   keyValue: RequestStore['keyValue'],
   installs: readonly { app_id: string; install_uuid: string }[],

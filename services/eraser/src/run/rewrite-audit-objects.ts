@@ -23,13 +23,13 @@ export interface AuditDeps {
 /** Takes what was erased out of the audit store. */
 export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDeps): AuditRewriting {
   const tombstones = openTombstones({ pool, masterKeys })
-  /** An object that nobody can read may hold the install: certificates of these apps wait for it. */
-  async function told(app_ids: readonly string[], { unreadable_in, rewritten_of }: RewriteCounts) {
+  /** Notes and logs unreadable objects, which may hold the install: certificates of these apps wait for them. */
+  async function noteFaults(app_ids: readonly string[], { unreadable_in, rewritten_of }: RewriteCounts) {
     for (const app_id of app_ids) await noteUnreadable(pool, app_id, unreadable_in)
-    for (const [folder, objects] of unreadable_in) tell(folder, app_ids, objects)
+    for (const [folder, objects] of unreadable_in) logFaults(folder, app_ids, objects)
     return rewritten_of
   }
-  const tell = (folder: string, app_ids: readonly string[], objects_unreadable: number) =>
+  const logFaults = (folder: string, app_ids: readonly string[], objects_unreadable: number) =>
     logger.error({ folder, app_ids, objects_unreadable }, 'audit objects are unreadable, and may hold what was erased')
 
   return {
@@ -38,13 +38,13 @@ export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDe
         app_id,
       ])
       const { company_id } = rows[0]!
-      return told([app_id], await rewriteAudit({ audit, company_id, app_id, installs, now, signal }))
+      return noteFaults([app_id], await rewriteAudit({ audit, company_id, app_id, installs, now, signal }))
     },
     async rewriteArchives(clicks, signal) {
       if (clicks.length === 0) return new Map()
       const since_ms = await firstTombstone(pool)
       const app_ids = [...new Set(clicks.map(({ app_id }) => app_id))]
-      return told(app_ids, await rewriteClickArchives({ audit, clicks, since_ms, now, signal }))
+      return noteFaults(app_ids, await rewriteClickArchives({ audit, clicks, since_ms, now, signal }))
     },
     async rewriteNoted(signal) {
       const known = await tombstones.upTo(await tombstones.newest())
@@ -56,7 +56,7 @@ export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDe
       await rewriteUnreadable({
         ...{ audit, pool, tombstones: known, now, signal },
         readable: (app_ids) => withReadableSalt({ pool, masterKeys }, app_ids),
-        onUnreadable: tell,
+        onUnreadable: logFaults,
       })
     },
   }

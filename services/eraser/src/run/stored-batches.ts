@@ -16,7 +16,7 @@ export async function findBatch(pool: Pool, app_id: string): Promise<StoredBatch
   return { batch, app_id, run: Number(run), tombstones: Number(tombstones), ...plan }
 }
 
-/** Another eraser has taken the work over, while this one stood still. */
+/** Another eraser took the work over while this one stood still. */
 class TakenOverError extends Error {
   override name = 'TakenOverError'
   override message = 'the batch is no longer as it was read: another eraser is at work'

@@ -1,6 +1,7 @@
 import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import type { AskedErasure } from '@tributary/domain/erasure/audited-request'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 
@@ -10,13 +11,7 @@ export interface QueuedErasuresDeps {
   breaker: CountersBreaker
 }
 
-/** A request for the erasure of an install. */
-interface AskedInstall {
-  app_id: string
-  install_uuid: string
-  /** Unix epoch ms. */
-  requested_at_ms: number
-}
+type AskedInstall = Pick<AskedErasure, 'app_id' | 'install_uuid' | 'requested_at_ms'>
 
 export interface QueuedErasures {
   /**
@@ -31,7 +26,7 @@ export interface QueuedErasures {
 interface Running {
   /** It is being stored: an erasure may cover it from now on. */
   is_storing: boolean
-  /** The time of the request that is durable: its own when it was stored, else that of the mark. */
+  /** `at_ms`: the time of its own request when that was stored, else the time in the mark. */
   queued: Promise<{ at_ms: number; stored: boolean }>
 }
 
@@ -75,7 +70,7 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
   return {
     async queueOnce(asked, store) {
       const key = queuedErasureKey(asked.app_id, asked.install_uuid)
-      // Requests that come at the same time end as the first one does, unless an erasure may have begun in between.
+      // A request that comes before the first one is being stored is covered by it; a later one only while no erasure has begun.
       for (let first = running.get(key); first !== undefined; first = running.get(key)) {
         const is_early = !first.is_storing
         const { at_ms, stored } = await first.queued

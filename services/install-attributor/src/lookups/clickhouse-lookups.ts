@@ -11,15 +11,12 @@ import type { Flood, Lookups } from './lookups.ts'
 const ids_max = 5000
 
 /**
- * Look-ups read thousands of single granules: on one thread, because sharing them out costs more; without handing each read
- * to a pool of threads, which doubles the CPU (docs/adr/0379); and not in the order of the key, because merging the parts row
- * by row took three times as long.
+ * Look-ups read thousands of single granules. One thread, because sharing them out costs more. No pool of threads for reads,
+ * which doubles the CPU (docs/adr/0379). No order of the key, because merging the parts row by row took three times as long.
  */
 const settings = `max_threads = 1, optimize_read_in_order = 0, local_filesystem_read_method = 'pread'`
 
-/**
- * `Lookups` in the tables of ClickHouse. Statements are bounded: many ids become several. See `settings`.
- */
+/** `Lookups` in the tables of ClickHouse. Many ids become several statements of `ids_max`. */
 export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
   const clickhouse: Pick<Clickhouse, 'query'> = {
     query: (sql, params) => engine.query(`${sql} SETTINGS ${settings}`, params),

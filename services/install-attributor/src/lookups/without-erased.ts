@@ -51,7 +51,7 @@ export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups
     },
     async hits(app_ids, ranges) {
       const found = await lookups.hits(app_ids, ranges)
-      // Those of another app of the company: what may be erased is no evidence.
+      // Other apps of the company may be locked: a click that may be erased is no evidence.
       return found.filter((click) => !tombstones.isLocked(click.app_id) && !isErasedClick(click))
     },
     floods: (app_id, days) => lookups.floods(app_id, days),

@@ -3,7 +3,7 @@ import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
 import { addDays } from '@tributary/settled/days'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { findMoney, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
+import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
 import type { RateOf } from '../money.ts'
 import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
@@ -31,7 +31,7 @@ export const ltvReport: Report<'ltv'> = async (
   if (known === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
   const { first_day, edge_days } = known
-  const money_days = await findMoney(sources, { app_id, first_day }, edge_days)
+  const money_days = await findMoneyDays(sources, { app_id, first_day }, edge_days)
   const money = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
   const installs = await findDays(sources, 'installs', app_id, known)
   const late = findLate(money, money_days, edge_days[0])
@@ -65,16 +65,19 @@ function boundsOf(days: readonly MoneyDay[], first_day: string) {
 
 /** The days with money of installs of partly covered days: those whose payments are settled, and the others. */
 interface Late {
-  late_kept: readonly string[]
+  late_payments: readonly string[]
   late_money: readonly string[]
 }
 
 function findLate(money: FoundDays<'money'>, money_days: readonly MoneyDay[], first_edge: string | undefined): Late {
-  if (first_edge === undefined) return { late_kept: [], late_money: [] }
+  if (first_edge === undefined) return { late_payments: [], late_money: [] }
   const named = money_days.filter(({ is_settled, of_installs }) => is_settled && of_installs).map(({ day }) => day)
   const late = [...named, ...money.live].filter((day) => day >= first_edge)
-  const kept = new Set(money_days.filter(({ is_kept }) => is_kept).map(({ day }) => day))
-  return { late_kept: late.filter((day) => kept.has(day)), late_money: late.filter((day) => !kept.has(day)) }
+  const with_payments = new Set(money_days.filter(({ has_payments }) => has_payments).map(({ day }) => day))
+  return {
+    late_payments: late.filter((day) => with_payments.has(day)),
+    late_money: late.filter((day) => !with_payments.has(day)),
+  }
 }
 
 /** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */
@@ -119,13 +122,13 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
  * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
  * partly covered days of install is looked up by install, since the sums of a day do not know when on a day an install was.
  */
-const earnedSql = (money: FoundDays<'money'>, { late_kept, late_money }: Late, passes: string) => `
+const earnedSql = (money: FoundDays<'money'>, { late_payments, late_money }: Late, passes: string) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
       SELECT * FROM (${windowSql(money, 'ltv')}
       )
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
-      ${late_kept.length > 0 ? `UNION ALL ${ltvOfPaymentsSql(settledPaymentsSql('late_kept'), edge)}` : ''}
+      ${late_payments.length > 0 ? `UNION ALL ${ltvOfPaymentsSql(settledPaymentsSql('late_payments'), edge)}` : ''}
       ${late_money.length > 0 ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
     )
     WHERE ${passes}`

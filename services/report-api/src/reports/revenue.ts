@@ -1,9 +1,9 @@
 import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { findMoney, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
+import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
 import { filterSql, type Report } from '../report.ts'
-import { firstDayOf, windowDays } from '../window-days.ts'
+import { end_of_days, firstDayOf, windowDays } from '../window-days.ts'
 import {
   allLive,
   daysParams,
@@ -27,7 +27,7 @@ export const revenueReport: Report<'revenue'> = async (
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
-  const money_days = await findMoney(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
+  const money_days = await findMoneyDays(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
   const settled = settledOf(money_days)
   const found = divideDays('money', days, settled)
   const params = { app_id, ...days, ...daysParams(found), ...filter.params }
@@ -36,9 +36,10 @@ export const revenueReport: Report<'revenue'> = async (
     clickhouse.query<FxLookup>(spentSql(found, filter.passes), params),
   )
   const rated_from = firstDays(rated)
-  const read = group === 'day' ? withKept(found, money_days, days.edge_days) : { ...allLive(found), kept: [] }
+  const read =
+    group === 'day' ? withPayments(found, money_days, days.edge_days) : { ...allLive(found), payment_days: [] }
   const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
-    ...{ ...params, ...daysParams(read), kept: read.kept, limit, offset },
+    ...{ ...params, ...daysParams(read), payment_days: read.payment_days, limit, offset },
     ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
   })
   const rateOf = await findRates(fxRates, lookupsOf(page))
@@ -50,19 +51,21 @@ export const revenueReport: Report<'revenue'> = async (
   return { rows, missing_rates }
 }
 
-/** Days of money. The part of `kept` days that is in the window is read from settled payments. */
+/** Days of money. The part of `payment_days` days that is in the window is read from settled payments. */
 interface FoundMoney extends FoundDays<'money'> {
-  kept: readonly string[]
+  payment_days: readonly string[]
 }
 
 /** Settled payments of partly covered days spare the look-up of verdicts (docs/adr/0371). */
-function withKept(
+function withPayments(
   found: FoundDays<'money'>,
   money_days: readonly MoneyDay[],
   edge_days: readonly string[],
 ): FoundMoney {
-  const kept = money_days.filter(({ is_kept, day }) => is_kept && edge_days.includes(day)).map(({ day }) => day)
-  return { ...found, kept, edge: found.edge.filter((day) => !kept.includes(day)) }
+  const payment_days = money_days
+    .filter(({ has_payments, day }) => has_payments && edge_days.includes(day))
+    .map(({ day }) => day)
+  return { ...found, payment_days, edge: found.edge.filter((day) => !payment_days.includes(day)) }
 }
 
 interface MoneyRow {
@@ -99,7 +102,7 @@ ORDER BY code, date`
 
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
 const isRated = (currency: string) =>
-  `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('2149-06-06'))`
+  `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('${end_of_days}'))`
 
 /** Money and distinct payers, from one look at the events: `date, partner, code, amount, event_name, payer`. */
 const partSql = (events: string) => `
@@ -113,9 +116,9 @@ const livePart = partSql(`
     SELECT date, partner, code, amount, event_name, install_key AS payer FROM (${moneyEventsSql(liveDays('money'))}
     )`)
 
-const keptPart = partSql(`
+const paymentsPart = partSql(`
     SELECT date, partner, currency AS code, micros AS amount, event_name, toUInt64(number) AS payer
-    FROM (${settledPaymentsSql('kept')}
+    FROM (${settledPaymentsSql('payment_days')}
     )
     WHERE ${momentsOf('money')}`)
 
@@ -132,13 +135,13 @@ const settledParts = `
   FROM (${settledDaysSql('money', 'payers')}
   )`
 
-function pageSql({ settled, live, edge, kept }: FoundMoney, period: string, passes: string) {
+function pageSql({ settled, live, edge, payment_days }: FoundMoney, period: string, passes: string) {
   const isLive = live.length > 0 || edge.length > 0
   // The engine plans a statement without empty parts faster.
   const parts = [
-    ...(settled.length > 0 || (!isLive && kept.length === 0) ? [settledParts] : []),
+    ...(settled.length > 0 || (!isLive && payment_days.length === 0) ? [settledParts] : []),
     ...(isLive ? [livePart] : []),
-    ...(kept.length > 0 ? [keptPart] : []),
+    ...(payment_days.length > 0 ? [paymentsPart] : []),
   ]
   return `
 SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) + sum(paid) AS paying,

@@ -80,7 +80,7 @@ export async function livePerson(app: AppToUse, ip: string): Promise<Person> {
   return { install_uuid, needles: { ...needles, ...(await derivedNeedles(app, install_uuid)) } }
 }
 
-/** What the service made of the person: the id of the click, and hashes. */
+/** Texts that the service made for the person: the id of the click, and hashes. */
 async function derivedNeedles(app: AppToUse, install_uuid: string): Promise<Record<string, string>> {
   const known = (await admin(app, `installs/${install_uuid}/export?app_id=${app.app_id}`)).trim().split('\n')
   const lines = known.map((line) => JSON.parse(line) as { table?: string; row: Record<string, unknown> })

@@ -4,10 +4,10 @@ import { gunzipSync } from 'node:zlib'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Pool } from 'pg'
 
-/** What stands for a person, or for several, by what it is. */
+/** Texts that stand for a person, or for several, by what they are. */
 export type Needles = Record<string, string | readonly string[]>
 
-/** What docs/privacy.md#erasure names, as places that a search finds. */
+/** Places of a search that docs/privacy.md#erasure names. */
 export const named = {
   log: /^\w+ in log: /,
   requests: /^install in log: erasures\.requested\.v1/,
@@ -71,5 +71,5 @@ export function searchFiles(dir: string, needles: Needles, placeOf: (name: strin
   })
 }
 
-/** What gzip holds, or the bytes themselves. */
+/** The inflated bytes, or the bytes themselves when they are no gzip. */
 export const inflated = (bytes: Buffer): Buffer => (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes)
