@@ -22,10 +22,10 @@ interface BeatenClaim {
 }
 
 /**
- * The first claims of a postback that are looked at besides those of the batch. One of them may be a winner of before, or one
- * that came at the same moment from another process; those behind them are marked already.
+ * The first claims of a postback that are looked at besides those of the batch, however many of the batch come before them. The
+ * first is the winner of before; some may have come at the same moment from another process. Those behind them are marked already.
  */
-const first_claims_max = 32
+const other_claims_max = 32
 
 /**
  * Marks claims that an earlier one on the same postback beats (docs/rules.md#who-wins), among those that these postbacks meet.
@@ -71,7 +71,7 @@ const lacksMark = '(lost.5, key) NOT IN (SELECT day, claim_key FROM postback_bea
 
 const numbers = (values: readonly number[]): string => [...new Set(values.map(Number))].join(', ')
 
-/** Marks what is beaten among the claims on some postbacks: the first ones, and those that are ours. */
+/** Marks what is beaten among the claims on some postbacks: those that are ours, and the first others. */
 async function mark(clickhouse: Deps, isPostback: string, isOurs: string, isWanted = '1'): Promise<void> {
   const beaten = await clickhouse.query<BeatenClaim>(beatenSql(isPostback, isOurs, isWanted))
   if (beaten.length === 0) return
@@ -91,9 +91,9 @@ SELECT toString(lost.5) AS on, toString(key) AS claim_key
 FROM (
   SELECT lost, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS key
   FROM (
-    SELECT postback_key, environment, groupArraySorted(${first_claims_max})(${claim}) AS first,
-      groupUniqArrayIf(${claim}, ${isOurs}) AS ours,
-      arrayJoin(arrayFilter(one -> one != first[1], arrayDistinct(arrayConcat(first, ours)))) AS lost
+    SELECT postback_key, environment, min(${claim}) AS first, groupUniqArrayIf(${claim}, ${isOurs}) AS ours,
+      groupArraySortedIf(${other_claims_max})(${claim}, NOT (${isOurs})) AS others,
+      arrayJoin(arrayFilter(one -> one != first, arrayDistinct(arrayConcat(others, ours)))) AS lost
     FROM postback_claims_v1
     WHERE postback_key IN (
       SELECT postback_key FROM postback_claims_v1

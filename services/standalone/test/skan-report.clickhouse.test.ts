@@ -214,6 +214,21 @@ test('a postback that is judged later takes the place of one that came after it'
   expect(short(await world.rows('app'))).toEqual(['2026-03-01 1/1/0 {"1":1}'])
 })
 
+test('however many variants came before the one that was first until now, one postback counts', async () => {
+  const world = await makeWorld()
+  register(world, ours)
+  const first = skan({ 'transaction-id': 't2' }, first_ms + day, { 'conversion-value': 1 })
+  const variant = (n: number) => ({
+    ...{ ...first, received_at_ms: first_ms + n },
+    body: first.body.replace('"conversion-value":1', `"conversion-value":${n}`),
+  })
+  await world.receive([first])
+  expect(short(await world.rows('app'))).toEqual(['2026-03-02 1/1/0 {"1":1}'])
+  // Of a gateway whose log was read late.
+  await world.receive(Array.from({ length: 60 }, (_, n) => variant(n + 2)))
+  expect(short(await world.rows('app'))).toEqual(['2026-03-01 1/1/0 {"2":1}'])
+})
+
 test('an app has the postbacks of its store id the moment it has it, and nobody else has them', async () => {
   const world = await makeWorld()
   await world.receive([
