@@ -59,21 +59,32 @@ export async function markAllBeaten(clickhouse: Deps, signal: AbortSignal, slice
   const slices = BigInt(Math.ceil((held?.rows ?? 0) / slice_rows))
   for (let n = 0n; n < slices && !signal.aborted; n += 1n) {
     const [from, to] = [(hashes * n) / slices, (hashes * (n + 1n)) / slices - 1n]
-    await mark(clickhouse, `postback_key BETWEEN ${from} AND ${to}`, '1', lacksMark)
+    await mark(clickhouse, `postback_key BETWEEN ${from} AND ${to}`, '1', withoutMark)
   }
 }
 
 /** How many hashes of 64 bits there are. */
 const hashes = 2n ** 64n
 
-/** For many claims, most of which are marked already; a batch would pay for all marks there are. */
-const lacksMark = '(lost.5, key) NOT IN (SELECT day, claim_key FROM postback_beaten_claims_v1)'
+/** For many claims, most of which are marked already; a batch would pay for all marks there are. They pass by, and are not held. */
+const withoutMark = (beaten: string): string =>
+  `FROM postback_beaten_claims_v1 AS marked
+RIGHT ANTI JOIN (${beaten}
+) AS beaten ON marked.day = beaten.day AND marked.claim_key = beaten.claim_key`
 
 const numbers = (values: readonly number[]): string => [...new Set(values.map(Number))].join(', ')
 
 /** Marks what is beaten among the claims on some postbacks: those that are ours, and the first others. */
-async function mark(clickhouse: Deps, isPostback: string, isOurs: string, isWanted = '1'): Promise<void> {
-  const beaten = await clickhouse.query<BeatenClaim>(beatenSql(isPostback, isOurs, isWanted))
+async function mark(
+  clickhouse: Deps,
+  isPostback: string,
+  isOurs: string,
+  wanted = (beaten: string) => `FROM (${beaten}\n) AS beaten`,
+): Promise<void> {
+  const beaten = await clickhouse.query<BeatenClaim>(`
+SELECT toString(beaten.day) AS on, toString(beaten.claim_key) AS claim_key
+${wanted(beatenSql(isPostback, isOurs))}
+SETTINGS optimize_aggregation_in_order = 1`)
   if (beaten.length === 0) return
   // A token of its own each time: the table may have been emptied since the same rows were inserted.
   const token = `postback-writer/beaten/${randomUUID()}`
@@ -86,10 +97,8 @@ async function mark(clickhouse: Deps, isPostback: string, isOurs: string, isWant
 const claim = 'tuple(received_at_ms, toString(topic), partition, offset, day)'
 
 /** Beaten claims with their days. Nearly all postbacks were claimed once: of these only the key is read. */
-const beatenSql = (isPostback: string, isOurs: string, isWanted: string): string => `
-SELECT toString(lost.5) AS on, toString(key) AS claim_key
-FROM (
-  SELECT lost, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS key
+const beatenSql = (isPostback: string, isOurs: string): string => `
+  SELECT lost.5 AS day, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS claim_key
   FROM (
     SELECT postback_key, environment, min(${claim}) AS first, groupUniqArrayIf(${claim}, ${isOurs}) AS ours,
       groupArraySortedIf(${other_claims_max})(${claim}, NOT (${isOurs})) AS others,
@@ -103,7 +112,4 @@ FROM (
       SETTINGS optimize_aggregation_in_order = 1
     )
     GROUP BY postback_key, environment
-  )
-)
-WHERE ${isWanted}
-SETTINGS optimize_aggregation_in_order = 1`
+  )`
