@@ -22,10 +22,10 @@ interface BeatenClaim {
 }
 
 /**
- * The first claims of a postback that are looked at besides those of the batch. One of them may be a winner of before, or one
- * that came at the same moment from another process; those behind them are marked already.
+ * The first claims of a postback that are looked at besides those of the batch, however many of the batch come before them. The
+ * first is the winner of before; some may have come at the same moment from another process. Those behind them are marked already.
  */
-const first_claims_max = 32
+const other_claims_max = 32
 
 /**
  * Marks claims that an earlier one on the same postback beats (docs/rules.md#who-wins), among those that these postbacks meet.
@@ -47,33 +47,58 @@ export async function markBeaten(clickhouse: Deps, stored: readonly StoredJudgem
   const isOurs = `topic IN (${literals('topic', new Set(places.map(({ topic }) => topic)))})
       AND partition IN (${numbers(places.map(({ partition }) => partition))})
       AND offset IN (${numbers(places.map(({ offset }) => offset))})`
-  await mark(clickhouse, `postback_key IN (${keys})`, isOurs)
+  await mark(clickhouse, beatenOfSql(`postback_key IN (${keys})`, isOurs))
 }
 
 /**
  * Marks all that are beaten: after an upgrade, a repair, or a failure between a claim and its mark. It looks through
- * `slice_rows` claims with a statement, so that none holds the engine up.
+ * `slice_rows` claims with a statement, so that none holds the engine up, and holds a quarter of them, also where all are on one
+ * postback.
  */
 export async function markAllBeaten(clickhouse: Deps, signal: AbortSignal, slice_rows = 1_000_000): Promise<void> {
-  const [held] = await clickhouse.query<{ rows: number }>('SELECT count() AS rows FROM postback_claims_v1')
-  const slices = BigInt(Math.ceil((held?.rows ?? 0) / slice_rows))
-  for (let n = 0n; n < slices && !signal.aborted; n += 1n) {
-    const [from, to] = [(hashes * n) / slices, (hashes * (n + 1n)) / slices - 1n]
-    await mark(clickhouse, `postback_key BETWEEN ${from} AND ${to}`, '1', lacksMark)
+  const [held] = await count(clickhouse, '1')
+  for (const keys of slicesOf('postback_key', held, slice_rows)) {
+    const [rows, postbacks] = await count(clickhouse, keys)
+    for (const claims of slicesOf(claimKeySql(), Math.max(rows - postbacks, 1), slice_rows / 4)) {
+      if (signal.aborted) return
+      await mark(clickhouse, withoutMark(allBeatenSql(keys, claims)))
+    }
   }
+}
+
+/** The claims of a condition, and about how many postbacks they are on. */
+async function count(clickhouse: Deps, where: string): Promise<[rows: number, postbacks: number]> {
+  const [found] = await clickhouse.query<{ rows: number; postbacks: number }>(
+    `SELECT count() AS rows, uniq(postback_key) AS postbacks FROM postback_claims_v1 WHERE ${where}`,
+  )
+  return [found?.rows ?? 0, found?.postbacks ?? 0]
 }
 
 /** How many hashes of 64 bits there are. */
 const hashes = 2n ** 64n
 
-/** For many claims, most of which are marked already; a batch would pay for all marks there are. */
-const lacksMark = '(lost.5, key) NOT IN (SELECT day, claim_key FROM postback_beaten_claims_v1)'
+/** Conditions on a hash that divide so many rows. */
+function slicesOf(hash: string, rows: number, slice_rows: number): string[] {
+  const slices = Math.ceil(rows / slice_rows)
+  const bound = (n: number) => (hashes * BigInt(n)) / BigInt(slices)
+  return Array.from({ length: slices }, (_, n) => `${hash} BETWEEN ${bound(n)} AND ${bound(n + 1) - 1n}`)
+}
+
+/** For many claims, most of which are marked already; a batch would pay for all marks there are. They pass by, and are not held. */
+const withoutMark = (beaten: string): string =>
+  `SELECT beaten.day AS day, beaten.claim_key AS claim_key FROM postback_beaten_claims_v1 AS marked
+RIGHT ANTI JOIN (${beaten}
+) AS beaten ON marked.day = beaten.day AND marked.claim_key = beaten.claim_key`
 
 const numbers = (values: readonly number[]): string => [...new Set(values.map(Number))].join(', ')
 
-/** Marks what is beaten among the claims on some postbacks: the first ones, and those that are ours. */
-async function mark(clickhouse: Deps, isPostback: string, isOurs: string, isWanted = '1'): Promise<void> {
-  const beaten = await clickhouse.query<BeatenClaim>(beatenSql(isPostback, isOurs, isWanted))
+/** Marks the claims that a statement names. */
+async function mark(clickhouse: Deps, sql: string): Promise<void> {
+  const beaten = await clickhouse.query<BeatenClaim>(`
+SELECT toString(t.day) AS on, toString(t.claim_key) AS claim_key
+FROM (${sql}
+) AS t
+SETTINGS optimize_aggregation_in_order = 1`)
   if (beaten.length === 0) return
   // A token of its own each time: the table may have been emptied since the same rows were inserted.
   const token = `postback-writer/beaten/${randomUUID()}`
@@ -82,28 +107,44 @@ async function mark(clickhouse: Deps, isPostback: string, isOurs: string, isWant
   await insertRows(beaten, ({ on, claim_key }) => JSON.stringify([on, claim_key]), how)
 }
 
-/** Received time, then log position: the order of claims. The day comes last, for the mark. */
-const claim = 'tuple(received_at_ms, toString(topic), partition, offset, day)'
+/** Received time, then log position: the order of claims. */
+const place = 'received_at_ms, toString(topic), partition, offset'
+const claim = `tuple(${place}, day)`
 
-/** Beaten claims with their days. Nearly all postbacks were claimed once: of these only the key is read. */
-const beatenSql = (isPostback: string, isOurs: string, isWanted: string): string => `
-SELECT toString(lost.5) AS on, toString(key) AS claim_key
-FROM (
-  SELECT lost, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS key
-  FROM (
-    SELECT postback_key, environment, groupArraySorted(${first_claims_max})(${claim}) AS first,
-      groupUniqArrayIf(${claim}, ${isOurs}) AS ours,
-      arrayJoin(arrayFilter(one -> one != first[1], arrayDistinct(arrayConcat(first, ours)))) AS lost
-    FROM postback_claims_v1
-    WHERE postback_key IN (
+/** Postbacks that were claimed more than once. Of nearly all others only the key is read. */
+const contested = (isPostback: string): string => `
       SELECT postback_key FROM postback_claims_v1
       WHERE ${isPostback}
       GROUP BY postback_key
       HAVING count() > 1
-      SETTINGS optimize_aggregation_in_order = 1
+      SETTINGS optimize_aggregation_in_order = 1`
+
+/** Beaten claims with their days, on some postbacks: those that are ours, and the first others. */
+const beatenOfSql = (isPostback: string, isOurs: string): string => `
+  SELECT lost.5 AS day, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS claim_key
+  FROM (
+    SELECT postback_key, environment, min(${claim}) AS first, groupUniqArrayIf(${claim}, ${isOurs}) AS ours,
+      groupArraySortedIf(${other_claims_max})(${claim}, NOT (${isOurs})) AS others,
+      arrayJoin(arrayFilter(one -> one != first, arrayDistinct(arrayConcat(others, ours)))) AS lost
+    FROM postback_claims_v1
+    WHERE postback_key IN (${contested(isPostback)}
     )
     GROUP BY postback_key, environment
-  )
-)
-WHERE ${isWanted}
-SETTINGS optimize_aggregation_in_order = 1`
+  )`
+
+/** All of them, without a list for each postback. `isClaim` is a condition on the claim key. */
+const allBeatenSql = (isPostback: string, isClaim: string): string => `
+  SELECT day, ${claimKeySql()} AS claim_key
+  FROM postback_claims_v1
+  WHERE postback_key IN (${contested(isPostback)}
+    )
+    AND (postback_key, toString(environment), ${place}) NOT IN (
+      SELECT postback_key, toString(environment), first.1, first.2, first.3, first.4
+      FROM (
+        SELECT postback_key, environment, min(tuple(${place})) AS first FROM postback_claims_v1
+        WHERE postback_key IN (${contested(isPostback)}
+        )
+        GROUP BY postback_key, environment
+      )
+    )
+    AND ${isClaim}`

@@ -8,6 +8,7 @@ import { postbackKeys } from '@tributary/domain/postback/keys'
 import { judgeAgain } from '@tributary/postback-writer/judge-again'
 import { postbackWriter } from '@tributary/postback-writer/postback-writer'
 import { reportApi } from '@tributary/report-api/app'
+import { skanReport } from '@tributary/report-api/reports/skan'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { appIdsAsKeys } from '@tributary/testing/builders'
@@ -212,6 +213,38 @@ test('a postback that is judged later takes the place of one that came after it'
   const known = { current: () => keys, refresh: async () => {} }
   await judgeAgain({ clickhouse, postbackKeys: known, now: () => first_ms + 2 * day })(new AbortController().signal)
   expect(short(await world.rows('app'))).toEqual(['2026-03-01 1/1/0 {"1":1}'])
+})
+
+test('however many variants came before the one that was first until now, one postback counts', async () => {
+  const world = await makeWorld()
+  register(world, ours)
+  const first = skan({ 'transaction-id': 't2' }, first_ms + day, { 'conversion-value': 1 })
+  const variant = (n: number) => ({
+    ...{ ...first, received_at_ms: first_ms + n },
+    body: first.body.replace('"conversion-value":1', `"conversion-value":${n}`),
+  })
+  await world.receive([first])
+  expect(short(await world.rows('app'))).toEqual(['2026-03-02 1/1/0 {"1":1}'])
+  // Of a gateway whose log was read late.
+  await world.receive(Array.from({ length: 60 }, (_, n) => variant(n + 2)))
+  expect(short(await world.rows('app'))).toEqual(['2026-03-01 1/1/0 {"2":1}'])
+})
+
+test('what was resent of other apps takes no memory of a report', async () => {
+  const world = await makeWorld()
+  register(world, ours)
+  const first = skan({ 'transaction-id': 't3' }, first_ms, { 'conversion-value': 1 })
+  await world.receive([first, { ...first, received_at_ms: first_ms + 1 }])
+  await clickhouse.command(
+    `INSERT INTO postback_beaten_claims_v1 SELECT toDate('2026-03-01'), sipHash64(number) FROM numbers(3_000_000)`,
+  )
+  const query = <Row>(sql: string, params?: Record<string, unknown>) =>
+    clickhouse.query<Row>(`${sql} SETTINGS max_memory_usage = 60000000`, params)
+  const fxRates = { find: async () => () => null }
+  const sources = { clickhouse: { query }, storeApps: world.storeApps, cvSchemas: world.cvSchemas, fxRates }
+  const page = { limit: 100, offset: 0, filters: {}, group: 'day' as const }
+  const { rows } = await skanReport(sources, { app_id: 'app', since_ms: first_ms, until_ms: first_ms + day, ...page })
+  expect(short(rows)).toEqual(['2026-03-01 1/1/0 {"1":1}'])
 })
 
 test('an app has the postbacks of its store id the moment it has it, and nobody else has them', async () => {

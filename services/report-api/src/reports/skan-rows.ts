@@ -55,10 +55,14 @@ const ofApp = (items: readonly string[]): string => `advertised_item_id IN (${nu
       AND day >= {first_day:Date} AND day <= {last_day:Date}
       AND received_at_ms >= {since_ms:Int64} AND received_at_ms < {until_ms:Int64}`
 
-/** Claims of the window that an earlier one beats, from any time: postback-writer has marked them (docs/adr/0375). */
-const beaten = `
+/**
+ * Claims of the window that an earlier one beats, from any time: postback-writer has marked them (docs/adr/0375). Those of the app
+ * alone are held in memory: what strangers resend of other apps has no bound.
+ */
+const beaten = (items: readonly string[]): string => `
     SELECT claim_key FROM postback_beaten_claims_v1
-    WHERE day >= {first_day:Date} AND day <= {last_day:Date}`
+    WHERE day >= {first_day:Date} AND day <= {last_day:Date}
+      AND claim_key IN (SELECT ${claimKeySql()} FROM postbacks_decoded_v1 WHERE ${ofApp(items)} AND verdict = 'valid')`
 
 /**
  * For look-ups in `postback_claims_v1`, which is in the order of its keys: few keys are found by its index, many are read
@@ -99,7 +103,7 @@ const countedSql = (period: string, items: readonly string[], starts: readonly n
     proven AND sequence_index = 0 AND NOT re_engagement AS download, ifNull(redownload, 0) AS again
   FROM postbacks_decoded_v1 FINAL
   WHERE ${ofApp(items)} AND if(verdict = 'valid',
-    environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND ${claimKeySql()} NOT IN (${beaten}),
+    environment IN {environments:Array(String)} AND ifNull(did_win, 1) = 1 AND ${claimKeySql()} NOT IN (${beaten(items)}),
     postback_key NOT IN (${provenElsewhere(items)}))`
 
 /** Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`. */
