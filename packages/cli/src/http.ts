@@ -77,6 +77,7 @@ const explained: Record<string, string> = {
   unknown_install: 'The app of this key has no install with this id.',
   unknown_key: 'No server key has this id.',
   unknown_cv_schema: 'The app has published no schema of this version.',
-  unknown_erasure: 'Nobody asked for the erasure of this install, or there is no such run.',
+  unknown_erasure:
+    'No request for the erasure of this install is known. That of an app is known once the eraser has read it: see tributary status --wait.',
   unknown_audit_key: 'No audit object of this app has this key.',
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { idShape } from './event/envelope.ts'
+import { id_rule, idShape } from './event/envelope.ts'
 
 const id = z.string().regex(idShape)
 
@@ -13,10 +13,7 @@ export const ErasureRequest = z.object({
   v: z.literal(1).describe('Version of this shape. Another one comes with another topic.'),
   company_id: id,
   app_id: id,
-  install_uuid: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .describe('Compared exactly, as in events.'),
+  install_uuid: z.string().regex(idShape, id_rule).describe('Compared exactly, as in events.'),
   requested_at_ms: z
     .number()
     .int()

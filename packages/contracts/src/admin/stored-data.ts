@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idShape } from '../event/envelope.ts'
+import { id_rule, idShape } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 import { text } from './admin-fields.ts'
@@ -70,7 +70,7 @@ export const ExportLine = z.union([
 export type ExportLine = z.infer<typeof ExportLine>
 
 const exportParams = z.object({
-  install_uuid: z.string().regex(idShape).meta({ description: 'Id of the install.', example: 'install-1' }),
+  install_uuid: z.string().regex(idShape, id_rule).meta({ description: 'Id of the install.', example: 'install-1' }),
 })
 const exportQuery = z.object({ app_id: text(64).meta({ description: 'App of the install.', example: 'app_1' }) })
 

@@ -7,6 +7,7 @@ export const sources = ['sdk', 's2s', 'bulk'] as const
 
 /** Ids that we make, and `install_uuid`. They become part of paths and statements, so nothing else passes. */
 export const idShape = /^[A-Za-z0-9_-]{1,64}$/
+export const id_rule = 'It must be 1 to 64 letters, digits, - or _.'
 
 const schemas = {
   id: z.string().regex(idShape),

@@ -50,3 +50,12 @@ test('a request for an install whose salt is unreadable says so, and is not queu
     { install_uuid: 'a' },
   ])
 })
+
+test('an id that no install can have is refused in words', async () => {
+  const { app_id } = await newApp()
+  const message = 'It must be 1 to 64 letters, digits, - or _.'
+  const refused = { status: 400, body: { error: 'invalid_field', field: 'install_uuid', message } }
+  expect(await ask('POST', '/erasures', { app_id, install_uuid: 'an id' })).toMatchObject(refused)
+  expect(await ask('GET', `/erasures?app_id=${app_id}&install_uuid=an%20id`)).toMatchObject(refused)
+  expect(await ask('GET', `/installs/an%20id/export?app_id=${app_id}`)).toMatchObject(refused)
+})

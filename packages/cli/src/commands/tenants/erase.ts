@@ -1,4 +1,4 @@
-import { type Certificate, erasureRoutes } from '@tributary/contracts/admin/erasures'
+import { type Certificate, type ErasureRun, erasureRoutes } from '@tributary/contracts/admin/erasures'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
 import { lines, print, table } from '../../output.ts'
@@ -53,7 +53,12 @@ export function eraseCommands(program: Command): void {
     .addHelpText('after', runHelp)
     .action(async (options: { json?: boolean }) => {
       let answer = await admin(erasureRoutes.runErasures, { body: {} })
-      while (!answer.done) answer = await admin(erasureRoutes.runErasures, { body: { run: answer.run } })
+      for (let told = ''; !answer.done; ) {
+        const line = untilNow(answer)
+        if (line !== told && !options.json) process.stderr.write(`${line}\n`)
+        told = line
+        answer = await admin(erasureRoutes.runErasures, { body: { run: answer.run } })
+      }
       const { drained, rows, batches } = answer
       print(
         options,
@@ -62,6 +67,11 @@ export function eraseCommands(program: Command): void {
       )
     })
 }
+
+const untilNow = ({ drained, batches }: ErasureRun): string =>
+  drained === 0 && batches.length === 0
+    ? 'Nothing is erased yet. Is the eraser running? Its log names what it waits for.'
+    : `${drained} installs erased until now.`
 
 const rowsOf = (rows: Record<string, number>): string =>
   Object.keys(rows).length === 0 ? '' : table(['table', 'rows'], Object.entries(rows))
