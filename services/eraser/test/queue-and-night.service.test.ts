@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
@@ -8,6 +9,8 @@ import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { findRun, requestRun } from '@tributary/erasure/runs'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
+import { applyServiceRoles } from '@tributary/postgres/apply-service-roles'
+import { roleOf } from '@tributary/postgres/service-roles'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createApp, createCompany } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
@@ -15,6 +18,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -29,10 +33,19 @@ const hour_ms = 3_600_000
 const logger = pino({ level: 'silent' })
 
 let db: TestPostgres
+/** With the rights of the service, and no others. */
+let own: Pool
 beforeAll(async () => {
   db = await openTestPostgres()
+  await applyServiceRoles(db.pool, { eraser: randomBytes(24).toString('hex') })
+  const url = new URL(db.url)
+  url.searchParams.set('options', `-c role=${roleOf('eraser')}`)
+  own = new PgPool({ connectionString: url.href, max: 5 })
 })
-afterAll(() => db.close())
+afterAll(async () => {
+  await own.end()
+  await db.close()
+})
 
 async function makeApp(keys = masterKeys): Promise<string> {
   const request = { actor: 'test', request_id: 'r', now_ms: midnight }
@@ -56,7 +69,7 @@ test('requests are queued in any order and any number of times; those of no app,
   const later = recordOf(app_id, 'a', midnight + 2)
   await broker.publish([later, recordOf(app_id, 'a', midnight + 1), recordOf('none', 'b', midnight)])
   await broker.publish([recordOf(locked, 'b', midnight), later])
-  const consumer = eraser({ postgres: db.pool, masterKeys })
+  const consumer = eraser({ postgres: own, masterKeys })
   const registry = new Registry()
   const running = await runConsumer({ broker, consumer, logger, registry, now: () => midnight })
   const isDone = () => broker.isDone(consumer.name, consumer.topic.name, 0)
@@ -76,7 +89,7 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
   await db.pool.query('DELETE FROM erasure_requests')
   let now_ms = midnight + 2 * hour_ms - 1
   const deps = {
-    ...{ pool: db.pool, masterKeys, keyValue: memoryKeyValue(() => now_ms), now: () => now_ms, logger },
+    ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => now_ms), now: () => now_ms, logger },
     clickhouse: { isInserting: async () => false },
     audit: { rewriteNoted: async () => {} },
   } as unknown as EraserDeps
@@ -102,7 +115,7 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
 /** Engines with nothing in them. */
 const emptyDeps = (more: Partial<EraserDeps> = {}) =>
   ({
-    ...{ pool: db.pool, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
+    ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
     clickhouse: { isInserting: async () => false, query: async () => [] },
     audit: { rewriteApp: async () => new Map(), rewriteArchives: async () => new Map(), rewriteNoted: async () => {} },
     findOlderWork: async () => [],
@@ -207,7 +220,7 @@ test('notes of an app whose salt is unreadable stop no other', async () => {
     { app_id: locked, kind: 'install', id: 'a', mark_ms: midnight },
   ])
   await noteErasedObjects(db.pool, locked, ['s2s/2026-06-01/e.json'])
-  const { rewriteNoted } = auditRewriting({ pool: db.pool, masterKeys, audit, now: () => midnight, logger })
+  const { rewriteNoted } = auditRewriting({ pool: own, masterKeys, audit, now: () => midnight, logger })
   await rewriteNoted(new AbortController().signal)
   expect(await findAppsWithErasedObjects(db.pool)).toEqual([locked])
   await db.pool.query('DELETE FROM erased_objects')
@@ -227,7 +240,7 @@ test('an erasure is not completed while an audit object or archive of its app is
   const lines: object[] = []
   const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const rewriting = auditRewriting({
-    ...{ pool: db.pool, masterKeys, now: () => midnight, logger: told },
+    ...{ pool: own, masterKeys, now: () => midnight, logger: told },
     audit: {
       ...audit,
       async replace(key, previous, content) {
