@@ -25,6 +25,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { eraser } from '../src/eraser.ts'
 import { erasureJob } from '../src/run/nightly.ts'
 import { auditRewriting } from '../src/run/rewrite-audit-objects.ts'
+import { takeRequests } from '../src/run/open-requests.ts'
 import { type EraserDeps, runErasures } from '../src/run/run-erasures.ts'
 
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
@@ -351,4 +352,17 @@ test('nothing begins while a statement of another eraser is at work', async () =
   const clickhouse = { isInserting: async (name: string) => name === 'eraser/', query: async () => [] }
   await expect(runOnce(emptyDeps({ clickhouse } as unknown as EraserDeps))).rejects.toThrow('still at work')
   expect(await stateOf(app_id)).toBe('queued')
+})
+
+test('as many requests as an app can make in a day are taken at once', async () => {
+  await db.pool.query('DELETE FROM erasure_requests')
+  const a_day = limits.erasures_max * 24 * 60
+  await db.pool.query(
+    `INSERT INTO erasure_requests (app_id, install_hash, install_uuid, asked_by, requested_at_ms)
+     SELECT $1, decode(md5(n::text), 'hex'), 'i-' || n, 'sdk', $2 FROM generate_series(1, $3::int) AS n`,
+    [await makeApp(), midnight - 1, a_day],
+  )
+  const { pool, keyValue, now } = emptyDeps()
+  expect(await takeRequests({ pool, masterKeys, keyValue, now })).toBe(a_day)
+  await db.pool.query('DELETE FROM erasure_requests')
 })

@@ -41,7 +41,7 @@ export async function rewriteAudit(options: RewriteAuditOptions): Promise<Rewrit
   const { audit, app_id, company_id, installs, first_day = '', onDay } = options
   const all = noCounts()
   if (installs.length === 0) return all
-  const since_ms = Math.min(...installs.map(({ mark_ms }) => mark_ms))
+  const since_ms = installs.reduce((first, { mark_ms }) => Math.min(first, mark_ms), Number.POSITIVE_INFINITY)
   const rule = { ...options, markOf: marksOf(installs), since_ms }
   const sdk_days = new Set(await Array.fromAsync(daysBelow(audit, 'audit/', first_day)))
   const server_days = new Set(await serverDays(audit, first_day, app_id))

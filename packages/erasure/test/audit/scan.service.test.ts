@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
+import { limits } from '@tributary/contracts/limits'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, onTestFinished, test } from 'vitest'
@@ -180,6 +181,13 @@ test('memory does not grow with what an object inflates to', async () => {
   expect(await rewriteAudit(options(audit, app_id, ['gone']))).toMatchObject({ objects_rewritten: 1 })
   clearInterval(timer)
   expect(most - before).toBeLessThan(60 * 1024 * 1024)
+})
+
+test('one scan takes out all installs that an app can ask for in a day', async () => {
+  const audit = memoryAuditStore()
+  audit.objects.set(sdkKey('app_1', '2026-06-10'), gzipSync(line(mark_ms, 'i-143999')))
+  const ids = Array.from({ length: limits.erasures_max * 24 * 60 }, (_, n) => `i-${n}`)
+  expect(await rewriteAudit(options(audit, 'app_1', ids))).toMatchObject({ objects_rewritten: 1 })
 })
 
 test('a scan ends when it is aborted', async () => {

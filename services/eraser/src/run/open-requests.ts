@@ -30,20 +30,39 @@ const marks_at_once = 50
 /** What the begin of erasures is known for; far longer than any mark of a gateway. */
 const begun_kept_ms = 100 * 366 * 24 * 3600 * 1000
 
+/** Requests of one transaction, whose statements have to end in time however many are queued. */
+const taken_at_once = 10_000
+
 /**
- * Takes every queued request: their tombstones are written in one transaction before anything is erased. Returns how many.
- * The marks of gateways end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197).
+ * Takes every queued request: their tombstones are written before anything is erased. Returns how many. The marks of gateways
+ * end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197).
  */
-export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestStore): Promise<number> {
-  const { rows: queued } = await pool.query<QueuedRow>(
-    `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
-     WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
-     ORDER BY app_id, install_hash`,
-  )
+export async function takeRequests(store: RequestStore): Promise<number> {
+  let taken = 0
+  let after: Pick<QueuedRow, 'app_id' | 'install_hash'> = { app_id: '', install_hash: Buffer.alloc(0) }
+  for (;;) {
+    const { rows } = await store.pool.query<QueuedRow>(
+      `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
+       WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
+         AND (app_id, install_hash) > ($1, $2)
+       ORDER BY app_id, install_hash LIMIT $3`,
+      [after.app_id, after.install_hash, taken_at_once],
+    )
+    const last = rows.at(-1)
+    if (last === undefined) return taken
+    taken += await takeQueued(store, rows)
+    after = last
+  }
+}
+
+async function takeQueued(
+  { pool, masterKeys, keyValue, now }: RequestStore,
+  queued: readonly QueuedRow[],
+): Promise<number> {
   const readable = new Set(await withReadableSalt({ pool, masterKeys }, [...new Set(queued.map(appOf))]))
   const rows = queued.filter(({ app_id }) => readable.has(app_id))
   if (rows.length === 0) return 0
-  const requested_ms = Math.max(...rows.map(({ requested_at_ms }) => Number(requested_at_ms)))
+  const requested_ms = rows.reduce((latest, { requested_at_ms }) => Math.max(latest, Number(requested_at_ms)), 0)
   const begun_ms = Math.max(now(), requested_ms) + limits.erasure_begin_ms
   await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
   // Gateways of an older version look for nothing but the mark itself.
@@ -148,6 +167,15 @@ export async function findEmptied(pool: Pool): Promise<Map<string, ErasedInstall
  * unreadable, their certificates say so.
  */
 export async function completeRequests(
+  pool: Pool,
+  app_id: string,
+  installs: readonly (ErasedInstall & { objects: number })[],
+): Promise<void> {
+  for (let at = 0; at < installs.length; at += taken_at_once)
+    await completeSome(pool, app_id, installs.slice(at, at + taken_at_once))
+}
+
+async function completeSome(
   pool: Pool,
   app_id: string,
   installs: readonly (ErasedInstall & { objects: number })[],
