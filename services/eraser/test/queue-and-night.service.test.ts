@@ -153,8 +153,10 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   await db.pool.query(`INSERT INTO erasure_clicks VALUES ($1, 'c', 'a'), ($2, 'c', 'a')`, [waiting, open])
   const stopped = new AbortController()
   let pauses = 0
+  const rewriteNoted = vi.fn(async () => {})
   const run = runOnce(
     emptyDeps({
+      audit: { ...emptyDeps().audit, rewriteNoted },
       findOlderWork: async (_number, installs) =>
         installs.some(({ app_id }) => app_id === waiting) ? [{ consumer: 'event-writer', partition: 1 }] : [],
       async pause() {
@@ -166,6 +168,8 @@ test('an app that waits for an older batch for ever keeps no other app from bein
     stopped.signal,
   )
   await expect(run).rejects.toThrow('stopped')
+  // Objects of what came after earlier erasures do not wait either.
+  expect(rewriteNoted).toHaveBeenCalledTimes(1)
   expect(await Promise.all([stateOf(waiting), stateOf(open), stateOf(later)])).toEqual([
     ...['draining', 'completed', 'completed'],
   ])
