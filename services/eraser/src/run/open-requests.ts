@@ -1,4 +1,5 @@
-import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
+import { randomUUID } from 'node:crypto'
+import { erasures_begun_key, namedErasureKey, queuedErasureKey } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
@@ -12,7 +13,7 @@ export interface RequestStore {
   pool: Pool
   masterKeys: MasterKeys
   /** The marks of queued erasures that gateways keep. */
-  keyValue: Pick<KeyValue, 'remove' | 'settle'>
+  keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'settle'>
   now(): number
 }
 
@@ -64,8 +65,9 @@ async function takeQueued(
   if (rows.length === 0) return 0
   const requested_ms = rows.reduce((latest, { requested_at_ms }) => Math.max(latest, Number(requested_at_ms)), 0)
   const begun_ms = Math.max(now(), requested_ms) + limits.erasure_begin_ms
+  const before_ms = (await keyValue.get(erasures_begun_key)) ?? 0
   await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
-  // Gateways of an older version look for nothing but the mark itself.
+  // Gateways of an older version look for nothing but their own marks.
   await removeMarks(keyValue, rows)
   const now_ms = now()
   if (now_ms > begun_ms)
@@ -83,17 +85,28 @@ async function takeQueued(
       [rows.map(({ app_id }) => app_id), rows.map(({ install_hash }) => install_hash), marks, newest],
     )
   })
+  await lowerBegun(keyValue, Math.max(before_ms, now_ms, requested_ms))
   return rows.length
 }
 
-/** Removes marks of gateways: the name of one is the id of its install. One that counts costs another object, no more. */
+/** Lowers what gateways were told to the last mark that was written: a request behind it is queued, and known to be. */
+async function lowerBegun(keyValue: RequestStore['keyValue'], begun_ms: number): Promise<void> {
+  const mark_id = randomUUID()
+  await keyValue.mark(erasures_begun_key, mark_id)
+  await keyValue.settle(erasures_begun_key, begun_ms, mark_id, begun_kept_ms)
+}
+
+/** Removes marks of gateways, also those of older versions, which name the install. One that counts costs another object, no more. */
 export async function removeMarks(
   keyValue: RequestStore['keyValue'],
   installs: readonly { app_id: string; install_uuid: string }[],
 ): Promise<void> {
   for (let at = 0; at < installs.length; at += marks_at_once) {
     const some = installs.slice(at, at + marks_at_once)
-    await Promise.all(some.map(({ app_id, install_uuid }) => keyValue.remove(queuedErasureKey(app_id, install_uuid))))
+    const names = some.flatMap(({ app_id, install_uuid }) => [
+      ...[queuedErasureKey(app_id, install_uuid), namedErasureKey(app_id, install_uuid)],
+    ])
+    await Promise.all(names.map((name) => keyValue.remove(name)))
   }
 }
 
