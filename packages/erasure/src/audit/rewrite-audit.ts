@@ -2,7 +2,7 @@ import { dayFolders, daysBelow, objectsIn, serverDays } from '@tributary/audit-s
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import type { AuditSource, MarkOf } from './erase-request.ts'
-import { addCounts, countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
+import { addCounts, countFolder, countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
 import { rewriteObject } from './rewrite-object.ts'
 
 /** An install to erase. */
@@ -83,7 +83,9 @@ export async function rewriteFolder(
       return content && rewriteObject({ audit, markOf, since_ms, now }, { app_id, key, content, source })
     })
   })
-  for await (const _done of objects) signal.throwIfAborted()
+  await countFolder(done, folder, async () => {
+    for await (const _done of objects) signal.throwIfAborted()
+  })
 }
 
 /** The greatest mark of each install. */

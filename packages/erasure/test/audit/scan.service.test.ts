@@ -9,6 +9,7 @@ import { serverEventAuditKeys } from '@tributary/domain/audit-name'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RewriteAuditOptions, rewriteAudit } from '../../src/audit/rewrite-audit.ts'
+import { folderOf } from '../../src/audit/rewrite-counts.ts'
 import { rewrittenAt } from '../../src/audit/rewritten-mark.ts'
 
 const mark_ms = Date.UTC(2026, 5, 10, 12)
@@ -124,6 +125,23 @@ test('a broken object is counted and stays as it is; the others are rewritten', 
   const counts = await rewriteAudit(options(audit, app_id, ['gone']))
   expect(counts).toMatchObject({ objects_read: 5, objects_rewritten: 1, objects_unreadable: 4 })
   for (const [key, content] of broken) expect(audit.objects.get(key)).toBe(content)
+})
+
+test('a folder that cannot be listed is counted, and stops no other', async () => {
+  const audit = memoryAuditStore()
+  const app_id = `app_${randomUUID()}`
+  for (const day of ['2026-06-09', '2026-06-10'])
+    audit.objects.set(sdkKey(app_id, day), gzipSync(line(mark_ms, 'gone')))
+  const folder = folderOf(sdkKey(app_id, '2026-06-09'))
+  const broken = {
+    ...audit,
+    list(of: string) {
+      if (of === folder) throw Object.assign(new Error('input/output error'), { code: 'EIO' })
+      return audit.list(of)
+    },
+  }
+  const counts = await rewriteAudit(options(broken, app_id, ['gone']))
+  expect(counts).toMatchObject({ objects_rewritten: 1, unreadable_in: new Map([[folder, 1]]) })
 })
 
 test('a store that is away ends the scan, and the next one does the rest', async () => {
