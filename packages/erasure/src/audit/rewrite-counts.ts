@@ -74,10 +74,14 @@ const objectFaults: ReadonlySet<unknown> = new Set([
   ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],
 ])
 
+/** What the client of S3 says, without a name or code, of bytes that are not those of the stored checksum. */
+const otherBytes = /^Checksum mismatch/
+
 /** Throws what says more than that. */
 function requireOfOne(error: unknown): void {
   if (!(error instanceof Error)) throw error
-  if (!objectFaults.has(error.name) && !objectFaults.has((error as NodeJS.ErrnoException).code)) throw error
+  const names = [error.name, (error as NodeJS.ErrnoException).code]
+  if (!names.some((name) => objectFaults.has(name)) && !otherBytes.test(error.message)) throw error
 }
 
 /** The folder of an object, with a slash at its end. */

@@ -127,6 +127,25 @@ test('a broken object is counted and stays as it is; the others are rewritten', 
   for (const [key, content] of broken) expect(audit.objects.get(key)).toBe(content)
 })
 
+test('an object whose checksum in S3 is not that of its bytes is counted, and stops no other', async () => {
+  const audit = memoryAuditStore()
+  const app_id = `app_${randomUUID()}`
+  for (const n of [1, 2]) audit.objects.set(sdkKey(app_id, '2026-06-10', n), gzipSync(line(mark_ms, 'gone')))
+  // As @smithy/core words it, without a name or code of its own.
+  const cause = new Error('Checksum mismatch: expected "a" but received "b" in response header "x-amz-checksum-crc32".')
+  const broken = {
+    ...audit,
+    async *list(of: string) {
+      for await (const one of audit.list(of))
+        yield one.kind === 'object' && one.key === sdkKey(app_id, '2026-06-10')
+          ? { ...one, read: () => Promise.reject(cause) }
+          : one
+    },
+  }
+  const counts = await rewriteAudit(options(broken, app_id, ['gone']))
+  expect(counts).toMatchObject({ objects_rewritten: 1, objects_unreadable: 1 })
+})
+
 test('a folder that cannot be listed is counted, and stops no other', async () => {
   const audit = memoryAuditStore()
   const app_id = `app_${randomUUID()}`
