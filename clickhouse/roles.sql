@@ -170,7 +170,7 @@ GRANT SELECT, INSERT ON tributary.identities_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.transaction_keys_v1 TO tributary_eraser;
 GRANT SELECT, INSERT ON tributary.revenue_cancelled_v1 TO tributary_eraser;
-GRANT INSERT ON tributary.money_days_v1 TO tributary_eraser;
+GRANT SELECT, INSERT ON tributary.money_days_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.event_keys_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.click_keys_v1 TO tributary_eraser;

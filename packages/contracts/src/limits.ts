@@ -87,7 +87,7 @@ export const limits = {
   erasures_window_ms: 60_000,
   /** How long an install is known to be queued for erasure; a request after that is stored once more. */
   erasure_mark_kept_ms: 7 * day_ms,
-  /** Each request in this time after a run begins is stored, whatever is queued. Clocks of processes must differ by less. */
+  /** Time that marks of gateways have to end in before an erasure begins. A request that comes meanwhile is stored, whatever is queued. */
   erasure_begin_ms: 60_000,
   /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,

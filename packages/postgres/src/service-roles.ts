@@ -74,6 +74,7 @@ export const serviceRoles = {
     erasure_batches: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_clicks: { select: '*', also: ['INSERT', 'DELETE'] },
     erased_objects: { select: '*', also: ['DELETE'] },
+    unreadable_objects: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
   },
   'report-api': {
     schema_migrations: { select: '*' },
@@ -98,6 +99,7 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
+    unreadable_objects: { select: '*' },
     admin_audit_log: { select: '*', also: ['INSERT'] },
     retention_runs: { select: '*', also: ['INSERT'] },
   },

@@ -1,5 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
+import { noteUnreadable } from '@tributary/erasure/audit/unreadable-objects'
+import { findCertificate } from '@tributary/erasure/find-certificate'
+import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { openTombstones } from '@tributary/erasure/tombstones'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { openAppsWithSecrets, openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
@@ -165,6 +168,21 @@ describe('what a service needs it may do', () => {
     const { rows } = await db.pool.query('SELECT audit_key FROM erased_objects WHERE app_id = $1', [app.app_id])
     expect(rows).toHaveLength(2)
     await expect(pool.query('DELETE FROM erased_objects')).rejects.toMatchObject(denied)
+  })
+
+  test('admin-api finds the certificate of an erasure, and what it waits for', async () => {
+    const { app } = await tenant(db.pool)
+    const pool = poolOf('admin-api')
+    const asked = {
+      app_id: app.app_id,
+      install_uuid: 'gone',
+      requested_at_ms: request.now_ms,
+      asked_by: 'admin' as const,
+    }
+    await queueErasures({ pool, masterKeys }, [asked])
+    await noteUnreadable(db.pool, app.app_id, new Map([['audit/', 1]]))
+    expect(await findCertificate({ pool, masterKeys }, app.app_id, 'gone')).toMatchObject({ state: 'queued' })
+    await expect(pool.query('DELETE FROM unreadable_objects')).rejects.toMatchObject(denied)
   })
 
   test.each(services.filter((service) => service !== 'report-api'))(

@@ -1,4 +1,5 @@
-import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
+import { randomBytes } from 'node:crypto'
+import { erasures_begun_key, namedErasureKey, queuedErasureKey } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
@@ -8,6 +9,8 @@ import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { findRun, requestRun } from '@tributary/erasure/runs'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
+import { applyServiceRoles } from '@tributary/postgres/apply-service-roles'
+import { roleOf } from '@tributary/postgres/service-roles'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createApp, createCompany } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
@@ -15,11 +18,13 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { eraser } from '../src/eraser.ts'
 import { erasureJob } from '../src/run/nightly.ts'
+import { takeRequests } from '../src/run/open-requests.ts'
 import { auditRewriting } from '../src/run/rewrite-audit-objects.ts'
 import { type EraserDeps, runErasures } from '../src/run/run-erasures.ts'
 
@@ -29,10 +34,19 @@ const hour_ms = 3_600_000
 const logger = pino({ level: 'silent' })
 
 let db: TestPostgres
+/** With the rights of the service, and no others. */
+let own: Pool
 beforeAll(async () => {
   db = await openTestPostgres()
+  await applyServiceRoles(db.pool, { eraser: randomBytes(24).toString('hex') })
+  const url = new URL(db.url)
+  url.searchParams.set('options', `-c role=${roleOf('eraser')}`)
+  own = new PgPool({ connectionString: url.href, max: 5 })
 })
-afterAll(() => db.close())
+afterAll(async () => {
+  await own.end()
+  await db.close()
+})
 
 async function makeApp(keys = masterKeys): Promise<string> {
   const request = { actor: 'test', request_id: 'r', now_ms: midnight }
@@ -56,7 +70,7 @@ test('requests are queued in any order and any number of times; those of no app,
   const later = recordOf(app_id, 'a', midnight + 2)
   await broker.publish([later, recordOf(app_id, 'a', midnight + 1), recordOf('none', 'b', midnight)])
   await broker.publish([recordOf(locked, 'b', midnight), later])
-  const consumer = eraser({ postgres: db.pool, masterKeys })
+  const consumer = eraser({ postgres: own, masterKeys })
   const registry = new Registry()
   const running = await runConsumer({ broker, consumer, logger, registry, now: () => midnight })
   const isDone = () => broker.isDone(consumer.name, consumer.topic.name, 0)
@@ -76,7 +90,7 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
   await db.pool.query('DELETE FROM erasure_requests')
   let now_ms = midnight + 2 * hour_ms - 1
   const deps = {
-    ...{ pool: db.pool, masterKeys, keyValue: memoryKeyValue(() => now_ms), now: () => now_ms, logger },
+    ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => now_ms), now: () => now_ms, logger },
     clickhouse: { isInserting: async () => false },
     audit: { rewriteNoted: async () => {} },
   } as unknown as EraserDeps
@@ -102,7 +116,7 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
 /** Engines with nothing in them. */
 const emptyDeps = (more: Partial<EraserDeps> = {}) =>
   ({
-    ...{ pool: db.pool, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
+    ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
     clickhouse: { isInserting: async () => false, query: async () => [] },
     audit: { rewriteApp: async () => new Map(), rewriteArchives: async () => new Map(), rewriteNoted: async () => {} },
     findOlderWork: async () => [],
@@ -139,8 +153,10 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   await db.pool.query(`INSERT INTO erasure_clicks VALUES ($1, 'c', 'a'), ($2, 'c', 'a')`, [waiting, open])
   const stopped = new AbortController()
   let pauses = 0
+  const rewriteNoted = vi.fn(async () => {})
   const run = runOnce(
     emptyDeps({
+      audit: { ...emptyDeps().audit, rewriteNoted },
       findOlderWork: async (_number, installs) =>
         installs.some(({ app_id }) => app_id === waiting) ? [{ consumer: 'event-writer', partition: 1 }] : [],
       async pause() {
@@ -152,6 +168,8 @@ test('an app that waits for an older batch for ever keeps no other app from bein
     stopped.signal,
   )
   await expect(run).rejects.toThrow('stopped')
+  // Objects of what came after earlier erasures do not wait either.
+  expect(rewriteNoted).toHaveBeenCalledTimes(1)
   expect(await Promise.all([stateOf(waiting), stateOf(open), stateOf(later)])).toEqual([
     ...['draining', 'completed', 'completed'],
   ])
@@ -207,7 +225,7 @@ test('notes of an app whose salt is unreadable stop no other', async () => {
     { app_id: locked, kind: 'install', id: 'a', mark_ms: midnight },
   ])
   await noteErasedObjects(db.pool, locked, ['s2s/2026-06-01/e.json'])
-  const { rewriteNoted } = auditRewriting({ pool: db.pool, masterKeys, audit, now: () => midnight, logger })
+  const { rewriteNoted } = auditRewriting({ pool: own, masterKeys, audit, now: () => midnight, logger })
   await rewriteNoted(new AbortController().signal)
   expect(await findAppsWithErasedObjects(db.pool)).toEqual([locked])
   await db.pool.query('DELETE FROM erased_objects')
@@ -227,7 +245,7 @@ test('an erasure is not completed while an audit object or archive of its app is
   const lines: object[] = []
   const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const rewriting = auditRewriting({
-    ...{ pool: db.pool, masterKeys, now: () => midnight, logger: told },
+    ...{ pool: own, masterKeys, now: () => midnight, logger: told },
     audit: {
       ...audit,
       async replace(key, previous, content) {
@@ -292,30 +310,35 @@ test('marks of gateways end before the tombstone is written, so that a request a
   const app_id = await makeApp()
   await ask(app_id)
   const keyValue = memoryKeyValue(() => midnight)
-  const seen: unknown[] = []
+  const [mark, named] = [queuedErasureKey(app_id, 'a'), namedErasureKey(app_id, 'a')]
+  // That of a gateway of an earlier version.
+  await keyValue.addCapped(named, 1, 1, 1000)
+  const seen: [string, unknown][] = []
   const watched = {
+    ...keyValue,
     async settle(...given: Parameters<typeof keyValue.settle>) {
       seen.push([given[0], await stateOf(app_id)])
       return keyValue.settle(...given)
     },
     async remove(key: string) {
-      seen.push([key, await stateOf(app_id)])
+      const state = await stateOf(app_id)
+      seen.push([key, state])
       await keyValue.remove(key)
       // A gateway may be late: its mark is not valid, and goes with the end of the erasure.
-      if (seen.length === 2) await keyValue.settle(key, midnight - 1, null, 1000)
+      if (key === mark && state === 'queued') await keyValue.settle(key, midnight - 1, null, 1000)
     },
   }
   await runOnce(emptyDeps({ keyValue: watched }))
-  const mark = queuedErasureKey(app_id, 'a')
-  expect(seen).toEqual([
+  expect(seen.filter(([key]) => key !== named)).toEqual([
     [erasures_begun_key, 'queued'],
     [mark, 'queued'],
+    [erasures_begun_key, 'draining'],
     [mark, 'draining'],
   ])
   expect(await stateOf(app_id)).toBe('completed')
   const { rows } = await db.pool.query('SELECT max(mark_ms) AS mark FROM tombstones WHERE app_id = $1', [app_id])
-  expect([...keyValue.totals.keys()]).toEqual([erasures_begun_key])
-  expect(keyValue.totals.get(erasures_begun_key)).toBeGreaterThanOrEqual(Number(rows[0].mark))
+  // A request behind the mark is queued, and known to be.
+  expect(keyValue.totals).toEqual(new Map([[erasures_begun_key, Number(rows[0].mark)]]))
 })
 
 test('an erasure does not begin behind what it told the gateways', async () => {
@@ -326,7 +349,7 @@ test('an erasure does not begin behind what it told the gateways', async () => {
     now_ms += limits.erasure_begin_ms + 1
     return 0
   }
-  const slow = { settle, remove: async () => {} }
+  const slow = { ...memoryKeyValue(() => now_ms), settle }
   await expect(runOnce(emptyDeps({ keyValue: slow, now: () => now_ms }))).rejects.toThrow('took too long')
   expect(await stateOf(app_id)).toBe('queued')
   await db.pool.query('DELETE FROM erasure_requests')
@@ -338,4 +361,17 @@ test('nothing begins while a statement of another eraser is at work', async () =
   const clickhouse = { isInserting: async (name: string) => name === 'eraser/', query: async () => [] }
   await expect(runOnce(emptyDeps({ clickhouse } as unknown as EraserDeps))).rejects.toThrow('still at work')
   expect(await stateOf(app_id)).toBe('queued')
+})
+
+test('as many requests as an app can make in a day are taken at once', async () => {
+  await db.pool.query('DELETE FROM erasure_requests')
+  const a_day = limits.erasures_max * 24 * 60
+  await db.pool.query(
+    `INSERT INTO erasure_requests (app_id, install_hash, install_uuid, asked_by, requested_at_ms)
+     SELECT $1, decode(md5(n::text), 'hex'), 'i-' || n, 'sdk', $2 FROM generate_series(1, $3::int) AS n`,
+    [await makeApp(), midnight - 1, a_day],
+  )
+  const { pool, keyValue, now } = emptyDeps()
+  expect(await takeRequests({ pool, masterKeys, keyValue, now })).toBe(a_day)
+  await db.pool.query('DELETE FROM erasure_requests')
 })

@@ -63,6 +63,12 @@ it('lets the report API read and nothing else', () => {
   for (const grant of grants) expect(grant).toMatch(/^GRANT SELECT ON tributary\.\w+ TO tributary_report_api$/)
 })
 
+it('lets the eraser read every table that it deletes from', () => {
+  const deleted = [...roles.matchAll(/GRANT ALTER DELETE ON (\S+) TO tributary_eraser/g)].map(([, table]) => table)
+  expect(deleted).toContain('tributary.money_days_v1')
+  for (const table of deleted) expect(roles).toMatch(new RegExp(`GRANT SELECT[^;]* ON ${table} TO tributary_eraser`))
+})
+
 // The test engine has no users: that the rights suffice is seen on a server only (clickhouse/README.md).
 it('lets every service see which migrations ran', () => {
   const services = [...roles.matchAll(/CREATE USER IF NOT EXISTS (\w+)/g)].map(([, user]) => user)

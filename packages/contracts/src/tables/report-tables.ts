@@ -10,7 +10,7 @@ export type StampSource = (typeof stampSources)[number]
 export const moneyDays = {
   row: 'a day on which an install has money',
   writers: ['event-writer', 'eraser'],
-  readers: ['install-writer', 'admin-api'],
+  readers: ['install-writer', 'admin-api', 'eraser'],
   personal: ['install_key'],
   erased_by: { made_again: 'revenue_raw_v1', on: ['install_key', 'day'] },
   derived: {

@@ -2,7 +2,7 @@ import { dayFolders, daysBelow, objectsIn, serverDays } from '@tributary/audit-s
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import type { AuditSource, MarkOf } from './erase-request.ts'
-import { addCounts, countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
+import { addCounts, countFolder, countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
 import { rewriteObject } from './rewrite-object.ts'
 
 /** An install to erase. */
@@ -41,7 +41,7 @@ export async function rewriteAudit(options: RewriteAuditOptions): Promise<Rewrit
   const { audit, app_id, company_id, installs, first_day = '', onDay } = options
   const all = noCounts()
   if (installs.length === 0) return all
-  const since_ms = Math.min(...installs.map(({ mark_ms }) => mark_ms))
+  const since_ms = installs.reduce((first, { mark_ms }) => Math.min(first, mark_ms), Number.POSITIVE_INFINITY)
   const rule = { ...options, markOf: marksOf(installs), since_ms }
   const sdk_days = new Set(await Array.fromAsync(daysBelow(audit, 'audit/', first_day)))
   const server_days = new Set(await serverDays(audit, first_day, app_id))
@@ -83,7 +83,9 @@ export async function rewriteFolder(
       return content && rewriteObject({ audit, markOf, since_ms, now }, { app_id, key, content, source })
     })
   })
-  for await (const _done of objects) signal.throwIfAborted()
+  await countFolder(done, folder, async () => {
+    for await (const _done of objects) signal.throwIfAborted()
+  })
 }
 
 /** The greatest mark of each install. */

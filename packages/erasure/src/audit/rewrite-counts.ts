@@ -47,11 +47,25 @@ export async function countObject(
     if (installs.size > 0) counts.objects_rewritten += 1
     for (const install of installs) add(counts.rewritten_of, install, 1)
   } catch (error) {
-    if (!(error instanceof UnreadableObjectError || isOfOneObject(error))) throw error
+    if (!(error instanceof UnreadableObjectError)) requireOfOne(error)
     counts.objects_read += 1
-    counts.objects_unreadable += 1
-    add(counts.unreadable_in, folder, 1)
+    countUnreadable(counts, folder)
   }
+}
+
+/** The same for the list of a folder: one that the store does not give counts as an object, and the others go on. */
+export async function countFolder(counts: RewriteCounts, folder: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    requireOfOne(error)
+    countUnreadable(counts, folder)
+  }
+}
+
+function countUnreadable(counts: RewriteCounts, folder: string): void {
+  counts.objects_unreadable += 1
+  add(counts.unreadable_in, folder, 1)
 }
 
 /** Error codes of a file system or S3 that concern a single object: it is broken, locked or in cold storage. */
@@ -60,9 +74,14 @@ const objectFaults: ReadonlySet<unknown> = new Set([
   ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],
 ])
 
-function isOfOneObject(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return objectFaults.has(error.name) || objectFaults.has((error as NodeJS.ErrnoException).code)
+/** What the client of S3 says, without a name or code, of bytes that are not those of the stored checksum. */
+const otherBytes = /^Checksum mismatch/
+
+/** Throws what says more than that. */
+function requireOfOne(error: unknown): void {
+  if (!(error instanceof Error)) throw error
+  const names = [error.name, (error as NodeJS.ErrnoException).code]
+  if (!names.some((name) => objectFaults.has(name)) && !otherBytes.test(error.message)) throw error
 }
 
 /** The folder of an object, with a slash at its end. */

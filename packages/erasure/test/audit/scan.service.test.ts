@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
+import { limits } from '@tributary/contracts/limits'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RewriteAuditOptions, rewriteAudit } from '../../src/audit/rewrite-audit.ts'
+import { folderOf } from '../../src/audit/rewrite-counts.ts'
 import { rewrittenAt } from '../../src/audit/rewritten-mark.ts'
 
 const mark_ms = Date.UTC(2026, 5, 10, 12)
@@ -125,6 +127,42 @@ test('a broken object is counted and stays as it is; the others are rewritten', 
   for (const [key, content] of broken) expect(audit.objects.get(key)).toBe(content)
 })
 
+test('an object whose checksum in S3 is not that of its bytes is counted, and stops no other', async () => {
+  const audit = memoryAuditStore()
+  const app_id = `app_${randomUUID()}`
+  for (const n of [1, 2]) audit.objects.set(sdkKey(app_id, '2026-06-10', n), gzipSync(line(mark_ms, 'gone')))
+  // As @smithy/core words it, without a name or code of its own.
+  const cause = new Error('Checksum mismatch: expected "a" but received "b" in response header "x-amz-checksum-crc32".')
+  const broken = {
+    ...audit,
+    async *list(of: string) {
+      for await (const one of audit.list(of))
+        yield one.kind === 'object' && one.key === sdkKey(app_id, '2026-06-10')
+          ? { ...one, read: () => Promise.reject(cause) }
+          : one
+    },
+  }
+  const counts = await rewriteAudit(options(broken, app_id, ['gone']))
+  expect(counts).toMatchObject({ objects_rewritten: 1, objects_unreadable: 1 })
+})
+
+test('a folder that cannot be listed is counted, and stops no other', async () => {
+  const audit = memoryAuditStore()
+  const app_id = `app_${randomUUID()}`
+  for (const day of ['2026-06-09', '2026-06-10'])
+    audit.objects.set(sdkKey(app_id, day), gzipSync(line(mark_ms, 'gone')))
+  const folder = folderOf(sdkKey(app_id, '2026-06-09'))
+  const broken = {
+    ...audit,
+    list(of: string) {
+      if (of === folder) throw Object.assign(new Error('input/output error'), { code: 'EIO' })
+      return audit.list(of)
+    },
+  }
+  const counts = await rewriteAudit(options(broken, app_id, ['gone']))
+  expect(counts).toMatchObject({ objects_rewritten: 1, unreadable_in: new Map([[folder, 1]]) })
+})
+
 test('a store that is away ends the scan, and the next one does the rest', async () => {
   const audit = memoryAuditStore()
   const app_id = `app_${randomUUID()}`
@@ -180,6 +218,13 @@ test('memory does not grow with what an object inflates to', async () => {
   expect(await rewriteAudit(options(audit, app_id, ['gone']))).toMatchObject({ objects_rewritten: 1 })
   clearInterval(timer)
   expect(most - before).toBeLessThan(60 * 1024 * 1024)
+})
+
+test('one scan takes out all installs that an app can ask for in a day', async () => {
+  const audit = memoryAuditStore()
+  audit.objects.set(sdkKey('app_1', '2026-06-10'), gzipSync(line(mark_ms, 'i-143999')))
+  const ids = Array.from({ length: limits.erasures_max * 24 * 60 }, (_, n) => `i-${n}`)
+  expect(await rewriteAudit(options(audit, 'app_1', ids))).toMatchObject({ objects_rewritten: 1 })
 })
 
 test('a scan ends when it is aborted', async () => {

@@ -1,4 +1,5 @@
-import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
+import { randomUUID } from 'node:crypto'
+import { erasures_begun_key, namedErasureKey, queuedErasureKey } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
@@ -12,7 +13,7 @@ export interface RequestStore {
   pool: Pool
   masterKeys: MasterKeys
   /** The marks of queued erasures that gateways keep. */
-  keyValue: Pick<KeyValue, 'remove' | 'settle'>
+  keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'settle'>
   now(): number
 }
 
@@ -30,23 +31,43 @@ const marks_at_once = 50
 /** How long the counter `erasures_begun` is kept: far longer than any mark of a gateway. */
 const begun_kept_ms = 100 * 366 * day_ms
 
+/** Requests of one transaction, whose statements have to end in time however many are queued. */
+const taken_at_once = 10_000
+
 /**
- * Takes every queued request: their tombstones are written in one transaction before anything is erased. Returns how many.
- * The marks of gateways end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197).
+ * Takes every queued request: their tombstones are written before anything is erased. Returns how many. The marks of gateways
+ * end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197).
  */
-export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestStore): Promise<number> {
-  const { rows: queued } = await pool.query<QueuedRow>(
-    `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
-     WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
-     ORDER BY app_id, install_hash`,
-  )
+export async function takeRequests(store: RequestStore): Promise<number> {
+  let taken = 0
+  let after: Pick<QueuedRow, 'app_id' | 'install_hash'> = { app_id: '', install_hash: Buffer.alloc(0) }
+  for (;;) {
+    const { rows } = await store.pool.query<QueuedRow>(
+      `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
+       WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
+         AND (app_id, install_hash) > ($1, $2)
+       ORDER BY app_id, install_hash LIMIT $3`,
+      [after.app_id, after.install_hash, taken_at_once],
+    )
+    const last = rows.at(-1)
+    if (last === undefined) return taken
+    taken += await takeQueued(store, rows)
+    after = last
+  }
+}
+
+async function takeQueued(
+  { pool, masterKeys, keyValue, now }: RequestStore,
+  queued: readonly QueuedRow[],
+): Promise<number> {
   const readable = new Set(await withReadableSalt({ pool, masterKeys }, [...new Set(queued.map(appOf))]))
   const rows = queued.filter(({ app_id }) => readable.has(app_id))
   if (rows.length === 0) return 0
-  const requested_ms = Math.max(...rows.map(({ requested_at_ms }) => Number(requested_at_ms)))
+  const requested_ms = rows.reduce((latest, { requested_at_ms }) => Math.max(latest, Number(requested_at_ms)), 0)
   const begun_ms = Math.max(now(), requested_ms) + limits.erasure_begin_ms
+  const before_ms = (await keyValue.get(erasures_begun_key)) ?? 0
   await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
-  // Gateways of an older version look only whether a mark is there.
+  // Gateways of an older version look for nothing but their own marks.
   await removeMarks(keyValue, rows)
   const now_ms = now()
   if (now_ms > begun_ms)
@@ -64,17 +85,28 @@ export async function takeRequests({ pool, masterKeys, keyValue, now }: RequestS
       [rows.map(({ app_id }) => app_id), rows.map(({ install_hash }) => install_hash), marks, newest],
     )
   })
+  await lowerBegun(keyValue, Math.max(before_ms, now_ms, requested_ms))
   return rows.length
 }
 
-/** Removes marks of gateways, which are named by a hash of their installs. The next request of such an install is stored. */
+/** Lowers what gateways were told to the last mark that was written: a request behind it is queued, and known to be. */
+async function lowerBegun(keyValue: RequestStore['keyValue'], begun_ms: number): Promise<void> {
+  const mark_id = randomUUID()
+  await keyValue.mark(erasures_begun_key, mark_id)
+  await keyValue.settle(erasures_begun_key, begun_ms, mark_id, begun_kept_ms)
+}
+
+/** Removes marks of gateways, also those of older versions, which name the install. One that counts costs another object, no more. */
 export async function removeMarks(
   keyValue: RequestStore['keyValue'],
   installs: readonly { app_id: string; install_uuid: string }[],
 ): Promise<void> {
   for (let at = 0; at < installs.length; at += marks_at_once) {
     const some = installs.slice(at, at + marks_at_once)
-    await Promise.all(some.map(({ app_id, install_uuid }) => keyValue.remove(queuedErasureKey(app_id, install_uuid))))
+    const names = some.flatMap(({ app_id, install_uuid }) => [
+      ...[queuedErasureKey(app_id, install_uuid), namedErasureKey(app_id, install_uuid)],
+    ])
+    await Promise.all(names.map((name) => keyValue.remove(name)))
   }
 }
 
@@ -148,6 +180,15 @@ export async function findEmptied(pool: Pool): Promise<Map<string, ErasedInstall
  * unreadable, their certificates say so.
  */
 export async function completeRequests(
+  pool: Pool,
+  app_id: string,
+  installs: readonly (ErasedInstall & { objects: number })[],
+): Promise<void> {
+  for (let at = 0; at < installs.length; at += taken_at_once)
+    await completeSome(pool, app_id, installs.slice(at, at + taken_at_once))
+}
+
+async function completeSome(
   pool: Pool,
   app_id: string,
   installs: readonly (ErasedInstall & { objects: number })[],

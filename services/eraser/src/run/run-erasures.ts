@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import type { InstallOfApp } from '@tributary/erasure/older-intents'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { Logger } from 'pino'
@@ -68,6 +68,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   await takeRequests(deps)
   const waits = new Map<string, number>()
   let completed_ms = deps.now()
+  let noted_ms = Number.NEGATIVE_INFINITY
   for (let apps = await findOpenApps(deps); apps.length > 0; apps = await findOpenApps(deps)) {
     let moved = false
     for (const app_id of apps) {
@@ -83,6 +84,11 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
     await completeEmptied(deps, signal)
     completed_ms = deps.now()
     if (moved) continue
+    if (deps.now() - noted_ms >= day_ms) {
+      // What came after earlier erasures waits for no consumer.
+      await deps.audit.rewriteNoted(signal)
+      noted_ms = deps.now()
+    }
     await takeRequests(deps)
     await deps.pause(wait_pause_ms, signal)
   }
