@@ -147,7 +147,7 @@ test('when PostgreSQL was put back, no number means other tombstones, and a proc
   const running = open()
   expect((await running.upTo(pinned)).markOf(app_id, lost)).toBe(first_mark_ms)
   await putBack(pinned)
-  // As many as were lost, at once: they have other numbers.
+  // The same number of tombstones as were lost, at once: they have other numbers.
   const { newest } = await write([install(app_id, later, later_mark_ms)])
   expect(newest).toBeGreaterThan(pinned)
   for (const store of [running, open()]) {

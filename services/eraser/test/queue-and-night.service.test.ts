@@ -292,7 +292,7 @@ test('an erasure is not completed while an audit object or archive of its app is
   expect([await stateOf(broken), await countUnreadable(db.pool)]).toEqual(['completed', 0])
   expect(await certificateOf(broken, 'b')).not.toHaveProperty('objects_unreadable')
 
-  // What breaks after an erasure was completed says nothing against it.
+  // An object that breaks after an erasure was completed says nothing against it.
   audit.objects.set(name, Buffer.from('{"install_uuid":"c"'))
   await askFor(broken, 'c')
   await run()

@@ -17,7 +17,7 @@ async function open() {
     await keyValue.close()
     await rm(dir, { recursive: true })
   })
-  /** What the eraser does when a run begins. */
+  /** Does what the eraser does when a run begins. */
   const beginErasure = async () => {
     await keyValue.settle(erasures_begun_key, now() + limits.erasure_begin_ms, null, 100 * limits.erasure_mark_kept_ms)
     await keyValue.remove(queuedErasureKey('app_1', 'i-1'))
@@ -84,7 +84,7 @@ test('a mark that is set when its request is erased already keeps no later reque
   // The eraser has read the request and begins before the gateway sets its mark.
   await ask(beginErasure)
   expect(await keyValue.get(queuedErasureKey('app_1', 'i-1'))).toBeNull()
-  // As a gateway may set it that stood still just before.
+  // A gateway that stood still just before may set it.
   await keyValue.settle(queuedErasureKey('app_1', 'i-1'), first_ms, null, limits.erasure_mark_kept_ms)
   clock.now_ms += limits.erasure_begin_ms + 1
   await ask()

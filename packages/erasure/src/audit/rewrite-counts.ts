@@ -74,7 +74,7 @@ const objectFaults: ReadonlySet<unknown> = new Set([
   ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],
 ])
 
-/** What the client of S3 says, without a name or code, of bytes that are not those of the stored checksum. */
+/** The client of S3 says this, without a name or code, when bytes do not match the stored checksum. */
 const otherBytes = /^Checksum mismatch/
 
 /** Throws what says more than that. */

@@ -131,7 +131,7 @@ test('an object whose checksum in S3 is not that of its bytes is counted, and st
   const audit = memoryAuditStore()
   const app_id = `app_${randomUUID()}`
   for (const n of [1, 2]) audit.objects.set(sdkKey(app_id, '2026-06-10', n), gzipSync(line(mark_ms, 'gone')))
-  // As @smithy/core words it, without a name or code of its own.
+  // @smithy/core words it like this, without a name or code of its own.
   const cause = new Error('Checksum mismatch: expected "a" but received "b" in response header "x-amz-checksum-crc32".')
   const broken = {
     ...audit,

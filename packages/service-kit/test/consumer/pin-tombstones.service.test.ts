@@ -115,7 +115,7 @@ test('records of an app of which nobody can tell what was erased wait as dead le
   )
   expect(dead).toHaveLength(3)
   expect(await metric(registry, 'tributary_consumer_dead_total')).toBe(3)
-  // As `dead retry` does, once the salt can be read again.
+  // `dead retry` does this once the salt can be read again.
   store.locked.clear()
   const letters = dead.filter(({ headers }) => headers.reason === 'salt_unreadable')
   await broker.publish(letters.map((one) => recordOfLetter(topic, one)))

@@ -23,7 +23,7 @@ test('a request is proven by an audit object, also when PostgreSQL is put back t
   const shown = await inject(`/audit-objects?key=${encodeURIComponent(key)}&app_id=${app_id}`)
   const proof = { v: 1, company_id, app_id, install_uuid, requested_at_ms: now_ms }
   expect(shown.json()).toEqual(proof)
-  // What an app asked for has the same form.
+  // Requests of apps have the same form.
   expect(ErasureRequest.omit({ audit_key: true }).strict().parse(shown.json())).toEqual(proof)
 })
 

@@ -104,7 +104,8 @@ export async function removeMarks(
   for (let at = 0; at < installs.length; at += marks_at_once) {
     const some = installs.slice(at, at + marks_at_once)
     const names = some.flatMap(({ app_id, install_uuid }) => [
-      ...[queuedErasureKey(app_id, install_uuid), namedErasureKey(app_id, install_uuid)],
+      queuedErasureKey(app_id, install_uuid),
+      namedErasureKey(app_id, install_uuid),
     ])
     await Promise.all(names.map((name) => keyValue.remove(name)))
   }

@@ -85,7 +85,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
     completed_ms = deps.now()
     if (moved) continue
     if (deps.now() - noted_ms >= day_ms) {
-      // What came after earlier erasures waits for no consumer.
+      // Objects of events that came after earlier erasures wait for no consumer.
       await deps.audit.rewriteNoted(signal)
       noted_ms = deps.now()
     }

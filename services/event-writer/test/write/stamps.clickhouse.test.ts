@@ -21,7 +21,7 @@ function killedBeforeStamps(table: string): Clickhouse {
   const killedIn = async (work: () => Promise<void>) => {
     const before = await readStamps()
     await work()
-    // What the server had not written when it was killed, its tokens included.
+    // The server had not written these when it was killed, its tokens included.
     await clickhouse.command('TRUNCATE TABLE report_stamps_v1')
     expect(before).not.toEqual(await readStamps())
     throw new Error('killed')
