@@ -28,7 +28,7 @@ const idsOfDemo = {
 }
 
 it('keeps all data over a clean stop and a second start, shows the demo keys only once, and keeps demo.env true', async () => {
-  const first = await startStandaloneProcess({ data_dir })
+  const first = await startStandaloneProcess({ data_dir, from_nothing: true })
   const demo = first.demo()
   expect(demo).toMatchObject({ TRIBUTARY_URL: first.url, ...idsOfDemo })
   const headers = { authorization: `Bearer ${demo.SERVER_KEY}` }

@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { type EventRow, eventRowColumns, jsonColumns, textColumns } from '@tributary/contracts/rows'
 import { derivedFromEvents, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
+import { fillFolder, tables_template } from './template.ts'
 
 /** A migrated ClickHouse engine of its own; `close` removes its data. */
 export interface TestClickhouse extends Clickhouse {
@@ -25,7 +23,8 @@ export interface TestClickhouse extends Clickhouse {
 /** chdb holds one data folder a process, so close one before the next is opened. */
 export async function openTestClickhouse({ migrated = true } = {}): Promise<TestClickhouse> {
   const data_dir = await mkdtemp(join(tmpdir(), 'tributary-clickhouse-'))
-  let clickhouse = migrated ? await openMigrated(data_dir) : await openEmbeddedClickhouse({ data_dir })
+  if (migrated) await fillFolder(tables_template, data_dir, makeMigrated)
+  let clickhouse = await openEmbeddedClickhouse({ data_dir })
   return {
     query: (sql, params) => clickhouse.query(sql, params),
     insert: (insert) => clickhouse.insert(insert),
@@ -48,34 +47,15 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
   }
 }
 
-/**
- * All tests of one `npm test` migrate alike: the first one leaves its data folder in the folder that `npm test` names, and
- * the others copy it. It holds no path of its own.
- */
-async function openMigrated(data_dir: string): Promise<Clickhouse> {
-  const templates = process.env.KEEP_TEMPLATES_IN
-  const template = templates === undefined ? null : join(templates, 'clickhouse')
-  if (template !== null && existsSync(template)) {
-    await copyFolder(template, data_dir)
-    return openEmbeddedClickhouse({ data_dir })
-  }
+/** Leaves a migrated data folder. */
+async function makeMigrated(data_dir: string): Promise<void> {
   const clickhouse = await openEmbeddedClickhouse({ data_dir })
   try {
     await migrateClickhouse({ clickhouse })
-  } catch (error) {
+  } finally {
     await clickhouse.close()
-    throw error
   }
-  if (template === null) return clickhouse
-  await clickhouse.close()
-  const draft = await mkdtemp(`${template}-`)
-  await copyFolder(data_dir, draft)
-  await rename(draft, template).catch(() => rm(draft, { recursive: true })) // another test was first
-  return openEmbeddedClickhouse({ data_dir })
 }
-
-/** The content of a folder into an empty one. `cp` is many times as fast as Node on a thousand files. */
-const copyFolder = (from: string, to: string) => promisify(execFile)('cp', ['-a', `${from}/.`, to])
 
 /** A row as the event-writer makes it; day and key follow from the time, the install and the event id. */
 export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms: number }): EventRow {

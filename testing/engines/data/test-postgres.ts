@@ -7,6 +7,7 @@ import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
+import { cluster_template, fillFolder } from './template.ts'
 
 export interface TestPostgres {
   pool: Pool
@@ -16,9 +17,13 @@ export interface TestPostgres {
 
 interface Server {
   url: string
+  /** It has a migrated database by the name of `migrated_database`, which nobody is connected to. */
+  has_migrated: boolean
   close(): Promise<void>
 }
 
+const migrated_database = 'migrated'
+const logger = pino({ level: 'silent' })
 const timeouts = { statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 }
 /** The server of this test file, shared by those who have it open. Each test file is a process of its own. */
 let shared: { server: Promise<Server>; users: number } | undefined
@@ -30,12 +35,13 @@ let shared: { server: Promise<Server>; users: number } | undefined
 export async function openTestPostgres({ migrated = true } = {}): Promise<TestPostgres> {
   shared ??= { server: openServer(), users: 0 }
   shared.users += 1
-  const { url: serverUrl } = await shared.server
+  const { url: serverUrl, has_migrated } = await shared.server
   const database = `test_${randomBytes(8).toString('hex')}`
-  await onServer(serverUrl, `CREATE DATABASE ${database}`)
+  const copied = migrated && has_migrated
+  await onServer(serverUrl, `CREATE DATABASE ${database}${copied ? ` TEMPLATE ${migrated_database}` : ''}`)
   const url = Object.assign(new URL(serverUrl), { pathname: `/${database}` }).href
   const pool = openPostgres({ url, pool_max: 5, ...timeouts })
-  if (migrated) await migratePostgres({ pool })
+  if (migrated && !copied) await migratePostgres({ pool })
   return {
     pool,
     url,
@@ -58,15 +64,30 @@ async function leaveServer(): Promise<void> {
 
 async function openServer(): Promise<Server> {
   const given = process.env.TRIBUTARY_TEST_POSTGRES_URL
-  if (given !== undefined && given !== '') return { url: given, close: async () => {} }
+  if (given !== undefined && given !== '') return { url: given, has_migrated: false, close: async () => {} }
   const data_dir = await mkdtemp(join(tmpdir(), 'tributary-test-postgres-'))
-  const server = await openEmbeddedPostgres({ data_dir, logger: pino({ level: 'silent' }) })
+  await fillFolder(cluster_template, data_dir, makeCluster)
+  const server = await openEmbeddedPostgres({ data_dir, logger })
   return {
     url: server.url,
+    has_migrated: true,
     async close() {
       await server.close()
       await rm(data_dir, { recursive: true, force: true })
     },
+  }
+}
+
+/** Leaves a cluster with a migrated database; its others are as PostgreSQL makes them. */
+async function makeCluster(data_dir: string): Promise<void> {
+  const server = await openEmbeddedPostgres({ data_dir, logger })
+  try {
+    await onServer(server.url, `CREATE DATABASE ${migrated_database}`)
+    const url = Object.assign(new URL(server.url), { pathname: `/${migrated_database}` }).href
+    const pool = openPostgres({ url, pool_max: 1, ...timeouts })
+    await migratePostgres({ pool }).finally(() => pool.end())
+  } finally {
+    await server.close()
   }
 }
 

@@ -7,6 +7,7 @@ import {
   serverArguments,
 } from '@tributary/postgres/embedded/embedded-cluster'
 import { openPostgres } from '@tributary/postgres/postgres'
+import { cluster_template, copyTemplate } from '../data/template.ts'
 import { EngineUnavailable, type Recipe } from '../engine.ts'
 import { freePorts } from '../ports.ts'
 
@@ -28,7 +29,9 @@ export const postgres: Recipe = {
   async launch(dir) {
     const [port = 0] = await freePorts(1)
     await chmod(dir, 0o711) // as root the server runs as another user, who must reach its folder
-    const cluster = await prepareCluster(join(dir, 'data')).catch((cause: Error) => {
+    const data_dir = join(dir, 'data')
+    await copyTemplate(cluster_template, data_dir)
+    const cluster = await prepareCluster(data_dir).catch((cause: Error) => {
       throw new EngineUnavailable(cause.message, { cause })
     })
     const { account, password, postgres_path } = cluster
