@@ -1,4 +1,5 @@
 import type { Envelope } from '@tributary/contracts/envelope'
+import { limits } from '@tributary/contracts/limits'
 import { eventKey } from '@tributary/domain/event-key'
 import { toEventRow, UnwritableEventError } from '@tributary/domain/event-row'
 import fc from 'fast-check'
@@ -85,6 +86,11 @@ test('an SDK event without a time takes the time its batch was received', () => 
   for (const event_ts_ms of [null, undefined]) {
     expect(row({ event_ts_ms })).toMatchObject({ ts_ms: envelope.received_at_ms, day: '2026-03-02' })
   }
+})
+
+test('the earliest time that the gateway accepts makes a row, and one before it none', () => {
+  expect(row({ event_ts_ms: limits.event_ts_ms_min })).toMatchObject({ ts_ms: Date.UTC(2010, 0, 1), day: '2010-01-01' })
+  expect(() => row({ event_ts_ms: limits.event_ts_ms_min - 1 })).toThrow(UnwritableEventError)
 })
 
 test('a client clock that is no time is stored as absent', () => {

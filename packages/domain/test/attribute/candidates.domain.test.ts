@@ -1,8 +1,8 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
-import { day_ms } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type CandidateKind, isCandidate } from '../../src/attribute/candidates.ts'
+import { type CandidateKind, isCandidate, nearestClicks } from '../../src/attribute/candidates.ts'
 import { decide } from '../../src/attribute/decide.ts'
 import { candidatesOf } from '../../src/attribute/match-click.ts'
 import { addressKey, clickAddressKeys, modelsFor } from '../../src/attribute/match-keys.ts'
@@ -87,4 +87,14 @@ test('an alike click a moment too early for its window is shown, and why it lost
   expect(shown(at_ms - hour_ms)).toEqual(['outside_window'])
   expect(shown(at_ms - hour_ms - day_ms)).toEqual(['outside_window'])
   expect(shown(at_ms - hour_ms - day_ms - 1)).toEqual([])
+})
+
+test('a click exactly a window before an install takes no place of those that may win', () => {
+  const clicksAt = (clicked_at_ms: number) =>
+    Array.from({ length: limits.candidates_lost_max + 1 }, (_, n) => {
+      return { click_id: `c${n}`, clicked_at_ms, filtered_reason: null, lookback_hours: null }
+    })
+  const range = { at_ms, window_ms: day_ms, window_ms_max: day_ms }
+  expect(nearestClicks(clicksAt(at_ms - day_ms), range)).toHaveLength(limits.candidates_lost_max)
+  expect(nearestClicks(clicksAt(at_ms - day_ms + 1), range)).toHaveLength(limits.candidates_lost_max + 1)
 })

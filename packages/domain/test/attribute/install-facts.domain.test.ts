@@ -2,7 +2,7 @@ import { createHash, createHmac, randomUUID } from 'node:crypto'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { clickTime, readClickToken, signClickId } from '@tributary/domain/attribute/click-token'
 import { deviceHashes } from '@tributary/domain/attribute/device-ids'
-import { type FraudEvidence, flagsOf } from '@tributary/domain/attribute/fraud'
+import { type FraudEvidence, flagsOf, isBlockedAt } from '@tributary/domain/attribute/fraud'
 import { findFact, majorVersion } from '@tributary/domain/attribute/install-facts'
 import { playStoreUrl, tokenOfReferrer } from '@tributary/domain/attribute/play-referrer'
 import { isReinstall } from '@tributary/domain/attribute/reinstall'
@@ -143,6 +143,15 @@ test.each([
   ],
 ])('an install is a reinstall after %s: %#', (_what, given, expected) => {
   expect(isReinstall(facts, [{ ...earlier, ...given }], 90 * day_ms)).toBe(expected)
+})
+
+test.each([
+  ['before the hit', -1, false],
+  ['in its millisecond', 0, true],
+  ['a millisecond less than a day after it', day_ms - 1, true],
+  ['a day after it', day_ms, false],
+])('a hit of a honeypot blocks an install that is received %s: %#', (_what, after_ms, blocked) => {
+  expect(isBlockedAt(t0 + after_ms, t0)).toBe(blocked)
 })
 
 const won = { clicked_at_ms: t0 - 10_000 } as NonNullable<ClickChoice['click']>

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type EventTimes, isErased } from '../../src/erasure/is-erased.ts'
+import { isGone, noTombstones } from '../../src/erasure/tombstones.ts'
 
 const at = (time: string) => Date.parse(`2026-03-${time}Z`)
 /** The install was erased at noon of the tenth. */
@@ -38,4 +39,12 @@ test.each(cases)('an erasure judges an event that is %s', (_name, times, erased)
 
 test('an install that was never erased keeps everything', () => {
   expect(isErased({ received_at_ms: 0, event_ts_ms: 0 }, null)).toBe(false)
+})
+
+test('what an install was found by is gone with all that was received up to the mark', () => {
+  const tombstones = { ...noTombstones, markOf: (_app: string, uuid: string) => (uuid === 'erased' ? mark_ms : null) }
+  const gone = (install_uuid: string, received_at_ms: number) =>
+    isGone(tombstones, { app_id: 'app_1', install_uuid, received_at_ms })
+  expect([mark_ms - 1, mark_ms, mark_ms + 1].map((ms) => gone('erased', ms))).toEqual([true, true, false])
+  expect(gone('another', 0)).toBe(false)
 })

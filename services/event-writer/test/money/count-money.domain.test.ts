@@ -39,6 +39,13 @@ test('a claim of an earlier batch of the partition has the money', () => {
   expect(count([row('7', 1), row('7', 2)], [claim()])).toEqual({ counted: [-1, -2], contested: [] })
 })
 
+test('a better claim than an earlier one of the partition has the money, and is told, so that the earlier one is cancelled', () => {
+  const phone = claim({ claim_rank: claimRanks.sdk })
+  expect(count([row('7', 1), row('7', 2)], [phone])).toEqual({ counted: [1, -2], contested: ['7'] })
+  const later = claim({ received_at_ms: 7 })
+  expect(count([row('7', 1)], [later])).toEqual({ counted: [1], contested: ['7'] })
+})
+
 test('claims of this very batch change nothing, so that it makes the same rows when it comes again', () => {
   for (const offset of [10, 11, 99]) {
     expect(count([row('7', 1), row('7', 2)], [claim({ offset })])).toEqual({ counted: [1, -2], contested: [] })

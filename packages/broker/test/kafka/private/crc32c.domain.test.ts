@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -9,6 +10,9 @@ const sumOfKafkajs = require('kafkajs/src/protocol/recordBatch/crc32C') as (byte
 test('sums bytes as RFC 3720 and kafkajs do, whatever their number', () => {
   expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283)
   expect(crc32c(Buffer.alloc(32, 0xff))).toBe(0x62a8ab43)
+  // Enough bytes to use every entry of the table many times.
+  const large = createHash('shake256', { outputLength: 100_000 }).digest()
+  expect(crc32c(large)).toBe(sumOfKafkajs(large))
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(9), (array, from) => {
       const bytes = Buffer.from(array).subarray(from)

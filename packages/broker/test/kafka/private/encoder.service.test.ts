@@ -8,8 +8,12 @@ interface Encoded {
   buffer: Buffer
   size(): number
 }
+interface Writing extends Encoded {
+  writeBytes(bytes: Buffer): Writing
+}
 const require = createRequire(import.meta.url)
 const produce = require('kafkajs/src/protocol/requests/produce/v7/request') as (options: object) => object
+const Encoder = require('kafkajs/src/protocol/encoder') as new () => Writing
 const createRequest = require('kafkajs/src/protocol/request') as (options: object) => Promise<Encoded>
 
 const bytes = fc
@@ -45,4 +49,16 @@ test('requests that are put together by reference have the bytes that kafkajs gi
   const expected = await Promise.all(samples.map(encode))
   encodeByReference()
   for (const [n, sample] of samples.entries()) expect(await encode(sample)).toEqual(expected[n])
+})
+
+test('an encoder goes on after its bytes were read', () => {
+  encodeByReference()
+  const large = Buffer.alloc(5000, 1)
+  const first = new Encoder().writeBytes(large)
+  const before = Buffer.from(first.buffer)
+  const small = Buffer.from([0, 0, 0, 1, 7])
+  expect(first.writeBytes(Buffer.from([7])).buffer.equals(Buffer.concat([before, small]))).toBe(true)
+  const both = first.writeBytes(large)
+  expect(both.buffer.equals(Buffer.concat([before, small, before]))).toBe(true)
+  expect(both.size()).toBe(both.buffer.length)
 })
