@@ -1,0 +1,62 @@
+/** The limits of reports and of the settled figures that they read. `limits` (limits.ts) has all of them. */
+export const reportLimits = {
+  report_window_days_max: 365,
+  report_limit_max: 1000,
+  report_limit_default: 100,
+  report_window_default_ms: 30 * 24 * 3600 * 1000,
+  /** Rows that one turn gives to a CSV answer of all rows (docs/adr/0282). */
+  report_csv_page_rows: 5000,
+  /** Currencies in the header `X-Missing-Rates`; clients take 16 KiB of headers. */
+  report_missing_rates_max: 300,
+  /** An answer of a report is compressed from this size on. */
+  report_compressed_bytes_min: 1024,
+  /** Name of a partner (docs/rules.md#report-filters). */
+  partner_chars_max: 64,
+  /** Values of one filter of a report. */
+  report_filter_values_max: 100,
+  /** Numbers in the parameter `days` of a report, and the largest of them. */
+  report_days_max: 10,
+  report_day_max: 365,
+  /** Newest decisions on an install that its record tells of; older ones are left out. */
+  install_decisions_max: 1000,
+  /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
+  key_reports_running_max: 4,
+  /** Further reports of one server key that wait for their turn; the next one is 429. */
+  key_reports_waiting_max: 32,
+  /** Reports of one server key that wait, run, or have an answer that the client has not read to its end. */
+  key_reports_open_max: 72,
+  company_reports_running_max: 8,
+  /** Reports of all companies that one process runs at the same time on a ClickHouse server. */
+  reports_running_max: 16,
+  /** The same on the embedded engine. It runs one statement at a time: the second report converts its money meanwhile. */
+  embedded_reports_running_max: 2,
+  /** A report that waits longer for its turn is 503. */
+  report_wait_ms_max: 10_000,
+  /** A report that runs longer is 503. */
+  report_run_ms_max: 30_000,
+  /** Memory of one statement of a report on a ClickHouse server of 16 GB. */
+  report_memory_bytes_max: 4_000_000_000,
+  /** The same on the embedded engine, which may use 1.1 GB in all. */
+  embedded_report_memory_bytes_max: 600_000_000,
+  /** Rows that one statement of a report gives to this process, as ClickHouse holds them; here they take five times that. */
+  report_result_bytes_max: 64_000_000,
+  /** Threads of one statement of a report. */
+  report_threads_max: 2,
+  /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
+  report_published_items_max: 10_000,
+  /** Rows of a period in the report `skan` that hold nothing proven; what strangers make up fills no page. */
+  report_unproven_rows_max: 20,
+  /** Pause of the settler between two searches for days that are due. */
+  settle_pause_ms: 20_000,
+  /** The settler leaves a day alone that changed in this time: a busy day would be settled in vain. */
+  settle_quiet_ms: 600_000,
+  /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
+  settle_memory_bytes_max: 400_000_000,
+  /** Days of one statement of the settler (docs/adr/0272): bounds its time, and how long it holds a session. */
+  settle_days_max: 8,
+  settle_cohort_days_max: 32,
+  /** After this time `POST /settle` begins no further statement, so that no proxy takes the connection for idle. */
+  settle_ms_max: 10_000,
+  /** Days whose stamps the settler reads at a time. */
+  settle_page: 5000,
+} as const
