@@ -83,6 +83,19 @@ test('the hit of a honeypot wishes for SDK installs of its block in all apps of 
   expect(found).toEqual(wanted.map(({ app_id, install_uuid }) => `${app_id}/${install_uuid}/honeypot`).toSorted())
 })
 
+test('a click alone wishes for the installs at both ends of its window, and for those of a backend that is ahead', async () => {
+  const app_id = newAppId()
+  const stage = makeStage()
+  stage.attributionApps.add({ app_id })
+  const at = (installed_at_ms: number, ahead_ms = 0) =>
+    installOf({ app_id, device_hashes: ['d'], installed_at_ms, received_at_ms: installed_at_ms - ahead_ms })
+  const wanted = [at(noon + 30 * day), at(noon - day + 1), at(noon - day + 1, day)]
+  const others = [at(noon + 30 * day + 1), at(noon - day)]
+  const click = clickOf({ app_id, device_hashes: ['d'], clicked_at_ms: noon })
+  const found = await wishesAfter([...wanted, ...others], [click], stage)
+  expect(found).toEqual(wanted.map(({ install_uuid }) => `${app_id}/${install_uuid}/click`).toSorted())
+})
+
 test('more installs of one address than a page holds are all wished for', async () => {
   const app_id = newAppId()
   const stage = makeStage()

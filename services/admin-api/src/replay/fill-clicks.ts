@@ -12,7 +12,8 @@ import { utcDay } from '@tributary/domain/utc-day'
 import type { Tally } from './tally.ts'
 import { untilWritten } from './until-written.ts'
 
-export interface FillClicksDeps {
+/** What clicks and postbacks of the audit store are looked up in, and put into the log with. */
+export interface FillAuditedDeps {
   broker: Pick<Broker, 'publish' | 'groupOffsets' | 'partitionCount'>
   clickhouse: Pick<Clickhouse, 'query'>
   audit: Pick<AuditStore, 'list'>
@@ -36,7 +37,7 @@ const clicks_together = 1000
  * Puts clicks of archives that ClickHouse lacks into the log again, where click-writer takes them like any others; those
  * that it would drop for their age are left out. Resolves when they are written.
  */
-export async function fillClicks({ broker, clickhouse, audit, now }: FillClicksDeps, chosen: Chosen): Promise<void> {
+export async function fillClicks({ broker, clickhouse, audit, now }: FillAuditedDeps, chosen: Chosen): Promise<void> {
   const { app_id, dry_run, apps, tally, signal } = chosen
   const since_ms = Math.max(chosen.since_ms, now() - limits.click_kept_ms)
   const isChosen = (click: KeptClick) =>

@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto'
 import { literals } from '@tributary/attribution/literals'
-import type { AuditStore } from '@tributary/audit-store/audit-store'
-import type { Broker } from '@tributary/broker/broker'
 import { postbackPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { consumers } from '@tributary/contracts/consumers'
@@ -9,16 +7,10 @@ import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { topics } from '@tributary/contracts/topics'
 import { readPostback } from '@tributary/domain/postback/read-postback'
 import { utcDay } from '@tributary/domain/utc-day'
+import type { FillAuditedDeps } from '../fill-clicks.ts'
 import type { Tally } from '../tally.ts'
 import { untilWritten } from '../until-written.ts'
 import { readPostbacks } from './read-postbacks.ts'
-
-export interface FillPostbacksDeps {
-  broker: Pick<Broker, 'publish' | 'groupOffsets' | 'partitionCount'>
-  clickhouse: Pick<Clickhouse, 'query'>
-  audit: Pick<AuditStore, 'list'>
-  now: () => number
-}
 
 interface Chosen {
   since_ms: number
@@ -39,7 +31,7 @@ const bytes_together = 8 * 1024 * 1024
  * 2. It has written what the log held, and those that are still missing are published. A kill after this leaves postbacks that
  *    the next replay finds in the table, once the writer has written them.
  */
-export async function fillPostbacks(deps: FillPostbacksDeps, chosen: Chosen): Promise<void> {
+export async function fillPostbacks(deps: FillAuditedDeps, chosen: Chosen): Promise<void> {
   const { broker, clickhouse, audit, now } = deps
   const { since_ms, dry_run, tally, signal } = chosen
   const until_ms = now()
