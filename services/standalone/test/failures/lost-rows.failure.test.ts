@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,19 +13,33 @@ import {
   waitUntilWritten,
 } from '@tributary/testing/standalone/standalone-process'
 import { isExact } from '@tributary/testing/verify-events'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 
-let data_dir: string
-let acknowledged: Set<string>
-let unanswered: Set<string>
+const scratch = mkdtempSync(join(tmpdir(), 'tributary-lost-rows-'))
+/** The folder of a process that took events and was stopped. Each test copies it. */
+const filled = join(scratch, 'filled')
+const sent = { acknowledged: new Set<string>(), unanswered: new Set<string>() }
+let data_dir = filled
+let { acknowledged, unanswered } = sent
+beforeAll(async () => {
+  const standalone = await start()
+  expect(await troublesOf(standalone)).toEqual([])
+  await load(standalone, 60)
+  expect(await standalone.stop('SIGTERM')).toBe(0)
+})
 beforeEach(() => {
-  data_dir = mkdtempSync(join(tmpdir(), 'tributary-lost-rows-'))
-  acknowledged = new Set()
-  unanswered = new Set()
+  data_dir = join(scratch, randomUUID())
+  execFileSync('cp', ['-a', filled, data_dir])
+  acknowledged = new Set(sent.acknowledged)
+  unanswered = new Set(sent.unanswered)
 })
 afterEach(() => rmSync(data_dir, { recursive: true, force: true }))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 const start = () => startStandaloneProcess({ data_dir, env: { TRIBUTARY_LOG_LEVEL: 'info' } })
+
+const troublesOf = async ({ url }: StandaloneProcess) =>
+  ((await (await fetch(`${url}/health`)).json()) as { troubles?: object[] }).troubles ?? []
 
 /** Sends until so many more batches were acknowledged, and waits until they are written. */
 async function load(standalone: StandaloneProcess, batches: number): Promise<void> {
@@ -55,66 +70,51 @@ it.each([
   // As a power cut would, on a disk that does not keep what it was told to.
   ['the newest part of every table', null],
 ])('events that the tables lost with %s are written again from the log, and counted once', async (_what, lost) => {
-  const first = await start()
-  await load(first, 60)
-  expect(await first.stop('SIGTERM')).toBe(0)
   await damage(async (clickhouse) => {
     for (const { table, part } of await newestParts(clickhouse)) {
       if (lost === null || lost.includes(table)) await clickhouse.command(`ALTER TABLE ${table} DROP PART '${part}'`)
     }
   })
-  const second = await start()
-  await waitUntilWritten(second.url, data_dir)
-  expect(second.output()).toContain('the log is read again')
-  await load(second, 10)
-  expect(await second.stop('SIGTERM')).toBe(0)
+  const again = await start()
+  await waitUntilWritten(again.url, data_dir)
+  expect(again.output()).toContain('the log is read again')
+  await load(again, 10)
+  expect(await again.stop('SIGTERM')).toBe(0)
   const verdict = await compare(data_dir, acknowledged, unanswered)
   expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
   expect(verdict.in_events_raw).toBeGreaterThan(70 * 20)
 })
 
 it('tables that stay while the log is made anew count what comes, and what is sent again once', async () => {
-  const first = await start()
-  await load(first, 30)
-  expect(await first.stop('SIGTERM')).toBe(0)
   rmSync(join(data_dir, 'log'), { recursive: true })
-  const second = await start()
-  await load(second, 30)
-  expect(await second.stop('SIGTERM')).toBe(0)
+  const again = await start()
+  await load(again, 30)
+  expect(await again.stop('SIGTERM')).toBe(0)
   const verdict = await compare(data_dir, acknowledged, unanswered)
   expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
 })
 
 it('an emptied ClickHouse is filled again from the log at the next start', async () => {
-  const first = await start()
-  await load(first, 30)
-  expect(await first.stop('SIGTERM')).toBe(0)
   rmSync(join(data_dir, 'clickhouse'), { recursive: true })
-  const second = await start()
-  await waitUntilWritten(second.url, data_dir)
-  await load(second, 5)
-  expect(await second.stop('SIGTERM')).toBe(0)
+  const again = await start()
+  await waitUntilWritten(again.url, data_dir)
+  await load(again, 5)
+  expect(await again.stop('SIGTERM')).toBe(0)
   const verdict = await compare(data_dir, acknowledged, unanswered)
   expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
 })
 
 it('tables and log that are both gone are told, until a replay of the audit store has brought their events back', async () => {
-  const troublesOf = async ({ url }: StandaloneProcess) =>
-    ((await (await fetch(`${url}/health`)).json()) as { troubles?: object[] }).troubles ?? []
-  const first = await start()
-  expect(await troublesOf(first)).toEqual([])
-  await load(first, 20)
-  expect(await first.stop('SIGTERM')).toBe(0)
   for (const folder of ['clickhouse', 'log']) rmSync(join(data_dir, folder), { recursive: true })
-  const second = await start()
-  expect(await troublesOf(second)).toMatchObject([{ code: 'events_lost', mend: 'npx tributary replay --from-audit' }])
-  expect(second.output()).toContain('Tables and log are empty')
-  const env = { ...process.env, TRIBUTARY_URL: second.url, TRIBUTARY_DATA_DIR: data_dir }
+  const again = await start()
+  expect(await troublesOf(again)).toMatchObject([{ code: 'events_lost', mend: 'npx tributary replay --from-audit' }])
+  expect(again.output()).toContain('Tables and log are empty')
+  const env = { ...process.env, TRIBUTARY_URL: again.url, TRIBUTARY_DATA_DIR: data_dir }
   const command = join(import.meta.dirname, '..', '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
   await promisify(execFile)(process.execPath, [command, 'replay', '--from-audit'], { env })
-  expect(await troublesOf(second)).toEqual([])
-  await waitUntilWritten(second.url, data_dir)
-  expect(await second.stop('SIGTERM')).toBe(0)
+  expect(await troublesOf(again)).toEqual([])
+  await waitUntilWritten(again.url, data_dir)
+  expect(await again.stop('SIGTERM')).toBe(0)
   const verdict = await compare(data_dir, acknowledged, unanswered)
   expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
 })
