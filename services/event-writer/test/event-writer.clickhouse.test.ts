@@ -177,7 +177,7 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
       await Promise.all([transactionSweep(clickhouse)(), transactionSweep(clickhouse)()])
       expect(await tablesOf(app_id)).toEqual(modelOf(broker))
     }),
-    { numRuns: 40 },
+    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20) },
   )
 })
 
