@@ -3,43 +3,44 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import type { Found, InstallFact } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
-import { day_ms } from '@tributary/contracts/limits'
+import { hour_ms } from '@tributary/contracts/limits'
 import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import { clickhouseLookups } from '@tributary/install-attributor/lookups/clickhouse-lookups'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
-import { type Bench, type BenchRow, numberArgument, percentile } from '../bench.ts'
+import { type Bench, type BenchRow, numberArgument, percentile, textArgument } from '../bench.ts'
+import { watchCpu } from '../process/driven-process.ts'
 import { openEmbedded, type WriterEngines } from '../writer/engines.ts'
 import { waitForMerges } from '../writer/prefill.ts'
 
 /** More exceed the memory limit of the embedded engine. */
 const slice_rows = 200_000
-/** Times of the clicks. */
-const spread_ms = 14 * day_ms
+/** From one click to the next. They are stored in the order of their time, as a log brings them; ten million take 12 days. */
+const click_step_ms = 100
 /** Batches that are not measured: they open what stays open. */
 const warm_batches = 2
 
 /** Measures install-attributor with more and more clicks stored. Half of the installs have a click. */
 export const bench: Bench = {
   name: 'attribute',
-  title: 'attribute: facts to decisions, with clicks stored (--clicks 10000000 --batches 20 --installs 1000)',
+  title:
+    'attribute: facts to decisions, with clicks stored (--clicks 10000000 --batches 20 --installs 1000; --keep DIR keeps them for the next run)',
   async run(args) {
     const most = numberArgument(args, 'clicks', 10_000_000)
     const batches = numberArgument(args, 'batches', 20)
     const installs = numberArgument(args, 'installs', 1000)
-    const engines = await openEmbedded(1)
-    const app_id = randomUUID()
-    const until_ms = Date.now()
+    const engines = await openEmbedded(1, textArgument(args, 'keep'))
     const rows: BenchRow[] = []
     try {
       await migrateClickhouse({ clickhouse: engines.clickhouse })
       await engines.broker.applyTopics(Object.values(consumers).map(({ topic }) => topic))
-      let stored = 0
+      const load = await loadOf(engines.clickhouse, Date.now() - most * click_step_ms)
       for (const clicks of [most / 10, most]) {
-        await storeClicks(engines.clickhouse, { app_id, until_ms, from: stored, to: clicks })
-        stored = clicks
-        rows.push({ clicks, ...(await measure(engines, { app_id, until_ms, stored, batches, installs })) })
+        await storeClicks(engines.clickhouse, { ...load, to: clicks })
+        load.stored = Math.max(load.stored, clicks)
+        rows.push({ clicks: load.stored, ...(await measure(engines, { ...load, batches, installs })) })
+        load.decided += (batches + warm_batches) * installs
       }
     } finally {
       await engines.close()
@@ -61,12 +62,26 @@ export const bench: Bench = {
 
 interface Load {
   app_id: string
-  until_ms: number
+  /** Time of the first click. */
+  begin_ms: number
+  /** Clicks that are stored. */
+  stored: number
+  /** Installs that earlier batches brought. */
+  decided: number
+}
+
+/** What an earlier run has kept, if it has. */
+async function loadOf(clickhouse: Clickhouse, begin_ms: number): Promise<Load> {
+  const [clicks] = await clickhouse.query<Omit<Load, 'decided'>>(
+    'SELECT app_id, min(clicked_at_ms) AS begin_ms, count() AS stored FROM clicks_raw_v1 GROUP BY app_id',
+  )
+  const [facts] = await clickhouse.query<Pick<Load, 'decided'>>('SELECT count() AS decided FROM install_facts_v1')
+  return { app_id: randomUUID(), begin_ms, stored: 0, ...clicks, decided: facts!.decided }
 }
 
 const deviceOf = (n: number): string => `device-${n}`
 const addressOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
-const clickedAt = (n: number, until_ms: number): number => until_ms - ((n * 7919) % spread_ms)
+const clickedAt = (n: number, begin_ms: number): number => begin_ms + n * click_step_ms
 
 /** Most of a click, as `clicks_raw_v1` holds it: `@` stands for its number, `#` for what the engine works out. */
 const clickText = (app_id: string): string =>
@@ -81,9 +96,9 @@ const clickText = (app_id: string): string =>
 /** Lets the engine make clicks, the `n`th of the `n`th device, with the keys that the product gives them. */
 async function storeClicks(
   clickhouse: Clickhouse,
-  { app_id, until_ms, from, to }: Load & { from: number; to: number },
+  { app_id, begin_ms, stored, to }: Load & { to: number },
 ): Promise<void> {
-  const ms = `${until_ms} - ((n * 7919) % ${spread_ms})`
+  const ms = `(${begin_ms} + n * ${click_step_ms})`
   const hex = `lower(leftPad(hex(toUInt64(${ms})), 12, '0'))`
   const ip = `concat('10.', toString(bitAnd(bitShiftRight(n, 16), 255)), '.', toString(bitAnd(bitShiftRight(n, 8), 255)), '.', toString(bitAnd(n, 255)))`
   const device = `concat('device-', toString(n))`
@@ -103,7 +118,7 @@ async function storeClicks(
     topic: `'clicks.recorded.v1@bench'`,
     offset: 'n',
   }
-  for (let at = from; at < to; at += slice_rows) {
+  for (let at = stored; at < to; at += slice_rows) {
     await clickhouse.command(
       `INSERT INTO clicks_raw_v1 (${Object.keys(values).join(', ')}) SELECT ${Object.entries(values)
         .map(([name, value]) => `${value} AS ${name}`)
@@ -114,7 +129,7 @@ async function storeClicks(
   await waitForMerges(clickhouse)
 }
 
-type Measured = Load & { stored: number; batches: number; installs: number }
+type Measured = Load & { batches: number; installs: number }
 
 async function measure({ clickhouse, broker }: WriterEngines, given: Measured): Promise<BenchRow> {
   const attributor = installAttributor({
@@ -129,23 +144,37 @@ async function measure({ clickhouse, broker }: WriterEngines, given: Measured): 
     geo: { lookUp: () => ({ country: null, datacenter: false }) },
   })
   const times: number[] = []
+  let cpuSeconds = watchCpu()
   for (let n = 0; n < given.batches + warm_batches; n += 1) {
+    if (n === warm_batches) cpuSeconds = watchCpu()
     const batch = batchOf(given, n)
     const begun = performance.now()
     await attributor.handle(batch)
     if (n >= warm_batches) times.push(performance.now() - begun)
   }
+  const cpu_ms = (1000 * cpuSeconds()) / given.batches
   const whole_ms = times.reduce((sum, ms) => sum + ms, 0)
   return {
     installs_per_s: Math.round((1000 * given.batches * given.installs) / whole_ms),
     batch_ms_p50: Math.round(percentile(times, 0.5)),
     batch_ms_p99: Math.round(percentile(times, 0.99)),
+    batch_cpu_ms: Math.round(cpu_ms),
+    ...(await partsOf(clickhouse)),
   }
 }
 
+/** Parts of the tables of clicks: a look-up reads each of them. */
+async function partsOf(clickhouse: Clickhouse): Promise<BenchRow> {
+  const [parts] = await clickhouse.query<BenchRow>(
+    `SELECT countIf(table = 'click_keys_v1') AS click_keys_parts, countIf(table = 'clicks_raw_v1') AS clicks_parts
+     FROM system.parts WHERE active AND database = 'tributary'`,
+  )
+  return parts!
+}
+
 function batchOf(given: Measured, n: number): Batch<Found> {
-  const { installs, stored } = given
-  const from = stored + n * installs
+  const { installs, stored, decided } = given
+  const from = stored + decided + n * installs
   const { topic } = consumers.installAttributor
   return {
     ...{
@@ -158,16 +187,17 @@ function batchOf(given: Measured, n: number): Batch<Found> {
       tries: 1,
       tombstones: noTombstones,
     },
-    ...{ token: `bench/${stored}/${n}`, repeated: false, state: undefined, signal: new AbortController().signal },
+    ...{ token: `bench/${from}`, repeated: false, state: undefined, signal: new AbortController().signal },
     records: Array.from({ length: installs }, (_, at) => ({ value: installOf(given, from + at), record: {} as never })),
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
   }
 }
 
 /** Every second install clicked an hour ago; the others have devices that nobody has seen. */
-function installOf({ app_id, until_ms, stored }: Measured, n: number): InstallFact {
+function installOf({ app_id, begin_ms, stored }: Measured, n: number): InstallFact {
   const clicked = (n * 104_729) % stored
-  const installed_at_ms = n % 2 === 0 ? clickedAt(clicked, until_ms) + 3600_000 : until_ms - (n % 60_000)
+  const installed_at_ms =
+    n % 2 === 0 ? clickedAt(clicked, begin_ms) + hour_ms : clickedAt(stored, begin_ms) - (n % 60_000)
   return {
     ...{ kind: 'install', v: 1, company_id: 'co_bench', app_id, install_uuid: randomUUID(), installed_at_ms },
     ...{ received_at_ms: installed_at_ms, event_name: 'app_install', is_sdk: true, platform: 'android' },

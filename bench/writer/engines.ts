@@ -52,9 +52,9 @@ export async function openKafkaLog(): Promise<BenchLog> {
   }
 }
 
-/** Log and ClickHouse inside this process. */
-export async function openEmbedded(partitions: number): Promise<WriterEngines> {
-  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-writer-'))
+/** Log and ClickHouse inside this process. The data of a folder that is given stays. */
+export async function openEmbedded(partitions: number, kept_dir?: string): Promise<WriterEngines> {
+  const data_dir = kept_dir ?? mkdtempSync(join(tmpdir(), 'tributary-bench-writer-'))
   const clickhouse = await openEmbeddedClickhouse({ data_dir: join(data_dir, 'clickhouse') })
   const log = await openEmbeddedLog(partitions)
   return {
@@ -63,7 +63,7 @@ export async function openEmbedded(partitions: number): Promise<WriterEngines> {
     async close() {
       await log.close()
       await clickhouse.close()
-      rmSync(data_dir, { recursive: true, force: true })
+      if (kept_dir === undefined) rmSync(data_dir, { recursive: true, force: true })
     },
   }
 }

@@ -15,57 +15,67 @@ export interface ClickLog {
   close(): Promise<void>
 }
 
+/** Clicks that are published together, each with what lets its redirect go. */
+type Group = Map<Click, () => void>
+
 /**
  * Clicks on their way to `clicks.recorded.v1`. They wait for each other for `limits.click_gather_ms`: what is published
- * together shares a commit of the log, which costs more CPU than a redirect (docs/adr/0378). A crash loses the clicks whose
- * redirect was sent before they were on the log, and no others.
+ * together shares a commit of the log, which costs more CPU than a redirect (docs/adr/0378), and one timer for its patience.
+ * A crash loses the clicks whose redirect was sent before they were on the log, and no others.
  */
 export function createClickLog({ broker, partitions, registry, logger }: LinkGatewayDeps): ClickLog {
   const metrics = clickMetrics(registry)
-  const under_way = new Set<Promise<void>>()
-  const gathered = createGathering(limits.click_gather_ms)
+  const sending = new Set<Promise<void>>()
+  let gathering: Group | null = null
+  let under_way = 0
 
-  async function publish(click: Click) {
-    await gathered()
-    await broker.publish([clickRecord(click, partitions)])
-  }
   function reportLost(click: Click, err: unknown) {
     metrics.lost.inc()
     const { company_id, app_id, link_id, click_id } = click
     logger.error({ err, company_id, app_id, link_id, click_id }, 'click lost')
   }
+  function openGroup(): Group {
+    const group: Group = new Map()
+    const sent = send(group).finally(() => sending.delete(sent))
+    sending.add(sent)
+    return group
+  }
+  async function send(group: Group) {
+    await new Promise((resolve) => setTimeout(resolve, limits.click_gather_ms))
+    gathering = null
+    const patience = setTimeout(() => {
+      metrics.late.inc(group.size)
+      for (const release of group.values()) release()
+      group.clear()
+    }, limits.click_wait_ms_max - limits.click_gather_ms)
+    await Promise.all(Array.from(group.keys(), (click) => publish(click, group)))
+    clearTimeout(patience)
+  }
+  /** A call for each click: a part of the log that refuses loses its own clicks only. */
+  async function publish(click: Click, group: Group) {
+    try {
+      await broker.publish([clickRecord(click, partitions)])
+    } catch (err) {
+      reportLost(click, err)
+    }
+    under_way -= 1
+    group.get(click)?.()
+    group.delete(click)
+  }
   return {
     async record(click) {
       metrics.clicks.inc({ filtered_reason: click.filtered_reason ?? '' })
-      if (under_way.size >= limits.clicks_under_way_max)
+      if (under_way >= limits.clicks_under_way_max)
         return reportLost(click, new Error('too many clicks wait for the log'))
-      const publishing = publish(click)
-        .catch((err: unknown) => reportLost(click, err))
-        .finally(() => under_way.delete(publishing))
-      under_way.add(publishing)
-      const { promise: late, resolve: giveUp } = Promise.withResolvers<boolean>()
-      const patience = setTimeout(giveUp, limits.click_wait_ms_max, true)
-      const waited = await Promise.race([publishing, late])
-      clearTimeout(patience)
-      if (waited === true) metrics.late.inc()
+      under_way += 1
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gathering ??= openGroup()
+      gathering.set(click, resolve)
+      return promise
     },
     async close() {
-      await Promise.all(under_way)
+      await Promise.all(sending)
     },
-  }
-}
-
-/** Makes the function whose callers go on together: all that call it within `ms` of the first. */
-function createGathering(ms: number): () => Promise<void> {
-  let group: Promise<void> | null = null
-  return () => {
-    group ??= new Promise((resolve) => {
-      setTimeout(() => {
-        group = null
-        resolve()
-      }, ms)
-    })
-    return group
   }
 }
 

@@ -11,11 +11,13 @@ const partitions = 1
 
 function openClickLog() {
   const broker = memoryBroker(partitions, Date.now)
+  const registry = new Registry()
   const clicks = createClickLog({
-    ...{ broker, partitions, registry: new Registry(), logger: pino({ level: 'silent' }) },
+    ...{ broker, partitions, registry, logger: pino({ level: 'silent' }) },
   } as unknown as Parameters<typeof createClickLog>[0])
   const record = (click_id: string) => clicks.record({ app_id: 'app', click_id, filtered_reason: null } as Click)
-  return { ...clicks, record, logged: () => broker.records(topics.clicksRecorded.name, 0).length }
+  const late = async () => (await registry.getSingleMetric('tributary_clicks_late_total')!.get()).values[0]!.value
+  return { ...clicks, broker, record, late, logged: () => broker.records(topics.clicksRecorded.name, 0).length }
 }
 
 describe('clicks on their way to the log', () => {
@@ -43,6 +45,17 @@ describe('clicks on their way to the log', () => {
     await vi.advanceTimersByTimeAsync(limits.click_gather_ms)
     await second
     expect(clicks.logged()).toBe(2)
+  })
+
+  it('hold no redirect for longer than its patience when the log stands still', async () => {
+    const clicks = openClickLog()
+    clicks.broker.publish = () => new Promise(() => {})
+    const first = clicks.record('a')
+    await vi.advanceTimersByTimeAsync(limits.click_gather_ms - 1)
+    const second = clicks.record('b')
+    await vi.advanceTimersByTimeAsync(limits.click_wait_ms_max)
+    await Promise.all([first, second])
+    expect(await clicks.late()).toBe(2)
   })
 
   it('are there when a stop has waited for them', async () => {

@@ -7,24 +7,29 @@ export type CountersBreaker = <T>(step: () => Promise<T>) => Promise<T | null>
 
 /**
  * Steps on the counters (Redis or its twin) fail as null. After a failure one request at a time tries again, after a
- * pause: a store that hangs costs few requests its time-out, and the others nothing.
+ * pause: a store that hangs costs few requests its time-out, and the others nothing. `onMissed` is called for each step that
+ * did not take place.
  */
-export function countersBreaker(now: () => number): CountersBreaker {
+export function countersBreaker(now: () => number, onMissed = () => {}): CountersBreaker {
   let failures = 0
   let open_at_ms = 0
   let trying = false
+  const miss = () => {
+    onMissed()
+    return null
+  }
   return async (step) => {
-    if (failures > 0 && (trying || now() < open_at_ms)) return null
+    if (failures > 0 && (trying || now() < open_at_ms)) return miss()
     trying = true
     try {
       const answer = await step()
       failures = 0
       return answer
     } catch {
-      if (now() < open_at_ms) return null // one of many that were cut off together
+      if (now() < open_at_ms) return miss() // one of many that were cut off together
       open_at_ms = now() + Math.min(pause_most_ms, pause_first_ms * 2 ** failures)
       failures += 1
-      return null
+      return miss()
     } finally {
       trying = false
     }
@@ -32,11 +37,5 @@ export function countersBreaker(now: () => number): CountersBreaker {
 }
 
 /** A breaker that counts the steps that did not take place. A step that took place may give null itself. */
-export function countingBreaker(now: () => number, missed: { inc(): void }): CountersBreaker {
-  const breaker = countersBreaker(now)
-  return async (step) => {
-    const answer = await breaker(async () => ({ found: await step() }))
-    if (answer === null) missed.inc()
-    return answer === null ? null : answer.found
-  }
-}
+export const countingBreaker = (now: () => number, missed: { inc(): void }): CountersBreaker =>
+  countersBreaker(now, () => missed.inc())
