@@ -79,11 +79,11 @@ async function measure(args: string[], apps: readonly DoorApp[], order: GatewayO
   const floor = Math.round(measureFloor(requests, Math.min(4, seconds)))
   gateway.startWatch()
   const load = await sendLoad(port, requests, connections, seconds)
-  const { cpu_seconds, rss_mb } = await gateway.stopWatch()
+  const { cpu_seconds, rss_mb, steps: memory } = await gateway.stopWatch()
   const rate = numberArgument(args, 'rate', (load.acknowledged / load.seconds) * paced_share)
   // With a rate, the connections are part of the question; half of the top rate shall wait for none.
   const paced = await sendPacedLoad(port, requests, rate, seconds, args.includes('--rate') ? connections : undefined)
-  const logged = await gateway.countLogged()
+  const { logged, steps } = await gateway.countLogged()
   await gateway.stop()
   const door = load.acknowledged / cpu_seconds
   const figures = {
@@ -96,7 +96,9 @@ async function measure(args: string[], apps: readonly DoorApp[], order: GatewayO
     paced_events_per_second: Math.round(paced.acknowledged / paced.seconds),
     paced_p50_ms: Math.round(percentile(paced.ack_ms, 0.5)),
     paced_p99_ms: Math.round(percentile(paced.ack_ms, 0.99)),
+    ...steps,
     rss_mb,
+    ...memory,
     acknowledged: warm.acknowledged + load.acknowledged + paced.acknowledged,
     logged,
   }

@@ -37,7 +37,7 @@ export const bench: Bench = {
       const over = await sendOverload(port, requests, factor * capacity, seconds)
       const after = await sendLoad(port, requests, connections, recovery_seconds)
       const { rss_mb } = await gateway.stopWatch()
-      const logged = await gateway.countLogged()
+      const { logged } = await gateway.countLogged()
       await gateway.stop()
       const acknowledged = [warm, before, over, after].reduce((sum, load) => sum + load.acknowledged, 0)
       const ack_p99_ms = Math.round(percentile(over.ack_ms, 0.99))

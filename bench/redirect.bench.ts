@@ -42,7 +42,7 @@ async function measure(args: string[], order: RedirectOrder) {
   server.startWatch()
   const load = await sendClicks(server.port, rate, seconds)
   const { cpu_seconds, rss_mb } = await server.stopWatch()
-  const logged = await server.countLogged()
+  const { logged } = await server.countLogged()
   await server.stop()
   return {
     server: order.bare ? 'bare fastify' : order.kafka === undefined ? 'embedded' : 'kafka',

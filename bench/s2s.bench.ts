@@ -68,7 +68,7 @@ async function measure({ data_dir, tenants, requests, connections, seconds, flag
   gateway.startWatch()
   const load = await sendLoad(gateway.port, requests, connections, seconds)
   const { cpu_seconds, rss_mb } = await gateway.stopWatch()
-  const missing = warm.acknowledged + load.acknowledged - (await gateway.countLogged())
+  const missing = warm.acknowledged + load.acknowledged - (await gateway.countLogged()).logged
   await gateway.stop()
   return { events: load.acknowledged, seconds: load.seconds, ack_ms: load.ack_ms, cpu_seconds, rss_mb, missing }
 }

@@ -17,7 +17,9 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { listen, nextMessage, report, watchCpu } from '../process/driven-process.ts'
 import { watchMemory } from '../process/peak-memory.ts'
+import { ownMegabytes } from '../process/process-cost.ts'
 import { startCount } from './count-logged.ts'
+import { timed } from './timed.ts'
 
 /**
  * The first message to the gateway process. `engines` are addresses: without Kafka the log is the embedded one, without S3 audit is
@@ -130,16 +132,21 @@ process.once('disconnect', () => process.exit())
 const order = (await nextMessage()) as GatewayOrder
 const broker = await openLog(order)
 const audit = await openAudit(order)
+const puts = timed(audit.putOnce)
+const publishes = timed(broker.publish)
 const countSince = await startCount(broker, topic.name)
-const close = await serve(order, broker, audit)
+const close = await serve(order, { ...broker, publish: publishes.call }, { ...audit, putOnce: puts.call })
 shedStartMemory()
 await nextMessage() // warm
 const cpuSeconds = watchCpu()
 const peakMegabytes = watchMemory() // under load: that of the start is given back before
 await nextMessage() // the load is over
-report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes() })
+// The program's own pages, some 60 MB, are part of the peak; every process of Node on the machine shares them.
+report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes(), steps: { own_mb: ownMegabytes(process.pid) } })
+for (const { restart } of [puts, publishes]) restart()
 await nextMessage() // everything was sent
-report({ logged: await countSince() })
+const engines = { ...puts.percentiles('put'), ...publishes.percentiles('publish') }
+report({ logged: await countSince(), steps: engines })
 await nextMessage()
 await close()
 await broker.close()

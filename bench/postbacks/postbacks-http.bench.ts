@@ -71,7 +71,7 @@ async function measure(args: string[], kind: Kind, server_file = 'gateway.ts') {
     await pause(collection_ms) // a process collects garbage once when it has started, and not under load
     const load = await sendPostbacks(server.port, kind, { rate, seconds, from: warm.ms.length })
     const { cpu_seconds, rss_mb } = await server.stopWatch()
-    const logged = await server.countLogged()
+    const { logged } = await server.countLogged()
     await server.stop()
     return {
       kind: server_file === 'gateway.ts' ? kind : 'bare route of fastify',

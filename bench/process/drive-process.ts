@@ -23,11 +23,11 @@ export async function startProcess(file: string, order: string | object, execArg
       const { cpu_seconds = 0, rss_mb = 0, steps = {} } = await nextReport()
       return { cpu_seconds, rss_mb, steps }
     },
-    /** Records in the log of the process. */
+    /** Records in the log of the process, and what it measured since `stopWatch`, if it does. */
     async countLogged() {
       child.send('count')
-      const { logged = 0 } = await nextReport()
-      return logged
+      const { logged = 0, steps = {} } = await nextReport()
+      return { logged, steps }
     },
     async stop() {
       child.send('end')

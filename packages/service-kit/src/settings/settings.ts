@@ -163,7 +163,7 @@ export const settings = {
     secret: 'whole',
   }),
   TRIBUTARY_KAFKA_LINGER_MS: setting({
-    meaning: 'time that a record waits for others before it is sent to Kafka',
+    meaning: 'time between two sends to Kafka, in which records wait for each other',
     kind: whole(0, 1000),
     default_text: '5',
   }),

@@ -6,6 +6,10 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
  * usually brings.
  */
 const fetch_inflated_bytes_max = 8 * 1024 * 1024
+/** What compression allocates at a time, at most. */
+const chunk_bytes_max = 128 * 1024
+/** A frame around content that does not shrink is larger by less than this. */
+const frame_bytes_max = 1024
 /** What stands between the compressed parts of two record batches of one partition: the head of the second. */
 const batch_head_bytes = 61
 
@@ -31,7 +35,10 @@ export function createZstd() {
   return {
     async compress(encoder: { buffer: Buffer }): Promise<Buffer> {
       const params = { [constants.ZSTD_c_compressionLevel]: 1 }
-      const { buffer, engine } = zstdCompressSync(encoder.buffer, { params, info: true }) as unknown as Compressed
+      const content = encoder.buffer
+      // Most batches are full of gzip and don't shrink: in one chunk they cost a third less than in chunks of 16 kB.
+      const chunkSize = Math.min(content.length + frame_bytes_max, chunk_bytes_max)
+      const { buffer, engine } = zstdCompressSync(content, { params, chunkSize, info: true }) as unknown as Compressed
       engine._outBuffer = null
       return buffer
     },

@@ -2,7 +2,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import type { WholeRecord } from '../../broker.ts'
 
 export interface BatcherOptions {
-  /** How long a record may wait for company, ms. */
+  /** Time from one send to the next, ms: a record waits for company that long at most, and not at all while the log is idle. */
   linger_ms: number
   /** A send is made as soon as this much is there, and is never larger, unless one record is. */
   send_bytes_max: number
@@ -49,8 +49,9 @@ export function createBatcher(options: BatcherOptions): Batcher {
   let queue_bytes = 0
   let buffered_bytes = 0
   let sends = 0
+  let last_send_ms = Number.NEGATIVE_INFINITY
   let lingered = false
-  let timer: NodeJS.Timeout | null = null
+  let cancelWait: (() => void) | null = null
   let closed = false
   const unanswered = new Set<Promise<void>>()
 
@@ -63,11 +64,11 @@ export function createBatcher(options: BatcherOptions): Batcher {
       else if (queue.length === waited) break // all of it waits for sends under way
     }
     if (queue.length === 0) lingered = false
-    else if (!lingered && timer === null) timer = setTimeout(onLingered, linger_ms)
+    else if (!lingered) cancelWait ??= wait(last_send_ms + linger_ms - performance.now(), onLingered)
   }
 
   function onLingered() {
-    timer = null
+    cancelWait = null
     lingered = true
     pump()
   }
@@ -103,6 +104,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
 
   async function sendOff(batch: Waiting[]) {
     sends += 1
+    last_send_ms = performance.now()
     let failure: unknown = null
     try {
       await options.send(batch.map(({ record }) => record))
@@ -143,10 +145,20 @@ export function createBatcher(options: BatcherOptions): Batcher {
     lingered = true
     pump()
     await Promise.allSettled(unanswered)
-    if (timer !== null) clearTimeout(timer)
+    cancelWait?.()
   }
 
   return { publish, buffered_bytes: () => buffered_bytes, close }
+}
+
+/** Gives the function that calls it off. Requests whose audit object is durable publish in one turn of the event loop, and share a send. */
+function wait(ms: number, then: () => void): () => void {
+  if (ms <= 0) {
+    const immediate = setImmediate(then)
+    return () => clearImmediate(immediate)
+  }
+  const timer = setTimeout(then, ms)
+  return () => clearTimeout(timer)
 }
 
 function newAnswer(open_records: number, publish_ms_max: number): { promise: Promise<void>; answer: Publish } {

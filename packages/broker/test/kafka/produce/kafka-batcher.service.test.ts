@@ -41,6 +41,37 @@ describe('the batcher of the Kafka producer', () => {
     expect(batcher.buffered_bytes()).toBe(0)
   })
 
+  it('sends at once, however long the linger, what comes while the log is idle', async () => {
+    const { batcher, sends, sent } = start({ linger_ms: 60_000 })
+    const publishes = ['a', 'b'].map((text) => batcher.publish([record(text)]))
+    await sent(1)
+    expect(sends[0]!.texts).toEqual(['a', 'b'])
+    sends[0]!.end()
+    await Promise.all(publishes)
+  })
+
+  it('makes no more than one send in the time of a linger, unless one is full', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { batcher, sends } = start({ linger_ms: 5 })
+    const publishes = [batcher.publish([record('a')])]
+    await vi.advanceTimersByTimeAsync(1)
+    sends[0]!.end()
+    publishes.push(batcher.publish([record('b')]))
+    await vi.advanceTimersByTimeAsync(3)
+    publishes.push(batcher.publish([record('c')]))
+    expect(sends).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(sends.map(({ texts }) => texts)).toEqual([['a'], ['b', 'c']])
+    sends[1]!.end()
+    await vi.advanceTimersByTimeAsync(5)
+    publishes.push(batcher.publish([record('d')]))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sends[2]!.texts).toEqual(['d'])
+    sends[2]!.end()
+    await Promise.all(publishes)
+  })
+
   it('does not wait for company when a send is full, and never sends more', async () => {
     const { batcher, sends, sent } = start({ linger_ms: 60_000 })
     const publishes = Array.from({ length: 5 }, () => batcher.publish([kilobytes(4)]))
