@@ -2,6 +2,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StartReplay } from '@tributary/contracts/admin/stored-data'
+import { newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
 import { fillClicks } from './fill-clicks.ts'
@@ -17,6 +18,7 @@ export interface ReplayDeps {
   broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
   clickhouse: Clickhouse
   audit: Pick<AuditStore, 'get' | 'list'>
+  tombstones: TombstoneStore
   now: () => number
 }
 
@@ -34,10 +36,11 @@ export async function replay(
   // Events that still wait for the writer are not missing.
   await untilWritten(broker, signal)
   tally.state = 'running'
+  const known = { clickhouse, erased: await newestTombstones(deps.tombstones), tally }
   const fill = await openFill({ broker, dry_run, tally, signal })
   const chosen = { since_ms, app_id, tally, signal }
   if (source === 'log') {
-    await readLog({ broker, ...chosen }, async (read) => fill.add(await findMissing(clickhouse, read, tally)))
+    await readLog({ broker, ...chosen }, async (read) => fill.add(await findMissing(known, read)))
   } else {
     // First, so that most installs find their click.
     await fillClicks(deps, { ...chosen, dry_run, apps })
@@ -47,7 +50,7 @@ export async function replay(
     try {
       await readAudit(
         { audit: deps.audit, apps, ...chosen },
-        async (read) => staged.add(await findMissing(clickhouse, read, tally)),
+        async (read) => staged.add(await findMissing(known, read)),
         async () => {
           for (const missing of staged.take()) await fill.add(missing)
         },
