@@ -99,6 +99,7 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
+    tombstones: { select: '*' },
     unreadable_objects: { select: '*' },
     admin_audit_log: { select: '*', also: ['INSERT'] },
     retention_runs: { select: '*', also: ['INSERT'] },

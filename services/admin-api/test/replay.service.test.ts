@@ -32,7 +32,7 @@ let filled = 0
 const onFilled = () => {
   filled += 1
 }
-const { inject, ask, newApp, auditOf } = adminApiUnderTest({ audit, broker, clickhouse, logger, onFilled })
+const { inject, ask, newApp, auditOf, erase } = adminApiUnderTest({ audit, broker, clickhouse, logger, onFilled })
 beforeEach(() => {
   said.length = 0
   filled = 0
@@ -194,4 +194,20 @@ test('an audit store that is away ends the replay: nothing is taken for missing'
   audit.get = async () => Promise.reject(new Error('away'))
   expect(await replay({ source: 'audit', app_id })).toMatchObject({ state: 'failed', error: 'unavailable', unknown: 0 })
   audit.get = get
+})
+
+test('what was erased is neither counted nor put into the log again, and a new life of the install is', async () => {
+  const { app_id, company_id } = await newApp()
+  const mark_ms = received_at_ms + 1000
+  await erase({ app_id, install_uuid: 'i', mark_ms })
+  const life = envelopeOf(app_id, company_id)
+  const late = { ...life, received_at_ms: mark_ms + 1, events: [event('dated before the mark')] }
+  const event_ts_ms = mark_ms + 1
+  const anew = { ...life, received_at_ms: mark_ms + 1, events: [{ ...event('new'), event_ts_ms }] }
+  const envelopes = [life, late, anew, { ...life, install_uuid: 'other' }]
+  await logged(
+    app_id,
+    envelopes.map((one) => Buffer.from(JSON.stringify(one))),
+  )
+  expect(await replay({ source: 'log', app_id, dry_run: true })).toMatchObject({ replayed: 4, filled: 2, unknown: 0 })
 })

@@ -29,7 +29,7 @@ export const eventFields = {
     kind: 'event_id',
     column: 'made',
     description:
-      'Idempotency key: visible ASCII. Events with the same `event_id`, install and `event_ts_ms` count once, for ever.',
+      'Idempotency key: visible ASCII. Events with the same `event_id` and install, on the same or neighbouring UTC days, count once, for ever.',
   },
   event_name: {
     kind: 'event_name',
@@ -57,7 +57,7 @@ export const eventFields = {
     kind: 'text',
     column: 'own',
     description:
-      'Transaction of the store or payment. Its money counts once per app and event name, whoever sends it first.',
+      'Transaction of the store or payment. Its money counts once per app and event name: that of a backend before that of an app, else the first one received.',
   },
   product_id: { kind: 'text', column: 'own', description: 'The product that was bought.' },
   revenue: {
@@ -75,7 +75,7 @@ export const eventFields = {
     kind: 'object',
     column: 'own',
     description:
-      'Free-form properties: at most 16 KiB as JSON, 8 levels deep. Of install events, attribution reads `install_referrer` (the text of the Play Store), `referrer_click_server_s`, `install_begin_server_s` and `click_id`.',
+      'Free-form properties: at most 16 KiB as JSON, 8 levels deep. Numbers are 64-bit floating-point: send ids above 2^53 as text. Of install events, attribution reads `install_referrer` (the text of the Play Store), `referrer_click_server_s`, `install_begin_server_s` and `click_id`.',
   },
   device: {
     kind: 'object',

@@ -1,6 +1,8 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { isErased } from '@tributary/domain/erasure/is-erased'
+import type { Tombstones } from '@tributary/domain/erasure/tombstones'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { toEventRow } from '@tributary/domain/event-row'
 import type { Tally } from './tally.ts'
@@ -29,18 +31,24 @@ type Event = Envelope['events'][number]
 /** Decides nothing here: a key does not depend on where in the log an event lies. */
 const nowhere = { topic: '', partition: 0, offset: 0 }
 
+interface Known {
+  clickhouse: Clickhouse
+  /** Erased events are not missing: the log would keep them for its whole retention once more. */
+  erased: Tombstones
+  tally: Tally
+}
+
 /**
  * What ClickHouse lacks, in the order of `read`. An event is there when its key is stored on its day or a neighbour of
  * it: the rule by which the writer drops duplicates. The same key several times in `read` is left to the writer.
  */
 export async function findMissing(
-  clickhouse: Clickhouse,
+  { clickhouse, erased, tally }: Known,
   read: readonly ReadEnvelope[],
-  tally: Tally,
 ): Promise<Missing[]> {
   const keyed = read.map((one) => ({
     ...one,
-    events: one.envelope.events.flatMap((event) => keyOf(one, event, tally)),
+    events: withoutErased(one.envelope, erased, tally).flatMap((event) => keyOf(one, event, tally)),
   }))
   const asks = keyed.flatMap(({ events }) => events.map(({ ask }) => ask))
   if (asks.length === 0) return []
@@ -55,8 +63,15 @@ export async function findMissing(
   })
 }
 
+/** The events of an envelope that no erasure covers; all of a locked app, whose records the writer sets aside. */
+function withoutErased(envelope: Envelope, erased: Tombstones, tally: Tally): Event[] {
+  const { app_id, install_uuid, received_at_ms, sent_at_ms, events } = envelope
+  tally.replayed += events.length
+  const mark_ms = erased.isLocked(app_id) ? null : erased.markOf(app_id, install_uuid)
+  return events.filter(({ event_ts_ms }) => !isErased({ received_at_ms, sent_at_ms, event_ts_ms }, mark_ms))
+}
+
 function keyOf({ envelope }: ReadEnvelope, event: Event, tally: Tally) {
-  tally.replayed += 1
   try {
     const { app_id, event_key, key_day } = toEventRow(envelope, event, nowhere)
     const ask = { app_id, event_key, key_days: duplicateDays(key_day) }

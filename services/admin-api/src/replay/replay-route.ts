@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type ReplayProgress, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { CodedError } from '@tributary/contracts/errors'
+import { openTombstones } from '@tributary/erasure/tombstones'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import { listAppFacts } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
@@ -20,6 +21,7 @@ const progress_ms = 1000
  */
 export function addReplayRoute(app: FastifyInstance, deps: AdminApiDeps): void {
   const { pool, now, logger } = deps
+  const tombstones = openTombstones(deps)
   let running: AbortController | null = null
   app.addHook('preClose', async () => running?.abort())
 
@@ -38,7 +40,7 @@ export function addReplayRoute(app: FastifyInstance, deps: AdminApiDeps): void {
       const action = { action: 'replay.start', subject: app_id ?? 'every app', detail: asked }
       await recordAdminAction(pool, adminRequest(request, now), action)
       const tally = createTally()
-      const work = () => replay(deps, asked, { apps, tally, signal: stop.signal })
+      const work = () => replay({ ...deps, tombstones }, asked, { apps, tally, signal: stop.signal })
       const facts = { ...asked, request_id: request.id }
       logger.info(facts, 'replay started')
       const started = performance.now()

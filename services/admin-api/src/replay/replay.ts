@@ -2,10 +2,11 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StartReplay } from '@tributary/contracts/admin/stored-data'
+import { newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
 import { fillClicks } from './fill-clicks.ts'
-import { findMissing } from './missing-events.ts'
+import { findMissing, type ReadEnvelope } from './missing-events.ts'
 import { fillPostbacks } from './postbacks/fill-postbacks.ts'
 import { readAudit } from './read-audit.ts'
 import { readLog } from './read-log.ts'
@@ -17,6 +18,7 @@ export interface ReplayDeps {
   broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
   clickhouse: Clickhouse
   audit: Pick<AuditStore, 'get' | 'list'>
+  tombstones: TombstoneStore
   now: () => number
 }
 
@@ -36,8 +38,11 @@ export async function replay(
   tally.state = 'running'
   const fill = await openFill({ broker, dry_run, tally, signal })
   const chosen = { since_ms, app_id, tally, signal }
+  // A replay of years takes hours: what is erased meanwhile is left out too.
+  const missingOf = async (read: readonly ReadEnvelope[]) =>
+    findMissing({ clickhouse, erased: await newestTombstones(deps.tombstones), tally }, read)
   if (source === 'log') {
-    await readLog({ broker, ...chosen }, async (read) => fill.add(await findMissing(clickhouse, read, tally)))
+    await readLog({ broker, ...chosen }, async (read) => fill.add(await missingOf(read)))
   } else {
     // First, so that most installs find their click.
     await fillClicks(deps, { ...chosen, dry_run, apps })
@@ -47,7 +52,7 @@ export async function replay(
     try {
       await readAudit(
         { audit: deps.audit, apps, ...chosen },
-        async (read) => staged.add(await findMissing(clickhouse, read, tally)),
+        async (read) => staged.add(await missingOf(read)),
         async () => {
           for (const missing of staged.take()) await fill.add(missing)
         },
