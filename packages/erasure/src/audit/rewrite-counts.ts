@@ -68,8 +68,11 @@ function countUnreadable(counts: RewriteCounts, folder: string): void {
   add(counts.unreadable_in, folder, 1)
 }
 
-/** Error codes of a file system that concern a single object. */
-const objectFaults: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EIO', 'EISDIR', 'EUCLEAN', 'EBADMSG'])
+/** Error codes of a file system or S3 that concern a single object: it is broken, locked or in cold storage. */
+const objectFaults: ReadonlySet<unknown> = new Set([
+  ...['EACCES', 'EPERM', 'EIO', 'EISDIR', 'EUCLEAN', 'EBADMSG'],
+  ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],
+])
 
 /** Error codes of S3 that answer for more than one object, whatever their HTTP status. */
 const storeFaults: ReadonlySet<string> = new Set([
