@@ -1,3 +1,4 @@
+import { limits } from '@tributary/contracts/limits'
 import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { folderOf } from '@tributary/erasure/audit/rewrite-counts'
 import { countUnreadable } from '@tributary/erasure/audit/unreadable-objects'
@@ -80,8 +81,8 @@ test('the only request of an app is carried out within its turn, and completed, 
     emptyDeps({
       now: () => now_ms,
       async findOlderWork() {
-        // Each batch takes a minute.
-        now_ms += 60_000
+        // The flood takes twice the pause.
+        now_ms += limits.erasure_finish_pause_ms / 12
         seen.push({ left: await countLeft(), state: await stateOf(other) })
         return []
       },
