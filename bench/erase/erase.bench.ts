@@ -73,7 +73,9 @@ interface Setup {
 
 async function measure({ folder, filled: { large, tenth }, requests, objects, rounds, flags }: Setup) {
   const audit_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-audit-'))
+  const say = startSaying()
   const [engine, db] = await Promise.all([startLinkedEngine(folder), openTestPostgres()])
+  say('the engine runs on links of the folder')
   const clickhouse = await openClient(engine.url)
   try {
     await migrateClickhouse({ clickhouse })
@@ -85,12 +87,20 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
     ])
     const company_id = await makeApps(db.pool, [...installs.keys()])
     const erased = installs.get(large.app_id)!
+    say('installs are picked')
     const holdings = await fillObjects({ dir: audit_dir, company_id, app_id: large.app_id, objects, erased })
+    say(`${objects} audit objects are written`)
     const read_s = await readObjects(audit_dir, company_id, large.app_id)
+    say(`all audit objects were read in ${Math.round(read_s * 10) / 10} s`)
     const before = await countRows(clickhouse, meanwhile.writer_app)
+    say('rows of all tables are counted')
+    const doubled = before.event_keys_v1! - before.events_raw_v1!
+    // An erasure takes both rows of a name, which its certificate counts once.
+    if (doubled !== 0) console.info(`the folder is at fault: it has ${doubled} more keys than events`)
     await meanwhile.warm()
+    say('reports and the writer are warm')
     const quiet = await meanwhile.measure(rounds, () => false)
-    console.info('measured without the eraser')
+    say('measured without the eraser')
 
     const run = await requestErasures(db.pool, installs)
     const order: EraserOrder = { clickhouse: engine.url, postgres: db.url, audit_dir, run }
@@ -107,8 +117,9 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
     ending.catch(() => {}) // the `await` below rejects with it
     const busy = await meanwhile.measure(rounds, () => ended_ms > 0)
     const alone_ms = Date.now()
-    console.info(`measured with the eraser, for ${Math.round((alone_ms - began_ms) / 1000)} s`)
+    say(`measured with the eraser, for ${Math.round((alone_ms - began_ms) / 1000)} s`)
     const cost = await ending
+    say(`the run took ${Math.round((ended_ms - began_ms) / 100) / 10} s`)
     await eraser.stop()
 
     const erasures = await readErasures(db.pool)
@@ -118,6 +129,7 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
       objects: await countWrong(holdings),
       reports: await unequalReports(clickhouse, client, large.app_id),
     }
+    say('what is left was checked')
     await client.close()
     const times = { began_ms, alone_ms, ended_ms }
     const run_figures = {
@@ -141,18 +153,31 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
   }
 }
 
+/** Prints what is done, with the seconds since the last line: no step is silent, and a run that is ended early has said what it knows. */
+function startSaying(): (what: string) => void {
+  let since = performance.now()
+  return (what) => {
+    const now = performance.now()
+    console.info(`${what} (${Math.round((now - since) / 100) / 10} s)`)
+    since = now
+  }
+}
+
 /** Tables that certificates count in another way than by their rows, or not at all. */
 const countedOtherwise = new Set(['event_installs_per_day_v1', 'revenue_cancelled_v1', 'activity_per_day_v1'])
 
-/** Tables that lost more rows, or fewer, than the certificates say. */
+/** Tables that lost more rows, or fewer, than the certificates say; with both numbers. */
 const wrongTables = (
   before: Record<string, number>,
   after: Record<string, number>,
   certified: Record<string, number>,
 ): string[] =>
-  Object.keys(before).filter(
-    (table) => !countedOtherwise.has(table) && before[table]! - after[table]! !== (certified[table] ?? 0),
-  )
+  Object.keys(before).flatMap((table) => {
+    const [lost, counted] = [before[table]! - after[table]!, certified[table] ?? 0]
+    return countedOtherwise.has(table) || lost === counted
+      ? []
+      : [`${table} lost ${lost} rows, certified are ${counted}`]
+  })
 
 /** Reports that are not what brute force finds in the rows that remain. */
 async function unequalReports(clickhouse: Clickhouse, client: ReportClient, app_id: string): Promise<string[]> {
@@ -160,6 +185,7 @@ async function unequalReports(clickhouse: Clickhouse, client: ReportClient, app_
   const unequal: string[] = []
   for (const report of reports) {
     for (const [window, asked] of Object.entries(windows)) {
+      console.info(`compares the report ${report}, ${window}, with brute force`)
       const { rows } = await bruteForce(clickhouse, report, app_id, asked)
       const found = await client.askAll(report, app_id, asked)
       if (!isDeepStrictEqual(found, rows)) unequal.push(`${report}, ${window}`)

@@ -33,9 +33,13 @@ function createStepClock() {
       seconds[step] = (seconds[step] ?? 0) + (now - since) / 1000
       ;[step, since] = [next, now]
     },
-    seconds,
+    /** With the time of the step that is not over. */
+    soFar: () => ({ ...seconds, [step]: (seconds[step] ?? 0) + (performance.now() - since) / 1000 }),
   }
 }
+
+/** Between two lines about what a run has done so far. */
+const line_pause_ms = 30_000
 
 // Without its parent the bench is over, whatever the state.
 process.once('disconnect', () => process.exit())
@@ -50,6 +54,18 @@ const clickhouse = await openClickhouseServer({
 const audit = await openFolderAuditStore({ dir: order.audit_dir })
 const broker = memoryBroker(12, Date.now)
 const clock = createStepClock()
+/** Prints what the run has done so far: one that is ended early has said where its time went. */
+async function printSoFar(): Promise<void> {
+  const { rows } = await pool.query<{ drained: number; open: number }>(
+    `SELECT count(*) FILTER (WHERE drained_at_ms IS NOT NULL)::int AS drained,
+       count(*) FILTER (WHERE install_uuid IS NOT NULL OR mark_ms IS NOT NULL)::int AS open FROM erasure_requests`,
+  )
+  const { drained, open } = rows[0]!
+  const longest = Object.entries(clock.soFar()).toSorted(([, a], [, b]) => b - a)
+  const steps = longest.slice(0, 12).map(([step, seconds]) => `${step} ${Math.round(seconds)}`)
+  console.info(`${drained} requests drained, ${open} not completed; s: ${steps.join(', ')}`)
+}
+const lines = setInterval(() => void printSoFar().catch(() => {}), line_pause_ms)
 shedStartMemory()
 report({ port: 0 })
 await nextMessage() // start
@@ -69,8 +85,10 @@ await runErasures(
   new AbortController().signal,
 )
 clock.begin('end of the run')
+clearInterval(lines)
+await printSoFar()
 await stopped
-report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes(), steps: clock.seconds })
+report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes(), steps: clock.soFar() })
 await nextMessage()
 await Promise.all([pool.end(), clickhouse.close(), audit.close()])
 process.disconnect()

@@ -9,6 +9,7 @@ const shapes = {
   day: /^\d{4}-\d\d-\d\d$/,
   install_uuid: idShape,
   match_key: /^\d{1,20}$/,
+  part: /^[\w-]{1,300}$/,
   topic: /^[A-Za-z0-9._@-]{1,300}$/,
 } as const
 

@@ -80,7 +80,7 @@ export const limits = {
   /** An erasure that waits longer for an open batch of a consumer names it in log and metrics. */
   erasure_wait_logged_ms: 60_000,
   /** Apps whose tables are empty wait at most so long for those that are not, before their erasures are completed. */
-  erasure_finish_pause_ms: 10 * 60_000,
+  erasure_finish_pause_ms: 30 * 60_000,
   /** Time of one call of `POST /erasures/run`. */
   erasure_run_wait_ms_max: 10_000,
   /** Batches that a run lists. */

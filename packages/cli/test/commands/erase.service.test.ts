@@ -30,6 +30,12 @@ it('tells of a run that takes long how far it is, and that the eraser may be awa
   expect(asked).toEqual([{}, { run: 7 }, { run: 7 }, { run: 7 }])
 })
 
+it('counts a single install as one', async () => {
+  const one = { ...nothing, done: true, drained: 1 }
+  const { env } = await erasing(one)
+  expect(await tributary(['erase', 'run'], env)).toMatchObject({ code: 0, stdout: '1 install erased\n' })
+})
+
 it('prints with --json the document of a run and nothing else', async () => {
   const { env } = await erasing(nothing, all)
   const { code, stdout, stderr } = await tributary(['erase', 'run', '--json'], env)
@@ -48,4 +54,13 @@ it('does not say that nobody asked for an erasure whose request the eraser has y
   expect(code).toBe(1)
   expect(stderr).not.toContain('Nobody')
   expect(stderr).toContain('tributary status --wait')
+})
+
+it('says of an install that no table holds that nothing is stored, and prints no line for it', async () => {
+  const env = await service({
+    'GET /admin/api/v1/installs/i/export?app_id=app_1': () => ({ status: 200, text: '{"done":true,"rows":0}\n' }),
+  })
+  const { code, stdout, stderr } = await tributary(['export', 'i', '--app', 'app_1'], env)
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+  expect(stderr).toContain('No table holds anything of install i in app app_1.')
 })

@@ -74,6 +74,19 @@ const objectFaults: ReadonlySet<unknown> = new Set([
   ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],
 ])
 
+/** Error codes of S3 that answer for more than one object, whatever their HTTP status. */
+const storeFaults: ReadonlySet<string> = new Set([
+  ...['NoSuchBucket', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'RequestTimeTooSkewed', 'AllAccessDisabled'],
+  ...['AccountProblem', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired', 'RequestTimeout', 'SlowDown'],
+])
+
+/** S3 answered, and not that it has too much to do: 500 comes after all tries of the client. */
+function isAnswerForOne(error: Error): boolean {
+  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } }
+  const status = $metadata?.httpStatusCode ?? 0
+  return status >= 400 && status <= 500 && status !== 429 && !storeFaults.has(error.name)
+}
+
 /** The client of S3 says this, without a name or code, when bytes do not match the stored checksum. */
 const otherBytes = /^Checksum mismatch/
 
@@ -81,7 +94,9 @@ const otherBytes = /^Checksum mismatch/
 function requireOfOne(error: unknown): void {
   if (!(error instanceof Error)) throw error
   const names = [error.name, (error as NodeJS.ErrnoException).code]
-  if (!names.some((name) => objectFaults.has(name)) && !otherBytes.test(error.message)) throw error
+  const isOfOne =
+    names.some((name) => objectFaults.has(name)) || otherBytes.test(error.message) || isAnswerForOne(error)
+  if (!isOfOne) throw error
 }
 
 /** The folder of an object, with a slash at its end. */

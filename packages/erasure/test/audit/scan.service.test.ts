@@ -163,6 +163,40 @@ test('a folder that cannot be listed is counted, and stops no other', async () =
   expect(counts).toMatchObject({ objects_rewritten: 1, unreadable_in: new Map([[folder, 1]]) })
 })
 
+/** An error as the client of S3 throws it. */
+const s3Error = (name: string, status: number) =>
+  Object.assign(new Error(name), { name, $metadata: { httpStatusCode: status, attempts: 3 } })
+
+test.for([
+  ...[s3Error('AccessDenied', 403), s3Error('InvalidObjectState', 403), s3Error('KMS.DisabledException', 400)],
+  ...[s3Error('MethodNotAllowed', 405), s3Error('InvalidRequest', 400), s3Error('InternalError', 500)],
+])('an object that S3 refuses with $name is counted, and the others are rewritten', async (refusal) => {
+  const audit = memoryAuditStore()
+  const app_id = `app_${randomUUID()}`
+  const keys = [1, 2, 3].map((n) => sdkKey(app_id, '2026-06-10', n))
+  for (const key of keys) audit.objects.set(key, gzipSync(line(mark_ms, 'gone')))
+  const refusing = {
+    ...audit,
+    async replace(key: string, previous: Buffer, content: Buffer) {
+      if (key === keys[1]) throw refusal
+      return audit.replace(key, previous, content)
+    },
+  }
+  const counts = await rewriteAudit(options(refusing, app_id, ['gone']))
+  expect(counts).toMatchObject({ objects_rewritten: 2, objects_unreadable: 1 })
+})
+
+test.for([
+  ...[s3Error('SlowDown', 503), s3Error('ServiceUnavailable', 503), s3Error('TooManyRequests', 429)],
+  ...[s3Error('NoSuchBucket', 404), s3Error('InvalidAccessKeyId', 403), s3Error('ExpiredToken', 400)],
+])('S3 that answers $name for all objects ends the scan', async (refusal) => {
+  const audit = memoryAuditStore()
+  const app_id = `app_${randomUUID()}`
+  audit.objects.set(sdkKey(app_id, '2026-06-10'), gzipSync(line(mark_ms, 'gone')))
+  const away = { ...audit, replace: () => Promise.reject(refusal) }
+  await expect(rewriteAudit(options(away, app_id, ['gone']))).rejects.toBe(refusal)
+})
+
 test('a store that is away ends the scan, and the next one does the rest', async () => {
   const audit = memoryAuditStore()
   const app_id = `app_${randomUUID()}`

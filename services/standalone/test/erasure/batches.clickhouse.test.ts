@@ -2,17 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { markRawExpired } from '@tributary/clickhouse/raw-expired'
-import { refillTables } from '@tributary/clickhouse/repair/refill-tables'
 import { day_ms, limits } from '@tributary/contracts/limits'
-import type { Table } from '@tributary/contracts/table'
-import { derivedFromEvents, erasedTables, tables } from '@tributary/contracts/tables'
+import { erasedTables, tables } from '@tributary/contracts/tables'
 import { utcDay } from '@tributary/domain/utc-day'
-import { transactionSweep } from '@tributary/event-writer/money/sweep-transactions'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import type { SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ErasureStage, Killed, mark_ms, openErasureStage } from './stage.ts'
+import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from './stage.ts'
 
 let stage: ErasureStage
 beforeAll(async () => {
@@ -20,38 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-let sent = 0
-const event = (install_uuid: string, given: Partial<SentEvent> = {}): SentEvent => {
-  sent += 1
-  return {
-    ...{ app: 0, install_uuid, partition: 0, source: 'sdk', received_at_ms: now_ms, event_id: `e${sent}` },
-    ...{
-      event_name: 'app_open',
-      event_ts_ms: now_ms - day_ms + sent,
-      revenue: null,
-      currency: null,
-      transaction_id: null,
-    },
-    ...given,
-  }
-}
-
 const write = (events: SentEvent[], ...app_ids: string[]) => stage.write({ events, decisions: [] }, app_ids)
-
-/** Every row of an app, in all tables but the stamps, which only grow. */
-async function rowsOf(app_id: string): Promise<Record<string, unknown[]>> {
-  const rows: Record<string, unknown[]> = {}
-  for (const [table, { of_no_app }] of Object.entries<Table>(tables)) {
-    if (of_no_app || table === 'schema_migrations_v1' || table === 'report_stamps_v1') continue
-    const isSet = table === 'event_installs_per_day_v1'
-    const columns = isSet ? 'day, event_name, uniqExactMerge(installs)' : '*'
-    const groups = isSet ? 'GROUP BY day, event_name' : ''
-    rows[table] = await stage.clickhouse.query(
-      `SELECT ${columns} FROM ${table} WHERE app_id = '${app_id}' ${groups} ORDER BY ALL SETTINGS final = 1`,
-    )
-  }
-  return rows
-}
 
 /** Files of active parts that hold a text. */
 async function filesWith(text: string): Promise<string[]> {
@@ -72,7 +38,7 @@ test('an erased install is in no table, its certificate counts its rows, and Pos
   const app_id = await stage.makeApp()
   const uuid = 'gone-3f1c9a'
   const paid = { event_name: 'purchase', revenue: 5, transaction_id: 'shared' }
-  await write([event(uuid, { event_name: 'app_install' }), event(uuid, paid), event('kept', paid)], app_id)
+  await write([sentEvent(uuid, { event_name: 'app_install' }), sentEvent(uuid, paid), sentEvent('kept', paid)], app_id)
   expect(await stage.certificate(app_id, uuid)).toBeNull()
   await stage.request(app_id, [uuid])
   expect(await stage.certificate(app_id, uuid)).toMatchObject({ state: 'queued', marks: [], drained_at_ms: null })
@@ -104,8 +70,8 @@ test('money and activity of days whose raw events have expired are erased, and s
   const app_id = await stage.makeApp()
   const uuid = 'expired-4c1d'
   const paid = { event_name: 'purchase', revenue: 5, event_ts_ms: now_ms - 40 * day_ms }
-  const old = (install_uuid: string, transaction_id: string) => event(install_uuid, { ...paid, transaction_id })
-  const recent = event(uuid, { event_name: 'purchase', revenue: 1 })
+  const old = (install_uuid: string, transaction_id: string) => sentEvent(install_uuid, { ...paid, transaction_id })
+  const recent = sentEvent(uuid, { event_name: 'purchase', revenue: 1 })
   await write([old(uuid, 't1'), old('kept', 't2'), recent], app_id)
   const before = new Date(now_ms - 30 * day_ms).toISOString().slice(0, 10)
   await markRawExpired(stage.clickhouse, new Map([[app_id, before]]))
@@ -138,10 +104,10 @@ test('a new life that begins while the run still deletes is kept whole, also on 
     event_ts_ms: mark_ms + ms,
     received_at_ms: mark_ms + ms,
   })
-  await write([event('again', at(-500)), event('again', at(-400))], app_id)
+  await write([sentEvent('again', at(-500)), sentEvent('again', at(-400))], app_id)
   await stage.request(app_id, ['again'])
   let looks = 0
-  const life = () => write([event('again', at(10 + looks))], app_id)
+  const life = () => write([sentEvent('again', at(10 + looks))], app_id)
   await stage.run({
     async findOlderWork() {
       // Before the batch is begun, and before it is planned.
@@ -169,7 +135,7 @@ test('a new life that begins while the run still deletes is kept whole, also on 
 test('the bytes of an erased install are gone from the folder of the engine, but for parts that it removes soon', async () => {
   const app_id = await stage.makeApp()
   const uuid = 'bytes-77aa31'
-  await write([event(uuid), event('other')], app_id)
+  await write([sentEvent(uuid), sentEvent('other')], app_id)
   expect(await filesWith(uuid)).not.toEqual([])
   await stage.request(app_id, [uuid])
   await stage.run()
@@ -181,8 +147,8 @@ test('the bytes of an erased install are gone from the folder of the engine, but
 test('a batch takes 25 requests and 1000 rows of a table, until nothing is left', async () => {
   const app_id = await stage.makeApp()
   const uuids = Array.from({ length: 30 }, (_, n) => `many-${n}`)
-  const events = [...uuids.map((uuid) => event(uuid)), ...Array.from({ length: 2100 }, () => event('many-0'))]
-  await write([...events, event('kept')], app_id)
+  const events = [...uuids.map((uuid) => sentEvent(uuid)), ...Array.from({ length: 2100 }, () => sentEvent('many-0'))]
+  await write([...events, sentEvent('kept')], app_id)
   await stage.request(app_id, uuids)
   const { drained, rows, batches } = await stage.run()
   expect([drained, rows.events_raw_v1]).toEqual([30, 2130])
@@ -229,7 +195,12 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
   const [busy, small, waiting] = [await stage.makeApp(), await stage.makeApp(), await stage.makeApp()]
   const uuids = Array.from({ length: 80 }, (_, n) => `turn-${n}`)
   await write(
-    [...uuids.map((uuid) => event(uuid)), { ...event('one'), app: 1 }, { ...event('late'), app: 2 }, event('asked')],
+    [
+      ...uuids.map((uuid) => sentEvent(uuid)),
+      { ...sentEvent('one'), app: 1 },
+      { ...sentEvent('late'), app: 2 },
+      sentEvent('asked'),
+    ],
     ...[busy, small, waiting],
   )
   await stage.request(busy, uuids)
@@ -273,7 +244,7 @@ test('apps take turns, the admin API comes before SDKs, and an app that has to w
 
 test("an app that has to wait holds up neither the end of another one's erasure nor a request that comes meanwhile", async () => {
   const [waiting, ready, later] = [await stage.makeApp(), await stage.makeApp(), await stage.makeApp()]
-  await write([event('a'), { ...event('b'), app: 1 }, { ...event('c'), app: 2 }], waiting, ready, later)
+  await write([sentEvent('a'), { ...sentEvent('b'), app: 1 }, { ...sentEvent('c'), app: 2 }], waiting, ready, later)
   await stage.request(waiting, ['a'])
   await stage.request(ready, ['b'])
   let clock = mark_ms
@@ -294,182 +265,4 @@ test("an app that has to wait holds up neither the end of another one's erasure 
   })
   expect(await isDone(waiting, 'a')).toBe(true)
   expect(looks).toBeLessThan(200)
-})
-
-test('an erasure touches no row of another app with the same installs, transactions and events', async () => {
-  const [app_id, other] = [await stage.makeApp(), await stage.makeApp()]
-  const paid = { event_name: 'purchase', revenue: 5, transaction_id: 't' }
-  const same = ['a', 'b'].flatMap((uuid) => [
-    event(uuid, { event_name: 'app_install' }),
-    event(uuid, paid),
-    event(uuid),
-  ])
-  await write([...same, ...same.map((one) => ({ ...one, app: 1 }))], app_id, other)
-  const before = await rowsOf(other)
-  await stage.request(app_id, ['a', 'b'])
-  await stage.run()
-  expect(await rowsOf(other)).toEqual(before)
-})
-
-test('a stored batch that is done again, and by two erasers at once, changes nothing', async () => {
-  const app_id = await stage.makeApp()
-  const paid = { event_name: 'purchase', revenue: 5, transaction_id: 'twice' }
-  await write([event('a', paid), event('b', paid), event('a'), event('b')], app_id)
-  await stage.request(app_id, ['a'])
-  const atStep = (step: string) => {
-    if (step === 'end') throw new Killed('after all that the batch does, before it is ended')
-  }
-  await expect(stage.run({ atStep })).rejects.toThrow(Killed)
-  const once = await rowsOf(app_id)
-  const results = await Promise.allSettled([stage.run(), stage.run()])
-  expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
-  expect(await rowsOf(app_id)).toEqual(once)
-  const { state, rows } = (await stage.certificate(app_id, 'a'))!
-  expect([state, rows.events_raw_v1]).toEqual(['completed', 2])
-})
-
-test('two erasers of the same requests end as one does', async () => {
-  const app_id = await stage.makeApp()
-  const paid = { event_name: 'purchase', revenue: 5, transaction_id: 'race' }
-  await write([event('a', paid), event('b', paid), event('a'), event('b'), event('c')], app_id)
-  await stage.request(app_id, ['a', 'c'])
-  await Promise.allSettled([stage.run(), stage.run()])
-  await stage.run()
-  const left = await stage.clickhouse.query(
-    `SELECT DISTINCT install_uuid FROM events_raw_v1 WHERE app_id = '${app_id}'`,
-  )
-  expect(left).toEqual([{ install_uuid: 'b' }])
-  const { rows } = (await stage.certificate(app_id, 'a'))!
-  expect(rows.events_raw_v1).toBe(2)
-  const [erased] = await stage.clickhouse.query<{ events: number }>(
-    `SELECT sum(events) AS events FROM erased_events_v1 FINAL WHERE app_id = '${app_id}'`,
-  )
-  expect(erased).toEqual({ events: 3 })
-})
-
-test('a request that comes again before anything new is done at once, and one of an unknown app is given back', async () => {
-  const app_id = await stage.makeApp()
-  await write([event('again')], app_id)
-  await stage.request(app_id, ['again'])
-  await stage.run()
-  await stage.request(app_id, ['again'])
-  expect((await stage.certificate(app_id, 'again'))?.state).toBe('completed')
-  expect(await stage.request('none', ['again'])).toHaveLength(1)
-})
-
-test('tables that are filled again while a batch is half-done count its events once, wherever it was killed', async () => {
-  const app_id = await stage.makeApp()
-  const paid = { event_name: 'purchase', revenue: 5, transaction_id: 'half' }
-  const gone = [event('gone', paid), event('gone', { ...paid, transaction_id: null })]
-  await write([...gone, event('kept', { ...paid, transaction_id: null }), event('kept', paid)], app_id)
-  const all = { since_ms: now_ms - 10 * day_ms, until_ms: now_ms + day_ms }
-  await stage.request(app_id, ['gone'])
-  const refill = () => refillTables({ clickhouse: stage.clickhouse, tables: derivedFromEvents, logger: { info() {} } })
-  const sums = async () => {
-    const { rows } = await stage.ask('events', app_id, all)
-    const quota = await stage.clickhouse.query(
-      `SELECT sum(events) AS n FROM events_received_per_day_v1 WHERE app_id = '${app_id}'`,
-    )
-    return [rows.map(({ event_name, events }) => [event_name, events]), quota]
-  }
-  const right = [[['purchase', 2]], [{ n: 4 }]]
-  const killAt = (step: string) =>
-    stage.run({
-      atStep(at) {
-        if (at === step) throw new Killed(step)
-      },
-    })
-  for (const step of ['delete events_raw_v1', 'delete revenue_raw_v1', 'done counters', 'stamps']) {
-    await expect(killAt(step), step).rejects.toThrow(Killed)
-    await refill()
-    expect(await sums(), step).toEqual(right)
-    if (step !== 'delete events_raw_v1') continue
-    // A delete that the engine has carried out in part.
-    const [{ offset } = { offset: 0 }] = await stage.clickhouse.query<{ offset: number }>(
-      `SELECT min(offset) AS offset FROM events_raw_v1 WHERE app_id = '${app_id}' AND install_uuid = 'gone'`,
-    )
-    await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}' AND offset = ${offset}`)
-    await refill()
-    expect(await sums(), 'half of the delete').toEqual(right)
-  }
-  await stage.run()
-  await refill()
-  expect(await sums()).toEqual(right)
-  expect((await stage.ask('revenue', app_id, all)).rows).toMatchObject([{ purchases: 1, revenue_usd: 5 }])
-  const named = await stage.clickhouse.query(
-    `SELECT 1 FROM erased_events_v1 FINAL WHERE app_id = '${app_id}' AND notEmpty(row_keys)`,
-  )
-  expect(named).toEqual([])
-})
-
-test('a sweep that slept through an erasure cancels no money of the erased install again', async () => {
-  const app_id = await stage.makeApp()
-  const paid = { event_name: 'purchase', revenue: 5, transaction_id: 'slept' }
-  await write([event('kept', { ...paid, source: 's2s' }), { ...event('gone', paid), partition: 1 }], app_id)
-  await write([event('gone', { event_name: 'purchase', revenue: 3 })], app_id)
-  const cancelled = () =>
-    stage.clickhouse.query(`SELECT DISTINCT install_uuid FROM revenue_cancelled_v1 WHERE app_id = '${app_id}'`)
-  expect(await cancelled()).toEqual([{ install_uuid: 'gone' }])
-  await stage.request(app_id, ['gone'])
-  let slept = false
-  const sleep = async (statement: string) => {
-    if (slept || !statement.includes('revenue_cancelled_v1')) return
-    slept = true
-    await stage.run()
-  }
-  // The first sweep of a process puts in again what it finds cancelled.
-  const sweep = transactionSweep({
-    ...stage.clickhouse,
-    async insert(block) {
-      await sleep(block.table)
-      await stage.clickhouse.insert(block)
-    },
-    async command(sql, options) {
-      await sleep(sql)
-      await stage.clickhouse.command(sql, options)
-    },
-  })
-  await sweep()
-  expect(slept).toBe(true)
-  expect(await cancelled()).toEqual([])
-  const all = { since_ms: now_ms - 10 * day_ms, until_ms: now_ms + day_ms }
-  expect((await stage.ask('events', app_id, all)).rows).toMatchObject([{ events: 1, revenue_usd: 5 }])
-})
-
-test('an eraser waits for a sweep whose statement the engine is still at work on', async () => {
-  const app_id = await stage.makeApp()
-  await write([event('gone', { event_name: 'purchase', revenue: 5, transaction_id: 'busy' })], app_id)
-  await stage.request(app_id, ['gone'])
-  let looks = 0
-  const deleted: string[] = []
-  const clickhouse: typeof stage.clickhouse = {
-    ...stage.clickhouse,
-    async isInserting(prefix) {
-      if (!prefix.startsWith('cancel/')) return stage.clickhouse.isInserting(prefix)
-      expect(prefix).toContain(app_id)
-      looks += 1
-      return looks < 3
-    },
-    async command(sql, options) {
-      if (sql.startsWith('DELETE FROM revenue')) deleted.push(`${sql.split(' ')[2]} after ${looks} looks`)
-      await stage.clickhouse.command(sql, options)
-    },
-  }
-  await stage.run({ clickhouse })
-  expect(deleted).toEqual(['revenue_raw_v1 after 0 looks', 'revenue_cancelled_v1 after 3 looks'])
-})
-
-test('a batch that was killed forgets days of money too, in whatever order PostgreSQL gives its tables back', async () => {
-  const app_id = await stage.makeApp()
-  await write([event('gone', { event_name: 'purchase', revenue: 5, transaction_id: 'order' })], app_id)
-  await stage.request(app_id, ['gone'])
-  const atStep = (step: string) => {
-    if (step.startsWith('delete')) throw new Killed(step)
-  }
-  await expect(stage.run({ atStep })).rejects.toThrow(Killed)
-  await stage.run()
-  const left = Object.entries(await rowsOf(app_id)).flatMap(([table, rows]) => (rows.length > 0 ? [table] : []))
-  expect(left.toSorted()).toEqual([
-    ...['erased_claims_v1', 'erased_events_v1', 'events_per_day_v1', 'events_received_per_day_v1'],
-  ])
 })

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
 import { type EraserDeps, runErasures } from '@tributary/eraser/run-erasures'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { findRun, requestRun } from '@tributary/erasure/runs'
-import type { Rate } from '@tributary/testing/oracle/history'
+import type { Rate, SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
@@ -12,6 +13,23 @@ import { createTombstoneStage } from './tombstone-stage.ts'
 
 /** When erasures begin: all that a history has was received before. */
 export const mark_ms = now_ms + 1000
+
+let sent = 0
+/** An event of an install as its SDK sends it, a day before all erasures; each has an id of its own. */
+export const sentEvent = (install_uuid: string, given: Partial<SentEvent> = {}): SentEvent => {
+  sent += 1
+  return {
+    ...{ app: 0, install_uuid, partition: 0, source: 'sdk', received_at_ms: now_ms, event_id: `e${sent}` },
+    ...{
+      event_name: 'app_open',
+      event_ts_ms: now_ms - day_ms + sent,
+      revenue: null,
+      currency: null,
+      transaction_id: null,
+    },
+    ...given,
+  }
+}
 
 /** Ends a run as a kill would. */
 export class Killed extends Error {}

@@ -7,7 +7,8 @@ import { linesOf } from '../../response-lines.ts'
 
 const help = `
 Prints a line {"table", "row"} for each row of the tables that belongs to the install, also with the clicks that it won. The
-audit_key of an event names the request that brought it: see "audit show". Nothing is printed for an unknown install.
+audit_key of an event names the request that brought it: see "audit show". For an unknown install it prints no line, says so on
+standard error, and ends with 0: "nothing is stored" is an answer too.
 --json: {"app_id", "install_uuid", "rows": [{"table", "row"}]}.
 docs/privacy.md tells how to answer an access request.`
 
@@ -24,8 +25,22 @@ export function exportCommand(program: Command): void {
       const response = await openAdmin(storedDataRoutes.exportInstall, input)
       if (json)
         await printDocument(`{"app_id":${JSON.stringify(app)},"install_uuid":${JSON.stringify(install_uuid)}`, response)
-      else for await (const row of rowsOf(response)) await write(`${row}\n`)
+      else if ((await printRows(response)) === 0) process.stderr.write(nothingOf(install_uuid, app))
     })
+}
+
+const nothingOf = (install_uuid: string, app_id: string): string =>
+  `No table holds anything of install ${install_uuid} in app ${app_id}. Ids are compared exactly, capitals too. ` +
+  `"tributary erase status" tells whether it was erased; what was sent just now is there after "tributary status --wait".\n`
+
+/** Prints a line for each row; returns how many. */
+async function printRows(response: Response): Promise<number> {
+  let count = 0
+  for await (const row of rowsOf(response)) {
+    await write(`${row}\n`)
+    count += 1
+  }
+  return count
 }
 
 /** Prints one document as it arrives, because it may be larger than memory. */

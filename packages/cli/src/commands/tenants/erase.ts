@@ -63,7 +63,7 @@ export function eraseCommands(program: Command): void {
       print(
         options,
         { drained, rows, batches },
-        [`${drained} installs erased`, rowsOf(rows)].filter(Boolean).join('\n'),
+        [`${installs(drained)} erased`, rowsOf(rows)].filter(Boolean).join('\n'),
       )
     })
 }
@@ -71,7 +71,9 @@ export function eraseCommands(program: Command): void {
 const untilNow = ({ drained, batches }: ErasureRun): string =>
   drained === 0 && batches.length === 0
     ? 'Nothing is erased yet. Is the eraser running? Its log names what it waits for.'
-    : `${drained} installs erased until now.`
+    : `${installs(drained)} erased until now.`
+
+const installs = (count: number): string => (count === 1 ? '1 install' : `${count} installs`)
 
 const rowsOf = (rows: Record<string, number>): string =>
   Object.keys(rows).length === 0 ? '' : table(['table', 'rows'], Object.entries(rows))
