@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { serviceFlags } from './service-flags.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -33,7 +34,7 @@ export async function startStandaloneProcess(options: StandaloneProcessOptions):
     TRIBUTARY_DATA_DIR: options.data_dir,
   }
   mkdirSync(options.data_dir, { recursive: true, mode: 0o700 })
-  const child = spawn('node', [join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
+  const child = spawn('node', [...serviceFlags, join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
     // The files that it leaves for commands in its directory are deleted with its data.
     cwd: options.cwd ?? options.data_dir,
     env,
