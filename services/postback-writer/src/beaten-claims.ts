@@ -89,7 +89,10 @@ const claimColumns = 'postback_key, day, environment, received_at_ms, topic, par
 const claimsOf = (keys: readonly bigint[]): string => `
       SELECT ${claimColumns} FROM postback_claims_v1 WHERE postback_key IN (${keys.join(', ')})`
 
-/** The first claims on some postbacks, and those of a batch, by the order of the table: a few granules of each. */
+/**
+ * The first claims on some postbacks, and those of a batch, by the order of the table: a few granules of each. All of the batch may
+ * come first, and a batch that is repeated has two rows for each until they are merged.
+ */
 const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[]): string =>
   [
     `${claimsOf(keys)} AND received_at_ms IN (${numbers(batch.map(({ received_at_ms }) => received_at_ms))}) AND ${isOneOf(batch)}`,
@@ -98,6 +101,7 @@ const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[
         (environment) => `
       SELECT * FROM (${claimsOf([key])} AND environment = '${environment}'
         ORDER BY postback_key, environment, received_at_ms, topic, partition, offset
+        LIMIT 1 BY received_at_ms, topic, partition, offset
         LIMIT ${other_claims_max + batch.length})`,
       ),
     ),

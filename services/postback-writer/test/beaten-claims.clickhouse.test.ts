@@ -55,7 +55,7 @@ async function markedOffsets(): Promise<number[]> {
   return rows.map(({ offset }) => offset)
 }
 
-test('batches mark exactly the beaten claims, however many there are on a postback', async () => {
+test('batches mark exactly the beaten claims, however many are on a postback and however often they were inserted', async () => {
   const claim = fc.record({
     which: fc.integer({ min: 0, max: 2 }),
     environment: fc.constantFrom('production' as const, 'development' as const),
@@ -64,17 +64,18 @@ test('batches mark exactly the beaten claims, however many there are on a postba
   const plan = fc.record({
     batches: fc.array(fc.array(claim, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 5 }),
     often_min: fc.constantFrom(2, 5, 1000),
+    inserts: fc.integer({ min: 1, max: 3 }),
   })
   let offset = 0
   await fc.assert(
-    fc.asyncProperty(plan, async ({ batches, often_min }) => {
+    fc.asyncProperty(plan, async ({ batches, often_min, inserts }) => {
       const run = randomUUID()
       const first_offset = offset
       const claims: Claim[][] = batches.map((batch) =>
         batch.map(({ which, ...one }) => ({ ...one, id: `${run}-${which}`, offset: offset++ })),
       )
       for (const batch of claims) {
-        await storeClaims(batch)
+        for (let n = 0; n < inserts; n += 1) await storeClaims(batch)
         await markBeaten(clickhouse, batch.map(stored), often_min)
       }
       const winners = new Set<number>()
@@ -85,6 +86,20 @@ test('batches mark exactly the beaten claims, however many there are on a postba
     }),
     { numRuns: 20 },
   )
+})
+
+test('a repeated batch of earlier claims marks the winner of before, behind all of them', async () => {
+  const id = randomUUID()
+  const claim = (at: number, offset: number): Claim => ({ id, environment: 'production', at, offset })
+  const former = claim(500, 8_000_000)
+  await storeClaims([former])
+  const batch = Array.from({ length: 60 }, (_, n) => claim(n, 8_000_001 + n))
+  for (let n = 0; n < 3; n += 1) await storeClaims(batch)
+  await markBeaten(clickhouse, batch.map(stored), 2)
+  expect((await markedOffsets()).filter((offset) => offset >= 8_000_000)).toEqual([
+    former.offset,
+    ...batch.slice(1).map(({ offset }) => offset),
+  ])
 })
 
 test('a resend of a postback that came half a million times reads little of its claims', async () => {
