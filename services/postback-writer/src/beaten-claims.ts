@@ -31,6 +31,9 @@ const other_claims_max = 32
 /** From so many claims on, reading the first ones of a postback costs less than reading all (docs/adr/0394). */
 const often_claims_min = 4096
 
+/** Rows of a claim that are looked for: each repeated batch adds one until they are merged. A start looks at all claims anyway. */
+const copies_max = 4
+
 /** Postbacks with so many claims that one statement looks at: each has two subqueries of its own in it. */
 const often_at_once = 50
 
@@ -91,7 +94,7 @@ const claimsOf = (keys: readonly bigint[]): string => `
 
 /**
  * The first claims on some postbacks, and those of a batch, by the order of the table: a few granules of each. All of the batch may
- * come first, and a batch that is repeated has two rows for each until they are merged.
+ * come first, and a batch that is repeated has a row for each more, until they are merged.
  */
 const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[]): string =>
   [
@@ -101,8 +104,7 @@ const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[
         (environment) => `
       SELECT * FROM (${claimsOf([key])} AND environment = '${environment}'
         ORDER BY postback_key, environment, received_at_ms, topic, partition, offset
-        LIMIT 1 BY received_at_ms, topic, partition, offset
-        LIMIT ${other_claims_max + batch.length})`,
+        LIMIT ${(other_claims_max + batch.length) * copies_max})`,
       ),
     ),
   ].join('\n      UNION ALL')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { emptyFolder, fileWith, tributary } from '../run-tributary.ts'
+import { emptyFolder, fileWith, tributary } from './run-tributary.ts'
 
 const keys = ['--app-key', 'a', '--company-key', 'c', '--secret', 's']
 /** Every command that takes a file. */
