@@ -2,9 +2,6 @@ import { join } from 'node:path'
 import { startProcess } from '../process/drive-process.ts'
 import type { GatewayOrder } from './gateway.ts'
 
-/** Options of node for every service; `npm run bench` has them and hands them on. A test holds all places equal. */
-export const serviceFlags = ['--max-semi-space-size=16']
-
 /** The gateway under test as a child process, driven step by step over IPC. */
 export const startGateway = (order: GatewayOrder, execArgv: readonly string[]) =>
   startProcess(join(import.meta.dirname, 'gateway.ts'), order, execArgv)

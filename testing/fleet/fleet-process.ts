@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePorts } from '../engines/ports.ts'
+import { serviceFlags } from '../standalone/service-flags.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const ready_ms_max = 180_000
@@ -29,9 +30,6 @@ export interface FleetProcess {
   resume(): void
 }
 
-/** The flags of `npm run service` and of the image. */
-const nodeOptions = ['--max-semi-space-size=16']
-
 export interface FleetProcessOptions {
   name: string
   /** Path of the program from the root of the checkout. */
@@ -52,7 +50,7 @@ export async function startFleetProcess(options: FleetProcessOptions): Promise<F
 
   function launch() {
     const log = openSync(file, 'a')
-    const child = spawn(process.execPath, [...nodeOptions, join(root, program)], {
+    const child = spawn(process.execPath, [...serviceFlags, join(root, program)], {
       cwd: root,
       env: { ...withoutSettings(process.env), ...env },
       stdio: ['ignore', log, log],

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cluster_template, copyTemplate, tables_template } from '../engines/data/template.ts'
+import { serviceFlags } from './service-flags.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -37,7 +38,7 @@ export async function startStandaloneProcess(options: StandaloneProcessOptions):
   }
   mkdirSync(options.data_dir, { recursive: true, mode: 0o700 })
   if (options.from_nothing !== true && readdirSync(options.data_dir).length === 0) await copyTables(options.data_dir)
-  const child = spawn('node', [join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
+  const child = spawn('node', [...serviceFlags, join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
     // The files that it leaves for commands in its directory are deleted with its data.
     cwd: options.cwd ?? options.data_dir,
     env,

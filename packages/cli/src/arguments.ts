@@ -1,4 +1,6 @@
+import { accessSync, constants, statSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
+import { CliError } from './errors.ts'
 
 /** Reads an option value as a whole number from 0. */
 export function wholeNumber(text: string): number {
@@ -30,6 +32,13 @@ export function instant(text: string): number {
   if (!same_day)
     throw new InvalidArgumentError('It must be YYYY-MM-DD, an ISO time with its zone, or Unix milliseconds.')
   return at_ms
+}
+
+/** Takes the path of a file that this process may read. Throws CliError `not_a_file` for a folder, and the error of the system. */
+export function readableFile(path: string): string {
+  if (statSync(path).isDirectory()) throw new CliError('not_a_file', `${path} is a folder; the command needs a file.`)
+  accessSync(path, constants.R_OK)
+  return path
 }
 
 /** Collects an option that may be given several times. */

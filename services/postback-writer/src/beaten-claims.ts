@@ -4,13 +4,14 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
 import { claimKeySql } from '@tributary/contracts/postback/claim-key'
-import type { JudgedPostback } from '@tributary/contracts/postback/judged'
+import { type JudgedPostback, postbackEnvironments } from '@tributary/contracts/postback/judged'
 import type { PostbackPlace } from './postback-rows.ts'
 
 /** A postback whose judgement is stored. */
 export interface StoredJudgement {
   judged: JudgedPostback
   place: PostbackPlace
+  received_at_ms: number
 }
 
 type Deps = Pick<Clickhouse, 'query' | 'insert'>
@@ -27,28 +28,86 @@ interface BeatenClaim {
  */
 const other_claims_max = 32
 
+/** From so many claims on, reading the first ones of a postback costs less than reading all (docs/adr/0394). */
+const often_claims_min = 4096
+
+/** Rows of a claim that are looked for: each repeated batch adds one until they are merged. A start looks at all claims anyway. */
+const copies_max = 4
+
+/** Postbacks with so many claims that one statement looks at: each has two subqueries of its own in it. */
+const often_at_once = 50
+
 /**
  * Marks claims that an earlier one on the same postback beats (docs/rules.md#who-wins), among those that these postbacks meet.
  * To be called when their judgements are stored: two processes that store claims on one postback at the same moment then see
- * both, one of them at least. Marks are a set and never wrong, since a claim never ends.
+ * both, one of them at least. Marks are a set and never wrong, since a claim never ends. `often_min` is for tests.
  */
-export async function markBeaten(clickhouse: Deps, stored: readonly StoredJudgement[]): Promise<void> {
+export async function markBeaten(
+  clickhouse: Deps,
+  stored: readonly StoredJudgement[],
+  often_min = often_claims_min,
+): Promise<void> {
   const valid = stored.filter(({ judged }) => judged.verdict === 'valid')
   if (valid.length === 0) return
+  const found = await clickhouse.query<Contested>(
+    contested(`postback_key IN (${keysSql(valid)})`, 'toString(postback_key) AS key, count() AS claims'),
+  )
+  const often = found.filter(({ claims }) => claims >= often_min).map(keyOf)
+  const others = found.filter(({ claims }) => claims < often_min).map(keyOf)
+  if (others.length > 0) await mark(clickhouse, beatenOfSql(claimsOf(others), isOneOf(valid)))
+  for (let from = 0; from < often.length; from += often_at_once)
+    await mark(clickhouse, beatenOfSql(firstClaimsOf(often.slice(from, from + often_at_once), valid), isOneOf(valid)))
+}
+
+interface Contested {
+  /** Digits of a 64-bit number. */
+  key: string
+  claims: number
+}
+
+const keyOf = ({ key }: Contested): bigint => BigInt(key)
+
+/** The keys of postbacks, in base64, because texts of a postback must not end a literal. */
+function keysSql(valid: readonly StoredJudgement[]): string {
   const claimed = valid.map(({ judged: { protocol, network, postback_id, sequence_index } }) => [
     ...[protocol, network, postback_id].map((text) => text.toWellFormed()),
     sequence_index,
   ])
-  // In base64, because texts of a postback must not end a literal.
   const text = Buffer.from(JSON.stringify(claimed)).toString('base64')
-  const keys = `SELECT sipHash64(one.1, one.2, one.3, one.4) FROM (
+  return `SELECT sipHash64(one.1, one.2, one.3, one.4) FROM (
       SELECT arrayJoin(JSONExtract(base64Decode('${text}'), 'Array(Tuple(String, String, String, UInt8))')) AS one)`
-  const places = valid.map(({ place }) => place)
-  const isOurs = `topic IN (${literals('topic', new Set(places.map(({ topic }) => topic)))})
+}
+
+/** SQL condition for the claims of a batch. */
+function isOneOf(stored: readonly StoredJudgement[]): string {
+  const places = stored.map(({ place }) => place)
+  return `topic IN (${literals('topic', new Set(places.map(({ topic }) => topic)))})
       AND partition IN (${numbers(places.map(({ partition }) => partition))})
       AND offset IN (${numbers(places.map(({ offset }) => offset))})`
-  await mark(clickhouse, beatenOfSql(`postback_key IN (${keys})`, isOurs))
 }
+
+const claimColumns = 'postback_key, day, environment, received_at_ms, topic, partition, offset'
+
+/** All claims on some postbacks. */
+const claimsOf = (keys: readonly bigint[]): string => `
+      SELECT ${claimColumns} FROM postback_claims_v1 WHERE postback_key IN (${keys.join(', ')})`
+
+/**
+ * The first claims on some postbacks, and those of a batch, by the order of the table: a few granules of each. All of the batch may
+ * come first, and a batch that is repeated has a row for each more, until they are merged.
+ */
+const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[]): string =>
+  [
+    `${claimsOf(keys)} AND received_at_ms IN (${numbers(batch.map(({ received_at_ms }) => received_at_ms))}) AND ${isOneOf(batch)}`,
+    ...keys.flatMap((key) =>
+      postbackEnvironments.map(
+        (environment) => `
+      SELECT * FROM (${claimsOf([key])} AND environment = '${environment}'
+        ORDER BY postback_key, environment, received_at_ms, topic, partition, offset
+        LIMIT ${(other_claims_max + batch.length) * copies_max})`,
+      ),
+    ),
+  ].join('\n      UNION ALL')
 
 /**
  * Marks all that are beaten: after an upgrade, a repair, or a failure between a claim and its mark. It looks through
@@ -112,22 +171,21 @@ const place = 'received_at_ms, toString(topic), partition, offset'
 const claim = `tuple(${place}, day)`
 
 /** Postbacks that were claimed more than once. Of nearly all others only the key is read. */
-const contested = (isPostback: string): string => `
-      SELECT postback_key FROM postback_claims_v1
+const contested = (isPostback: string, columns = 'postback_key'): string => `
+      SELECT ${columns} FROM postback_claims_v1
       WHERE ${isPostback}
       GROUP BY postback_key
       HAVING count() > 1
       SETTINGS optimize_aggregation_in_order = 1`
 
-/** Beaten claims with their days, on some postbacks: those that are ours, and the first others. */
-const beatenOfSql = (isPostback: string, isOurs: string): string => `
+/** Those of some claims that are beaten, with their days: of ours all, of others the first. */
+const beatenOfSql = (claims: string, isOurs: string): string => `
   SELECT lost.5 AS day, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS claim_key
   FROM (
     SELECT postback_key, environment, min(${claim}) AS first, groupUniqArrayIf(${claim}, ${isOurs}) AS ours,
       groupArraySortedIf(${other_claims_max})(${claim}, NOT (${isOurs})) AS others,
       arrayJoin(arrayFilter(one -> one != first, arrayDistinct(arrayConcat(others, ours)))) AS lost
-    FROM postback_claims_v1
-    WHERE postback_key IN (${contested(isPostback)}
+    FROM (${claims}
     )
     GROUP BY postback_key, environment
   )`

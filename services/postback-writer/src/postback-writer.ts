@@ -92,7 +92,9 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
       // 3. Claims that others beat are marked. A crash now: they are marked again, in a set.
       await markBeaten(
         clickhouse,
-        rows.map(({ value: { place }, judged: one }) => ({ judged: one, place })),
+        rows.map(({ value: { place, received }, judged: one }) => ({
+          ...{ judged: one, place, received_at_ms: received.received_at_ms },
+        })),
       )
       await crash(3)
 

@@ -205,45 +205,6 @@ test('claims that lack their mark after a failure or a repair get it by the next
   expect(await beatenPlaces(clickhouse, item)).toEqual([marked])
 })
 
-/** Statements of the writer have little memory. */
-const bounded: Parameters<typeof markAllBeaten>[0] = {
-  insert: (block) => clickhouse.insert(block),
-  query: (sql) => clickhouse.query(sql.replace(/(SETTINGS [^()]*)$/, '$1, max_memory_usage = 60000000')),
-}
-
-test('the look at all claims takes no more memory with the marks there are', async () => {
-  const item = newItem()
-  const old = aak(item, noon - 2)
-  const later = aakPayload({ 'advertised-item-identifier': item, 'postback-identifier': old.id })
-  await write([old, { id: old.id, received: receivedOf('aak', apple.signAak(later), noon - 1) }], nextYear)
-  const marked = await beatenPlaces(clickhouse, item)
-  expect(marked).toHaveLength(1)
-  await clickhouse.command('TRUNCATE TABLE postback_beaten_claims_v1')
-  await clickhouse.command(
-    `INSERT INTO postback_beaten_claims_v1 SELECT toDate('2026-03-01'), sipHash64(number) FROM numbers(3_000_000)`,
-  )
-  const { signal } = new AbortController()
-  await markAllBeaten(bounded, signal)
-  expect(await beatenPlaces(clickhouse, item)).toEqual(marked)
-  const [before] = await clickhouse.query('SELECT count() AS rows FROM postback_beaten_claims_v1')
-  await markAllBeaten(bounded, signal)
-  expect(await clickhouse.query('SELECT count() AS rows FROM postback_beaten_claims_v1')).toEqual([before])
-})
-
-test('the look at all claims takes no more memory with the claims on one postback', async () => {
-  const claims = 600_000
-  await clickhouse.command('TRUNCATE TABLE postback_beaten_claims_v1')
-  await clickhouse.command(
-    `INSERT INTO postback_claims_v1 SELECT 7, toDate('2026-03-01'), 'production', 1 + number % 9, 'resent', 0, number FROM numbers(${claims})`,
-  )
-  const beaten = () =>
-    clickhouse.query("SELECT count() AS rows FROM postback_beaten_claims_v1 WHERE day = '2026-03-01'")
-  await markAllBeaten(bounded, new AbortController().signal, 300_000)
-  expect(await beaten()).toEqual([{ rows: claims - 1 }])
-  await markAllBeaten(bounded, new AbortController().signal, 300_000)
-  expect(await beaten()).toEqual([{ rows: claims - 1 }])
-})
-
 test('a process looks again when its keys have changed, and each hour', async () => {
   let keys = nextYear
   let at_ms = noon

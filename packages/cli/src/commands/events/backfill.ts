@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { seconds, several } from '../../arguments.ts'
+import { readableFile, seconds, several } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { CliError } from '../../errors.ts'
 import { backfill } from '../../ingest/backfill.ts'
@@ -45,7 +45,7 @@ export function backfillCommand(program: Command): void {
     .option('--absent <text>', 'CSV: a text that means no value, such as NA', several)
     .option('--resume', 'continue where an earlier run of the same command ended')
     .option('--retry-for <seconds>', 'how long to retry while the service is unreachable', seconds, 300)
-    .argument('<file>', 'FILE.jsonl, FILE.csv, or either with .gz')
+    .argument('<file>', 'FILE.jsonl, FILE.csv, or either with .gz', readableFile)
     .addHelpText('after', help)
     .action(async (path: string, options: BackfillCommandOptions) => {
       checkFileName(path, /\.(jsonl|csv)(\.gz)?$/i, '.jsonl, .csv, .jsonl.gz or .csv.gz')

@@ -2,6 +2,7 @@ import { type PostbackProtocol, postbackProtocols } from '@tributary/contracts/p
 import { judgePostback } from '@tributary/domain/postback/judge'
 import { applePostbackKeys } from '@tributary/domain/postback/keys'
 import { type Command, Option } from 'commander'
+import { readableFile } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { request } from '../../http.ts'
 import { lines, print } from '../../output.ts'
@@ -33,7 +34,11 @@ type Action = (path: string, options: PostbackOptions) => Promise<void>
 
 function add(group: Command, name: string, description: string, help: string, action: Action): void {
   const protocol = new Option('--protocol <protocol>', 'default: by the content of FILE').choices(postbackProtocols)
-  const command = group.command(name).description(description).argument('<file>').addOption(protocol)
+  const command = group
+    .command(name)
+    .description(description)
+    .argument('<file>', 'body of one postback', readableFile)
+    .addOption(protocol)
   command.addHelpText('after', help).action(action)
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { seconds } from '../../arguments.ts'
+import { readableFile, seconds } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { checkFileName } from '../../ingest/events.ts'
 import { describeRejected, refuseAllRejected } from '../../ingest/rejected-totals.ts'
@@ -29,7 +29,7 @@ export function sendCommand(program: Command): void {
     .requiredOption('--app-key <key>', 'key of the app (app_live_...)')
     .requiredOption('--company-key <key>', 'key of its company (co_live_...)')
     .option('--retry-for <seconds>', 'how long to retry while the service is unreachable', seconds, 300)
-    .argument('<file>', 'FILE.jsonl or FILE.jsonl.gz')
+    .argument('<file>', 'FILE.jsonl or FILE.jsonl.gz', readableFile)
     .addHelpText('after', help)
     .action(async (path: string, options: SendCommandOptions) => {
       checkFileName(path, /\.jsonl(\.gz)?$/i, '.jsonl or .jsonl.gz')

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { readableFile } from '../../arguments.ts'
 import { readConfig, readEngineSettings } from '../../config.ts'
 import { CliError } from '../../errors.ts'
 import { print } from '../../output.ts'
@@ -23,7 +24,7 @@ export function geoCommands(program: Command): void {
     .description('countries and datacenters of addresses: update')
     .command('update')
     .description('use a newer database of countries or of networks')
-    .argument('<file>', 'CSV or MMDB file')
+    .argument('<file>', 'CSV or MMDB file', readableFile)
     .option('--even-if-smaller', 'take a file that knows far fewer addresses')
     .addHelpText('after', help)
     .action(async (file: string, { evenIfSmaller, json }: Options) => {

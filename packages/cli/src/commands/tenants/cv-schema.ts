@@ -3,6 +3,7 @@ import { type CvSchemaChange, type CvSchemaShown, cvSchemaRoutes } from '@tribut
 import type { CoarseBand, CvSchema, CvSchemaDraft, FineBand } from '@tributary/contracts/postback/cv-schema'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
+import { readableFile } from '../../arguments.ts'
 import { CliError } from '../../errors.ts'
 import { print, table } from '../../output.ts'
 
@@ -17,7 +18,7 @@ export function cvSchemaCommands(program: Command): void {
   group
     .command('publish')
     .description('publish a schema as the next version, which is live at once and never changes')
-    .argument('<file>', fileMeaning)
+    .argument('<file>', fileMeaning, readableFile)
     .requiredOption('--app <app_id>', 'the app whose conversion values it explains')
     .action(async (file: string, { app: app_id, json }: Options) => {
       const body = { app_id, schema: await readSchema(file) }
@@ -41,7 +42,7 @@ export function cvSchemaCommands(program: Command): void {
   group
     .command('diff')
     .description('show what a schema would change if it were published; publish nothing')
-    .argument('<file>', fileMeaning)
+    .argument('<file>', fileMeaning, readableFile)
     .requiredOption('--app <app_id>', 'the app')
     .action(async (file: string, { app: app_id, json }: Options) => {
       const answer = await admin(cvSchemaRoutes.compareCvSchema, { body: { app_id, schema: await readSchema(file) } })

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import type { Command } from 'commander'
 import { admin } from '../../admin.ts'
+import { readableFile } from '../../arguments.ts'
 import { CliError } from '../../errors.ts'
 import { print } from '../../output.ts'
 
@@ -16,7 +17,7 @@ export function fxCommands(program: Command): void {
   const fx = program.command('fx').description('exchange rates: load')
   fx.command('load')
     .description('load reference rates of the European Central Bank')
-    .argument('<file>', 'FILE.csv')
+    .argument('<file>', 'FILE.csv', readableFile)
     .addHelpText('after', help)
     .action(async (path: string, options: { json?: boolean }) => {
       const loaded = await admin(storedDataRoutes.loadFxRates, { body: await readCsv(path) })
