@@ -39,6 +39,8 @@ export function findDueDays(
     after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
   // A settled day that grows is still of use, so it is settled again before much has to be added to it.
   const is_worth = grows ? `OR max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : ''
+  // Rows of a version that noted nothing are worked out once more.
+  const isNoted = grows ? 'last_received_ms >= 0' : '1'
   return clickhouse.query<Due>(
     `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp, toString(max(present) - max(events_added)) AS other_changes
      FROM (
@@ -46,7 +48,7 @@ export function findDueDays(
          toUInt64(0) AS settled
        FROM report_stamps_v1 WHERE source = '${source}' AND ${ofApps} GROUP BY app_id, date
        UNION ALL
-       SELECT app_id, day AS date, 0, 0, 0, max(stamp) FROM ${table} GROUP BY app_id, date
+       SELECT app_id, day AS date, 0, 0, 0, max(stamp) FROM ${table} WHERE ${isNoted} GROUP BY app_id, date
      )
      WHERE ${behind}
      GROUP BY app_id, date

@@ -73,6 +73,19 @@ test('settled money notes how many events it counts', async () => {
   expect(noted).toBe(stored)
 })
 
+test('money that an earlier version settled without notes is settled once more', async () => {
+  await settle()
+  await clickhouse.command('TRUNCATE TABLE settled_money_v1')
+  await clickhouse.command(
+    `INSERT INTO settled_money_v1 (app_id, day, stamp)
+     SELECT app_id, day, sum(rows) FROM report_stamps_v1 WHERE source = 'money' AND app_id = '${app_id}' GROUP BY app_id, day`,
+  )
+  expect((await notedEvents()).noted).toBe(0)
+  expect((await settle()).settled).toBeGreaterThan(5)
+  await expectSettled()
+  expect(await settle()).toEqual({ settled: 0, done: true })
+})
+
 test('settled money does not note an event whose day a changed verdict would not find', async () => {
   await settle()
   for (const table of ['money_days_v1', 'settled_money_v1']) await clickhouse.command(`TRUNCATE TABLE ${table}`)
