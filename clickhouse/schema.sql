@@ -715,13 +715,15 @@ CREATE MATERIALIZED VIEW money_stamps_mv_v1 TO report_stamps_v1
     `app_id` LowCardinality(String),
     `source` String,
     `day` Date,
-    `rows` UInt64
+    `rows` UInt64,
+    `added` UInt64
 )
 AS SELECT
     app_id,
     'money' AS source,
     day,
-    count() AS rows
+    count() AS rows,
+    count() AS added
 FROM money_days_v1
 GROUP BY
     app_id,
@@ -867,6 +869,7 @@ CREATE TABLE report_stamps_v1
     `source` LowCardinality(String) COMMENT 'activity, uniques, installs or money',
     `day` Date COMMENT 'UTC date of the events, or of the installs',
     `rows` SimpleAggregateFunction(sum, UInt64) COMMENT 'number of changes',
+    `added` SimpleAggregateFunction(sum, UInt64) DEFAULT 0 COMMENT 'number of those changes that only added money events',
     `changed_at_ms` SimpleAggregateFunction(max, Int64) DEFAULT toUnixTimestamp64Milli(now64(3)) COMMENT 'time of the last change by the clock of ClickHouse, Unix epoch milliseconds'
 )
 ENGINE = AggregatingMergeTree
@@ -992,6 +995,9 @@ CREATE TABLE settled_money_v1
     `app_id` LowCardinality(String) COMMENT 'app that the money belongs to',
     `day` Date COMMENT 'UTC date of the money',
     `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
+    `other_changes` UInt64 DEFAULT 0 COMMENT 'changes of the stamp that did more than add money events',
+    `events` UInt64 DEFAULT 0 COMMENT 'number of money events that the row was worked out from',
+    `last_received_ms` Int64 DEFAULT -1 COMMENT 'when the gateway received the last one of them, Unix epoch milliseconds; -1: not noted',
     `money.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
     `money.currency` Array(LowCardinality(String)) COMMENT 'ISO 4217 alpha-3 in upper case',
     `money.purchases` Array(UInt64) COMMENT 'number of money events that are no refunds',

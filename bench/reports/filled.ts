@@ -37,7 +37,11 @@ export async function fillOnce(
   { events, apps }: { events: number; apps: number },
 ): Promise<Filled> {
   const filled = kept === undefined ? null : findFilled(kept)
-  if (filled !== null) return filled
+  if (filled !== null) {
+    // Another version may have filled it, and settled less.
+    await settleAll(clickhouse)
+    return filled
+  }
   const write = (file: string, note: object) => {
     if (kept === undefined) return
     const draft = join(kept, `.${file}`)

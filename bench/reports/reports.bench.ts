@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
@@ -111,6 +111,16 @@ interface Figures {
   equal: string
 }
 
+const progress = join(import.meta.dirname, '..', 'results', 'reports-progress.jsonl')
+
+/** Keeps figures as they come: a run at 100 million events takes hours and may be broken off. */
+function note(figures: Figures) {
+  const line = JSON.stringify({ at: new Date().toISOString(), ...figures })
+  console.info(line)
+  mkdirSync(dirname(progress), { recursive: true })
+  appendFileSync(progress, `${line}\n`)
+}
+
 const asRow = (figures: Figures): BenchRow => ({ ...figures })
 const rounded = (ms: number) => Math.round(ms * 10) / 10
 
@@ -127,7 +137,7 @@ async function measureAll(client: ReportClient, { app_id }: BenchApp, runs: numb
       }
       const [p50_ms, p95_ms] = [rounded(percentile(times, 0.5)), rounded(percentile(times, 0.95))]
       const measured = { load, report, window, rows: all.length, p50_ms, p95_ms, brute_ms: 0, equal: '' }
-      console.info(JSON.stringify(measured))
+      note(measured)
       figures.push(measured)
     }
   }
@@ -146,7 +156,7 @@ async function compare(
   const other = found.findIndex((row, n) => !isDeepStrictEqual(row, rows[n]))
   figures.equal =
     other === -1 && found.length === rows.length ? 'yes' : `no: ${JSON.stringify([found[other], rows[other]])}`
-  console.info(JSON.stringify(figures))
+  note(figures)
 }
 
 /** Bytes on disk of all tables by the events of all apps. */

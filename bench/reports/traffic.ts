@@ -72,7 +72,12 @@ export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptio
 function requestOf({ app_id, fresh }: TrafficOptions, install_uuid: string, run: string, first: number): Envelope {
   return {
     ...{ v: 1, company_id: 'co_bench', app_id, platform: 'android', source: 'sdk', install_uuid },
-    ...{ received_at_ms: now_ms, sent_at_ms: now_ms - 120, ip: '203.0.113.7', user_agent: 'UnityPlayer/6000.0.23f1' },
+    ...{
+      received_at_ms: Date.now(),
+      sent_at_ms: Date.now() - 120,
+      ip: '203.0.113.7',
+      user_agent: 'UnityPlayer/6000.0.23f1',
+    },
     ...{
       sdk: 'unity-2.1.0',
       sdk_platform: 'android',

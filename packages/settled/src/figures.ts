@@ -18,6 +18,8 @@ interface Figure {
   /** Column of the time that a window bounds, Unix epoch ms. */
   time_column: 'installed_at_ms' | 'ts_ms'
   lists: Readonly<Record<string, FigureList>>
+  /** Present where events that come later can be added to it; its rows note which ones they count (docs/adr/0390). */
+  grows?: true
 }
 
 /** Each figure by day: the settler fills its table by this SQL, and reports work days out by it that are not settled. */
@@ -43,6 +45,7 @@ export const figures = {
     table: 'settled_money_v1',
     source: 'money',
     time_column: 'ts_ms',
+    grows: true,
     lists: {
       money: { columns: ['partner', 'currency', 'purchases', 'micros', 'amounts'], liveSql: moneySql },
       payers: { columns: ['partner', 'currencies', 'installs'], liveSql: payersSql },

@@ -3,13 +3,13 @@ import { textLiteral } from '@tributary/clickhouse/text-literal'
 import { limits } from '@tributary/contracts/limits'
 import { ofApps } from '@tributary/contracts/tables'
 import { type FigureName, figureOf } from './figures.ts'
-import type { Stamped } from './settle-days.ts'
+import type { StampedDay } from './settle-days.ts'
 import { settledNumbers } from './sql/cohorts.ts'
 
 type Statements = Pick<Clickhouse, 'query'>
 
 /** A day that is to be settled. */
-export interface Due extends Stamped {
+export interface Due extends StampedDay {
   app_id: string
   /** The number of days of a cohort; 0 for other figures. */
   n: number
@@ -34,20 +34,25 @@ export function findDueDays(
   name: FigureName,
   { quiet_ms, only_over, after }: DueRequest,
 ): Promise<Due[]> {
-  const { table, source } = figureOf(name)
+  const { table, source, grows } = figureOf(name)
   const behind =
     after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
+  // A settled day that grows is still of use, so it is settled again before much has to be added to it.
+  const is_worth = grows ? `OR max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : ''
+  // Rows of a version that noted nothing are worked out once more.
+  const isNoted = grows ? 'last_received_ms >= 0' : '1'
   return clickhouse.query<Due>(
-    `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp
+    `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp, toString(max(present) - max(events_added)) AS other_changes
      FROM (
-       SELECT app_id, day AS date, sum(rows) AS present, max(changed_at_ms) AS changed, toUInt64(0) AS settled
+       SELECT app_id, day AS date, sum(rows) AS present, sum(added) AS events_added, max(changed_at_ms) AS changed,
+         toUInt64(0) AS settled
        FROM report_stamps_v1 WHERE source = '${source}' AND ${ofApps} GROUP BY app_id, date
        UNION ALL
-       SELECT app_id, day AS date, 0, 0, max(stamp) FROM ${table} GROUP BY app_id, date
+       SELECT app_id, day AS date, 0, 0, 0, max(stamp) FROM ${table} WHERE ${isNoted} GROUP BY app_id, date
      )
      WHERE ${behind}
      GROUP BY app_id, date
-     HAVING max(present) > 0 AND max(present) != max(settled) AND ${quiet(quiet_ms)} AND ${over(only_over, 'date')}
+     HAVING max(present) > 0 AND max(present) != max(settled) AND (${quiet(quiet_ms)} ${is_worth}) AND ${over(only_over, 'date')}
      ORDER BY app_id, date LIMIT ${limits.settle_page}`,
   )
 }
@@ -60,7 +65,7 @@ export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, afte
       : `(app_id, n, date) > (${textLiteral(after.app_id)}, ${Number(after.n)}, toDate(${textLiteral(after.day)}))`
   const numbers = `CAST([${settledNumbers}], 'Array(UInt16)')`
   return clickhouse.query<Due>(
-    `SELECT app_id, toString(date) AS day, n, toString(sum(present)) AS stamp
+    `SELECT app_id, toString(date) AS day, n, toString(sum(present)) AS stamp, '0' AS other_changes
      FROM (
        SELECT app_id, day AS date, arrayJoin(${numbers}) AS n, sum(rows) AS present, max(changed_at_ms) AS changed,
          1 AS installs, toUInt64(0) AS settled

@@ -3,15 +3,21 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type FigureName, figureOf } from './figures.ts'
 import { insertSelect } from './insert-select.ts'
 import { activityDays, type CohortPair, retainedSql } from './sql/cohorts.ts'
-import type { DaysOfApp } from './sql/days-of-app.ts'
+import { type DaysOfApp, onDays } from './sql/days-of-app.ts'
+import { isCounted } from './sql/grown.ts'
 
 /** A day with its stamp, which was read before any data of the day. */
-export interface Stamped {
+interface Stamped {
   day: string
   /** Unsigned 64-bit decimal. */
   stamp: string
 }
 export type StampedPair = Stamped & CohortPair
+/** A day of a figure. */
+export interface StampedDay extends Stamped {
+  /** The part of the stamp that did more than add events. Unsigned 64-bit decimal. */
+  other_changes: string
+}
 
 /**
  * Works a figure out for days of an app, and stores it with the stamps of the days. The caller read the stamps before, so the
@@ -22,24 +28,68 @@ export async function settleDays(
   clickhouse: Clickhouse,
   name: FigureName,
   app_id: string,
-  days: readonly Stamped[],
+  days: readonly StampedDay[],
 ): Promise<void> {
-  const { table, lists } = figureOf(name)
-  const at = { app_id: literals('app_id', [app_id]), days: `(${days.map(dateOf).join(', ')})` }
+  const { table, lists, grows } = figureOf(name)
+  const whole = { app_id: literals('app_id', [app_id]), days: `(${days.map(dateOf).join(', ')})` }
+  const { at, notes } = grows ? await noteMoney(clickhouse, whole, days) : { at: whole, notes: {} }
   const columns = Object.entries(lists).flatMap(([list, of]) => of.columns.map((column) => `\`${list}.${column}\``))
   const values = Object.entries(lists).flatMap(([list, of]) =>
     of.columns.map((_, index) => `tupleElement(\`${list}\`, ${index + 1})`),
   )
   const joins = Object.entries(lists).map(([list, of]) => listOfDay(list, of, at))
-  const stamped = days.map((one) => `(${dateOf(one)}, toUInt64(${stampOf(one)}))`)
+  const noted = Object.keys(notes)
+  const stamped = days.map(
+    (one, n) =>
+      `(${[dateOf(one), ...[one.stamp, ...Object.values(notes).map((note) => note[n]!)].map(unsigned)].join(', ')})`,
+  )
   await insertSelect(
     clickhouse,
     [...Object.values(lists).map(({ liveSql }) => liveSql(at))],
-    `INSERT INTO ${table} (app_id, day, stamp, ${columns.join(', ')})
-SELECT ${at.app_id}, date, stamp, ${values.join(', ')}
-FROM (SELECT one.1 AS date, one.2 AS stamp FROM (SELECT arrayJoin([${stamped.join(', ')}]) AS one)) AS days
+    `INSERT INTO ${table} (${['app_id', 'day', 'stamp', ...noted, ...columns].join(', ')})
+SELECT ${[at.app_id, 'date', 'stamp', ...noted, ...values].join(', ')}
+FROM (
+  SELECT ${['date', 'stamp', ...noted].map((column, n) => `one.${n + 1} AS ${column}`).join(', ')}
+  FROM (SELECT arrayJoin([${stamped.join(', ')}]) AS one)
+) AS days
 ${joins.join('\n')}`,
   )
+}
+
+/** What rows of settled money note, by column: a value for each day. */
+type Notes = Record<string, readonly string[]>
+
+/**
+ * Finds which money events the row of each day will count: those up to the last one that is there now. Only events are noted of
+ * which `money_days_v1` knows: a changed verdict might miss the day of another one. A row that counts more than it notes is of
+ * use while its stamp is that of the day, and is not added to.
+ */
+async function noteMoney(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  whole: DaysOfApp,
+  days: readonly StampedDay[],
+): Promise<{ at: DaysOfApp; notes: Notes }> {
+  const key = 'sipHash64(day, install_key)'
+  const found = await clickhouse.query<{ date: string; events: string; last_received_ms: string }>(
+    `SELECT toString(day) AS date, toString(count()) AS events, toString(max(received_at_ms)) AS last_received_ms
+     FROM revenue_raw_v1
+     WHERE ${onDays(whole)} AND ${key} IN (SELECT ${key} FROM money_days_v1 WHERE ${onDays(whole)})
+     GROUP BY day`,
+  )
+  const noted = new Map(found.map((one) => [one.date, one]))
+  const last_received_ms = days.map(({ day }) => noted.get(day)?.last_received_ms ?? '0')
+  const counted = isCounted({
+    days: `[${days.map(dateOf).join(', ')}]`,
+    last_ms: `[${last_received_ms.map((ms) => `toInt64(${unsigned(ms)})`).join(', ')}]`,
+  })
+  return {
+    at: { ...whole, moments: counted },
+    notes: {
+      other_changes: days.map((one) => one.other_changes),
+      events: days.map(({ day }) => noted.get(day)?.events ?? '0'),
+      last_received_ms,
+    },
+  }
 }
 
 type List = ReturnType<typeof figureOf>['lists'][string]
@@ -56,7 +106,7 @@ GROUP BY date) AS of_${list} USING (date)`
 export async function settleCohorts(clickhouse: Clickhouse, app_id: string, pairs: readonly StampedPair[]) {
   const days = `[${pairs.map(dateOf).join(', ')}]`
   const numbers = `CAST([${pairs.map(({ n }) => Number(n)).join(', ')}], 'Array(UInt16)')`
-  const stamps = pairs.map((one) => `toUInt64(${stampOf(one)})`).join(', ')
+  const stamps = pairs.map((one) => unsigned(one.stamp)).join(', ')
   const app = literals('app_id', [app_id])
   const activity_days = `(${activityDays(pairs)
     .map((day) => dateOf({ day }))
@@ -75,7 +125,7 @@ LEFT JOIN (${retained}
 
 const dateOf = ({ day }: { day: string }): string => `toDate(${literals('day', [day])})`
 
-function stampOf({ stamp }: Stamped): string {
-  if (!/^\d{1,20}$/.test(stamp)) throw new TypeError('a stamp has another shape')
-  return stamp
+function unsigned(text: string): string {
+  if (!/^\d{1,20}$/.test(text)) throw new TypeError('a number has another shape')
+  return `toUInt64(${text})`
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
-import { day_ms } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
 import { pino } from 'pino'
@@ -49,6 +49,48 @@ test('what is settled equals what is worked out live, and a second run finds not
 
 test('a day that has just changed is left alone until it is quiet', async () => {
   expect(await settle(clickhouse, 60_000)).toEqual({ settled: 0, done: true })
+})
+
+test('a day of money that was settled is settled again after 8 changes, quiet or not', async () => {
+  await settle()
+  const pay = (n: number) =>
+    clickhouse.insertEvents([lateEvent({ event_id: `p${n}`, revenue_micros: '5', currency: 'USD' })], randomUUID())
+  for (let n = 1; n < limits.settle_changes_max; n++) await pay(n)
+  expect((await settle(clickhouse, 60_000)).settled).toBe(0)
+  await pay(limits.settle_changes_max)
+  expect((await settle(clickhouse, 60_000)).settled).toBe(1)
+})
+
+const notedEvents = async () => {
+  const sql = `SELECT sum(events) AS noted, (SELECT count() FROM revenue_raw_v1) AS stored FROM settled_money_v1 FINAL WHERE app_id = '${app_id}'`
+  return (await clickhouse.query<{ noted: number; stored: number }>(sql))[0]!
+}
+
+test('settled money notes how many events it counts', async () => {
+  await settle()
+  const { noted, stored } = await notedEvents()
+  expect(noted).toBeGreaterThan(20)
+  expect(noted).toBe(stored)
+})
+
+test('money that an earlier version settled without notes is settled once more', async () => {
+  await settle()
+  await clickhouse.command('TRUNCATE TABLE settled_money_v1')
+  await clickhouse.command(
+    `INSERT INTO settled_money_v1 (app_id, day, stamp)
+     SELECT app_id, day, sum(rows) FROM report_stamps_v1 WHERE source = 'money' AND app_id = '${app_id}' GROUP BY app_id, day`,
+  )
+  expect((await notedEvents()).noted).toBe(0)
+  expect((await settle()).settled).toBeGreaterThan(5)
+  await expectSettled()
+  expect(await settle()).toEqual({ settled: 0, done: true })
+})
+
+test('settled money does not note an event whose day a changed verdict would not find', async () => {
+  await settle()
+  for (const table of ['money_days_v1', 'settled_money_v1']) await clickhouse.command(`TRUNCATE TABLE ${table}`)
+  expect((await settle()).settled).toBeGreaterThan(5)
+  expect((await notedEvents()).noted).toBe(0)
 })
 
 test('the day that is not over stays live for the job, and a command settles it', async () => {

@@ -16,6 +16,11 @@ export interface MoneyDay {
   currencies: string[]
   /** 1: money of installs of the given days is among its settled money. */
   of_installs: 0 | 1
+  /** The money events that its settled money counts, and when the last one was received, Unix epoch ms; 0 where not noted. */
+  events: number
+  last_received_ms: number
+  /** 1: since it was settled nothing happened but that money events were added. */
+  only_added: 0 | 1
 }
 
 /** Days of money: both are part of it; `last_day` absent: up to the last day with money. */
@@ -35,20 +40,23 @@ export function findMoneyDays(
   install_days: readonly string[] = [],
 ): Promise<MoneyDay[]> {
   const inRange = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
-  const nothing = 'emptyArrayString() AS codes, 0 AS paid'
+  const nothing = 'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last'
   const sql = `
 SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled)) AS is_settled,
-  toUInt8(max(present) > 0 AND max(present) = max(payments)) AS has_payments, groupArrayArray(codes) AS currencies, max(paid) AS of_installs
+  toUInt8(max(present) > 0 AND max(present) = max(payments)) AS has_payments, groupArrayArray(codes) AS currencies, max(paid) AS of_installs,
+  max(counted) AS events, max(last) AS last_received_ms, toUInt8(events > 0 AND sum(others) = 0) AS only_added
 FROM (
-  SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing}
+  SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing},
+    toInt64(sum(rows) - sum(added)) AS others
   FROM report_stamps_v1 WHERE ${inRange} AND source = 'money' GROUP BY date
   UNION ALL
   SELECT day AS date, toUInt64(0) AS present, stamp AS settled, toUInt64(0) AS payments,
     CAST(arrayDistinct(\`money.currency\`), 'Array(String)') AS codes,
-    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid
+    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid, events AS counted, last_received_ms AS last,
+    -toInt64(other_changes) AS others
   FROM settled_money_v1 FINAL WHERE ${inRange}
   UNION ALL
-  SELECT day AS date, toUInt64(0) AS present, toUInt64(0) AS settled, max(stamp) AS payments, ${nothing}
+  SELECT day AS date, toUInt64(0) AS present, toUInt64(0) AS settled, max(stamp) AS payments, ${nothing}, toInt64(0) AS others
   FROM settled_payments_v1 WHERE ${inRange} GROUP BY date${last_day === undefined ? `${boundsSql(inRange, nothing)}` : ''}
 )
 GROUP BY date
@@ -63,7 +71,8 @@ export const settledOf = (days: readonly MoneyDay[]): ReadonlySet<string> =>
 // Before all is copied from an earlier version, days may have money and no stamp.
 const boundsSql = (inRange: string, nothing: string) => `
   UNION ALL
-  SELECT arrayJoin([min(day), max(day)]) AS date, toUInt64(0) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing}
+  SELECT arrayJoin([min(day), max(day)]) AS date, toUInt64(0) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing},
+    toInt64(0) AS others
   FROM revenue_raw_v1 WHERE ${inRange} HAVING count() > 0`
 
 export interface SpentRates {

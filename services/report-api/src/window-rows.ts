@@ -68,13 +68,22 @@ export function momentsOf(name: FigureName): string {
 
 const app_id = '{app_id:String}'
 
-/** Rows of a list of a figure in a window, each with its `date`. The engine plans a statement without empty parts faster. */
-export function windowSql<Name extends FigureName>(found: FoundDays<Name>, list: ListName<Name>): string {
+/**
+ * Rows of a list of a figure in a window, each with its `date`. The engine plans a statement without empty parts faster. `ofLive`
+ * is a further condition on the live days.
+ */
+export function windowSql<Name extends FigureName>(
+  found: FoundDays<Name>,
+  list: ListName<Name>,
+  ofLive?: string,
+): string {
   const { name, settled, live, edge } = found
   const { liveSql } = figureOf(name).lists[list]!
   const parts = [
     ...(settled.length > 0 ? [settledDaysSql(name, list)] : []),
-    ...(live.length > 0 ? [liveSql({ app_id, days: `{live_${name}:Array(Date)}` })] : []),
+    ...(live.length > 0
+      ? [liveSql({ app_id, days: `{live_${name}:Array(Date)}`, ...(ofLive && { moments: ofLive }) })]
+      : []),
     ...(edge.length > 0 ? [liveSql({ app_id, days: `{edge_${name}:Array(Date)}`, moments: momentsOf(name) })] : []),
   ]
   return parts.length > 0 ? parts.join('\n  UNION ALL') : settledDaysSql(name, list)

@@ -3,6 +3,7 @@ import { day_ms } from '@tributary/contracts/limits'
 import { refundEvents } from '@tributary/contracts/rows'
 import { type DaysOfApp, onDays } from './days-of-app.ts'
 import { isFilledSql } from './filled.ts'
+import { type GrownDays, isCounted } from './grown.ts'
 
 /** SQL condition for a money event that is no refund (docs/rules.md#revenue). */
 export const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
@@ -10,9 +11,12 @@ export const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${n
 /** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples are slow. */
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
-/** Events whose money counts: `date, ts, install_key, event_name, code, amount`. `taken` is a further condition on them. */
-export const countedSql = (at: DaysOfApp, taken = '1'): string => `
-      SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount
+/**
+ * Events whose money counts: `date, ts, install_key, event_name, code, amount`. `taken` is a further condition on them, and
+ * `more` names further columns.
+ */
+export const countedSql = (at: DaysOfApp, taken = '1', more = ''): string => `
+      SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}
       FROM revenue_raw_v1
       WHERE ${onDays(at)} AND ${taken}
         AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})`
@@ -52,6 +56,21 @@ export const moneyEventsSql = (at: DaysOfApp): string => `
     ) AS counted
     LEFT JOIN (${verdictsSql(at)}
     ) AS verdicts USING (install_key)`
+
+/**
+ * The same events of live days and of days that have grown, with `is_new`: 0 for those that settled money counts. Of these only
+ * the events of installs that paid since are among them.
+ */
+export function grownMoneySql(live: DaysOfApp, grown: GrownDays): string {
+  const at = { ...live, days: `arrayConcat(${live.days}, ${grown.days})` }
+  const since = { ...at, moments: `${live.moments ?? '1'} AND NOT ${isCounted(grown)}` }
+  return `
+    SELECT *, if(empty(verdict), '${organic}', verdict) AS partner
+    FROM (${countedSql(at, `install_key IN (${payingSql(since)})`, `, NOT ${isCounted(grown)} AS is_new`)}
+    ) AS counted
+    LEFT JOIN (${verdictsSql(since)}
+    ) AS verdicts USING (install_key)`
+}
 
 /**
  * The same events as they are settled. `number` numbers the installs of a day: a hash would be of a person, and outlive its erasure

@@ -1,11 +1,13 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
 import { addDays } from '@tributary/settled/days'
+import { isCounted } from '@tributary/settled/grown'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
+import { areSame, findGrown, grownDays } from '../grown-money.ts'
 import type { RateOf } from '../money.ts'
-import { filterSql, type Report } from '../report.ts'
+import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import {
   daysParams,
@@ -22,34 +24,46 @@ import {
  * currencies of that money. The last one multiplies each amount by the rate of its day and adds up, since the money of a year
  * is too much to be added here.
  */
-export const ltvReport: Report<'ltv'> = async (
-  sources,
-  { app_id, limit, offset, filters, group, days: requested, ...window },
-) => {
+export const ltvReport: Report<'ltv'> = async (sources, request) =>
+  // Again without days that have grown: one of them was settled meanwhile.
+  (await reportMoney(sources, request, true)) ?? (await reportMoney(sources, request, false))!
+
+type Request = Parameters<Report<'ltv'>>[1]
+
+/** Null when settled money that later events were added to did not stay the same. */
+async function reportMoney(
+  sources: ReportSources,
+  { app_id, limit, offset, filters, group, days: requested, ...window }: Request,
+  may_grow: boolean,
+): Promise<Awaited<ReturnType<Report<'ltv'>>> | null> {
   const { clickhouse } = sources
   const known = windowDays(window)
   if (known === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
   const { first_day, edge_days } = known
-  const money_days = await findMoneyDays(sources, { app_id, first_day }, edge_days)
-  const money = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
+  const stored = await findMoneyDays(sources, { app_id, first_day }, edge_days)
+  const { days: money_days, grown } = await findGrown(sources, app_id, stored, () => may_grow)
+  const divided = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
+  // What came since a day was settled is worked out with the days that are live.
+  const money = { ...divided, live: [...divided.live, ...grown.grown_days] }
   const installs = await findDays(sources, 'installs', app_id, known)
-  const late = findLate(money, money_days, edge_days[0])
+  const late = findLate(money.live, money_days, edge_days[0])
   const params = {
     ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
-    ...late,
+    ...{ ...late, ...grown },
   }
-  const earned = earnedSql(money, late, filter.passes)
+  const earned = earnedSql(money, late, grown.grown_days.length > 0, filter.passes)
   const { rated, rateOf, missing_rates } = await findSpentRates(
     sources,
     app_id,
-    { days: money_days, live: money.live },
+    { days: money_days, live: divided.live },
     () => clickhouse.query<FxLookup>(spentSql(earned), params),
   )
   const ns = daysOf('ltv', requested)
   const factors = factorsOf(rated, rateOf)
   const sql = pageSql(installs, firstDayOf[group]('date'), earned, filter.passes, Object.keys(factors))
   const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
+  if (!(await areSame(sources, app_id, grown))) return null
   return { rows: page.map((row) => rowOf(row, ns)), missing_rates }
 }
 
@@ -69,10 +83,11 @@ interface Late {
   late_money: readonly string[]
 }
 
-function findLate(money: FoundDays<'money'>, money_days: readonly MoneyDay[], first_edge: string | undefined): Late {
+/** `unnamed` are the days whose money may be of any install. */
+function findLate(unnamed: readonly string[], money_days: readonly MoneyDay[], first_edge: string | undefined): Late {
   if (first_edge === undefined) return { late_payments: [], late_money: [] }
   const named = money_days.filter(({ is_settled, of_installs }) => is_settled && of_installs).map(({ day }) => day)
-  const late = [...named, ...money.live].filter((day) => day >= first_edge)
+  const late = [...new Set([...named, ...unnamed])].filter((day) => day >= first_edge)
   const with_payments = new Set(money_days.filter(({ has_payments }) => has_payments).map(({ day }) => day))
   return {
     late_payments: late.filter((day) => with_payments.has(day)),
@@ -122,10 +137,15 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
  * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
  * partly covered days of install is looked up by install, since the sums of a day do not know when on a day an install was.
  */
-const earnedSql = (money: FoundDays<'money'>, { late_payments, late_money }: Late, passes: string) => `
+const earnedSql = (
+  money: FoundDays<'money'>,
+  { late_payments, late_money }: Late,
+  hasGrown: boolean,
+  passes: string,
+) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
-      SELECT * FROM (${windowSql(money, 'ltv')}
+      SELECT * FROM (${windowSql(money, 'ltv', hasGrown ? `NOT ${isCounted(grownDays)}` : undefined)}
       )
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
       ${late_payments.length > 0 ? `UNION ALL ${ltvOfPaymentsSql(settledPaymentsSql('late_payments'), edge)}` : ''}

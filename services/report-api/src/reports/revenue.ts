@@ -1,8 +1,10 @@
-import { countedSql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
+import { cameSince } from '@tributary/settled/grown'
+import { countedSql, grownMoneySql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
+import { areSame, findGrown, grownDays } from '../grown-money.ts'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
-import { filterSql, type Report } from '../report.ts'
+import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { end_of_days, firstDayOf, windowDays } from '../window-days.ts'
 import {
   allLive,
@@ -19,29 +21,41 @@ import {
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
  * to USD. The rates are looked up first, because whether an install pays depends on them.
  */
-export const revenueReport: Report<'revenue'> = async (
-  sources,
-  { app_id, limit, offset, filters, group, ...window },
-) => {
+export const revenueReport: Report<'revenue'> = async (sources, request) =>
+  // Again without days that have grown: one of them was settled meanwhile.
+  (await reportMoney(sources, request, true)) ?? (await reportMoney(sources, request, false))!
+
+type Request = Parameters<Report<'revenue'>>[1]
+
+/** Null when settled money that later events were added to did not stay the same. */
+async function reportMoney(
+  sources: ReportSources,
+  { app_id, limit, offset, filters, group, ...window }: Request,
+  may_grow: boolean,
+): Promise<Awaited<ReturnType<Report<'revenue'>>> | null> {
   const { clickhouse, fxRates } = sources
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
   const filter = filterSql(filters)
-  const money_days = await findMoneyDays(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
+  const stored = await findMoneyDays(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
+  const isWhole = (day: string) => may_grow && group === 'day' && day >= days.whole_from && day < days.whole_to
+  const { days: money_days, grown } = await findGrown(sources, app_id, stored, isWhole)
   const settled = settledOf(money_days)
   const found = divideDays('money', days, settled)
-  const params = { app_id, ...days, ...daysParams(found), ...filter.params }
+  const params = { app_id, ...days, ...daysParams(found), ...grown, ...filter.params }
+  const hasGrown = grown.grown_days.length > 0
   const live = [...found.live, ...found.edge].filter((day) => !settled.has(day))
   const { rated, missing_rates } = await findSpentRates(sources, app_id, { days: money_days, live }, () =>
-    clickhouse.query<FxLookup>(spentSql(found, filter.passes), params),
+    clickhouse.query<FxLookup>(spentSql(found, hasGrown, filter.passes), params),
   )
   const rated_from = firstDays(rated)
   const read =
     group === 'day' ? withPayments(found, money_days, days.edge_days) : { ...allLive(found), payment_days: [] }
-  const page = await clickhouse.query<MoneyRow>(pageSql(read, firstDayOf[group]('date'), filter.passes), {
+  const page = await clickhouse.query<MoneyRow>(pageSql(read, hasGrown, firstDayOf[group]('date'), filter.passes), {
     ...{ ...params, ...daysParams(read), payment_days: read.payment_days, limit, offset },
     ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
   })
+  if (!(await areSame(sources, app_id, grown))) return null
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const rows = page.map(({ paying, money, ...row }) => ({
     ...row,
@@ -79,7 +93,7 @@ interface MoneyRow {
 }
 
 /** Each day with money of a currency. */
-const spentSql = ({ settled }: FoundDays<'money'>, passes: string) => `
+const spentSql = ({ settled }: FoundDays<'money'>, hasGrown: boolean, passes: string) => `
 SELECT code AS currency, toString(date) AS day
 FROM (
   SELECT date, code, amount
@@ -94,6 +108,15 @@ FROM (
   FROM (${settledDaysSql('money', 'money')}
   )
   WHERE ${passes}`
+  }${
+    hasGrown
+      ? `
+  UNION ALL
+  SELECT date, code, amount
+  FROM (${passes === '1' ? countedSql(cameSince(grownDays)) : moneyEventsSql(cameSince(grownDays))}
+  )
+  WHERE ${passes}`
+      : ''
   }
 )
 WHERE amount != 0
@@ -104,17 +127,27 @@ ORDER BY code, date`
 const isRated = (currency: string) =>
   `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('${end_of_days}'))`
 
+const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
+const pays = `${isPurchase} AND amount > 0 AND ${isRated('code')}`
+
 /** Money and distinct payers, from one look at the events: `date, partner, code, amount, event_name, payer`. */
 const partSql = (events: string) => `
   SELECT date, partner, code, sum(amount) AS micros, countIf(amount != 0) AS amounts, countIf(${isPurchase}) AS bought,
-    uniqExactStateIf(payer, ${isPurchase} AND amount > 0 AND ${isRated('code')}) AS payers, toUInt64(0) AS paid
+    uniqExactStateIf(payer, ${pays}) AS payers, ${nobody} AS payers_before, toUInt64(0) AS paid
   FROM (${events}
   )
   GROUP BY date, partner, code`
 
-const livePart = partSql(`
-    SELECT date, partner, code, amount, event_name, install_key AS payer FROM (${moneyEventsSql(liveDays('money'))}
-    )`)
+/**
+ * The same of live days, and of what came since days were settled. Who had paid on such a day before is no new payer of it.
+ */
+const livePart = (hasGrown: boolean) => `
+  SELECT date, partner, code, sumIf(amount, is_new) AS micros, countIf(is_new AND amount != 0) AS amounts,
+    countIf(is_new AND ${isPurchase}) AS bought, uniqExactStateIf(install_key, ${pays}) AS payers,
+    uniqExactStateIf(install_key, NOT is_new AND ${pays}) AS payers_before, toUInt64(0) AS paid
+  FROM (${hasGrown ? grownMoneySql(liveDays('money'), grownDays) : `SELECT *, 1 AS is_new FROM (${moneyEventsSql(liveDays('money'))})`}
+  )
+  GROUP BY date, partner, code`
 
 const paymentsPart = partSql(`
     SELECT date, partner, currency AS code, micros AS amount, event_name, toUInt64(number) AS payer
@@ -122,29 +155,28 @@ const paymentsPart = partSql(`
     )
     WHERE ${momentsOf('money')}`)
 
-const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
-
 /** The same of settled days: payers by the set of currencies that they paid in. */
 const settledParts = `
-  SELECT date, partner, currency AS code, micros, amounts, purchases AS bought, ${nobody} AS payers, toUInt64(0) AS paid
+  SELECT date, partner, currency AS code, micros, amounts, purchases AS bought, ${nobody} AS payers,
+    ${nobody} AS payers_before, toUInt64(0) AS paid
   FROM (${settledDaysSql('money', 'money')}
   )
   UNION ALL
   SELECT date, partner, '' AS code, toInt128(0) AS micros, toUInt64(0) AS amounts, toUInt64(0) AS bought, ${nobody} AS payers,
-    if(arrayExists(code -> ${isRated('code')}, currencies), installs, 0) AS paid
+    ${nobody} AS payers_before, if(arrayExists(code -> ${isRated('code')}, currencies), installs, 0) AS paid
   FROM (${settledDaysSql('money', 'payers')}
   )`
 
-function pageSql({ settled, live, edge, payment_days }: FoundMoney, period: string, passes: string) {
+function pageSql({ settled, live, edge, payment_days }: FoundMoney, hasGrown: boolean, period: string, passes: string) {
   const isLive = live.length > 0 || edge.length > 0
   // The engine plans a statement without empty parts faster.
   const parts = [
     ...(settled.length > 0 || (!isLive && payment_days.length === 0) ? [settledParts] : []),
-    ...(isLive ? [livePart] : []),
+    ...(isLive || hasGrown ? [livePart(hasGrown)] : []),
     ...(payment_days.length > 0 ? [paymentsPart] : []),
   ]
   return `
-SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) + sum(paid) AS paying,
+SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) - uniqExactMerge(payers_before) + sum(paid) AS paying,
   groupArrayIf((toString(date), code, toString(micros)), amounts > 0) AS money
 FROM (${parts.join(`
   UNION ALL`)}

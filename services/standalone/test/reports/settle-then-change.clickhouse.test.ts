@@ -91,6 +91,10 @@ const changes: Record<string, Change> = {
   'an event of an install without a verdict': { events: [paid('n', on(2), 3)] },
   'a duplicate': { events: [event('b', on(8), { event_id: 'again' }), event('b', on(8), { event_id: 'again' })] },
   'a first payment': { events: [paid('c', on(2), 4)] },
+  'a further payment of an install that paid on the day': { events: [paid('a', on(2), 4), paid('b', on(8), 4)] },
+  'a payment that was received before others of its day and written later': {
+    events: [paid('a', on(2), 4, { received_at_ms: now_ms - 2000 }), paid('c', on(2), 4)],
+  },
   'a payment in another currency': { events: [paid('a', on(2), 4, { currency: 'XXX' })] },
   'a payment on a day without money': { events: [paid('a', on(12), 4)] },
   'a refund': { events: [paid('a', on(2), 2, { event_name: 'purchase_refunded', currency: 'EUR' })] },
@@ -143,11 +147,13 @@ const stories = Object.entries(changes).map(([name, change], app) => {
   const kept = given.rates.filter((one) => !rates.some((other) => isSameRate(one, other)))
   const place = (decision: DecidedInstall, n: number) => ({ ...decision, app, place: n })
   const move = (one: SentEvent) => ({ ...one, app })
+  // The gateway received it after all that is settled, as later events are, unless a change says otherwise.
+  const later = (one: SentEvent) => ({ ...move(one), received_at_ms: one.received_at_ms + 1000 })
   const then = decisions.map((decision, n) => place(decision, given.decisions.length + n))
   return {
     ...{ name, app, app_id: newAppId(), rates: [...kept, ...rates] },
     earlier: { events: given.events.map(move), decisions: given.decisions.map(place) },
-    later: { events: events.map(move), decisions: then },
+    later: { events: events.map(later), decisions: then },
   }
 })
 type Story = (typeof stories)[number]
