@@ -58,8 +58,8 @@ export const moneyEventsSql = (at: DaysOfApp): string => `
     ) AS verdicts USING (install_key)`
 
 /**
- * The same events of live days and of days that have grown, with `is_new`: 0 for those that settled money counts. Of these only
- * the events of installs that paid since are among them.
+ * The same events of live days, and of days that have grown, with `is_new`: 0 for events that settled money counts. Those are left out
+ * if their install did not pay since.
  */
 export function grownMoneySql(live: DaysOfApp, grown: GrownDays): string {
   const at = { ...live, days: `arrayConcat(${live.days}, ${grown.days})` }
