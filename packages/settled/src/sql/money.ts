@@ -13,7 +13,7 @@ const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
 /**
  * Events whose money counts: `date, ts, install_key, event_name, code, amount`. `taken` is a further condition on them, and
- * `more` names further columns.
+ * `more` holds further columns, each after a comma.
  */
 export const countedSql = (at: DaysOfApp, taken = '1', more = ''): string => `
       SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}
