@@ -42,10 +42,10 @@ export const revenueReport: Report<'revenue'> = async (
       clickhouse.query<FxLookup>(spentSql(found, hasGrown, passes), params),
     )
     const rated_from = firstDays(rated)
-    const read =
+    const of_page =
       group === 'day' ? withPayments(found, money_days, days.edge_days) : { ...allLive(found), payment_days: [] }
-    const page = await clickhouse.query<MoneyRow>(pageSql(read, hasGrown, firstDayOf[group]('date'), passes), {
-      ...{ ...params, ...daysParams(read), payment_days: read.payment_days, limit, offset },
+    const page = await clickhouse.query<MoneyRow>(pageSql(of_page, hasGrown, firstDayOf[group]('date'), passes), {
+      ...{ ...params, ...daysParams(of_page), payment_days: of_page.payment_days, limit, offset },
       ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
     })
     const rateOf = await findRates(fxRates, lookupsOf(page))
@@ -123,13 +123,16 @@ const pays = `${isPurchase} AND amount > 0 AND ${isRated('code')}`
  * Money and distinct payers of live days, and of what came since days were settled. An install that had paid on such a day before is no
  * new payer of it.
  */
-const livePart = (hasGrown: boolean) => `
+function livePart(hasGrown: boolean): string {
+  const live = liveDays('money')
+  return `
   SELECT date, partner, code, sumIf(amount, is_new) AS micros, countIf(is_new AND amount != 0) AS amounts,
     countIf(is_new AND ${isPurchase}) AS bought, uniqExactStateIf(install_key, ${pays}) AS payers,
     uniqExactStateIf(install_key, NOT is_new AND ${pays}) AS payers_before, toUInt64(0) AS paid
-  FROM (${hasGrown ? grownMoneySql(liveDays('money'), grownDays) : `SELECT *, 1 AS is_new FROM (${moneyEventsSql(liveDays('money'))})`}
+  FROM (${hasGrown ? grownMoneySql(live, grownDays) : `SELECT *, 1 AS is_new FROM (${moneyEventsSql(live)})`}
   )
   GROUP BY date, partner, code`
+}
 
 /** The same of settled payments. */
 const paymentsPart = `
