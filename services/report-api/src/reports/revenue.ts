@@ -120,8 +120,8 @@ const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
 const pays = `${isPurchase} AND amount > 0 AND ${isRated('code')}`
 
 /**
- * Money and distinct payers of live days, and of what came since days were settled. An install that had paid on such a day before is no
- * new payer of it.
+ * Money and distinct payers of live days, and of what came since days were settled. `payers_before` are counted in the settled day
+ * already.
  */
 function livePart(hasGrown: boolean): string {
   const live = liveDays('money')
