@@ -1,6 +1,6 @@
 import { percentile } from '../bench.ts'
 
-/** `call` is `work`, timed: what an engine takes of an answer, so that a latency can be read against its floor. */
+/** Times the calls of `work` that go through `call`. It shows the part of an answer that an engine takes. */
 export function timed<Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) {
   let took_ms: number[] = []
   return {

@@ -73,9 +73,9 @@ interface Setup {
 
 async function measure({ folder, filled: { large, tenth }, requests, objects, rounds, flags }: Setup) {
   const audit_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-audit-'))
-  const say = startSaying()
+  const printStep = startProgress()
   const [engine, db] = await Promise.all([startLinkedEngine(folder), openTestPostgres()])
-  say('the engine runs on links of the folder')
+  printStep('the engine runs on links of the folder')
   const clickhouse = await openClient(engine.url)
   try {
     await migrateClickhouse({ clickhouse })
@@ -87,20 +87,20 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
     ])
     const company_id = await makeApps(db.pool, [...installs.keys()])
     const erased = installs.get(large.app_id)!
-    say('installs are picked')
+    printStep('installs are picked')
     const holdings = await fillObjects({ dir: audit_dir, company_id, app_id: large.app_id, objects, erased })
-    say(`${objects} audit objects are written`)
+    printStep(`${objects} audit objects are written`)
     const read_s = await readObjects(audit_dir, company_id, large.app_id)
-    say(`all audit objects were read in ${Math.round(read_s * 10) / 10} s`)
+    printStep(`all audit objects were read in ${Math.round(read_s * 10) / 10} s`)
     const before = await countRows(clickhouse, meanwhile.writer_app)
-    say('rows of all tables are counted')
+    printStep('rows of all tables are counted')
     const doubled = before.event_keys_v1! - before.events_raw_v1!
     // An erasure takes both rows of a name, which its certificate counts once.
     if (doubled !== 0) console.info(`the folder is at fault: it has ${doubled} more keys than events`)
     await meanwhile.warm()
-    say('reports and the writer are warm')
+    printStep('reports and the writer are warm')
     const quiet = await meanwhile.measure(rounds, () => false)
-    say('measured without the eraser')
+    printStep('measured without the eraser')
 
     const run = await requestErasures(db.pool, installs)
     const order: EraserOrder = { clickhouse: engine.url, postgres: db.url, audit_dir, run }
@@ -117,9 +117,9 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
     ending.catch(() => {}) // the `await` below rejects with it
     const busy = await meanwhile.measure(rounds, () => ended_ms > 0)
     const alone_ms = Date.now()
-    say(`measured with the eraser, for ${Math.round((alone_ms - began_ms) / 1000)} s`)
+    printStep(`measured with the eraser, for ${Math.round((alone_ms - began_ms) / 1000)} s`)
     const cost = await ending
-    say(`the run took ${Math.round((ended_ms - began_ms) / 100) / 10} s`)
+    printStep(`the run took ${Math.round((ended_ms - began_ms) / 100) / 10} s`)
     await eraser.stop()
 
     const erasures = await readErasures(db.pool)
@@ -129,7 +129,7 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
       objects: await countWrong(holdings),
       reports: await unequalReports(clickhouse, client, large.app_id),
     }
-    say('what is left was checked')
+    printStep('what is left was checked')
     await client.close()
     const times = { began_ms, alone_ms, ended_ms }
     const run_figures = {
@@ -153,8 +153,8 @@ async function measure({ folder, filled: { large, tenth }, requests, objects, ro
   }
 }
 
-/** Prints what is done, with the seconds since the last line: no step is silent, and a run that is ended early has said what it knows. */
-function startSaying(): (what: string) => void {
+/** Prints each step that is done, with the seconds since the last line. A run that is ended early has printed all that it knows. */
+function startProgress(): (what: string) => void {
   let since = performance.now()
   return (what) => {
     const now = performance.now()

@@ -54,7 +54,7 @@ const clickhouse = await openClickhouseServer({
 const audit = await openFolderAuditStore({ dir: order.audit_dir })
 const broker = memoryBroker(12, Date.now)
 const clock = createStepClock()
-/** Prints what the run has done so far: one that is ended early has said where its time went. */
+/** Prints what the run has done so far and where its time went, for a run that is ended early. */
 async function printSoFar(): Promise<void> {
   const { rows } = await pool.query<{ drained: number; open: number }>(
     `SELECT count(*) FILTER (WHERE drained_at_ms IS NOT NULL)::int AS drained,

@@ -34,7 +34,7 @@ export function instant(text: string): number {
   return at_ms
 }
 
-/** Takes the path of a file that this process may read. Throws CliError `not_a_file` for a folder, and the error of the system. */
+/** Reads an argument as the path of a readable file. Throws CliError `not_a_file` for a folder, else the error of the system. */
 export function readableFile(path: string): string {
   if (statSync(path).isDirectory()) throw new CliError('not_a_file', `${path} is a folder; the command needs a file.`)
   accessSync(path, constants.R_OK)

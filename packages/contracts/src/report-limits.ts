@@ -50,7 +50,7 @@ export const reportLimits = {
   settle_pause_ms: 20_000,
   /** The settler leaves a day alone that changed in this time: a busy day would be settled in vain. */
   settle_quiet_ms: 600_000,
-  /** Unless its figure grows (docs/adr/0390) and it changed so often: a report looks up each of these changes. */
+  /** It settles a day of money again after so many changes, quiet or not: a report looks each of them up (docs/adr/0390). */
   settle_changes_max: 8,
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,

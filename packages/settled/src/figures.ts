@@ -18,7 +18,7 @@ interface Figure {
   /** Column of the time that a window bounds, Unix epoch ms. */
   time_column: 'installed_at_ms' | 'ts_ms'
   lists: Readonly<Record<string, FigureList>>
-  /** Present where events that come later can be added to it; its rows note which ones they count (docs/adr/0390). */
+  /** Reports can add later events to a settled day; its row notes which events it counts (docs/adr/0390). */
   grows?: true
 }
 

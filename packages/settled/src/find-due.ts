@@ -37,9 +37,9 @@ export function findDueDays(
   const { table, source, grows } = figureOf(name)
   const behind =
     after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
-  // A settled day that grows is still of use, so it is settled again before much has to be added to it.
-  const is_worth = grows ? `OR max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : ''
-  // Rows of a version that noted nothing are worked out once more.
+  // Reports add to a settled day that has grown, so it is settled again before they have much to add, quiet or not.
+  const hasGrown = grows ? `max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : '0'
+  // A row without notes is due: an earlier version settled it.
   const isNoted = grows ? 'last_received_ms >= 0' : '1'
   return clickhouse.query<Due>(
     `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp, toString(max(present) - max(events_added)) AS other_changes
@@ -52,7 +52,7 @@ export function findDueDays(
      )
      WHERE ${behind}
      GROUP BY app_id, date
-     HAVING max(present) > 0 AND max(present) != max(settled) AND (${quiet(quiet_ms)} ${is_worth}) AND ${over(only_over, 'date')}
+     HAVING max(present) > 0 AND max(present) != max(settled) AND (${quiet(quiet_ms)} OR ${hasGrown}) AND ${over(only_over, 'date')}
      ORDER BY app_id, date LIMIT ${limits.settle_page}`,
   )
 }

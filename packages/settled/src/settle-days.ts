@@ -33,36 +33,36 @@ export async function settleDays(
   const { table, lists, grows } = figureOf(name)
   const whole = { app_id: literals('app_id', [app_id]), days: `(${days.map(dateOf).join(', ')})` }
   const { at, notes } = grows ? await noteMoney(clickhouse, whole, days) : { at: whole, notes: {} }
+  const noted: Notes = { stamp: days.map(({ stamp }) => stamp), ...notes }
+  const noted_columns = Object.keys(noted)
+  const rows = days.map(
+    (one, n) => `(${[dateOf(one), ...Object.values(noted).map((values) => unsigned(values[n]!))].join(', ')})`,
+  )
   const columns = Object.entries(lists).flatMap(([list, of]) => of.columns.map((column) => `\`${list}.${column}\``))
   const values = Object.entries(lists).flatMap(([list, of]) =>
     of.columns.map((_, index) => `tupleElement(\`${list}\`, ${index + 1})`),
   )
   const joins = Object.entries(lists).map(([list, of]) => listOfDay(list, of, at))
-  const noted = Object.keys(notes)
-  const stamped = days.map(
-    (one, n) =>
-      `(${[dateOf(one), ...[one.stamp, ...Object.values(notes).map((note) => note[n]!)].map(unsigned)].join(', ')})`,
-  )
   await insertSelect(
     clickhouse,
     [...Object.values(lists).map(({ liveSql }) => liveSql(at))],
-    `INSERT INTO ${table} (${['app_id', 'day', 'stamp', ...noted, ...columns].join(', ')})
-SELECT ${[at.app_id, 'date', 'stamp', ...noted, ...values].join(', ')}
+    `INSERT INTO ${table} (${['app_id', 'day', ...noted_columns, ...columns].join(', ')})
+SELECT ${[at.app_id, 'date', ...noted_columns, ...values].join(', ')}
 FROM (
-  SELECT ${['date', 'stamp', ...noted].map((column, n) => `one.${n + 1} AS ${column}`).join(', ')}
-  FROM (SELECT arrayJoin([${stamped.join(', ')}]) AS one)
+  SELECT ${['date', ...noted_columns].map((column, n) => `one.${n + 1} AS ${column}`).join(', ')}
+  FROM (SELECT arrayJoin([${rows.join(', ')}]) AS one)
 ) AS days
 ${joins.join('\n')}`,
   )
 }
 
-/** What rows of settled money note, by column: a value for each day. */
+/** What the rows of settled days note, by column: a value for each day, an unsigned 64-bit decimal. */
 type Notes = Record<string, readonly string[]>
 
 /**
- * Finds which money events the row of each day will count: those up to the last one that is there now. Only events are noted of
- * which `money_days_v1` knows: a changed verdict might miss the day of another one. A row that counts more than it notes is of
- * use while its stamp is that of the day, and is not added to.
+ * Finds which money events the row of each day will count: those up to the last one that is there now. It notes only events that
+ * `money_days_v1` knows: the look-up of a changed verdict misses the day of any other. A row that counts more events than it notes is
+ * right while its stamp is that of the day, and nothing is added to it.
  */
 async function noteMoney(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -76,8 +76,8 @@ async function noteMoney(
      WHERE ${onDays(whole)} AND ${key} IN (SELECT ${key} FROM money_days_v1 WHERE ${onDays(whole)})
      GROUP BY day`,
   )
-  const noted = new Map(found.map((one) => [one.date, one]))
-  const last_received_ms = days.map(({ day }) => noted.get(day)?.last_received_ms ?? '0')
+  const of_days = new Map(found.map((one) => [one.date, one]))
+  const last_received_ms = days.map(({ day }) => of_days.get(day)?.last_received_ms ?? '0')
   const counted = isCounted({
     days: `[${days.map(dateOf).join(', ')}]`,
     last_ms: `[${last_received_ms.map((ms) => `toInt64(${unsigned(ms)})`).join(', ')}]`,
@@ -85,8 +85,8 @@ async function noteMoney(
   return {
     at: { ...whole, moments: counted },
     notes: {
-      other_changes: days.map((one) => one.other_changes),
-      events: days.map(({ day }) => noted.get(day)?.events ?? '0'),
+      other_changes: days.map(({ other_changes }) => other_changes),
+      events: days.map(({ day }) => of_days.get(day)?.events ?? '0'),
       last_received_ms,
     },
   }

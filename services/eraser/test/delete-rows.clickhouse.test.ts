@@ -83,3 +83,14 @@ test('a table without such a row is not touched, and a delete that comes again c
   expect(statements).toHaveLength(1)
   expect(await left()).toEqual([2])
 })
+
+test('a delete that meets no merge leaves no name of a row with the engine', async () => {
+  const name = 987_654_321
+  await write([name, 2])
+  await deleteRows(clickhouse, table, app_id, keysOf(name), 'eraser/test')
+  const kept = await clickhouse.query<{ command: string }>(
+    `SELECT command FROM system.mutations WHERE table = '${table}'`,
+  )
+  expect(kept.length).toBeGreaterThan(0)
+  expect(kept.filter(({ command }) => command.includes(`${name}`))).toEqual([])
+})

@@ -15,19 +15,20 @@ export interface ClickLog {
   close(): Promise<void>
 }
 
-/** Clicks that are published together, each with what lets its redirect go. */
+/** Clicks that are published together, each with the function that lets its redirect go. */
 type Group = Map<Click, () => void>
 
 /**
  * Clicks on their way to `clicks.recorded.v1`. They wait for each other for `limits.click_gather_ms`: what is published
- * together shares a commit of the log, which costs more CPU than a redirect (docs/adr/0378), and one timer for its patience.
+ * together shares a commit of the log, which costs more CPU than a redirect (docs/adr/0378), and a timer for late redirects.
  * A crash loses the clicks whose redirect was sent before they were on the log, and no others.
  */
 export function createClickLog({ broker, partitions, registry, logger }: LinkGatewayDeps): ClickLog {
   const metrics = clickMetrics(registry)
   const sending = new Set<Promise<void>>()
-  let gathering: Group | null = null
-  let under_way = 0
+  /** The group that takes further clicks. */
+  let open: Group | null = null
+  let clicks_under_way = 0
 
   function reportLost(click: Click, err: unknown) {
     metrics.lost.inc()
@@ -42,35 +43,36 @@ export function createClickLog({ broker, partitions, registry, logger }: LinkGat
   }
   async function send(group: Group) {
     await new Promise((resolve) => setTimeout(resolve, limits.click_gather_ms))
-    gathering = null
-    const patience = setTimeout(() => {
-      metrics.late.inc(group.size)
-      for (const release of group.values()) release()
-      group.clear()
-    }, limits.click_wait_ms_max - limits.click_gather_ms)
+    open = null
+    const releasing = setTimeout(releaseLate, limits.click_wait_ms_max - limits.click_gather_ms, group)
     await Promise.all(Array.from(group.keys(), (click) => publish(click, group)))
-    clearTimeout(patience)
+    clearTimeout(releasing)
   }
-  /** A call for each click: a part of the log that refuses loses its own clicks only. */
+  function releaseLate(group: Group) {
+    metrics.late.inc(group.size)
+    for (const release of group.values()) release()
+    group.clear()
+  }
+  /** The log is called for each click, so that a partition that refuses loses its own clicks only. */
   async function publish(click: Click, group: Group) {
     try {
       await broker.publish([clickRecord(click, partitions)])
     } catch (err) {
       reportLost(click, err)
     }
-    under_way -= 1
+    clicks_under_way -= 1
     group.get(click)?.()
     group.delete(click)
   }
   return {
     async record(click) {
       metrics.clicks.inc({ filtered_reason: click.filtered_reason ?? '' })
-      if (under_way >= limits.clicks_under_way_max)
+      if (clicks_under_way >= limits.clicks_under_way_max)
         return reportLost(click, new Error('too many clicks wait for the log'))
-      under_way += 1
+      clicks_under_way += 1
       const { promise, resolve } = Promise.withResolvers<void>()
-      gathering ??= openGroup()
-      gathering.set(click, resolve)
+      open ??= openGroup()
+      open.set(click, resolve)
       return promise
     },
     async close() {

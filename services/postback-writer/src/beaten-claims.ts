@@ -28,35 +28,38 @@ interface BeatenClaim {
  */
 const other_claims_max = 32
 
-/** From so many claims on, reading the first ones of a postback costs less than reading all (docs/adr/0394). */
-const often_claims_min = 4096
+/** A postback with at least so many claims is crowded: reading its first claims costs less than reading all (docs/adr/0394). */
+const crowded_claims_min = 4096
 
-/** Rows of a claim that are looked for: each repeated batch adds one until they are merged. A start looks at all claims anyway. */
+/** Maximum of rows of a claim that are read. Each repeated batch adds one until they are merged; a start looks at all claims anyway. */
 const copies_max = 4
 
-/** Postbacks with so many claims that one statement looks at: each has two subqueries of its own in it. */
-const often_at_once = 50
+/** Crowded postbacks that one statement looks at: each adds two subqueries to it. */
+const crowded_together = 50
 
 /**
  * Marks claims that an earlier one on the same postback beats (docs/rules.md#who-wins), among those that these postbacks meet.
  * To be called when their judgements are stored: two processes that store claims on one postback at the same moment then see
- * both, one of them at least. Marks are a set and never wrong, since a claim never ends. `often_min` is for tests.
+ * both, one of them at least. Marks are a set and never wrong, since a claim never ends. `crowded_min` is for tests.
  */
 export async function markBeaten(
   clickhouse: Deps,
   stored: readonly StoredJudgement[],
-  often_min = often_claims_min,
+  crowded_min = crowded_claims_min,
 ): Promise<void> {
   const valid = stored.filter(({ judged }) => judged.verdict === 'valid')
   if (valid.length === 0) return
   const found = await clickhouse.query<Contested>(
     contested(`postback_key IN (${keysSql(valid)})`, 'toString(postback_key) AS key, count() AS claims'),
   )
-  const often = found.filter(({ claims }) => claims >= often_min).map(keyOf)
-  const others = found.filter(({ claims }) => claims < often_min).map(keyOf)
-  if (others.length > 0) await mark(clickhouse, beatenOfSql(claimsOf(others), isOneOf(valid)))
-  for (let from = 0; from < often.length; from += often_at_once)
-    await mark(clickhouse, beatenOfSql(firstClaimsOf(often.slice(from, from + often_at_once), valid), isOneOf(valid)))
+  const crowded = found.filter(({ claims }) => claims >= crowded_min).map(keyOf)
+  const others = found.filter(({ claims }) => claims < crowded_min).map(keyOf)
+  const isOurs = isOneOf(valid)
+  if (others.length > 0) await mark(clickhouse, beatenOfSql(claimsOf(others), isOurs))
+  for (let from = 0; from < crowded.length; from += crowded_together) {
+    const some = crowded.slice(from, from + crowded_together)
+    await mark(clickhouse, beatenOfSql(firstClaimsOf(some, valid), isOurs))
+  }
 }
 
 interface Contested {
@@ -93,8 +96,8 @@ const claimsOf = (keys: readonly bigint[]): string => `
       SELECT ${claimColumns} FROM postback_claims_v1 WHERE postback_key IN (${keys.join(', ')})`
 
 /**
- * The first claims on some postbacks, and those of a batch, by the order of the table: a few granules of each. All of the batch may
- * come first, and a batch that is repeated has a row for each more, until they are merged.
+ * The first claims on some postbacks, and the claims of a batch. The order of the table finds both, in a few granules. The limit has
+ * room for the whole batch, because all of it may come first.
  */
 const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[]): string =>
   [
@@ -178,7 +181,7 @@ const contested = (isPostback: string, columns = 'postback_key'): string => `
       HAVING count() > 1
       SETTINGS optimize_aggregation_in_order = 1`
 
-/** Those of some claims that are beaten, with their days: of ours all, of others the first. */
+/** The beaten ones of some claims, with their days: all of ours, and the first of the others. */
 const beatenOfSql = (claims: string, isOurs: string): string => `
   SELECT lost.5 AS day, ${claimKeySql('lost.2', 'lost.3', 'lost.4')} AS claim_key
   FROM (

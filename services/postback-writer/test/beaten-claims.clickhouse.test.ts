@@ -63,12 +63,12 @@ test('batches mark exactly the beaten claims, however many are on a postback and
   })
   const plan = fc.record({
     batches: fc.array(fc.array(claim, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 5 }),
-    often_min: fc.constantFrom(2, 5, 1000),
+    crowded_min: fc.constantFrom(2, 5, 1000),
     inserts: fc.integer({ min: 1, max: 3 }),
   })
   let offset = 0
   await fc.assert(
-    fc.asyncProperty(plan, async ({ batches, often_min, inserts }) => {
+    fc.asyncProperty(plan, async ({ batches, crowded_min, inserts }) => {
       const run = randomUUID()
       const first_offset = offset
       const claims: Claim[][] = batches.map((batch) =>
@@ -76,7 +76,7 @@ test('batches mark exactly the beaten claims, however many are on a postback and
       )
       for (const batch of claims) {
         for (let n = 0; n < inserts; n += 1) await storeClaims(batch)
-        await markBeaten(clickhouse, batch.map(stored), often_min)
+        await markBeaten(clickhouse, batch.map(stored), crowded_min)
       }
       const winners = new Set<number>()
       for (const same of Map.groupBy(claims.flat(), ({ id, environment }) => `${id}/${environment}`).values())

@@ -16,10 +16,11 @@ export interface MoneyDay {
   currencies: string[]
   /** 1: money of installs of the given days is among its settled money. */
   of_installs: 0 | 1
-  /** The money events that its settled money counts, and when the last one was received, Unix epoch ms; 0 where not noted. */
+  /** The number of money events that its settled money counts; 0: not noted. */
   events: number
+  /** When the last of these events was received, Unix epoch ms. */
   last_received_ms: number
-  /** 1: since it was settled nothing happened but that money events were added. */
+  /** 1: since it was settled, money events were added and nothing else changed. */
   only_added: 0 | 1
 }
 

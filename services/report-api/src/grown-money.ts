@@ -4,20 +4,18 @@ import type { ReportSources } from './report.ts'
 
 type Statements = Pick<ReportSources, 'clickhouse'>
 
-/**
- * Days whose money has grown since it was settled: the money events that came since are added to what is settled (docs/adr/0390).
- * Parameters of a statement; the lists have the same length.
- */
+/** Parameters that name the days that have grown. The lists have the same length. */
 export interface GrownMoney {
   grown_days: string[]
-  /** The money events that settled money counts, and when the last one was received, Unix epoch ms. */
+  /** The number of money events that the settled money of each day counts. */
   grown_events: number[]
+  /** When the last of these events was received, Unix epoch ms. */
   grown_ms: number[]
 }
 
 const nothingGrown: GrownMoney = { grown_days: [], grown_events: [], grown_ms: [] }
 
-/** The days in `GrownMoney`, as SQL. */
+/** The days of `GrownMoney`, as SQL. */
 export const grownDays: GrownDays = {
   app_id: '{app_id:String}',
   days: '{grown_days:Array(Date)}',
@@ -25,14 +23,35 @@ export const grownDays: GrownDays = {
 }
 
 /**
- * Finds days that have grown, of those that are read as a whole, and takes them for settled. Where an event was received before the last one that settled money
- * counts, and is not counted, there are more events up to that time than were noted: such a day is worked out live.
+ * Reads money of days, of which some have grown since they were settled (docs/adr/0390). `read` gets these as settled, and adds the
+ * money events that came since. If one of them was settled again meanwhile, these events may have counted twice: then `read` works
+ * all of them out live. `stored` are the days as `findMoneyDays` found them; only days that are read as a whole may grow.
  */
-export async function findGrown(
+export async function readGrown<Answer>(
+  { sources, app_id, stored, isWhole = () => true }: GrownRequest,
+  read: (days: readonly MoneyDay[], grown: GrownMoney) => Promise<Answer>,
+): Promise<Answer> {
+  const { days, grown } = await findGrown(sources, app_id, stored, isWhole)
+  const answer = await read(days, grown)
+  return (await areSame(sources, app_id, grown)) ? answer : read(stored, nothingGrown)
+}
+
+interface GrownRequest {
+  sources: Statements
+  app_id: string
+  stored: readonly MoneyDay[]
+  isWhole?: (day: string) => boolean
+}
+
+/**
+ * Finds the days that have grown, and takes them for settled. A day with more events up to the last one that its settled money counts
+ * than were noted is worked out live: an event was received earlier, and written later.
+ */
+async function findGrown(
   { clickhouse }: Statements,
   app_id: string,
   days: readonly MoneyDay[],
-  isWhole: (day: string) => boolean = () => true,
+  isWhole: (day: string) => boolean,
 ): Promise<{ days: readonly MoneyDay[]; grown: GrownMoney }> {
   const mayGrow = ({ day, is_settled, only_added }: MoneyDay) => !is_settled && only_added === 1 && isWhole(day)
   const maybe = growingOf(days.filter(mayGrow))
@@ -60,11 +79,8 @@ const growingOf = (days: readonly MoneyDay[]): GrownMoney => ({
   grown_ms: days.map(({ last_received_ms }) => last_received_ms),
 })
 
-/**
- * Whether settled money of these days still counts the same events. To be called after the statement that read it: one of the
- * days may have been settled again before that, and then what came since was added twice.
- */
-export async function areSame({ clickhouse }: Statements, app_id: string, grown: GrownMoney): Promise<boolean> {
+/** Whether the settled money of these days still counts the same events. Call it after the statement that read it. */
+async function areSame({ clickhouse }: Statements, app_id: string, grown: GrownMoney): Promise<boolean> {
   if (grown.grown_days.length === 0) return true
   const [row] = await clickhouse.query<{ same: number }>(
     `SELECT count() AS same FROM settled_money_v1 FINAL

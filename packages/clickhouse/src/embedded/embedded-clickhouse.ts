@@ -62,9 +62,8 @@ const short_insert_bytes_max = 256 * 1024
 /**
  * ClickHouse in this process (chdb), database `tributary`. A session runs one statement at a time, so there are three:
  * one for parameterised questions, which chdb runs one by one anyway, and two for inserts, DDL and look-ups, where what is
- * short takes turns with large inserts. Each running statement holds a thread of libuv's pool. Three fit beside files and names
- * into the four threads that Node has by default (tools/bootstrap.mjs sets 16): with more sessions on four threads, statements were
- * seen to stand still for ever.
+ * short takes turns with large inserts. Each running statement holds a thread of libuv's pool. Three leave one of the four threads that
+ * Node has by default to files and names; with more sessions, statements stood still for ever. tools/bootstrap.mjs sets 16 threads.
  */
 export async function openEmbeddedClickhouse({
   data_dir,

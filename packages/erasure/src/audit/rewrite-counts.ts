@@ -74,14 +74,14 @@ const objectFaults: ReadonlySet<unknown> = new Set([
   ...['AccessDenied', 'InvalidObjectState', 'ObjectLocked'],
 ])
 
-/** Error codes of S3 that answer for more than one object, whatever their HTTP status. */
+/** Error codes of S3 that concern more than one object, whatever their HTTP status. */
 const storeFaults: ReadonlySet<string> = new Set([
   ...['NoSuchBucket', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'RequestTimeTooSkewed', 'AllAccessDisabled'],
   ...['AccountProblem', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired', 'RequestTimeout', 'SlowDown'],
 ])
 
-/** S3 answered, and not that it has too much to do: 500 comes after all tries of the client. */
-function isAnswerForOne(error: Error): boolean {
+/** Whether S3 refused a single object. It answers 429 or 503 when it is overloaded; a 500 comes after all tries of the client. */
+function isRefusalOfOne(error: Error): boolean {
   const { $metadata } = error as { $metadata?: { httpStatusCode?: number } }
   const status = $metadata?.httpStatusCode ?? 0
   return status >= 400 && status <= 500 && status !== 429 && !storeFaults.has(error.name)
@@ -90,12 +90,12 @@ function isAnswerForOne(error: Error): boolean {
 /** The client of S3 says this, without a name or code, when bytes do not match the stored checksum. */
 const otherBytes = /^Checksum mismatch/
 
-/** Throws what says more than that. */
+/** Throws an error that concerns more than one object. */
 function requireOfOne(error: unknown): void {
   if (!(error instanceof Error)) throw error
   const names = [error.name, (error as NodeJS.ErrnoException).code]
   const isOfOne =
-    names.some((name) => objectFaults.has(name)) || otherBytes.test(error.message) || isAnswerForOne(error)
+    names.some((name) => objectFaults.has(name)) || otherBytes.test(error.message) || isRefusalOfOne(error)
   if (!isOfOne) throw error
 }
 

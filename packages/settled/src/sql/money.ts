@@ -13,7 +13,7 @@ const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
 /**
  * Events whose money counts: `date, ts, install_key, event_name, code, amount`. `taken` is a further condition on them, and
- * `more` names further columns.
+ * `more` holds further columns, each after a comma.
  */
 export const countedSql = (at: DaysOfApp, taken = '1', more = ''): string => `
       SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}
@@ -58,8 +58,8 @@ export const moneyEventsSql = (at: DaysOfApp): string => `
     ) AS verdicts USING (install_key)`
 
 /**
- * The same events of live days and of days that have grown, with `is_new`: 0 for those that settled money counts. Of these only
- * the events of installs that paid since are among them.
+ * The same events of live days, and of days that have grown, with `is_new`: 0 for events that settled money counts. Those are left out
+ * if their install did not pay since.
  */
 export function grownMoneySql(live: DaysOfApp, grown: GrownDays): string {
   const at = { ...live, days: `arrayConcat(${live.days}, ${grown.days})` }

@@ -8,7 +8,7 @@ export type CountersBreaker = <T>(step: () => Promise<T>) => Promise<T | null>
 /**
  * Steps on the counters (Redis or its twin) fail as null. After a failure one request at a time tries again, after a
  * pause: a store that hangs costs few requests its time-out, and the others nothing. `onMissed` is called for each step that
- * did not take place.
+ * failed or was skipped.
  */
 export function countersBreaker(now: () => number, onMissed = () => {}): CountersBreaker {
   let failures = 0

@@ -12,7 +12,7 @@ import { utcDay } from '@tributary/domain/utc-day'
 import type { Tally } from './tally.ts'
 import { untilWritten } from './until-written.ts'
 
-/** What clicks and postbacks of the audit store are looked up in, and put into the log with. */
+/** The engines that clicks and postbacks of the audit store are read from, looked up in, and put into the log with. */
 export interface FillAuditedDeps {
   broker: Pick<Broker, 'publish' | 'groupOffsets' | 'partitionCount'>
   clickhouse: Pick<Clickhouse, 'query'>

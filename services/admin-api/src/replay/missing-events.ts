@@ -33,7 +33,7 @@ const nowhere = { topic: '', partition: 0, offset: 0 }
 
 interface Known {
   clickhouse: Clickhouse
-  /** Erased events are not missing: the log would keep them for its whole retention once more. */
+  /** Erased events are not missing: in the log they would stay for another retention. */
   erased: Tombstones
   tally: Tally
 }
@@ -63,7 +63,7 @@ export async function findMissing(
   })
 }
 
-/** The events of an envelope that no erasure covers; all of a locked app, whose records the writer sets aside. */
+/** The events of an envelope that no erasure covers. A locked app keeps all of them: the writer sets its records aside. */
 function withoutErased(envelope: Envelope, erased: Tombstones, tally: Tally): Event[] {
   const { app_id, install_uuid, received_at_ms, sent_at_ms, events } = envelope
   tally.replayed += events.length

@@ -40,8 +40,8 @@ export async function deleteRows(
 }
 
 /**
- * Condition for the rows by part and number within it; null without any. The engine evaluates the condition of a delete on every
- * row of a part, and reads all of its columns, but stores none of these two (docs/adr/0398). A part never changes its rows under its name.
+ * Condition for the rows by their part and their number in it; null if there are none. The engine reads all columns of a delete's
+ * condition for every row of a part, and these two are not stored (docs/adr/0398). A part never changes its rows under its name.
  */
 async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, named: string): Promise<string | null> {
   const parts = await clickhouse.query<{ part: string; numbers: string[] }>(

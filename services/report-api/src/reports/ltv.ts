@@ -5,9 +5,9 @@ import { isCounted } from '@tributary/settled/grown'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
-import { areSame, findGrown, grownDays } from '../grown-money.ts'
+import { grownDays, readGrown } from '../grown-money.ts'
 import type { RateOf } from '../money.ts'
-import { filterSql, type Report, type ReportSources } from '../report.ts'
+import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import {
   daysParams,
@@ -24,47 +24,37 @@ import {
  * currencies of that money. The last one multiplies each amount by the rate of its day and adds up, since the money of a year
  * is too much to be added here.
  */
-export const ltvReport: Report<'ltv'> = async (sources, request) =>
-  // Again without days that have grown: one of them was settled meanwhile.
-  (await reportMoney(sources, request, true)) ?? (await reportMoney(sources, request, false))!
-
-type Request = Parameters<Report<'ltv'>>[1]
-
-/** Null when settled money that later events were added to did not stay the same. */
-async function reportMoney(
-  sources: ReportSources,
-  { app_id, limit, offset, filters, group, days: requested, ...window }: Request,
-  may_grow: boolean,
-): Promise<Awaited<ReturnType<Report<'ltv'>>> | null> {
-  const { clickhouse } = sources
+export const ltvReport: Report<'ltv'> = async (
+  sources,
+  { app_id, limit, offset, filters, group, days: requested, ...window },
+) => {
   const known = windowDays(window)
   if (known === null) return { rows: [], missing_rates: [] }
-  const filter = filterSql(filters)
+  const { clickhouse } = sources
+  const { passes, params: filtered } = filterSql(filters)
   const { first_day, edge_days } = known
-  const stored = await findMoneyDays(sources, { app_id, first_day }, edge_days)
-  const { days: money_days, grown } = await findGrown(sources, app_id, stored, () => may_grow)
-  const divided = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
-  // What came since a day was settled is worked out with the days that are live.
-  const money = { ...divided, live: [...divided.live, ...grown.grown_days] }
-  const installs = await findDays(sources, 'installs', app_id, known)
-  const late = findLate(money.live, money_days, edge_days[0])
-  const params = {
-    ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filter.params },
-    ...{ ...late, ...grown },
-  }
-  const earned = earnedSql(money, late, grown.grown_days.length > 0, filter.passes)
-  const { rated, rateOf, missing_rates } = await findSpentRates(
-    sources,
-    app_id,
-    { days: money_days, live: divided.live },
-    () => clickhouse.query<FxLookup>(spentSql(earned), params),
-  )
   const ns = daysOf('ltv', requested)
-  const factors = factorsOf(rated, rateOf)
-  const sql = pageSql(installs, firstDayOf[group]('date'), earned, filter.passes, Object.keys(factors))
-  const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
-  if (!(await areSame(sources, app_id, grown))) return null
-  return { rows: page.map((row) => rowOf(row, ns)), missing_rates }
+  const stored = await findMoneyDays(sources, { app_id, first_day }, edge_days)
+  return readGrown({ sources, app_id, stored }, async (money_days, grown) => {
+    const divided = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
+    // What came since a day was settled is worked out with the days that are live.
+    const money = { ...divided, live: [...divided.live, ...grown.grown_days] }
+    const installs = await findDays(sources, 'installs', app_id, known)
+    const late = findLate(money.live, money_days, edge_days[0])
+    const earned = earnedSql(money, late, grown.grown_days.length > 0, passes)
+    const params = {
+      ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filtered },
+      ...{ ...late, ...grown },
+    }
+    const money_found = { days: money_days, live: divided.live }
+    const { rated, rateOf, missing_rates } = await findSpentRates(sources, app_id, money_found, () =>
+      clickhouse.query<FxLookup>(spentSql(earned), params),
+    )
+    const factors = factorsOf(rated, rateOf)
+    const sql = pageSql(installs, firstDayOf[group]('date'), earned, passes, Object.keys(factors))
+    const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
+    return { rows: page.map((row) => rowOf(row, ns)), missing_rates }
+  })
 }
 
 /**

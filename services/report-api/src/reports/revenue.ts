@@ -1,10 +1,11 @@
+import type { ReportRow } from '@tributary/contracts/reports'
 import { cameSince } from '@tributary/settled/grown'
 import { countedSql, grownMoneySql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
-import { areSame, findGrown, grownDays } from '../grown-money.ts'
-import { type Amount, convertMoney, findRates, firstDays, lookupsOf } from '../money.ts'
-import { filterSql, type Report, type ReportSources } from '../report.ts'
+import { grownDays, readGrown } from '../grown-money.ts'
+import { type Amount, convertMoney, findRates, firstDays, lookupsOf, type RateOf } from '../money.ts'
+import { filterSql, type Report } from '../report.ts'
 import { end_of_days, firstDayOf, windowDays } from '../window-days.ts'
 import {
   allLive,
@@ -21,49 +22,42 @@ import {
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
  * to USD. The rates are looked up first, because whether an install pays depends on them.
  */
-export const revenueReport: Report<'revenue'> = async (sources, request) =>
-  // Again without days that have grown: one of them was settled meanwhile.
-  (await reportMoney(sources, request, true)) ?? (await reportMoney(sources, request, false))!
-
-type Request = Parameters<Report<'revenue'>>[1]
-
-/** Null when settled money that later events were added to did not stay the same. */
-async function reportMoney(
-  sources: ReportSources,
-  { app_id, limit, offset, filters, group, ...window }: Request,
-  may_grow: boolean,
-): Promise<Awaited<ReturnType<Report<'revenue'>>> | null> {
-  const { clickhouse, fxRates } = sources
+export const revenueReport: Report<'revenue'> = async (
+  sources,
+  { app_id, limit, offset, filters, group, ...window },
+) => {
   const days = windowDays(window)
   if (days === null) return { rows: [], missing_rates: [] }
-  const filter = filterSql(filters)
+  const { clickhouse, fxRates } = sources
+  const { passes, params: filtered } = filterSql(filters)
   const stored = await findMoneyDays(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
-  const isWhole = (day: string) => may_grow && group === 'day' && day >= days.whole_from && day < days.whole_to
-  const { days: money_days, grown } = await findGrown(sources, app_id, stored, isWhole)
-  const settled = settledOf(money_days)
-  const found = divideDays('money', days, settled)
-  const params = { app_id, ...days, ...daysParams(found), ...grown, ...filter.params }
-  const hasGrown = grown.grown_days.length > 0
-  const live = [...found.live, ...found.edge].filter((day) => !settled.has(day))
-  const { rated, missing_rates } = await findSpentRates(sources, app_id, { days: money_days, live }, () =>
-    clickhouse.query<FxLookup>(spentSql(found, hasGrown, filter.passes), params),
-  )
-  const rated_from = firstDays(rated)
-  const read =
-    group === 'day' ? withPayments(found, money_days, days.edge_days) : { ...allLive(found), payment_days: [] }
-  const page = await clickhouse.query<MoneyRow>(pageSql(read, hasGrown, firstDayOf[group]('date'), filter.passes), {
-    ...{ ...params, ...daysParams(read), payment_days: read.payment_days, limit, offset },
-    ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
+  const isWhole = (day: string) => group === 'day' && day >= days.whole_from && day < days.whole_to
+  return readGrown({ sources, app_id, stored, isWhole }, async (money_days, grown) => {
+    const settled = settledOf(money_days)
+    const found = divideDays('money', days, settled)
+    const params = { app_id, ...days, ...daysParams(found), ...grown, ...filtered }
+    const hasGrown = grown.grown_days.length > 0
+    const live = [...found.live, ...found.edge].filter((day) => !settled.has(day))
+    const { rated, missing_rates } = await findSpentRates(sources, app_id, { days: money_days, live }, () =>
+      clickhouse.query<FxLookup>(spentSql(found, hasGrown, passes), params),
+    )
+    const rated_from = firstDays(rated)
+    const of_page =
+      group === 'day' ? withPayments(found, money_days, days.edge_days) : { ...allLive(found), payment_days: [] }
+    const page = await clickhouse.query<MoneyRow>(pageSql(of_page, hasGrown, firstDayOf[group]('date'), passes), {
+      ...{ ...params, ...daysParams(of_page), payment_days: of_page.payment_days, limit, offset },
+      ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
+    })
+    const rateOf = await findRates(fxRates, lookupsOf(page))
+    return { rows: page.map((row) => rowOf(row, rateOf)), missing_rates }
   })
-  if (!(await areSame(sources, app_id, grown))) return null
-  const rateOf = await findRates(fxRates, lookupsOf(page))
-  const rows = page.map(({ paying, money, ...row }) => ({
-    ...row,
-    revenue_usd: convertMoney(rateOf, money),
-    arppu_usd: paying === 0 ? 0 : convertMoney(rateOf, money, paying),
-  }))
-  return { rows, missing_rates }
 }
+
+const rowOf = ({ paying, money, ...row }: MoneyRow, rateOf: RateOf): ReportRow<'revenue'> => ({
+  ...row,
+  revenue_usd: convertMoney(rateOf, money),
+  arppu_usd: paying === 0 ? 0 : convertMoney(rateOf, money, paying),
+})
 
 /** Days of money. The part of `payment_days` days that is in the window is read from settled payments. */
 interface FoundMoney extends FoundDays<'money'> {
@@ -93,35 +87,30 @@ interface MoneyRow {
 }
 
 /** Each day with money of a currency. */
-const spentSql = ({ settled }: FoundDays<'money'>, hasGrown: boolean, passes: string) => `
-SELECT code AS currency, toString(date) AS day
-FROM (
+function spentSql({ settled }: FoundDays<'money'>, hasGrown: boolean, passes: string): string {
+  // Without a filter no verdict is looked up.
+  const eventsSql = passes === '1' ? countedSql : moneyEventsSql
+  const events = [liveDays('money'), ...(hasGrown ? [cameSince(grownDays)] : [])].map(
+    (at) => `
   SELECT date, code, amount
-  FROM (${passes === '1' ? countedSql(liveDays('money')) : moneyEventsSql(liveDays('money'))}
+  FROM (${eventsSql(at)}
   )
-  WHERE ${passes}${
-    settled.length === 0
-      ? ''
-      : `
-  UNION ALL
+  WHERE ${passes}`,
+  )
+  const settledMoney = `
   SELECT date, currency AS code, toInt128(amounts) AS amount
   FROM (${settledDaysSql('money', 'money')}
   )
   WHERE ${passes}`
-  }${
-    hasGrown
-      ? `
-  UNION ALL
-  SELECT date, code, amount
-  FROM (${passes === '1' ? countedSql(cameSince(grownDays)) : moneyEventsSql(cameSince(grownDays))}
-  )
-  WHERE ${passes}`
-      : ''
-  }
+  return `
+SELECT code AS currency, toString(date) AS day
+FROM (${[...events, ...(settled.length > 0 ? [settledMoney] : [])].join(`
+  UNION ALL`)}
 )
 WHERE amount != 0
 GROUP BY code, date
 ORDER BY code, date`
+}
 
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
 const isRated = (currency: string) =>
@@ -130,30 +119,32 @@ const isRated = (currency: string) =>
 const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
 const pays = `${isPurchase} AND amount > 0 AND ${isRated('code')}`
 
-/** Money and distinct payers, from one look at the events: `date, partner, code, amount, event_name, payer`. */
-const partSql = (events: string) => `
-  SELECT date, partner, code, sum(amount) AS micros, countIf(amount != 0) AS amounts, countIf(${isPurchase}) AS bought,
-    uniqExactStateIf(payer, ${pays}) AS payers, ${nobody} AS payers_before, toUInt64(0) AS paid
-  FROM (${events}
-  )
-  GROUP BY date, partner, code`
-
 /**
- * The same of live days, and of what came since days were settled. Who had paid on such a day before is no new payer of it.
+ * Money and distinct payers of live days, and of what came since days were settled. `payers_before` are counted in the settled day
+ * already.
  */
-const livePart = (hasGrown: boolean) => `
+function livePart(hasGrown: boolean): string {
+  const live = liveDays('money')
+  return `
   SELECT date, partner, code, sumIf(amount, is_new) AS micros, countIf(is_new AND amount != 0) AS amounts,
     countIf(is_new AND ${isPurchase}) AS bought, uniqExactStateIf(install_key, ${pays}) AS payers,
     uniqExactStateIf(install_key, NOT is_new AND ${pays}) AS payers_before, toUInt64(0) AS paid
-  FROM (${hasGrown ? grownMoneySql(liveDays('money'), grownDays) : `SELECT *, 1 AS is_new FROM (${moneyEventsSql(liveDays('money'))})`}
+  FROM (${hasGrown ? grownMoneySql(live, grownDays) : `SELECT *, 1 AS is_new FROM (${moneyEventsSql(live)})`}
   )
   GROUP BY date, partner, code`
+}
 
-const paymentsPart = partSql(`
-    SELECT date, partner, currency AS code, micros AS amount, event_name, toUInt64(number) AS payer
+/** The same of settled payments. */
+const paymentsPart = `
+  SELECT date, partner, code, sum(amount) AS micros, countIf(amount != 0) AS amounts, countIf(${isPurchase}) AS bought,
+    uniqExactStateIf(toUInt64(number), ${pays}) AS payers, ${nobody} AS payers_before, toUInt64(0) AS paid
+  FROM (
+    SELECT date, partner, currency AS code, micros AS amount, event_name, number
     FROM (${settledPaymentsSql('payment_days')}
     )
-    WHERE ${momentsOf('money')}`)
+    WHERE ${momentsOf('money')}
+  )
+  GROUP BY date, partner, code`
 
 /** The same of settled days: payers by the set of currencies that they paid in. */
 const settledParts = `

@@ -192,6 +192,32 @@ test('settled again after changed verdicts, every row of every report is right',
   for (const story of stories.filter(({ later }) => later.decisions.length > 0)) await compareAll(story, [whole])
 })
 
+/** Payments of the first story, after all of them. */
+const late: SentEvent[] = []
+
+test.each(['revenue', 'ltv'] as const)(
+  'a day that is settled again while %s reads it counts no payment twice',
+  async (report) => {
+    await stage.settle()
+    const { app, app_id, rates, earlier } = stories[0]!
+    late.push({ ...paid('a', on(2), 4), app, received_at_ms: now_ms + 1000 * (late.length + 1) })
+    await stage.write({ events: late.slice(-1), decisions: [] }, [app_id])
+    let settled_again = false
+    stage.beforeStatement = async (sql) => {
+      if (settled_again || !/settled_money_v1.*ARRAY JOIN/.test(sql) || !sql.includes('grown_days')) return
+      settled_again = true
+      await stage.settle()
+    }
+    stage.rates = rates
+    const history = { events: [...earlier.events, ...late], decisions: earlier.decisions }
+    await stage.compare({ history, app, app_id, note: 'settled again' }, report, {
+      ...whole,
+      ...(report === 'ltv' && { days }),
+    })
+    expect(settled_again).toBe(true)
+  },
+)
+
 /** Days with data that a report works out now, although they are settled; otherwise the tests above would prove nothing. */
 async function openDays(app_id: string): Promise<string[]> {
   const range = { app_id, from: dayOf(on(-5)), to: dayOf(on(40)) }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Envelope } from '@tributary/contracts/envelope'
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
 import { topics } from '@tributary/contracts/topics'
@@ -63,7 +64,13 @@ export async function openReportStage({ erased }: { erased?: ErasedRecords } = {
       await pause(1)
     }
   }
-  const http = await openHttp(clickhouse, () => stage.rates)
+  const watched: Pick<Clickhouse, 'query'> = {
+    async query(sql, params) {
+      await stage.beforeStatement(sql)
+      return clickhouse.query(sql, params)
+    },
+  }
+  const http = await openHttp({ ...clickhouse, ...watched }, () => stage.rates)
   const settle = createSettler({ clickhouse, logger })
 
   const stage = {
@@ -71,6 +78,8 @@ export async function openReportStage({ erased }: { erased?: ErasedRecords } = {
     broker,
     /** The rates that reports find from now on. */
     rates: [] as readonly Rate[],
+    /** Called before each statement of a report. */
+    beforeStatement: async (_sql: string): Promise<void> => {},
     /** Sends events and decisions of installs through the writers, then lets the best claims of transactions win. */
     async write(part: Part, app_ids: readonly string[]) {
       await broker.publish([

@@ -2,7 +2,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import type { WholeRecord } from '../../broker.ts'
 
 export interface BatcherOptions {
-  /** Time from one send to the next, ms: a record waits for company that long at most, and not at all while the log is idle. */
+  /** Time from one send to the next, ms. A record waits for others so long at most, and not at all while the log is idle. */
   linger_ms: number
   /** A send is made as soon as this much is there, and is never larger, unless one record is. */
   send_bytes_max: number
@@ -151,7 +151,10 @@ export function createBatcher(options: BatcherOptions): Batcher {
   return { publish, buffered_bytes: () => buffered_bytes, close }
 }
 
-/** Gives the function that calls it off. Requests whose audit object is durable publish in one turn of the event loop, and share a send. */
+/**
+ * Calls `then` after a time, and gives the function that cancels it. Without a time it waits for the end of the turn of the event loop:
+ * the requests of one audit object publish in one turn, and share a send.
+ */
 function wait(ms: number, then: () => void): () => void {
   if (ms <= 0) {
     const immediate = setImmediate(then)

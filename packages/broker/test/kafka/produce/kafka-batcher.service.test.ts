@@ -166,13 +166,17 @@ describe('the batcher of the Kafka producer', () => {
   })
 
   it('answers in time while sends hang, and never sends what it gave up', async () => {
-    const { batcher, sends, sent } = start({ publish_ms_max: 50, sends_max: 1 })
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { batcher, sends } = start({ publish_ms_max: 50, sends_max: 1 })
     const publishes = ['a', 'b'].map((text) => batcher.publish([record(text.repeat(8 * 1024))]))
-    for (const publish of publishes) await expect(publish).rejects.toMatchObject({ code: 'unavailable' })
+    const refused = publishes.map((publish) => expect(publish).rejects.toMatchObject({ code: 'unavailable' }))
+    await vi.advanceTimersByTimeAsync(50)
+    await Promise.all(refused)
     expect(sends).toHaveLength(1)
     const later = batcher.publish([record('c')])
     sends[0]!.end()
-    await sent(2)
+    await vi.advanceTimersByTimeAsync(1)
     expect(sends[1]!.texts).toEqual(['c'])
     sends[1]!.end()
     await later
