@@ -46,8 +46,9 @@ export async function deleteRows(
 }
 
 /**
- * Condition for the rows by part and number within it, for very many by their names; null without any. The engine evaluates the condition of a delete on every
- * row of a part, and reads all of its columns, but stores none of these two (docs/adr/0398). A part never changes its rows under its name.
+ * Condition for the rows by part and number within it, for very many by their names; null without any. The engine evaluates the
+ * condition of a delete on every row of a part, and reads all of its columns, but stores none of these two (docs/adr/0398). A part
+ * never changes its rows under its name.
  */
 async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, named: string): Promise<string | null> {
   const parts = await clickhouse.query<{ part: string; numbers: string[] }>(
