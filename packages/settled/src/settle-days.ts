@@ -59,10 +59,13 @@ ${joins.join('\n')}`,
 /** What the rows of settled days note, by column: a value for each day, an unsigned 64-bit decimal. */
 type Notes = Record<string, readonly string[]>
 
+/** Behind every event: the row of a day that notes none counts all that are there. */
+const any_time_ms = `${Number.MAX_SAFE_INTEGER}`
+
 /**
- * Finds which money events the row of each day will count: those up to the last one that is there now. It notes only events that
- * `money_days_v1` knows: the look-up of a changed verdict misses the day of any other. A row that counts more events than it notes is
- * right while its stamp is that of the day, and nothing is added to it.
+ * Finds which money events the row of each day will count: those up to the last one that is there now. A day notes none while
+ * `money_days_v1` lacks one of its events: the look-up of a changed verdict misses the day of that one. A row that counts more events
+ * than it notes is right while its stamp is that of the day, and nothing is added to it.
  */
 async function noteMoney(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -73,11 +76,12 @@ async function noteMoney(
   const found = await clickhouse.query<{ date: string; events: string; last_received_ms: string }>(
     `SELECT toString(day) AS date, toString(count()) AS events, toString(max(received_at_ms)) AS last_received_ms
      FROM revenue_raw_v1
-     WHERE ${onDays(whole)} AND ${key} IN (SELECT ${key} FROM money_days_v1 WHERE ${onDays(whole)})
-     GROUP BY day`,
+     WHERE ${onDays(whole)}
+     GROUP BY day
+     HAVING min(${key} IN (SELECT ${key} FROM money_days_v1 WHERE ${onDays(whole)})) = 1`,
   )
   const of_days = new Map(found.map((one) => [one.date, one]))
-  const last_received_ms = days.map(({ day }) => of_days.get(day)?.last_received_ms ?? '0')
+  const last_received_ms = days.map(({ day }) => of_days.get(day)?.last_received_ms ?? any_time_ms)
   const counted = isCounted({
     days: `[${days.map(dateOf).join(', ')}]`,
     last_ms: `[${last_received_ms.map((ms) => `toInt64(${unsigned(ms)})`).join(', ')}]`,

@@ -94,3 +94,23 @@ test('a delete that meets no merge leaves no name of a row with the engine', asy
   expect(kept.length).toBeGreaterThan(0)
   expect(kept.filter(({ command }) => command.includes(`${name}`))).toEqual([])
 })
+
+test('rows with many copies are named once each, since the engine reads the statement for every part', async () => {
+  const keys = Array.from({ length: 1000 }, (_, n) => n)
+  await clickhouse.command(`SYSTEM STOP MERGES ${table}`)
+  try {
+    // Selected rows are not held against rows of before.
+    for (let copies = 0; copies < 11; copies++)
+      await clickhouse.command(
+        `INSERT INTO ${table} (app_id, transaction_key, day, received_at_ms, written_at_ms, topic, partition, offset, claim_rank)
+         SELECT '${app_id}', number, '2026-01-01', 1, 1, 't', 0, number, 2 FROM numbers(${keys.length})`,
+      )
+  } finally {
+    await clickhouse.command(`SYSTEM START MERGES ${table}`)
+  }
+  await write([2000])
+  const { engine, statements } = whenDeleting(0, async () => {})
+  await deleteRows(engine, table, app_id, keysOf(...keys), 'eraser/test')
+  expect(Math.max(...statements.map((one) => one.length))).toBeLessThan(40_000)
+  expect(await left()).toEqual([2000])
+})

@@ -16,6 +16,12 @@ const withoutInstallKey: ReadonlySet<string> = new Set(['identities_v1', 'activi
 const delete_tries = 4
 
 /**
+ * More rows than these are named by their columns. The engine reads the statement for each part: with more than about ten copies of
+ * each row, in as many parts, places cost more than names, and with 200 the memory of a small engine does not suffice.
+ */
+const places_max = 10_000
+
+/**
  * Hides rows of an app from every reader (docs/adr/0333). Resolves once all replicas did it. Repeating it changes nothing.
  * The statement names no install: the engine keeps it.
  */
@@ -40,14 +46,16 @@ export async function deleteRows(
 }
 
 /**
- * Condition for the rows by their part and their number in it; null if there are none. The engine reads all columns of a delete's
- * condition for every row of a part, and these two are not stored (docs/adr/0398). A part never changes its rows under its name.
+ * Condition for the rows by their part and their number in it, for very many by their names; null if there are none. The engine reads
+ * all columns of a delete's condition for every row of a part, and these two are not stored (docs/adr/0398). A part never changes its
+ * rows under its name.
  */
 async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, named: string): Promise<string | null> {
   const parts = await clickhouse.query<{ part: string; numbers: string[] }>(
     `SELECT _part AS part, groupArray(toString(_part_offset)) AS numbers FROM ${table} WHERE ${named} GROUP BY part`,
   )
   if (parts.length === 0) return null
+  if (parts.reduce((sum, { numbers }) => sum + numbers.length, 0) > places_max) return named
   return parts
     .map(({ part, numbers }) => `_part = ${literals('part', [part])} AND _part_offset IN (${numbers.join(', ')})`)
     .join(' OR ')
