@@ -70,7 +70,7 @@ interface Load {
   decided: number
 }
 
-/** What an earlier run has kept, if it has. */
+/** Finds the clicks that an earlier run kept, if it did. */
 async function loadOf(clickhouse: Clickhouse, begin_ms: number): Promise<Load> {
   const [clicks] = await clickhouse.query<Omit<Load, 'decided'>>(
     'SELECT app_id, min(clicked_at_ms) AS begin_ms, count() AS stored FROM clicks_raw_v1 GROUP BY app_id',

@@ -65,7 +65,10 @@ async function printSoFar(): Promise<void> {
   const steps = longest.slice(0, 12).map(([step, seconds]) => `${step} ${Math.round(seconds)}`)
   console.info(`${drained} requests drained, ${open} not completed; s: ${steps.join(', ')}`)
 }
-const lines = setInterval(() => void printSoFar().catch(() => {}), line_pause_ms)
+const lines = setInterval(
+  () => void printSoFar().catch((error) => console.error(`no figures so far: ${error}`)),
+  line_pause_ms,
+)
 shedStartMemory()
 report({ port: 0 })
 await nextMessage() // start

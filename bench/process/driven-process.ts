@@ -11,7 +11,7 @@ export interface ProcessReport {
   cpu_seconds?: number
   rss_mb?: number
   logged?: number
-  /** What a process measures of its own steps, in the unit that their names say; seconds without one. */
+  /** The process measures its own steps, in the unit that their names say; seconds without one. */
   steps?: Record<string, number>
 }
 

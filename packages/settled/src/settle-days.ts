@@ -56,7 +56,7 @@ ${joins.join('\n')}`,
   )
 }
 
-/** What the rows of settled days note, by column: a value for each day, an unsigned 64-bit decimal. */
+/** Notes in the rows of settled days, by column: a value for each day, an unsigned 64-bit decimal. */
 type Notes = Record<string, readonly string[]>
 
 /** Behind every event: the row of a day that notes none counts all that are there. */

@@ -37,7 +37,7 @@ export const ltvReport: Report<'ltv'> = async (
   const stored = await findMoneyDays(sources, { app_id, first_day }, edge_days)
   return readGrown({ sources, app_id, stored }, async (money_days, grown) => {
     const divided = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
-    // What came since a day was settled is worked out with the days that are live.
+    // The live days bring the money that came since a day was settled, too.
     const money = { ...divided, live: [...divided.live, ...grown.grown_days] }
     const installs = await findDays(sources, 'installs', app_id, known)
     const late = findLate(money.live, money_days, edge_days[0])

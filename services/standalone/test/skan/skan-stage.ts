@@ -106,6 +106,6 @@ export const aak = (
 export const forged = (one: ReceivedPostback, received_at_ms: number): ReceivedPostback => {
   return { ...one, body: one.body.replace('"fidelity-type":1', '"fidelity-type":0'), received_at_ms }
 }
-/** What a row says in short: `<day> <postbacks>/<installs>/<unverified> <fine>`. */
+/** A row in short: `<day> <postbacks>/<installs>/<unverified> <fine>`. */
 export const short = (rows: ReportRow<'skan'>[]) =>
   rows.map((row) => `${row.day} ${row.postbacks}/${row.installs}/${row.unverified} ${JSON.stringify(row.fine)}`)

@@ -115,7 +115,7 @@ test('however many variants came before the one that was first until now, one po
   })
   await world.receive([first])
   expect(short(await world.rows('app'))).toEqual(['2026-03-02 1/1/0 {"1":1}'])
-  // Of a gateway whose log was read late.
+  // They come from a gateway whose log was read late.
   await world.receive(Array.from({ length: 60 }, (_, n) => variant(n + 2)))
   expect(short(await world.rows('app'))).toEqual(['2026-03-01 1/1/0 {"2":1}'])
 })
