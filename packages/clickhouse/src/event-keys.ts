@@ -19,8 +19,14 @@ export interface StoredEventKey {
   offset: number
 }
 
-/** Of one statement: larger ones save work, and 40 000 apps, keys and all days since 2010 stay below `statement_bytes_max`. */
-const lookups_max = 40_000
+/**
+ * A day with as many keys is looked up by a set of days and a set of keys. These keys meet nearly every granule of each of the days, so keys
+ * of other days are looked up by pairs: of 5000 keys of which one in twenty came late, from any day of a year, the sets read all that is
+ * stored of the year (docs/adr/0412).
+ */
+const keys_a_day_min = 50
+/** Of one statement: larger ones save work, and with three days a key they stay below `statement_bytes_max`. */
+const lookups_max = { sets: 40_000, pairs: 20_000 } as const
 
 const shapes = {
   app_id: /^[A-Za-z0-9_-]{1,64}$/,
@@ -38,13 +44,16 @@ export async function findEventKeys(
   lookups: readonly EventKeyLookup[],
 ): Promise<StoredEventKey[]> {
   const rows: StoredEventKey[] = []
-  // In the order of the table's key each of several statements reads a range of its own.
-  const ordered = lookups.length > lookups_max ? lookups.toSorted(byKeyOrder) : lookups
-  for (let at = 0; at < ordered.length; at += lookups_max) {
-    rows.push(...(await clickhouse.query<StoredEventKey>(statement(ordered.slice(at, at + lookups_max)))))
+  for (const [how, some] of Object.entries(divide(lookups)) as [How, EventKeyLookup[]][]) {
+    const max = lookups_max[how]
+    // In the order of the table's key each of several statements reads a range of its own.
+    const ordered = some.length > max ? some.toSorted(byKeyOrder) : some
+    for (let at = 0; at < ordered.length; at += max) {
+      rows.push(...(await clickhouse.query<StoredEventKey>(statement(how, ordered.slice(at, at + max)))))
+    }
   }
   if (rows.length === 0) return rows
-  // Three independent sets match more than was asked (a key on another asked day): the exact answer is made here.
+  // Independent sets match more than was asked (a key on another asked day): the exact answer is made here.
   const asked = new Set(lookups.flatMap((lookup) => lookup.key_days.map((key_day) => identity({ ...lookup, key_day }))))
   return rows.filter((row) => asked.has(identity(row)))
 }
@@ -56,21 +65,35 @@ const byKeyOrder = (a: EventKeyLookup, b: EventKeyLookup): number =>
   compare(a.app_id, b.app_id) || compare(a.key_days[0] ?? '', b.key_days[0] ?? '')
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Keys stand in one text that is cast to an array: thousands of single literals cost the parser 2 us each. */
-function statement(lookups: readonly EventKeyLookup[]): string {
-  const apps = new Set<string>()
-  const days = new Set<string>()
-  for (const { app_id, key_days } of lookups) {
-    apps.add(app_id)
-    for (const day of key_days) days.add(day)
-  }
-  const keys = lookups.map(({ event_key }) => checked('event_key', event_key)).join(',')
-  return `
+/** How keys are looked up. */
+type How = keyof typeof lookups_max
+
+function divide(lookups: readonly EventKeyLookup[]): Record<How, EventKeyLookup[]> {
+  const keys_of = new Map<string | undefined, number>()
+  for (const { key_days } of lookups) keys_of.set(key_days[0], (keys_of.get(key_days[0]) ?? 0) + 1)
+  const isDense = ({ key_days }: EventKeyLookup) => keys_of.get(key_days[0])! >= keys_a_day_min
+  return { sets: lookups.filter(isDense), pairs: lookups.filter((lookup) => !isDense(lookup)) }
+}
+
+const statement = (how: How, lookups: readonly EventKeyLookup[]): string => `
   SELECT app_id, toString(key_day) AS key_day, toString(event_key) AS event_key, topic, partition, offset
   FROM event_keys_v1
-  WHERE app_id IN (${quoted('app_id', apps)})
-    AND event_keys_v1.key_day IN (${quoted('key_day', days)})
+  WHERE app_id IN (${quoted('app_id', new Set(lookups.map(({ app_id }) => app_id)))})
+    AND ${how === 'sets' ? inSets(lookups) : inPairs(lookups)}`
+
+/** Keys stand in one text that is cast to an array: thousands of single literals cost the parser 2 us each. */
+function inSets(lookups: readonly EventKeyLookup[]): string {
+  const days = new Set(lookups.flatMap(({ key_days }) => key_days))
+  const keys = lookups.map(({ event_key }) => checked('event_key', event_key)).join(',')
+  return `event_keys_v1.key_day IN (${quoted('key_day', days)})
     AND event_keys_v1.event_key IN CAST('[${keys}]', 'Array(UInt64)')`
+}
+
+function inPairs(lookups: readonly EventKeyLookup[]): string {
+  const pairs = lookups.flatMap(({ key_days, event_key }) =>
+    key_days.map((day) => `(\\'${checked('key_day', day)}\\',${checked('event_key', event_key)})`),
+  )
+  return `(event_keys_v1.key_day, event_keys_v1.event_key) IN CAST('[${pairs.join(',')}]', 'Array(Tuple(Date, UInt64))')`
 }
 
 const quoted = (column: keyof typeof shapes, values: Set<string>): string =>

@@ -38,8 +38,11 @@ const engineArguments = [
   `--config-file=${join(import.meta.dirname, 'embedded-engine.xml')}`,
 ]
 
-/** For every session. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. */
-const common = `output_format_json_quote_64bit_integers = 0, max_query_size = ${statement_bytes_max}, max_threads = 2, compile_expressions = 0`
+/**
+ * For every session. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. A thread wants
+ * 1 GiB of free memory by default, and under our limits every statement ran in one (docs/adr/0411).
+ */
+const common = `output_format_json_quote_64bit_integers = 0, max_query_size = ${statement_bytes_max}, max_threads = 2, max_threads_min_free_memory_per_thread = 0, compile_expressions = 0`
 /** What a question of a client may cost; on the write side only the look-ups of our own consumers run. */
 const guarded =
   'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
