@@ -145,6 +145,27 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
       expect(await counts()).toEqual({ raw: 0, rolled: 0 })
     })
 
+    it('reads a large table in two threads', async () => {
+      const { table } = await makeTable()
+      await clickhouse.command(`INSERT INTO ${table} SELECT number, '' FROM numbers(1000000)`)
+      const steps = await clickhouse.query<{ explain: string }>(
+        `EXPLAIN PIPELINE SELECT uniqExact(a) FROM ${table} WHERE a < {a:UInt64} SETTINGS max_threads = 2`,
+        { a: 900_000 },
+      )
+      const texts = steps.map(({ explain }) => explain.trim())
+      expect(texts).toContain('MergeTreeSelect(pool: ReadPool, algorithm: Thread) × 2 0 → 1')
+    })
+
+    it('keeps a large set of keys in as much memory as the set takes', async () => {
+      const { table } = await makeTable()
+      await clickhouse.command(`INSERT INTO ${table} SELECT number, '' FROM numbers(600000)`)
+      const [row] = await clickhouse.query<{ sum: number }>(
+        `SELECT sum(length(b)) AS sum FROM ${table} WHERE a IN (SELECT a FROM ${table} WHERE a > {a:UInt64}) SETTINGS max_memory_usage = 80000000`,
+        { a: 0 },
+      )
+      expect(row).toEqual({ sum: 0 })
+    })
+
     it('runs statements of several megabytes', async () => {
       const keys = Array.from({ length: 150_000 }, (_, index) => `18446744073709${100_000 + index}`).join(',')
       expect(await clickhouse.query(`SELECT length(CAST('[${keys}]', 'Array(UInt64)')) AS n`)).toEqual([{ n: 150_000 }])

@@ -4,6 +4,7 @@ import { type ChdbResult, drainPending, Session } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
 import { type Clickhouse, statement_bytes_max } from '../clickhouse.ts'
 import { insertSettings } from '../insert-settings.ts'
+import { questionSettings, settingsSql } from '../settings-sql.ts'
 import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
 import { mendDedupeLogs } from './mend-dedupe-logs.ts'
@@ -39,10 +40,14 @@ const engineArguments = [
 ]
 
 /**
- * For every session. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. A thread wants
- * 1 GiB of free memory by default, and under our limits every statement ran in one (docs/adr/0411).
+ * For every session. A thread wants 1 GiB of free memory by default, and under our limits every statement ran in one
+ * (docs/adr/0411).
  */
-const common = `output_format_json_quote_64bit_integers = 0, max_query_size = ${statement_bytes_max}, max_threads = 2, max_threads_min_free_memory_per_thread = 0, compile_expressions = 0`
+const common = settingsSql({
+  ...questionSettings,
+  ...{ max_query_size: statement_bytes_max, compile_expressions: 0 },
+  ...{ max_threads: 2, max_threads_min_free_memory_per_thread: 0 },
+})
 /** What a question of a client may cost; on the write side only the look-ups of our own consumers run. */
 const guarded =
   'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +

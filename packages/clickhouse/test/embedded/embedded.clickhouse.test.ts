@@ -55,21 +55,6 @@ test('a question that costs too much is refused with unavailable', async () => {
   await expect(hungry).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('a large question is read in two threads, whether or not a client asks it', async () => {
-  await createTable()
-  await clickhouse.command('INSERT INTO t SELECT number FROM numbers(1000000)')
-  const pipeline = 'EXPLAIN PIPELINE SELECT uniqExact(a) FROM t WHERE a < '
-  const answers = await Promise.all([
-    clickhouse.query<{ explain: string }>(`${pipeline} 900000`),
-    clickhouse.query<{ explain: string }>(`${pipeline} {a:UInt64}`, { a: 900_000 }),
-  ])
-  for (const steps of answers) {
-    expect(steps.map(({ explain }) => explain.trim())).toContain(
-      'MergeTreeSelect(pool: ReadPool, algorithm: Thread) × 2 0 → 1',
-    )
-  }
-})
-
 test('a question with parameters can write nothing', async () => {
   await createTable()
   await expect(clickhouse.query('INSERT INTO t SELECT {a:UInt64}', { a: 1 })).rejects.toThrow(/readonly/)

@@ -17,7 +17,7 @@ export const uniquesSql = (at: DaysOfApp): string =>
   WHERE ${onDays(at)} AND ${isTouched(onDays(at))}
   GROUP BY date, event_name`
     : `
-  SELECT day AS date, event_name, uniqExact(install_uuid) AS installs
+  SELECT day AS date, event_name, uniqExact(sipHash64(install_uuid)) AS installs
   FROM events_raw_v1
   WHERE ${onDays(at)}
   GROUP BY date, event_name`

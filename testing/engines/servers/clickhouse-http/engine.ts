@@ -36,6 +36,9 @@ const engineArguments = [
   '--background_pool_size=2',
 ]
 
+/** As a server with more memory does: with so little free, every statement would run in one thread (docs/adr/0411). */
+const ownSettings = [['max_threads_min_free_memory_per_thread', '0']] as const
+
 /** Statements at once. Each uses a libuv thread; the launcher provides two more. */
 const statements_max = 6
 
@@ -63,7 +66,7 @@ async function runAlone(data_dir: string, { sql, rows, database, settings, forma
     await session.queryAsync(`USE \`${database.replaceAll('`', '')}\``)
     // Parameters come after `max_query_size`, because they may be longer than its default.
     const [params = [], plain = []] = [true, false].map((is) =>
-      settings.filter(([name]) => /^param_/.test(name) === is),
+      [...ownSettings, ...settings].filter(([name]) => /^param_/.test(name) === is),
     )
     for (const some of [plain, params]) {
       const list = some.map(([name, value]) => `${identifier(name)} = ${quoted(value)}`)
