@@ -152,11 +152,10 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
         `EXPLAIN PIPELINE SELECT uniqExact(a) FROM ${table} WHERE a < {a:UInt64} SETTINGS max_threads = 2`,
         { a: 900_000 },
       )
-      const texts = steps.map(({ explain }) => explain.trim())
-      expect(texts).toContain('MergeTreeSelect(pool: ReadPool, algorithm: Thread) × 2 0 → 1')
+      expect(steps.map(({ explain }) => explain).join()).toMatch(/MergeTreeSelect.* × 2\b/)
     })
 
-    it('keeps a large set of keys in as much memory as the set takes', async () => {
+    it('needs no memory for statistics of a large set of keys', async () => {
       const { table } = await makeTable()
       await clickhouse.command(`INSERT INTO ${table} SELECT number, 'x' FROM numbers(600000)`)
       // Merged parts have statistics.

@@ -20,13 +20,13 @@ export interface StoredEventKey {
 }
 
 /**
- * A day with as many keys is looked up by a set of days and a set of keys. These keys meet nearly every granule of each of the days, so keys
- * of other days are looked up by pairs: of 5000 keys of which one in twenty came late, from any day of a year, the sets read all that is
- * stored of the year (docs/adr/0412).
+ * Keys of a day on which the batch has at least so many are looked up by a set of days and a set of keys, which reads nearly every granule of
+ * these days. Keys of other days are looked up by tuples, or a few late events would read the whole year (docs/adr/0412). A look-up
+ * counts for the first of its days, which is a neighbour of the day of most others.
  */
 const keys_a_day_min = 50
-/** Of one statement: larger ones save work, and with three days a key they stay below `statement_bytes_max`. */
-const lookups_max = { sets: 40_000, pairs: 20_000 } as const
+/** Look-ups of one statement: larger statements save work. With three neighbouring days a key these stay below `statement_bytes_max`. */
+const lookups_max = { sets: 40_000, tuples: 10_000 } as const
 
 const shapes = {
   app_id: /^[A-Za-z0-9_-]{1,64}$/,
@@ -53,7 +53,7 @@ export async function findEventKeys(
     }
   }
   if (rows.length === 0) return rows
-  // Independent sets match more than was asked (a key on another asked day): the exact answer is made here.
+  // Sets match more than was asked (a key on another asked day): the exact answer is made here.
   const asked = new Set(lookups.flatMap((lookup) => lookup.key_days.map((key_day) => identity({ ...lookup, key_day }))))
   return rows.filter((row) => asked.has(identity(row)))
 }
@@ -65,23 +65,25 @@ const byKeyOrder = (a: EventKeyLookup, b: EventKeyLookup): number =>
   compare(a.app_id, b.app_id) || compare(a.key_days[0] ?? '', b.key_days[0] ?? '')
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** How keys are looked up. */
 type How = keyof typeof lookups_max
 
 function divide(lookups: readonly EventKeyLookup[]): Record<How, EventKeyLookup[]> {
   const keys_of = new Map<string | undefined, number>()
   for (const { key_days } of lookups) keys_of.set(key_days[0], (keys_of.get(key_days[0]) ?? 0) + 1)
   const isDense = ({ key_days }: EventKeyLookup) => keys_of.get(key_days[0])! >= keys_a_day_min
-  return { sets: lookups.filter(isDense), pairs: lookups.filter((lookup) => !isDense(lookup)) }
+  return { sets: lookups.filter(isDense), tuples: lookups.filter((lookup) => !isDense(lookup)) }
 }
 
-const statement = (how: How, lookups: readonly EventKeyLookup[]): string => `
+/** Keys stand in one text that is cast to an array: thousands of single literals cost the parser 2 us each. */
+function statement(how: How, lookups: readonly EventKeyLookup[]): string {
+  const apps = new Set(lookups.map(({ app_id }) => app_id))
+  return `
   SELECT app_id, toString(key_day) AS key_day, toString(event_key) AS event_key, topic, partition, offset
   FROM event_keys_v1
-  WHERE app_id IN (${quoted('app_id', new Set(lookups.map(({ app_id }) => app_id)))})
-    AND ${how === 'sets' ? inSets(lookups) : inPairs(lookups)}`
+  WHERE app_id IN (${quoted('app_id', apps)})
+    AND ${how === 'sets' ? inSets(lookups) : inTuples(lookups, apps.size > 1)}`
+}
 
-/** Keys stand in one text that is cast to an array: thousands of single literals cost the parser 2 us each. */
 function inSets(lookups: readonly EventKeyLookup[]): string {
   const days = new Set(lookups.flatMap(({ key_days }) => key_days))
   const keys = lookups.map(({ event_key }) => checked('event_key', event_key)).join(',')
@@ -89,11 +91,14 @@ function inSets(lookups: readonly EventKeyLookup[]): string {
     AND event_keys_v1.event_key IN CAST('[${keys}]', 'Array(UInt64)')`
 }
 
-function inPairs(lookups: readonly EventKeyLookup[]): string {
-  const pairs = lookups.flatMap(({ key_days, event_key }) =>
-    key_days.map((day) => `(\\'${checked('key_day', day)}\\',${checked('event_key', event_key)})`),
-  )
-  return `(event_keys_v1.key_day, event_keys_v1.event_key) IN CAST('[${pairs.join(',')}]', 'Array(Tuple(Date, UInt64))')`
+/** Without its app in the tuple, a key reads a granule of each app of the statement. With it, it costs twice as much to compare. */
+function inTuples(lookups: readonly EventKeyLookup[], with_app: boolean): string {
+  const tuples = lookups.flatMap(({ app_id, key_days, event_key }) => {
+    const app = with_app ? `\\'${checked('app_id', app_id)}\\',` : ''
+    return key_days.map((day) => `(${app}\\'${checked('key_day', day)}\\',${checked('event_key', event_key)})`)
+  })
+  const [columns, types] = with_app ? ['event_keys_v1.app_id, ', 'String, '] : ['', '']
+  return `(${columns}event_keys_v1.key_day, event_keys_v1.event_key) IN CAST('[${tuples.join(',')}]', 'Array(Tuple(${types}Date, UInt64))')`
 }
 
 const quoted = (column: keyof typeof shapes, values: Set<string>): string =>

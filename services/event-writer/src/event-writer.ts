@@ -28,6 +28,9 @@ import { refuseWhileInserting, stateOf, writeBatch } from './write/write-batch.t
  */
 const inserts_at_once = 2
 
+/** An insert costs 130 ms of CPU, whether it has one row or a thousand: fewer of them leave the engine to others (docs/adr/0414). */
+const linger_ms = 1000
+
 export interface EventWriterDeps {
   clickhouse: Clickhouse
   /** Tombstones; without them nothing counts as erased. */
@@ -67,6 +70,7 @@ export function eventWriter({
     ...consumers.eventWriter,
     ...(erased && { tombstones: erased }),
     appOf: (lines) => lines[0]?.app_id ?? null,
+    fetch: { wait_ms_max: linger_ms },
     bounds: { rows_max: block_rows_max, bytes_max: block_bytes_max, measure: measureLines },
     decode: decodeLines,
     async handle(batch) {

@@ -40,13 +40,15 @@ const engineArguments = [
 ]
 
 /**
- * For every session. A thread wants 1 GiB of free memory by default, and under our limits every statement ran in one
+ * For every session. By default a thread is used only where 1 GiB of memory is free for it. Our limits leave less than two of these
  * (docs/adr/0411).
  */
 const common = settingsSql({
   ...questionSettings,
-  ...{ max_query_size: statement_bytes_max, compile_expressions: 0 },
-  ...{ max_threads: 2, max_threads_min_free_memory_per_thread: 0 },
+  max_query_size: statement_bytes_max,
+  compile_expressions: 0,
+  max_threads: 2,
+  max_threads_min_free_memory_per_thread: 0,
 })
 /** What a question of a client may cost; on the write side only the look-ups of our own consumers run. */
 const guarded =

@@ -8,7 +8,7 @@ import { type GrownDays, isCounted } from './grown.ts'
 /** SQL condition for a money event that is no refund (docs/rules.md#revenue). */
 export const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
 
-/** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples are slow. */
+/** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples from a subquery are slow. */
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
 /**
