@@ -22,7 +22,7 @@ export function memorySettings(memory_bytes_max: number) {
 }
 
 /**
- * Settings of every question, on both engines. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. Without
- * statistics of columns: to use them, the engine makes a range of 168 bytes of each key of a set (docs/adr/0413).
+ * Settings of every query, on both engines. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. The engine uses
+ * no statistics of columns, because they cost it memory for each key of a set (docs/adr/0413).
  */
-export const questionSettings = { output_format_json_quote_64bit_integers: 0, use_statistics: 0 } as const
+export const querySettings = { output_format_json_quote_64bit_integers: 0, use_statistics: 0 } as const

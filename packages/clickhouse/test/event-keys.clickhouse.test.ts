@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -82,6 +82,45 @@ test.each([1, 3])(
     expect(text(found)).toEqual(text(stored))
   },
 )
+
+test.each([1, 4])('late keys of %i apps read few granules of a year', async (count) => {
+  const [apps, days] = [Array.from({ length: count }, () => randomUUID()), Array.from({ length: 100 }, (_, n) => n)]
+  const dayOf = (n: number) => new Date(Date.UTC(2025, 0, 1) + n * day_ms).toISOString().slice(0, 10)
+  await clickhouse.command(
+    `INSERT INTO event_keys_v1 (app_id, key_day, event_key)
+     SELECT arrayJoin(${JSON.stringify(apps).replaceAll('"', "'")}), toDate('2025-01-01') + number % 100, sipHash64(number) FROM numbers(400000 / ${count})`,
+  )
+  const granules: number[] = []
+  const explained = {
+    ...clickhouse,
+    async query<Row>(sql: string): Promise<Row[]> {
+      const steps = await clickhouse.query<{ explain: string }>(`EXPLAIN indexes = 1 ${sql}`)
+      granules.push(Number(/^.*Granules: (\d+)/s.exec(steps.map(({ explain }) => explain).join())![1]))
+      return clickhouse.query<Row>(sql)
+    },
+  }
+  const late = days.map((n) => ({ key_day: dayOf(n), app_id: apps[n % count]! }))
+  const today = Array.from({ length: 300 }, () => ({ key_day: dayOf(99), app_id: apps[0]! }))
+  const lookups = [...late, ...today].map((one) => ({
+    ...one,
+    key_days: duplicateDays(one.key_day),
+    event_key: `${randomBytes(8).readBigUInt64LE()}`,
+  }))
+  await findEventKeys(explained, lookups)
+  // 300 tuples read a granule each; a set of these days would read all 800.
+  expect(granules.reduce((sum, some) => sum + some, 0)).toBeLessThan(420)
+})
+
+test.each([
+  { count: 40_000, days: 1 },
+  { count: 10_000, days: 250 },
+])('$count keys of as many apps with the longest names, on $days days, are looked up', async ({ count, days }) => {
+  const lookups = Array.from({ length: count }, (_, n) => {
+    const key_day = new Date(Date.UTC(2025, 0, 1) + (n % days) * day_ms).toISOString().slice(0, 10)
+    return { app_id: `${n}`.padStart(64, 'a'), event_key: `${2n ** 64n - 1n}`, key_days: duplicateDays(key_day) }
+  })
+  expect(await findEventKeys(clickhouse, lookups)).toEqual([])
+})
 
 test.each([
   { app_id: "a') OR 1=1 --", key_day: '2026-01-01', event_key: '1' },

@@ -4,7 +4,7 @@ import { type ChdbResult, drainPending, Session } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
 import { type Clickhouse, statement_bytes_max } from '../clickhouse.ts'
 import { insertSettings } from '../insert-settings.ts'
-import { questionSettings, settingsSql } from '../settings-sql.ts'
+import { querySettings, settingsSql } from '../settings-sql.ts'
 import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
 import { mendDedupeLogs } from './mend-dedupe-logs.ts'
@@ -40,11 +40,11 @@ const engineArguments = [
 ]
 
 /**
- * For every session. By default a thread is used only where 1 GiB of memory is free for it. Our limits leave less than two of these
- * (docs/adr/0411).
+ * Settings of every session. By default the engine uses a thread only where 1 GiB of memory is free for it, and our limits leave less than
+ * 2 GiB (docs/adr/0411).
  */
 const common = settingsSql({
-  ...questionSettings,
+  ...querySettings,
   max_query_size: statement_bytes_max,
   compile_expressions: 0,
   max_threads: 2,

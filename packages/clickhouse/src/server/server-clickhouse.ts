@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { type Clickhouse, statement_bytes_max } from '../clickhouse.ts'
 import { insertSettings } from '../insert-settings.ts'
-import { questionSettings } from '../settings-sql.ts'
+import { querySettings } from '../settings-sql.ts'
 import { replicaSync } from './replica-sync.ts'
 import { isAnyInserting } from './running-inserts.ts'
 import { serverAgent } from './server-agent.ts'
@@ -146,10 +146,10 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
 /** Values as they stand in a URL. */
 const insertTexts = Object.fromEntries(Object.entries(insertSettings).map(([name, value]) => [name, String(value)]))
 
-/** Of every question. Memory is the user's profile (roles.sql). */
+/** Settings of every query. The profile of the user bounds its memory (roles.sql). */
 const readSettings = (query_timeout_ms: number) => ({
   readonly: '2' as const,
   max_execution_time: Math.ceil(query_timeout_ms / 1000),
   cancel_http_readonly_queries_on_client_close: 1 as const,
-  ...questionSettings,
+  ...querySettings,
 })

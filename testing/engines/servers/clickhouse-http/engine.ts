@@ -36,7 +36,7 @@ const engineArguments = [
   '--background_pool_size=2',
 ]
 
-/** As a server with more memory does: with so little free memory, every statement would run in one thread (docs/adr/0411). */
+/** Statements run in two threads as on a server with more memory, although this engine has too little of it (docs/adr/0411). */
 const ownSettings = [['max_threads_min_free_memory_per_thread', '0']] as const
 
 /** Statements at once. Each uses a libuv thread; the launcher provides two more. */
