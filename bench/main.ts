@@ -45,6 +45,7 @@ async function run(name: string, args: string[]): Promise<void> {
 
 const [name, ...args] = process.argv.slice(2)
 if (name === undefined || name === '--help') await list()
+else if (names.includes(name) && args.includes('--help')) console.info((await load(name)).title)
 else if (names.includes(name)) await run(name, args)
 else {
   console.error(`No benchmark is named ${name}. The benchmarks are: ${names.join(', ')}.`)

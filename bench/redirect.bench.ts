@@ -10,14 +10,15 @@ import type { RedirectOrder } from './redirect/gateway.ts'
 
 /** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
-const warm_seconds = 3
+/** At half of the rate: what is measured is a gateway at work, and not its first requests. */
+const warm_seconds = 5
 const link_id = 'bench-link-0'
 
 /** Clicks at a fixed rate, whatever the answers do, against the same load on a bare redirect of fastify. */
 export const bench: Bench = {
   name: 'redirect',
   title:
-    'redirect: clicks of many networks in an open loop, each on the log before its redirect (--kafka with Redis; --rate 2000 --seconds 10 --cpu-prof FOLDER)',
+    'redirect: clicks of many networks in an open loop, each on the log before its redirect (--kafka with Redis; --rate 2000 --seconds 30 --cpu-prof FOLDER)',
   async run(args) {
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-redirect-'))
     const names = args.includes('--kafka') ? (['kafka', 'redis'] as const) : []
@@ -36,12 +37,12 @@ export const bench: Bench = {
 
 async function measure(args: string[], order: RedirectOrder) {
   const rate = numberArgument(args, 'rate', 2000)
-  const seconds = numberArgument(args, 'seconds', 10)
+  const seconds = numberArgument(args, 'seconds', 30)
   const server = await startProcess(join(import.meta.dirname, 'redirect', 'gateway.ts'), order, profileFlags(args))
   const warm = await sendClicks(server.port, rate / 2, Math.min(warm_seconds, seconds))
   server.startWatch()
   const load = await sendClicks(server.port, rate, seconds)
-  const { cpu_seconds, rss_mb } = await server.stopWatch()
+  const { cpu_seconds, rss_mb, steps } = await server.stopWatch()
   const { logged } = await server.countLogged()
   await server.stop()
   return {
@@ -51,6 +52,8 @@ async function measure(args: string[], order: RedirectOrder) {
     p99_ms: Math.round(percentile(load.ms, 0.99) * 10) / 10,
     cpu_us_per_redirect: Math.round((cpu_seconds * 1e6) / load.ms.length),
     rss_mb,
+    /** Without what the system may take back: pages of the log and of the program. */
+    own_mb: steps.own_mb ?? 0,
     redirected: warm.ms.length + load.ms.length,
     logged,
   }

@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import { Pool } from 'undici'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '../bench.ts'
@@ -11,14 +10,13 @@ import { type LoopTimes, openLoop } from '../process/open-loop.ts'
 
 /** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
-const warm_seconds = 3
-const collection_ms = 1000
+const warm_seconds = 5
 
 /** Postbacks at a fixed rate, whatever the answers do: new ones, the same bytes again, and junk. */
 export const bench: Bench = {
   name: 'postbacks-http',
   title:
-    'postbacks-http: postbacks of many addresses in an open loop, each durable before its answer (embedded; --rate 1000 --seconds 10 --cpu-prof FOLDER)',
+    'postbacks-http: postbacks of many addresses in an open loop, each durable before its answer (embedded; --rate 1000 --seconds 30 --cpu-prof FOLDER)',
   async run(args) {
     const rows = [await measure(args, 'new', 'bare-route.ts')]
     for (const kind of Object.keys(kinds) as Kind[]) rows.push(await measure(args, kind))
@@ -62,13 +60,12 @@ type Kind = keyof typeof kinds
 /** A load on a process of its own: the gateway, or the bare route that the same load is compared with. */
 async function measure(args: string[], kind: Kind, server_file = 'gateway.ts') {
   const rate = numberArgument(args, 'rate', 1000)
-  const seconds = numberArgument(args, 'seconds', 10)
+  const seconds = numberArgument(args, 'seconds', 30)
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-postbacks-'))
   try {
     const server = await startProcess(join(import.meta.dirname, server_file), data_dir, profileFlags(args))
     const warm = await sendPostbacks(server.port, kind, { rate: rate / 2, seconds: Math.min(warm_seconds, seconds) })
     server.startWatch()
-    await pause(collection_ms) // a process collects garbage once when it has started, and not under load
     const load = await sendPostbacks(server.port, kind, { rate, seconds, from: warm.ms.length })
     const { cpu_seconds, rss_mb } = await server.stopWatch()
     const { logged } = await server.countLogged()

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
+import { limits } from '@tributary/contracts/limits'
 import { type AppleTwin, aakPayload, createAppleTwin, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
 import {
@@ -48,6 +49,9 @@ export const bench: Bench = {
         const { early_mb, late_mb, peak_mb } = memory.end()
         await standalone.stop('SIGTERM')
         const stored = await countStored(data_dir)
+        // A gateway forgets bytes beyond `postbacks_remembered_max` in ten minutes: the same ones are then stored, and not counted.
+        const again = stored.raw - (count - sent.repeated)
+        const forgets = (count / seconds) * (limits.postback_remembered_ms / 1000) > limits.postbacks_remembered_max
         const equal = (what: string, measured: number, aim: number) => ({
           ...{ what, aim: `${aim}`, measured, met: measured === aim },
         })
@@ -56,9 +60,12 @@ export const bench: Bench = {
             { sent: count, ...sent, seconds: Math.round(seconds), cpu_us_each, early_mb, late_mb, peak_mb, ...stored },
           ],
           aims: [
-            equal('rows stored as they came', stored.raw, count - sent.repeated),
-            equal('rows judged', stored.decoded, count - sent.repeated),
-            equal('valid ones claimed', stored.claims, sent.genuine + sent.resent),
+            {
+              ...{ what: 'repeats stored', aim: forgets ? `0 to ${sent.repeated}` : '0', measured: again },
+              met: again >= 0 && again <= (forgets ? sent.repeated : 0),
+            },
+            equal('rows judged', stored.decoded, stored.raw),
+            equal('valid ones claimed', stored.claims, sent.genuine + sent.resent + again),
             equal('postbacks in the report', reported.postbacks, sent.genuine),
             equal('installs in the report', reported.installs, sent.genuine),
             equal('first values in the report', reported.first_values, sent.genuine),

@@ -4,6 +4,7 @@ import { limits } from '@tributary/contracts/limits'
 import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memory'
 import type { FastifyInstance } from 'fastify'
 import { watchMemory } from './peak-memory.ts'
+import { ownMegabytes } from './process-cost.ts'
 
 /** The messages of a process under test over IPC: its port, then the cost of a load, then the records in its log. */
 export interface ProcessReport {
@@ -51,13 +52,13 @@ export async function runDriven<Order>(open: (order: Order) => Promise<Server>):
   // Without its parent the bench is over, whatever the state.
   process.once('disconnect', () => process.exit())
   const { app, count, close } = await open((await nextMessage()) as Order)
+  shedStartMemory() // as a service does when it has started: under load it would make the answers of its time late
   await listen(app)
   await nextMessage() // warm
-  shedStartMemory()
   const cpuSeconds = watchCpu()
   const peakMegabytes = watchMemory()
   await nextMessage() // the load is over
-  report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes() })
+  report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes(), steps: { own_mb: ownMegabytes(process.pid) } })
   await nextMessage() // everything was sent
   report({ logged: await count() })
   await nextMessage()

@@ -24,16 +24,16 @@ interface Window extends Entry {
 const sweep_interval_ms = 60_000
 
 /**
- * Counters in a folder, for one process. Every step is done in memory, so it is atomic, and committed to lmdb within a
- * second. A kill may lose that second, as with Redis. A key may then pass its rate by the requests of that second, and
- * quotas are reconciled with ClickHouse (docs/rules.md#counters-that-are-away). `close` loses nothing.
+ * Counters in a folder, for one process. Every step is done in memory, so it is atomic. `close` loses nothing. A kill loses:
+ * - of counters the last second, as with Redis. Quotas are reconciled with ClickHouse (docs/rules.md#counters-that-are-away).
+ * - the windows, which last a minute: a key or a network may then pass its rate once (docs/adr/0415).
  */
 export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions): Promise<EmbeddedKeyValue> {
   // Event turn batching wraps each write in a batch of its own, whose failure nobody could catch.
   const env = open({ path: dir, eventTurnBatching: false })
   const health = env.openDB<number, string>({ name: 'health' })
   const counters = openShelf<Counter>(env.openDB({ name: 'counters' }), now)
-  const windows = openShelf<Window>(env.openDB({ name: 'windows' }), now)
+  const windows = openShelf<Window>(env.openDB({ name: 'windows' }), now, { written_at_flush_only: true })
   let closing: Promise<void> | null = null
 
   async function sweep(): Promise<number> {

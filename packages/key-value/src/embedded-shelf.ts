@@ -27,8 +27,17 @@ const write_behind_ms = 1000
 const written_in_a_turn_max = 128
 const looked_at_in_a_turn_max = 4096
 
+export interface ShelfOptions {
+  /** A kill loses the changes since the last `flush`, and not only those of `write_behind_ms`. */
+  written_at_flush_only?: boolean
+}
+
 /** Entries of a database, loaded from it. Each change is written behind, a few in each turn of the event loop. */
-export function openShelf<E extends Entry>(database: Database<E, string>, now: () => number): Shelf<E> {
+export function openShelf<E extends Entry>(
+  database: Database<E, string>,
+  now: () => number,
+  { written_at_flush_only = false }: ShelfOptions = {},
+): Shelf<E> {
   const entries = new Map<string, E>()
   /** Changes to write. `unwritten`: the database lacks the entry for certain, so nothing is written if the entry goes first. */
   const changed = new Map<string, { unwritten: boolean }>()
@@ -65,17 +74,20 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
 
   async function forgetExpired(): Promise<number> {
     const gone: string[] = []
+    let forgotten = 0
     let looked = 0
     for (const [key, { expires_at_ms }] of entries) {
       if (expires_at_ms <= now()) {
         entries.delete(key)
-        gone.push(key)
+        forgotten += 1
+        if (changed.get(key)?.unwritten) changed.delete(key)
+        else gone.push(key)
       }
       looked += 1
       if (looked % looked_at_in_a_turn_max === 0) await nextTurn()
     }
     await write(gone)
-    return gone.length
+    return forgotten
   }
 
   /** One after the other: the last `flush` ends after all that writes. */
@@ -87,6 +99,7 @@ export function openShelf<E extends Entry>(database: Database<E, string>, now: (
 
   function change(key: string, unwritten: boolean): void {
     if (!changed.has(key)) changed.set(key, { unwritten })
+    if (written_at_flush_only) return
     // A change that can't be written stays in memory and is tried with the next one; `checkHealth` fails meanwhile.
     timer ??= setTimeout(() => void inTurn(writeChanged).catch(() => {}), write_behind_ms).unref()
   }

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedKeyValue, openEmbeddedKeyValue } from '@tributary/key-value/embedded'
@@ -142,15 +142,26 @@ describe('the embedded key-value store', () => {
     await keyValue.close()
   })
 
-  it('writes what changed without being closed, hits and counts', async () => {
+  it('writes counters while it is open, and windows when it is closed', async () => {
     const keyValue = await openEmbeddedKeyValue({ dir, now })
-    await keyValue.addCapped('quota', 7, null, 5000)
     await keyValue.hitWindow('rate', 2, 5000)
-    await vi.waitFor(async () => expect(await seenByAnother()).toEqual([7, 0]), patience)
+    await keyValue.addCapped('quota', 7, null, 5000)
+    await vi.waitFor(async () => expect(await seenByAnother()).toEqual([7, 1]), patience)
     // The timer begins anew with each change.
     await keyValue.addCapped('quota', 1, null, 5000)
-    await vi.waitFor(async () => expect(await seenByAnother()).toEqual([8, 0]), patience)
+    await vi.waitFor(async () => expect(await seenByAnother()).toEqual([8, 1]), patience)
     await keyValue.close()
+    expect(await seenByAnother()).toEqual([8, 0])
+  })
+
+  it('writes nothing of windows that expire before it is closed', async () => {
+    const keyValue = await openEmbeddedKeyValue({ dir, now })
+    for (let n = 0; n < 10_000; n += 1) await keyValue.hitWindow(`net:${n}`, 3, 1000)
+    clock_ms += 1000
+    expect(await keyValue.sweep()).toBe(10_000)
+    await keyValue.close()
+    const { size } = await stat(join(dir, 'data.mdb'))
+    expect(size).toBeLessThan(100_000)
   })
 
   it('forgets expired keys for good', async () => {
@@ -170,8 +181,10 @@ describe('the embedded key-value store', () => {
   })
 
   it('lets requests in while it writes, sweeps and closes, and keeps what they count', async () => {
+    const before = await openEmbeddedKeyValue({ dir, now })
+    for (let n = 0; n < 10_000; n += 1) await before.addCapped(`old ${n}`, 1, null, 1000)
+    await before.close()
     const keyValue = await openEmbeddedKeyValue({ dir, now })
-    for (let n = 0; n < 10_000; n += 1) await keyValue.addCapped(`old ${n}`, 1, null, 1000)
     clock_ms += 1000
     const sweeping = keyValue.sweep()
     let turns = 0

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { AppCreated } from '@tributary/contracts/admin/apps'
 import { CompanyCreated } from '@tributary/contracts/admin/companies'
 import { ServerKeyCreated } from '@tributary/contracts/admin/server-keys'
-import { writeTombstones } from '@tributary/erasure/write-tombstones'
+import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
@@ -56,9 +56,8 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
   const auditOf = (subject: string) =>
     query('SELECT action, actor, detail, request_id, at FROM admin_audit_log WHERE subject = $1 ORDER BY id', [subject])
 
-  /** Writes the tombstone of an install, as a run of the eraser does first. */
-  const erase = ({ install_uuid: id, ...of }: { app_id: string; install_uuid: string; mark_ms: number }) =>
-    writeTombstones({ pool: postgres.pool, masterKeys }, [{ ...of, kind: 'install', id }])
+  /** Writes a tombstone, as a run of the eraser does first. */
+  const erase = (tombstone: NewTombstone) => writeTombstones({ pool: postgres.pool, masterKeys }, [tombstone])
 
   return { erase, inject, query, ask, newCompany, newApp, newKey, auditOf }
 }

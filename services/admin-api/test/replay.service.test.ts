@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { archiveClicks } from '@tributary/attribution/click-archive'
+import type { Click } from '@tributary/contracts/attribution/click'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
@@ -71,6 +73,16 @@ async function logged(app_id: string, values: Buffer[]) {
 function envelopeOf(app_id: string, company_id: string): Envelope {
   const facts = { received_at_ms, ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: 'k' }
   return { v: 1, company_id, app_id, platform: 'ios', source: 'sdk', install_uuid: 'i', ...facts, events: [event('1')] }
+}
+
+function clickOf(app_id: string, company_id: string): Click {
+  const absent = { ad_group: null, creative: null, ext_click_id: null, deep_link: null, lookback_hours: null }
+  const subs = { sub1: null, sub2: null, sub3: null, sub4: null, sub5: null }
+  return {
+    ...{ v: 1, click_id: randomUUID().replace(/(?<=^.{14})4/, '7'), company_id, app_id, link_id: 'l', partner: 'acme' },
+    ...{ campaign: null, ...absent, ...subs, clicked_at_ms: Date.now(), filtered_reason: null, country: null },
+    ...{ ip: '192.0.2.1', user_agent: '', os: 'android', os_major: 14, model: null, device_hashes: [] },
+  }
 }
 
 test('each start is in the audit log of the admin API', async () => {
@@ -199,7 +211,7 @@ test('an audit store that is away ends the replay: nothing is taken for missing'
 test('what was erased is neither counted nor put into the log again, and a new life of the install is', async () => {
   const { app_id, company_id } = await newApp()
   const mark_ms = received_at_ms + 1000
-  await erase({ app_id, install_uuid: 'i', mark_ms })
+  await erase({ app_id, kind: 'install', id: 'i', mark_ms })
   const life = envelopeOf(app_id, company_id)
   const late = { ...life, received_at_ms: mark_ms + 1, events: [event('dated before the mark')] }
   const event_ts_ms = mark_ms + 1
@@ -210,4 +222,18 @@ test('what was erased is neither counted nor put into the log again, and a new l
     envelopes.map((one) => Buffer.from(JSON.stringify(one))),
   )
   expect(await replay({ source: 'log', app_id, dry_run: true })).toMatchObject({ replayed: 4, filled: 2, unknown: 0 })
+})
+
+test('a click that was erased is neither counted nor put into the log again', async () => {
+  const { app_id, company_id } = await newApp()
+  const clicks = [clickOf(app_id, company_id), clickOf(app_id, company_id)]
+  const batch = { source: `${topics.clicksRecorded.name}@log`, partition: 0, from: 0, to: 1, first_ms: Date.now() }
+  const place = { topic: batch.source, partition: 0, index: 0 }
+  await archiveClicks(
+    audit,
+    batch,
+    clicks.map((click, offset) => ({ ...click, place: { ...place, offset } })),
+  )
+  await erase({ app_id, kind: 'click', id: clicks[0]!.click_id, mark_ms: Date.now() })
+  expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 1 })
 })

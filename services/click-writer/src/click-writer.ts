@@ -12,7 +12,12 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { newestTombstones, type TombstoneStore, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import {
+  newestTombstones,
+  type TombstoneStore,
+  type Tombstones,
+  wasClickErased,
+} from '@tributary/domain/erasure/tombstones'
 import {
   type ConsumerDefinition,
   type DecodedRecord,
@@ -143,10 +148,6 @@ const placeOf = ({ record, value }: DecodedRecord<RecordedClick>): ClickPlace =>
 
 const isErased = ({ click: { app_id, click_id } }: RecordedClick, tombstones: Tombstones): boolean =>
   tombstones.isErasedClick(app_id, click_id)
-
-/** False while the app is locked: then the log is read again, which writes nothing twice. */
-const wasClickErased = (tombstones: Tombstones, { app_id, click_id }: ClickPlace): boolean =>
-  !tombstones.isLocked(app_id) && tombstones.isErasedClick(app_id, click_id)
 
 /** Retention deleted it, or ClickHouse may have dropped it by its own clock, or does so soon. */
 const isExpiring = ({ clicked_at_ms }: ClickPlace, app: AttributionApp | null, now_ms: number): boolean =>

@@ -36,6 +36,12 @@ export const wasErased = (
   { app_id, install_uuid }: { app_id: string; install_uuid: string },
 ): boolean => !tombstones.isLocked(app_id) && tombstones.markOf(app_id, install_uuid) !== null
 
+/** The same of a click. */
+export const wasClickErased = (
+  tombstones: Tombstones,
+  { app_id, click_id }: { app_id: string; click_id: string },
+): boolean => !tombstones.isLocked(app_id) && tombstones.isErasedClick(app_id, click_id)
+
 /** Reason of the dead letters of a locked app. */
 export const salt_unreadable = 'salt_unreadable'
 

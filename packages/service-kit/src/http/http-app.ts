@@ -111,10 +111,10 @@ const hostMissing = new CodedError('bad_json', {
 
 function addClientAddress(app: FastifyInstance, trusted_proxies: readonly string[]): void {
   const addressOf = clientAddress(trusted_proxies)
-  app.decorateRequest('client_ip', {
-    getter() {
-      return addressOf(this.socket.remoteAddress, this.headers['x-forwarded-for'])
-    },
+  app.decorateRequest('client_ip', '')
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.client_ip = addressOf(request.socket.remoteAddress, request.headers['x-forwarded-for'])
+    done()
   })
 }
 

@@ -8,6 +8,7 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { newestTombstones, type TombstoneStore, wasClickErased } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Tally } from './tally.ts'
 import { untilWritten } from './until-written.ts'
@@ -18,6 +19,10 @@ export interface FillAuditedDeps {
   clickhouse: Pick<Clickhouse, 'query'>
   audit: Pick<AuditStore, 'list'>
   now: () => number
+}
+
+interface FillClicksDeps extends FillAuditedDeps {
+  tombstones: TombstoneStore
 }
 
 interface Chosen {
@@ -35,9 +40,13 @@ const clicks_together = 1000
 
 /**
  * Puts clicks of archives that ClickHouse lacks into the log again, where click-writer takes them like any others; those
- * that it would drop for their age are left out. Resolves when they are written.
+ * that it would drop for their age or because they were erased are left out: in the log they would stay for another retention.
+ * Resolves when they are written.
  */
-export async function fillClicks({ broker, clickhouse, audit, now }: FillAuditedDeps, chosen: Chosen): Promise<void> {
+export async function fillClicks(
+  { broker, clickhouse, audit, tombstones, now }: FillClicksDeps,
+  chosen: Chosen,
+): Promise<void> {
   const { app_id, dry_run, apps, tally, signal } = chosen
   const since_ms = Math.max(chosen.since_ms, now() - limits.click_kept_ms)
   const isChosen = (click: KeptClick) =>
@@ -46,7 +55,10 @@ export async function fillClicks({ broker, clickhouse, audit, now }: FillAudited
 
   async function fill() {
     signal.throwIfAborted()
-    const missing = await findMissing(clickhouse, [...waiting.values()])
+    const erased = await newestTombstones(tombstones)
+    // A locked app keeps all of them: the writer sets its records aside.
+    const living = [...waiting.values()].filter((click) => !wasClickErased(erased, click))
+    const missing = await findMissing(clickhouse, living)
     waiting = new Map()
     if (missing.length === 0) return
     tally.clicks_filled = (tally.clicks_filled ?? 0) + missing.length
