@@ -68,7 +68,7 @@ export async function fillClicks(
     tally.clicks_filled = (tally.clicks_filled ?? 0) + missing.length
     if (dry_run) return
     const partitions = await broker.partitionCount(topics.clicksRecorded.name)
-    await broker.publish(missing.map(({ place: _, ...click }) => clickRecord(click, partitions)))
+    await broker.publish(missing.map(({ place: _, ...click }) => clickRecord({ ...click, archived: true }, partitions)))
     await untilWritten(broker, signal, consumers.clickWriter)
   }
 
