@@ -1,12 +1,12 @@
 import type { WholeRecord } from '@tributary/broker/broker'
 import { appPartition, installPartition } from '@tributary/broker/partition'
-import type { Click } from '@tributary/contracts/attribution/click'
+import type { ClickRecorded } from '@tributary/contracts/attribution/click'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Found, Wish } from '@tributary/contracts/attribution/found'
 import { topics } from '@tributary/contracts/topics'
 
 /** A record of `clicks.recorded.v1`. `partitions`: of the topic, as for the others. */
-export const clickRecord = (click: Click, partitions: number): WholeRecord => ({
+export const clickRecord = (click: ClickRecorded, partitions: number): WholeRecord => ({
   topic: topics.clicksRecorded.name,
   partition: installPartition(click.app_id, click.click_id, partitions),
   key: `${click.app_id}/${click.click_id}`,

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { Click } from './attribution/click.ts'
+import { ClickRecorded } from './attribution/click.ts'
 import { Decision } from './attribution/decision.ts'
 import { Found } from './attribution/found.ts'
 import { ErasureRequest } from './erasure.ts'
@@ -28,7 +28,7 @@ const records = {
     title: 'A request to erase what is known of an install',
     schema: ErasureRequest,
   },
-  [topics.clicksRecorded.name]: { title: 'A click on a tracking link, or a hit of a honeypot', schema: Click },
+  [topics.clicksRecorded.name]: { title: 'A click on a tracking link, or a hit of a honeypot', schema: ClickRecorded },
   [topics.installsFound.name]: {
     title: 'An install event, an alias, or a wish to decide an install again',
     schema: Found,

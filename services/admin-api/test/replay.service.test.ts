@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { archiveClicks } from '@tributary/attribution/click-archive'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
@@ -34,7 +35,13 @@ let filled = 0
 const onFilled = () => {
   filled += 1
 }
-const { inject, ask, newApp, auditOf, erase } = adminApiUnderTest({ audit, broker, clickhouse, logger, onFilled })
+const { inject, ask, query, newApp, auditOf, erase } = adminApiUnderTest({
+  audit,
+  broker,
+  clickhouse,
+  logger,
+  onFilled,
+})
 beforeEach(() => {
   said.length = 0
   filled = 0
@@ -75,12 +82,12 @@ function envelopeOf(app_id: string, company_id: string): Envelope {
   return { v: 1, company_id, app_id, platform: 'ios', source: 'sdk', install_uuid: 'i', ...facts, events: [event('1')] }
 }
 
-function clickOf(app_id: string, company_id: string): Click {
+function clickOf(app_id: string, company_id: string, clicked_at_ms = Date.now()): Click {
   const absent = { ad_group: null, creative: null, ext_click_id: null, deep_link: null, lookback_hours: null }
   const subs = { sub1: null, sub2: null, sub3: null, sub4: null, sub5: null }
   return {
     ...{ v: 1, click_id: randomUUID().replace(/(?<=^.{14})4/, '7'), company_id, app_id, link_id: 'l', partner: 'acme' },
-    ...{ campaign: null, ...absent, ...subs, clicked_at_ms: Date.now(), filtered_reason: null, country: null },
+    ...{ campaign: null, ...absent, ...subs, clicked_at_ms, filtered_reason: null, country: null },
     ...{ ip: '192.0.2.1', user_agent: '', os: 'android', os_major: 14, model: null, device_hashes: [] },
   }
 }
@@ -224,16 +231,32 @@ test('what was erased is neither counted nor put into the log again, and a new l
   expect(await replay({ source: 'log', app_id, dry_run: true })).toMatchObject({ replayed: 4, filled: 2, unknown: 0 })
 })
 
-test('a click that was erased is neither counted nor put into the log again', async () => {
-  const { app_id, company_id } = await newApp()
-  const clicks = [clickOf(app_id, company_id), clickOf(app_id, company_id)]
-  const batch = { source: `${topics.clicksRecorded.name}@log`, partition: 0, from: 0, to: 1, first_ms: Date.now() }
-  const place = { topic: batch.source, partition: 0, index: 0 }
+/** Archives clicks as click-writer does. */
+async function archived(clicks: readonly Click[]) {
+  const source = `${topics.clicksRecorded.name}@${randomUUID()}`
+  const batch = { source, partition: 0, from: 0, to: clicks.length - 1, first_ms: Date.now() }
+  const place = { topic: source, partition: 0, index: 0 }
   await archiveClicks(
     audit,
     batch,
     clicks.map((click, offset) => ({ ...click, place: { ...place, offset } })),
   )
+}
+
+test('a click that was erased is neither counted nor put into the log again', async () => {
+  const { app_id, company_id } = await newApp()
+  const clicks = [clickOf(app_id, company_id), clickOf(app_id, company_id)]
+  await archived(clicks)
   await erase({ app_id, kind: 'click', id: clicks[0]!.click_id, mark_ms: Date.now() })
+  expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 1 })
+})
+
+test('a click that retention deleted is neither counted nor put into the log again, although archives keep it', async () => {
+  const { app_id, company_id } = await newApp()
+  const first_kept_ms = Math.floor(Date.now() / day_ms) * day_ms - day_ms
+  await archived([first_kept_ms - 1, first_kept_ms].map((at_ms) => clickOf(app_id, company_id, at_ms)))
+  expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 2 })
+  const first_kept = new Date(first_kept_ms).toISOString().slice(0, 10)
+  await query('UPDATE companies SET clicks_deleted_before = $2 WHERE company_id = $1', [company_id, first_kept])
   expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 1 })
 })

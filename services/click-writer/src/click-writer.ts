@@ -7,7 +7,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
-import { Click } from '@tributary/contracts/attribution/click'
+import { ClickRecorded } from '@tributary/contracts/attribution/click'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
@@ -33,6 +33,8 @@ interface RecordedClick {
   click: KeptClick
   /** Its row. */
   line: string
+  /** An archive has it: another one would keep it, and its address, longer than retention allows (docs/adr/0440). */
+  archived: boolean
 }
 
 /** Days and clocks differ by less. */
@@ -90,19 +92,20 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     },
     decode(value, { partition, offset }, source) {
       const place = { topic: source, partition, offset, index: 0 }
-      const click = Click.parse(JSON.parse(value.toString()))
-      return { click: { ...click, place }, line: clickLine(click, place) }
+      const { archived = false, ...click } = ClickRecorded.parse(JSON.parse(value.toString()))
+      return { click: { ...click, place }, line: clickLine(click, place), archived }
     },
     async handle(batch) {
       const { source, partition, from, to, token, tries, tombstones, dead, written, state, keep } = batch
       const records = batch.records.filter(({ value }) => !isErased(value, tombstones))
       batch.dropped('erased', batch.records.length - records.length)
       const clicks = records.map(({ value }) => value.click)
+      const unarchived = records.filter(({ value }) => !value.archived).map(({ value }) => value.click)
       const first_ms = batch.records[0]!.record.timestamp_ms
 
       // 1. The archive is durable. A crash now: the next owner puts the same clicks under the same name, and finds them.
-      if (clicks.length > 0)
-        await timed('archive', () => archiveClicks(audit, { source, partition, from, to, first_ms }, clicks))
+      if (unarchived.length > 0)
+        await timed('archive', () => archiveClicks(audit, { source, partition, from, to, first_ms }, unarchived))
       await crash(1)
 
       // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets.

@@ -13,7 +13,7 @@ const uint16 = z.number().int().min(0).max(65_535).nullable()
 /** A UUIDv7: its first 48 bits are the time of the click. */
 export const clickIdShape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** A record of `clicks.recorded.v1`: a click on a tracking link, or a hit of a honeypot link. Absent values are null. */
+/** A click on a tracking link, or a hit of a honeypot link. Absent values are null. */
 export const Click = z.object({
   v: z.literal(1).describe('Version of this shape.'),
   click_id: z.string().regex(clickIdShape).describe('Ours, a UUIDv7.'),
@@ -45,3 +45,9 @@ export const Click = z.object({
     .describe("HMAC of the SHA-256 of each device id in the query, keyed with the company's salt."),
 })
 export type Click = z.infer<typeof Click>
+
+/** A record of `clicks.recorded.v1`. */
+export const ClickRecorded = Click.extend({
+  archived: z.literal(true).optional().describe('A replay read the click from an archive, which goes on to hold it.'),
+})
+export type ClickRecorded = z.infer<typeof ClickRecorded>

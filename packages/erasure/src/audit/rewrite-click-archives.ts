@@ -34,7 +34,8 @@ const click_member = memberName('click_id')
 
 /**
  * Takes erased clicks out of the archives of clicks, with the promises of `rewriteAudit`. No line of another click changes.
- * Archives from the day before the oldest click on are read: a replay archives clicks again, on its own day.
+ * Archives from the day before the oldest click on are read: a log that is read again under a new identity, and replays of earlier
+ * versions, archived clicks again, on their own day.
  */
 export async function rewriteClickArchives(options: RewriteClickArchivesOptions): Promise<RewriteCounts> {
   const { audit, clicks, since_ms, now, signal } = options

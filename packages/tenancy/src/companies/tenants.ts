@@ -115,14 +115,20 @@ export async function listAppCompanies(pool: Pick<Pool, 'query'>): Promise<Map<s
   return new Map(rows.map(({ app_id, company_id }) => [app_id, company_id]))
 }
 
-/** The facts of an app that envelopes carry. */
+/** The facts of an app that decide what a replay makes of its data. */
 export interface AppFacts {
   company_id: string
   platform: Platform
+  /** Retention has deleted older clicks, Unix epoch ms; 0 when none. */
+  clicks_deleted_before_ms: number
 }
 
 export async function listAppFacts(pool: Pool): Promise<Map<string, AppFacts>> {
-  const { rows } = await pool.query<AppFacts & { app_id: string }>('SELECT app_id, company_id, platform FROM apps')
+  const { rows } = await pool.query<AppFacts & { app_id: string }>(
+    `SELECT a.app_id, a.company_id, a.platform,
+       coalesce(extract(epoch FROM c.clicks_deleted_before) * 1000, 0)::float8 AS clicks_deleted_before_ms
+     FROM apps a JOIN companies c USING (company_id)`,
+  )
   return new Map(rows.map(({ app_id, ...facts }) => [app_id, facts]))
 }
 

@@ -10,6 +10,7 @@ import { day_ms, limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { newestTombstones, type TombstoneStore, wasClickErased } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
+import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { Tally } from './tally.ts'
 import { untilWritten } from './until-written.ts'
 
@@ -30,7 +31,7 @@ interface Chosen {
   app_id: string | undefined
   dry_run: boolean
   /** Apps that there are. */
-  apps: ReadonlyMap<string, unknown>
+  apps: ReadonlyMap<string, Pick<AppFacts, 'clicks_deleted_before_ms'>>
   tally: Tally
   signal: AbortSignal
 }
@@ -41,6 +42,7 @@ const clicks_together = 1000
 /**
  * Puts clicks of archives that ClickHouse lacks into the log again, where click-writer takes them like any others; those
  * that it would drop for their age or because they were erased are left out: in the log they would stay for another retention.
+ * So are those that retention deleted: an archive holds clicks of all companies, and outlives the setting of one.
  * Resolves when they are written.
  */
 export async function fillClicks(
@@ -49,8 +51,10 @@ export async function fillClicks(
 ): Promise<void> {
   const { app_id, dry_run, apps, tally, signal } = chosen
   const since_ms = Math.max(chosen.since_ms, now() - limits.click_kept_ms)
-  const isChosen = (click: KeptClick) =>
-    click.clicked_at_ms >= since_ms && apps.has(click.app_id) && (app_id === undefined || app_id === click.app_id)
+  const isChosen = (click: KeptClick) => {
+    const app = app_id === undefined || app_id === click.app_id ? apps.get(click.app_id) : undefined
+    return app !== undefined && click.clicked_at_ms >= Math.max(since_ms, app.clicks_deleted_before_ms)
+  }
   let waiting = new Map<string, KeptClick>()
 
   async function fill() {
@@ -64,7 +68,7 @@ export async function fillClicks(
     tally.clicks_filled = (tally.clicks_filled ?? 0) + missing.length
     if (dry_run) return
     const partitions = await broker.partitionCount(topics.clicksRecorded.name)
-    await broker.publish(missing.map(({ place: _, ...click }) => clickRecord(click, partitions)))
+    await broker.publish(missing.map(({ place: _, ...click }) => clickRecord({ ...click, archived: true }, partitions)))
     await untilWritten(broker, signal, consumers.clickWriter)
   }
 

@@ -1,3 +1,4 @@
+import { readClickArchives } from '@tributary/attribution/click-archive'
 import { clickRecord } from '@tributary/attribution/records'
 import { clickWriter } from '@tributary/click-writer/click-writer'
 import type { Click } from '@tributary/contracts/attribution/click'
@@ -109,4 +110,16 @@ test('a replay leaves out clicks that ClickHouse drops for their age, and those 
   await loseEvents(clickhouse, () => false)
   const end = await world.replay({ source: 'audit' })
   expect(end).toMatchObject({ state: 'done', clicks_filled: 1, unknown: 0 })
+})
+
+test('a replay archives no click again, so that retention and erasures find each in the archive of its day alone', async () => {
+  const [mine] = tenants
+  const clicks = Array.from({ length: 5 }, (_, n) => clickOf(mine.app_id, n))
+  await record(clicks)
+  const before = await Array.fromAsync(readClickArchives(world.audit))
+  await loseEvents(clickhouse, () => false)
+  expect(await world.replay({ source: 'audit' })).toMatchObject({ state: 'done', clicks_filled: 5 })
+  expect((await stored()).clicks).toHaveLength(5)
+  expect(await Array.fromAsync(readClickArchives(world.audit))).toEqual(before)
+  expect(before.flatMap((archive) => archive.clicks!)).toHaveLength(5)
 })
