@@ -167,12 +167,18 @@ function reporters(options: SdkClientOptions): Reporters {
 
 type SenderParts = { prefix: string; now: () => number; backoff: ConstructorParameters<typeof SdkSender>[0]['backoff'] }
 
+const storageFunctions = ['get', 'set', 'delete', 'keys'] as const
+
 function createSender(options: SdkClientOptions, reports: Reporters, { prefix, now, backoff }: SenderParts) {
   if (globalThis.crypto?.subtle === undefined) {
     throw badOptions('This runtime has no crypto.subtle. Use https or localhost in a browser, a polyfill elsewhere.')
   }
   const lost = ({ json }: QueuedEvent, reason: string, field: string | null) =>
     reports.onRejected(JSON.parse(json), reason, field)
+  // Without this check the client would wait for its storage for ever.
+  if (storageFunctions.some((name) => typeof options.storage?.[name] !== 'function')) {
+    throw badOptions(`storage must have the functions ${storageFunctions.join(', ')}: see EventStorage.`)
+  }
   const queue = new EventQueue({
     storage: options.storage,
     prefix: `${prefix}event.`,
@@ -208,11 +214,12 @@ function snapshot(event: SdkEvent, now_ms: number): { event_id: string; fields: 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
-    const timer = setTimeout(resolve, ms)
     const end = () => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', end)
       resolve()
     }
+    const timer = setTimeout(end, ms)
     signal.addEventListener('abort', end, { once: true })
   })
 }

@@ -25,6 +25,8 @@ const write_behind_ms = 1000
 
 /** Entries that are written, or looked at, in one turn of the event loop. All requests of the process wait meanwhile. */
 const written_in_a_turn_max = 128
+/** Turns that share a commit. A commit waits for the disk, and `close` may have the windows of a minute to write. */
+const turns_of_a_commit_max = 64
 const looked_at_in_a_turn_max = 4096
 
 export interface ShelfOptions {
@@ -46,6 +48,7 @@ export function openShelf<E extends Entry>(
   for (const { key, value } of database.getRange({})) entries.set(key, value)
 
   async function write(keys: readonly string[]): Promise<void> {
+    const uncommitted: Promise<void>[] = []
     for (let from = 0; from < keys.length; from += written_in_a_turn_max) {
       const some = keys.slice(from, from + written_in_a_turn_max)
       // An entry is looked up here, not before: it may have changed or gone in an earlier turn.
@@ -55,8 +58,13 @@ export function openShelf<E extends Entry>(
         if (change !== undefined) change.unwritten = false
         return entry === undefined ? database.remove(key) : database.put(key, entry)
       })
-      await committed(Promise.all(writes))
+      const commit = committed(Promise.all(writes))
+      commit.catch(() => {}) // it is awaited below, perhaps after it was rejected
+      uncommitted.push(commit)
+      if (uncommitted.length < turns_of_a_commit_max) await nextTurn()
+      else await Promise.all(uncommitted.splice(0))
     }
+    await Promise.all(uncommitted)
   }
 
   async function writeChanged(): Promise<void> {

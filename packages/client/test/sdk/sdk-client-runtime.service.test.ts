@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { getEventListeners } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
 import { createSdkClient } from '../../src/sdk-client.ts'
 import { type EventStorage, memoryStorage } from '../../src/storage.ts'
 import { type JsonObject, until } from '../hostile-service.ts'
@@ -51,6 +52,23 @@ describe('a hostile runtime', () => {
     expect(await connect().installUuid()).toBe([...shelf.events.values()][0]?.install_uuid)
   })
 
+  it('waits for storage without leaving listeners behind', async () => {
+    const listening = vi.spyOn(EventTarget.prototype, 'addEventListener')
+    let reads = 0
+    const storage = broken((method) => {
+      reads += 1
+      return method === 'get'
+    })
+    const { client } = await openSdkClient(undefined, { storage, backoff: { first_pause_ms: 1, pause_ms_max: 1 } })
+    await until(() => reads > 30)
+    const signals = listening.mock.contexts.filter((target) => target instanceof AbortSignal)
+    listening.mockRestore()
+    const left = signals.map((signal) => getEventListeners(signal, 'abort').length)
+    expect(left.length).toBeGreaterThan(0)
+    expect(Math.max(...left)).toBeLessThan(3)
+    await client.close({ timeout_ms: 20 })
+  })
+
   it('closes, and reports the events that it could not store', async () => {
     const { client, rejected } = await openSdkClient(undefined, { storage: broken(() => true) })
     const tracked = client.track({ event_name: 'early' })
@@ -81,11 +99,15 @@ describe('a hostile runtime', () => {
     expect([...shelf.events.values()].map((event) => event.install_uuid)).not.toContain('forged')
   })
 
-  it.each([{ url: 'ftp://x' }, { app_key: '' }, { company_key: 'a\nb' }, { signing_secret: '' }])(
-    'refuses options that can never work: %o',
-    async (wrong) => {
-      const options = { ...keys, url: 'http://127.0.0.1', storage: memoryStorage(), ...wrong }
-      expect(() => createSdkClient(options)).toThrow(expect.objectContaining({ code: 'bad_options' }))
-    },
-  )
+  it.each([
+    { url: 'ftp://x' },
+    { app_key: '' },
+    { company_key: 'a\nb' },
+    { signing_secret: '' },
+    { storage: undefined },
+    { storage: { get: () => null } },
+  ])('refuses options that can never work: %o', async (wrong) => {
+    const options = { ...keys, url: 'http://127.0.0.1', storage: memoryStorage(), ...wrong }
+    expect(() => createSdkClient(options as never)).toThrow(expect.objectContaining({ code: 'bad_options' }))
+  })
 })
