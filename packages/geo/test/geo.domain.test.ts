@@ -38,6 +38,14 @@ describe('the packaged tables', () => {
     },
   )
 
+  // Akamai's cloud, which was Linode: its servers are rented out, and no person sits behind them.
+  it.each(['45.33.32.156', '139.162.1.1', '2600:3c00::1'])(
+    'call %s a datacenter, though Akamai runs it too',
+    async (ip) => {
+      expect((await openGeo()).lookUp(ip).datacenter).toBe(true)
+    },
+  )
+
   it.each([
     ['an egress address of iCloud Private Relay at Cloudflare', '104.28.0.1'],
     ['one at Akamai', '172.224.224.1'],
