@@ -6,11 +6,14 @@ import { CliError, usageError } from '../errors.ts'
 
 type SecretSetting = 'TRIBUTARY_SERVER_KEY' | 'TRIBUTARY_SIGNING_SECRET'
 
-/** Adds `--NAME` and `--NAME-file`. The file keeps the secret out of the list of processes. */
+/** Adds `--NAME` and `--NAME-file`. The file, and standard input (`-`), keep the secret out of the list of processes. */
 export function secretOption(command: Command, name: string, what: string, setting: SecretSetting): Command {
   return command
     .option(`--${name} <${name}>`, `${what}; - reads standard input (default: ${setting})`)
-    .option(`--${name}-file <file>`, `file with the ${name}; keeps it out of the list of processes`)
+    .option(
+      `--${name}-file <file>`,
+      `file with the ${name}, - for standard input; keeps it out of the list of processes`,
+    )
 }
 
 /** The secret of the option, else of the setting. Throws CliError when both options or none are given. */
@@ -28,7 +31,7 @@ export async function readSecret(
 }
 
 async function readGiven(name: string, given: string | undefined, file: string | undefined) {
-  if (given === '-') return (await text(process.stdin)).trim()
+  if (given === '-' || file === '-') return (await text(process.stdin)).trim()
   if (file === undefined) return given
   const content = await readFile(file, 'utf8').catch((error: Error) => {
     throw new CliError('unreadable_file', `--${name}-file: ${error.message}`)

@@ -22,6 +22,7 @@ describe('tributary reports events', () => {
     const ways = [
       tributary([...hidden, '--key-file', file, '--json'], env),
       tributary([...hidden, '--key', '-', '--json'], env, 'srv_1\n'),
+      tributary([...hidden, '--key-file', '-', '--json'], env, 'srv_1\n'),
       tributary([...hidden, '--json'], { ...env, TRIBUTARY_SERVER_KEY: 'srv_1' }),
     ]
     for (const { stdout } of await Promise.all(ways)) expect(JSON.parse(stdout)).toEqual(report)
