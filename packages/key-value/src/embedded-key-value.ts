@@ -40,7 +40,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
     const forgotten = await Promise.all([counters.sweep(), windows.sweep()])
     return forgotten[0] + forgotten[1]
   }
-  // A sweep that fails leaves keys that count as expired anyway; the next one deletes them.
+  // A sweep that fails leaves keys that count as expired anyway; what is written next deletes them.
   const sweeping = setInterval(() => void sweep().catch(() => {}), sweep_interval_ms).unref()
 
   function assertOpen() {

@@ -47,24 +47,29 @@ export function openShelf<E extends Entry>(
   let working: Promise<unknown> = Promise.resolve()
   for (const { key, value } of database.getRange({})) entries.set(key, value)
 
+  /** What could not be written stays a change, and is written with the next ones. */
   async function write(keys: readonly string[]): Promise<void> {
     const uncommitted: Promise<void>[] = []
-    for (let from = 0; from < keys.length; from += written_in_a_turn_max) {
-      const some = keys.slice(from, from + written_in_a_turn_max)
-      // An entry is looked up here, not before: it may have changed or gone in an earlier turn.
-      const writes = some.map((key) => {
-        const entry = entries.get(key)
-        const change = changed.get(key)
-        if (change !== undefined) change.unwritten = false
-        return entry === undefined ? database.remove(key) : database.put(key, entry)
-      })
-      const commit = committed(Promise.all(writes))
-      commit.catch(() => {}) // it is awaited below, perhaps after it was rejected
-      uncommitted.push(commit)
-      if (uncommitted.length < turns_of_a_commit_max) await nextTurn()
-      else await Promise.all(uncommitted.splice(0))
+    try {
+      for (let from = 0; from < keys.length; from += written_in_a_turn_max) {
+        const some = keys.slice(from, from + written_in_a_turn_max)
+        // An entry is looked up here, not before: it may have changed or gone in an earlier turn.
+        const writes = some.map((key) => {
+          const entry = entries.get(key)
+          const change = changed.get(key)
+          if (change !== undefined) change.unwritten = false
+          return entry === undefined ? database.remove(key) : database.put(key, entry)
+        })
+        const commit = committed(Promise.all(writes))
+        uncommitted.push(commit)
+        const shared = uncommitted.length < turns_of_a_commit_max
+        await (shared ? Promise.race([commit, nextTurn()]) : Promise.all(uncommitted.splice(0)))
+      }
+      await Promise.all(uncommitted)
+    } catch (error) {
+      for (const key of keys) changed.set(key, { unwritten: false })
+      throw error
     }
-    await Promise.all(uncommitted)
   }
 
   async function writeChanged(): Promise<void> {
@@ -72,12 +77,7 @@ export function openShelf<E extends Entry>(
     timer = null
     const keys = [...changed.keys()]
     changed.clear()
-    try {
-      await write(keys)
-    } catch (error) {
-      for (const key of keys) changed.set(key, { unwritten: false })
-      throw error
-    }
+    await write(keys)
   }
 
   async function forgetExpired(): Promise<number> {
@@ -88,8 +88,8 @@ export function openShelf<E extends Entry>(
       if (expires_at_ms <= now()) {
         entries.delete(key)
         forgotten += 1
-        if (changed.get(key)?.unwritten) changed.delete(key)
-        else gone.push(key)
+        if (!changed.get(key)?.unwritten) gone.push(key)
+        changed.delete(key)
       }
       looked += 1
       if (looked % looked_at_in_a_turn_max === 0) await nextTurn()

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedKeyValue, openEmbeddedKeyValue } from '@tributary/key-value/embedded'
@@ -152,16 +152,6 @@ describe('the embedded key-value store', () => {
     await vi.waitFor(async () => expect(await seenByAnother()).toEqual([8, 1]), patience)
     await keyValue.close()
     expect(await seenByAnother()).toEqual([8, 0])
-  })
-
-  it('writes nothing of windows that expire before it is closed', async () => {
-    const keyValue = await openEmbeddedKeyValue({ dir, now })
-    for (let n = 0; n < 10_000; n += 1) await keyValue.hitWindow(`net:${n}`, 3, 1000)
-    clock_ms += 1000
-    expect(await keyValue.sweep()).toBe(10_000)
-    await keyValue.close()
-    const { size } = await stat(join(dir, 'data.mdb'))
-    expect(size).toBeLessThan(100_000)
   })
 
   it('forgets expired keys for good', async () => {

@@ -251,6 +251,16 @@ test('a click that was erased is neither counted nor put into the log again', as
   expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 1 })
 })
 
+test('a replay keeps all clicks of an app whose salt nobody can read, and those of other apps', async () => {
+  const [locked, other] = [await newApp(), await newApp()]
+  const clicks = [clickOf(locked.app_id, locked.company_id), clickOf(other.app_id, other.company_id)]
+  await erase({ app_id: locked.app_id, kind: 'click', id: clicks[0]!.click_id, mark_ms: Date.now() })
+  await query(`UPDATE company_salts SET key_id = 'v2:lost' WHERE company_id = $1`, [locked.company_id])
+  await archived(clicks)
+  for (const { app_id } of [locked, other])
+    expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 1 })
+})
+
 test('a click that retention deleted is neither counted nor put into the log again, although archives keep it', async () => {
   const { app_id, company_id } = await newApp()
   const first_kept_ms = Math.floor(Date.now() / day_ms) * day_ms - day_ms

@@ -2,6 +2,7 @@ import { type AttributionSettings, defaultAttributionSettings } from '@tributary
 import type { Platform } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import type { Pool } from 'pg'
+import { clicksDeletedBeforeSql } from '../companies/tenants.ts'
 import { type KeptLookupsOptions, openKeptLookups } from '../credentials/kept-lookups.ts'
 import { openSecrets, readWithSecrets, type SecretsRow, secretsSql } from '../secrets/attribution-secrets.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
@@ -20,7 +21,7 @@ interface AppRow {
   company_id: string
   platform: Platform
   company_apps: string[]
-  clicks_deleted_before_ms: string
+  clicks_deleted_before_ms: number
   /** Newest first; null when the app was never given any. */
   settings: SettingsSince[] | null
 }
@@ -52,8 +53,7 @@ const byId = <Row extends AppRow>(rows: readonly Row[]) => new Map(rows.map((row
 
 const appColumns = `a.platform,
   ARRAY(SELECT b.app_id FROM apps b WHERE b.company_id = a.company_id ORDER BY b.app_id) AS company_apps,
-  (SELECT coalesce(extract(epoch FROM c.clicks_deleted_before) * 1000, 0)::bigint::text
-   FROM companies c WHERE c.company_id = a.company_id) AS clicks_deleted_before_ms,
+  (SELECT ${clicksDeletedBeforeSql} FROM companies c WHERE c.company_id = a.company_id) AS clicks_deleted_before_ms,
   (SELECT json_agg(json_build_object('valid_from_ms', floor(extract(epoch FROM s.valid_from) * 1000),
      'click_window_hours', s.click_window_hours, 'probabilistic', s.probabilistic,
      'probabilistic_window_hours', s.probabilistic_window_hours, 'reinstall_days', s.reinstall_days))
@@ -79,12 +79,11 @@ async function readAppsWithSecrets(pool: Pool, app_ids: readonly string[]): Prom
 }
 
 function toApp(row: AppRow): AttributionApp {
-  const { app_id, company_id, platform, company_apps } = row
+  const { app_id, company_id, platform, company_apps, clicks_deleted_before_ms } = row
   const history = (row.settings ?? []).map(({ valid_from_ms, ...settings }) => ({ valid_from_ms, settings }))
   const first = defaultAttributionSettings(platform)
   return {
-    ...{ app_id, company_id, platform, company_apps },
-    clicks_deleted_before_ms: Number(row.clicks_deleted_before_ms),
+    ...{ app_id, company_id, platform, company_apps, clicks_deleted_before_ms },
     settingsAt: (received_at_ms) =>
       history.find(({ valid_from_ms }) => valid_from_ms <= received_at_ms)?.settings ?? first,
   }

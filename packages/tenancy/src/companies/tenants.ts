@@ -123,10 +123,12 @@ export interface AppFacts {
   clicks_deleted_before_ms: number
 }
 
+/** SQL of `clicks_deleted_before_ms`, of companies `c`. */
+export const clicksDeletedBeforeSql = 'coalesce(extract(epoch FROM c.clicks_deleted_before) * 1000, 0)::float8'
+
 export async function listAppFacts(pool: Pool): Promise<Map<string, AppFacts>> {
   const { rows } = await pool.query<AppFacts & { app_id: string }>(
-    `SELECT a.app_id, a.company_id, a.platform,
-       coalesce(extract(epoch FROM c.clicks_deleted_before) * 1000, 0)::float8 AS clicks_deleted_before_ms
+    `SELECT a.app_id, a.company_id, a.platform, ${clicksDeletedBeforeSql} AS clicks_deleted_before_ms
      FROM apps a JOIN companies c USING (company_id)`,
   )
   return new Map(rows.map(({ app_id, ...facts }) => [app_id, facts]))

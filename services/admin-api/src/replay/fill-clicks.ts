@@ -40,10 +40,10 @@ interface Chosen {
 const clicks_together = 1000
 
 /**
- * Puts clicks of archives that ClickHouse lacks into the log again, where click-writer takes them like any others; those
- * that it would drop for their age or because they were erased are left out: in the log they would stay for another retention.
- * So are those that retention deleted: an archive holds clicks of all companies, and outlives the setting of one.
- * Resolves when they are written.
+ * Puts clicks of archives that ClickHouse lacks into the log again, where click-writer takes them like any others. It leaves out
+ * - clicks that click-writer would drop for their age, or because they were erased: the log would keep them for another retention;
+ * - clicks that retention deleted: an archive holds clicks of all companies, and outlives the setting of one.
+ * Resolves when the others are written.
  */
 export async function fillClicks(
   { broker, clickhouse, audit, tombstones, now }: FillClicksDeps,
