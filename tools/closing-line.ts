@@ -4,6 +4,9 @@ import type { Reporter, TestModule } from 'vitest/node'
 import { type FailedFile, findHungFiles } from './hung-files.ts'
 import { findKeptLeaks } from './log-check/find-leaks.ts'
 
+/** Workers end within seconds of their last test. */
+const close_ms_max = Number(process.env.CLOSE_MS_MAX ?? 20_000)
+
 /**
  * Closes a run with `N passed, N failed`. A file that fails to load, an error outside of tests, and secrets in the logs of
  * started programs count as failed.
@@ -39,6 +42,8 @@ export default class ClosingLine implements Reporter {
     if (clean === false) failed += 1
     console.info(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
     if (failed > 0 || passed === 0) process.exitCode = 1
+    // A process that a test left behind holds the output of its worker, and vitest waits for the end of that.
+    setTimeout(() => process.exit(), close_ms_max).unref()
   }
 }
 

@@ -2,19 +2,24 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { processesWith } from './left-processes.ts'
 
 /**
  * `npm test [-- vitest arguments]`: runs all tests and closes with one line `N passed, N failed`. The logs of started
  * programs are kept and searched for secrets (`tools/log-check`), which counts as one more test.
  * Files in which a test or hook hung run once more, alone, when nothing else failed; a failed promise is never tried again.
+ * Processes that tests leave behind are ended, and fail the run.
  */
-const reporters = ['--reporter=default', '--reporter=./tools/closing-line.ts']
+const reporters = ['--reporter=default', `--reporter=${join(import.meta.dirname, 'closing-line.ts')}`]
 const gib = 2 ** 30
 const memory_dir = '/dev/shm'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** chdb stands still for ever once in thousands of openings and statements. More files than this tell of a fault of ours. */
 const hung_files_max = 2
+/** Engines and services that lost the process which started them end by themselves in far less. */
+const left_ms_max = Number(process.env.LEFT_MS_MAX ?? 60_000)
 /** Far more than all tests hold at one time. */
 const memory_bytes_min = 8 * gib
 
@@ -24,12 +29,13 @@ const folder = (name: string) => {
   mkdirSync(join(run, name))
   return join(run, name)
 }
+const logs = folder('logs')
 const preload = pathToFileURL(join(import.meta.dirname, 'log-check', 'keep-stderr.mjs')).href
 const hung_file = join(run, 'hung.json')
 const env = {
   ...process.env,
   NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`.trim(),
-  KEEP_STDERR_IN: folder('logs'),
+  KEEP_STDERR_IN: logs,
   TMPDIR: folder('tmp'),
   // What tests make once and copy.
   KEEP_TEMPLATES_IN: folder('templates'),
@@ -44,8 +50,26 @@ if (code !== 0 && hung.length > 0 && hung.length <= hung_files_max) {
   )
   code = await runVitest(hung, env)
 }
+const left = await endLeftProcesses()
+if (left.length > 0) console.error(`FAILED tests left processes behind:\n${left.join('\n')}`)
 rmSync(run, { recursive: true, force: true })
-process.exitCode = code
+process.exitCode = left.length > 0 ? 1 : code
+
+/** The commands of processes that tests left behind. */
+async function endLeftProcesses(): Promise<string[]> {
+  const find = () => processesWith(`KEEP_STDERR_IN=${logs}`)
+  const end = Date.now() + left_ms_max
+  while (find().length > 0 && Date.now() < end) await setTimeout(250)
+  const left = find()
+  for (const { pid } of left) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has just ended.
+    }
+  }
+  return left.map(({ command }) => command)
+}
 
 function runVitest(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const vitest = spawn('vitest', ['run', ...reporters, ...args], { stdio: 'inherit', env: environment })

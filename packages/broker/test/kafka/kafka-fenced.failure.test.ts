@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Committed } from '@tributary/broker/broker'
 import { describeWithOwnEngine } from '@tributary/testing/engines/describe-with-engine'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { fetchSizes, makeTopic, openTestBroker } from './kafka-under-test.ts'
 
 await describeWithOwnEngine('kafka', (kafka) => {
@@ -13,6 +13,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
     const group = `group-of-${topic}`
     await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from('a') }])
     const sleeper = fork(join(import.meta.dirname, 'consume-until-fenced.ts'), [kafka.url, group, topic])
+    onTestFinished(() => void sleeper.kill('SIGKILL'))
     await once(sleeper, 'message')
     sleeper.kill('SIGSTOP')
 
@@ -22,8 +23,9 @@ await describeWithOwnEngine('kafka', (kafka) => {
       topic,
       ...fetchSizes,
       async onChunk(chunk) {
-        found.push(await chunk.committed())
+        const committed = await chunk.committed()
         await chunk.commit(chunk.records.at(-1)!.offset + 1, 'of the new owner')
+        found.push(committed)
       },
     })
     await vi.waitFor(() => expect(found).toEqual([{ offset: 0, metadata: 'intent of the sleeper' }]), {
@@ -35,7 +37,6 @@ await describeWithOwnEngine('kafka', (kafka) => {
     expect(outcome).toBe('FencedError')
     const [partition] = await broker.groupOffsets(group, topic)
     expect(partition).toMatchObject({ committed: 1, end: 1 })
-    sleeper.kill('SIGKILL')
     await consumption.close()
     await broker.close()
   })
