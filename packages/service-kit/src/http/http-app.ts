@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { normalAddress } from '@tributary/contracts/networks'
@@ -57,7 +58,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    done(request.headers.host === undefined && request.raw.httpVersion === '1.1' ? hostMissing : undefined)
+    done(hostError(request.raw))
   })
   answerErrors(app, logger)
   return app
@@ -103,11 +104,19 @@ const requestIdShape = /^[\x21-\x7e]{1,128}$/
 const requestId = (given: string | string[] | undefined): string =>
   typeof given === 'string' && requestIdShape.test(given) ? given : randomUUID()
 
-/** RFC 9112 3.2. */
-const hostMissing = new CodedError('bad_json', {
-  message: 'The Host header is missing.',
-  headers: { connection: 'close' },
-})
+/** RFC 9112 3.2: one Host, which only HTTP/1.0 may leave out. Node keeps the first of several. */
+function hostError({ headers, rawHeaders, httpVersion }: IncomingMessage): CodedError | undefined {
+  if (headers.host === undefined) return httpVersion === '1.1' ? wrongHost('is missing') : undefined
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts > 1 ? wrongHost('occurs more than once') : undefined
+}
+
+const wrongHost = (what: string) =>
+  new CodedError('bad_json', { message: `The Host header ${what}.`, headers: { connection: 'close' } })
 
 function addClientAddress(app: FastifyInstance, trusted_proxies: readonly string[]): void {
   const addressOf = clientAddress(trusted_proxies)

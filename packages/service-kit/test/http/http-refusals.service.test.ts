@@ -66,6 +66,14 @@ test.each([
   expect(coded(await raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))).toBe('404 not_found')
 })
 
+test.each([
+  ['twice', 'Host: x\r\nHost: y\r\n'],
+  ['twice, in other letters', 'hOST: x\r\nHost: x\r\n'],
+])('a Host that comes %s is a coded 400', async (_how, hosts) => {
+  expect(coded(await raw(`GET / HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`))).toBe('400 bad_json')
+  expect(coded(await raw(`GET / HTTP/1.0\r\n${hosts}\r\n`))).toBe('400 bad_json')
+})
+
 test('HTTP/1.1 without a Host is a coded 400, HTTP/1.0 needs none', async () => {
   expect(coded(await raw('GET /things/a HTTP/1.1\r\n\r\n'))).toBe('400 bad_json')
   expect(await raw('GET /things/a HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
