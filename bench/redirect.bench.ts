@@ -14,7 +14,7 @@ const connections = 100
 const warm_seconds = 5
 const link_id = 'bench-link-0'
 
-/** Clicks at a fixed rate, whatever the answers do, against the same load on a bare redirect of fastify. */
+/** Clicks at a fixed rate, whatever the answers do, against the same load on bare redirects of fastify. */
 export const bench: Bench = {
   name: 'redirect',
   title:
@@ -25,15 +25,18 @@ export const bench: Bench = {
     const engines = await Promise.all(names.map(async (name) => ({ name, ...(await openEngine(name)) })))
     try {
       const urls = Object.fromEntries(engines.map(({ name, url }) => [name, url]))
-      const bare = await measure(args, { data_dir, link_id, bare: true })
-      const gateway = await measure(args, { data_dir, link_id, bare: false, ...urls })
-      return { rows: [bare, gateway], aims: aimsOf(args, bare, gateway) }
+      const bare = await measure(args, { data_dir, link_id, server: 'bare' })
+      const synced = await measure(args, { data_dir, link_id, server: 'synced' })
+      const gateway = await measure(args, { data_dir, link_id, server: 'gateway', ...urls })
+      return { rows: [bare, synced, gateway], aims: aimsOf(args, bare, gateway) }
     } finally {
       await Promise.all(engines.map((engine) => engine.stop()))
       rmSync(data_dir, { recursive: true, force: true })
     }
   },
 }
+
+const bareNames = { bare: 'bare fastify', synced: 'bare, on the disk' }
 
 async function measure(args: string[], order: RedirectOrder) {
   const rate = numberArgument(args, 'rate', 2000)
@@ -46,7 +49,7 @@ async function measure(args: string[], order: RedirectOrder) {
   const { logged } = await server.countLogged()
   await server.stop()
   return {
-    server: order.bare ? 'bare fastify' : order.kafka === undefined ? 'embedded' : 'kafka',
+    server: order.server === 'gateway' ? (order.kafka === undefined ? 'embedded' : 'kafka') : bareNames[order.server],
     redirects_per_second: Math.round(load.ms.length / load.seconds),
     p50_ms: Math.round(percentile(load.ms, 0.5) * 10) / 10,
     p99_ms: Math.round(percentile(load.ms, 0.99) * 10) / 10,

@@ -18,9 +18,10 @@ export const bench: Bench = {
   title:
     'postbacks-http: postbacks of many addresses in an open loop, each durable before its answer (embedded; --rate 1000 --seconds 30 --cpu-prof FOLDER)',
   async run(args) {
-    const rows = [await measure(args, 'new', 'bare-route.ts')]
+    const bare = [await measure(args, 'new', 'bare'), await measure(args, 'new', 'synced')]
+    const rows: Figures[] = []
     for (const kind of Object.keys(kinds) as Kind[]) rows.push(await measure(args, kind))
-    const [, stored, , short, ...large] = rows as [Figures, Figures, Figures, Figures, ...Figures[]]
+    const [stored, , short, ...large] = rows as [Figures, Figures, Figures, ...Figures[]]
     const cost = ({ cpu_us_each }: Figures) => Math.round((cpu_us_each / stored.cpu_us_each) * 100) / 100
     const worst = Math.max(...large.map(cost))
     const aims: Aim[] = [
@@ -32,7 +33,7 @@ export const bench: Bench = {
         ...{ measured: stored.sent - stored.logged, met: stored.sent === stored.logged },
       },
     ]
-    return { rows, aims }
+    return { rows: [...bare, ...rows], aims }
   },
 }
 
@@ -57,13 +58,17 @@ const kinds = {
 }
 type Kind = keyof typeof kinds
 
-/** A load on a process of its own: the gateway, or the bare route that the same load is compared with. */
-async function measure(args: string[], kind: Kind, server_file = 'gateway.ts') {
+const bareNames = { bare: 'bare route', synced: 'bare, on the disk' }
+
+/** A load on a process of its own: the gateway, or a bare route that the same load is compared with. */
+async function measure(args: string[], kind: Kind, bare?: keyof typeof bareNames) {
   const rate = numberArgument(args, 'rate', 1000)
   const seconds = numberArgument(args, 'seconds', 30)
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-postbacks-'))
   try {
-    const server = await startProcess(join(import.meta.dirname, server_file), data_dir, profileFlags(args))
+    const [file, order] =
+      bare === undefined ? ['gateway.ts', data_dir] : ['bare-route.ts', { data_dir, synced: bare === 'synced' }]
+    const server = await startProcess(join(import.meta.dirname, file), order, profileFlags(args))
     const warm = await sendPostbacks(server.port, kind, { rate: rate / 2, seconds: Math.min(warm_seconds, seconds) })
     server.startWatch()
     const load = await sendPostbacks(server.port, kind, { rate, seconds, from: warm.ms.length })
@@ -71,7 +76,7 @@ async function measure(args: string[], kind: Kind, server_file = 'gateway.ts') {
     const { logged } = await server.countLogged()
     await server.stop()
     return {
-      kind: server_file === 'gateway.ts' ? kind : 'bare route of fastify',
+      kind: bare === undefined ? kind : bareNames[bare],
       per_second: Math.round(load.ms.length / load.seconds),
       p50_ms: Math.round(percentile(load.ms, 0.5) * 10) / 10,
       p99_ms: Math.round(percentile(load.ms, 0.99) * 10) / 10,

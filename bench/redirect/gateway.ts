@@ -11,12 +11,16 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { runDriven } from '../process/driven-process.ts'
+import { openSyncedFile } from '../process/synced-file.ts'
 
-/** The first message to the process. Without engines it is all embedded; `bare` is a redirect by fastify alone. */
+/**
+ * The first message to the process. Without engines the gateway is all embedded; `bare` is a redirect by fastify alone, and
+ * `synced` one that has a line of a file on the disk first.
+ */
 export interface RedirectOrder {
   data_dir: string
   link_id: string
-  bare: boolean
+  server: 'bare' | 'synced' | 'gateway'
   kafka?: string
   redis?: string
 }
@@ -85,12 +89,16 @@ async function openGateway(order: RedirectOrder) {
 
 const sumOf = (offsets: readonly { end: number }[]): number => offsets.reduce((sum, { end }) => sum + end, 0)
 
-function openBare() {
+async function openBare({ data_dir, server }: RedirectOrder) {
+  const file = server === 'synced' ? await openSyncedFile(join(data_dir, 'clicks')) : null
   const app = Fastify()
-  app.get('/l/:link_id', (_request, reply) => reply.redirect('https://play.google.com/store/apps/details?id=a', 302))
-  return { app: app as unknown as FastifyInstance, count: async () => 0, close: async () => {} }
+  app.get('/l/:link_id', async ({ url }, reply) => {
+    await file?.append(`${url}\n`)
+    return reply.redirect('https://play.google.com/store/apps/details?id=a', 302)
+  })
+  return { app: app as unknown as FastifyInstance, count: async () => 0, close: async () => file?.close() }
 }
 
 if (import.meta.main) {
-  await runDriven((order: RedirectOrder) => (order.bare ? Promise.resolve(openBare()) : openGateway(order)))
+  await runDriven((order: RedirectOrder) => (order.server === 'gateway' ? openGateway(order) : openBare(order)))
 }
