@@ -99,6 +99,8 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     await start(config, { name, logger, registry, now: Date.now, onClose, endNow, checks: {}, troubles: [] })
     shedStartMemory()
   } catch (err) {
+    // What the stop has closed, the start finds closed.
+    if (stopping) return logger.info({ err }, 'start ended by the stop')
     // A refusal to start is an answer to a person: its message last, below what engines log, without a stack.
     if (!(err instanceof StartRefused)) logger.fatal({ err }, 'start failed')
     await stop('start failed', 1, err instanceof StartRefused ? `${err.message}\n` : '')

@@ -32,6 +32,13 @@ describe('a stop', () => {
     },
   )
 
+  test('during the start ends with 0, and what the start then lacks is no error', async () => {
+    const { code, said, logged } = await run({ START: 'stopped' }, { starting: 'SIGTERM' })
+    expect({ code, said }).toEqual({ code: 0, said: ['starting', 'second closed', 'first closed'] })
+    expect(logged).toContain('closed in the meantime')
+    expect(logged).not.toMatch(/"level":[56]0/)
+  })
+
   test('goes on when it is asked for again', async () => {
     const { code, said, logged } = await run({ STOP: 'waits' }, { ready: 'SIGTERM', 'second waits': 'SIGINT' })
     expect({ code, said }).toEqual({ code: 0, said: ['ready', 'second waits', 'second closed', 'first closed'] })

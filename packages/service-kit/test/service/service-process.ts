@@ -1,5 +1,6 @@
 /**
- * A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way. THREADS=busy keeps
+ * A service whose closes do what STOP says; with START=refused or START=broken its start fails half-way, with
+ * START=stopped because of the stop. THREADS=busy keeps
  * libuv's threads at work. With STOP=at once it gives itself up, and could not exit.
  */
 import { pbkdf2 } from 'node:crypto'
@@ -36,6 +37,11 @@ await runService({
     if (THREADS === 'busy') for (let n = 0; n < 4; n += 1) pbkdf2('a', 'b', 200_000, 32, 'sha256', () => {})
     if (START === 'refused') throw new StartRefused('Set THAT.')
     if (START === 'broken') throw new Error('nobody foresaw this')
+    if (START === 'stopped') {
+      say('starting')
+      await once(process, 'SIGTERM')
+      throw new Error('closed in the meantime')
+    }
     if (STOP === 'rejects') setTimeout(() => Promise.reject(new Error('left alone')), 0)
     if (STOP === 'at once') {
       process.on('exit', hang)
