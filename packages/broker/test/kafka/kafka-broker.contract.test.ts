@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Broker } from '@tributary/broker/broker'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { brokerSuite } from '@tributary/testing/suites/broker-suite'
 import kafkajs from 'kafkajs'
@@ -142,26 +143,30 @@ await describeWithEngine('kafka', (kafka) => {
 
     it('gives the partitions of a member that leaves to the others without waiting for a timeout', async () => {
       const broker = await openTestBroker(kafka.url)
-      const topic = await makeTopic(broker)
-      await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from('a') }])
-      const consume = () => {
-        const { promise, resolve } = Promise.withResolvers<void>()
-        const consumption = broker.consume({
-          group: `g-${topic}`,
-          topic,
-          ...fetchSizes,
-          onChunk: async () => resolve(),
-        })
-        return { consumption, delivered: promise }
-      }
-      const first = consume()
-      await first.delivered
-      await (await first.consumption).close()
-      const started = performance.now()
-      const second = consume()
-      await second.delivered
-      expect(performance.now() - started).toBeLessThan(5000)
+      const seconds: number[] = []
+      // The timeout is six seconds. A machine that stands still may take as long, but not each time.
+      while (Math.min(...seconds) >= 5 && seconds.length < 5) seconds.push(await handOver(broker))
+      expect(Math.min(...seconds)).toBeLessThan(5)
       await broker.close()
     })
   })
 })
+
+/** Seconds from the end of the only member of a group until the next one has its records. */
+async function handOver(broker: Broker): Promise<number> {
+  const topic = await makeTopic(broker)
+  await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from('a') }])
+  const consume = async () => {
+    const delivered = Promise.withResolvers<void>()
+    const onChunk = async () => delivered.resolve()
+    const consumption = await broker.consume({ group: `g-${topic}`, topic, ...fetchSizes, onChunk })
+    await delivered.promise
+    return consumption
+  }
+  await (await consume()).close()
+  const started = performance.now()
+  const second = await consume()
+  const seconds = (performance.now() - started) / 1000
+  await second.close()
+  return seconds
+}

@@ -14,8 +14,8 @@ const patience = {
   keep_alive_ms: 200,
   lateness_check_ms: 50,
 }
-/** Far beyond every wait above, far below the library's own. */
-const late_ms = 5000
+/** Far beyond every wait above, below those of `limits` and the library's own. */
+const late_ms = 9000
 
 let app: FastifyInstance
 /** Requests whose headers are read. */

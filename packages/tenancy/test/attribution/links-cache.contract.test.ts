@@ -90,20 +90,17 @@ test.each([
   },
 )
 
-test('a new, disabled, enabled or suspended link and a changed app are seen within a second', async () => {
+test('a new, disabled, enabled or suspended link and a changed app are seen at once', async () => {
   const { links } = await world.startProcess()
   const { company_id, android } = await world.tenant()
   const link_id = await world.link(android)
   const seen = async (what: object) => {
     const matches = async () => expect(await links.find(link_id)).toMatchObject(what)
-    await until(
-      JSON.stringify(what),
-      () =>
-        matches().then(
-          () => true,
-          () => false,
-        ),
-      1_000,
+    await until(JSON.stringify(what), () =>
+      matches().then(
+        () => true,
+        () => false,
+      ),
     )
   }
   await seen({ enabled: true, bundle_id: 'com.acme.game' })
@@ -117,7 +114,7 @@ test('a new, disabled, enabled or suspended link and a changed app are seen with
   await seen({ company_status: 'suspended' })
 })
 
-test('a link that was unknown is found within a second of being made', async () => {
+test('a link that was unknown is found once it is made', async () => {
   const { links } = await world.startProcess()
   const { android } = await world.tenant()
   const link_id = 'BBBBBBBBBBBB'
@@ -126,7 +123,7 @@ test('a link that was unknown is found within a second of being made', async () 
     `INSERT INTO links (link_id, app_id, partner, honeypot, created_at) VALUES ($1, $2, 'acme', true, now())`,
     [link_id, android],
   )
-  await until('it is found', async () => (await links.find(link_id))?.honeypot === true, 1_000)
+  await until('it is found', async () => (await links.find(link_id))?.honeypot === true)
 })
 
 test('with PostgreSQL away known links go on for ten minutes, unknown ones are told to come again', async () => {
@@ -167,7 +164,7 @@ test('a new signing secret keeps a link secret that can be read, and replaces on
   expect((await (await world.startProcess()).links.find(link_id))?.link_secret).toEqual(before.link_secret)
 
   await rotateSigningSecret(world.pool, next, android, 0, request)
-  await until('it is found', () => after.links.find(link_id).then(Boolean, () => false), 5_000)
+  await until('it is found', () => after.links.find(link_id).then(Boolean, () => false))
   const made = (await after.links.find(link_id))!
   expect([made.link_secret.length, made.salt.length]).toEqual([32, 32])
   expect([made.link_secret.equals(before.link_secret), made.salt.equals(before.salt)]).toEqual([false, false])

@@ -60,11 +60,11 @@ test('a process has a new version at once, and asks nothing while there is none'
   expect(await queries()).toBe(asked)
 
   await publish(app_id, 'one')
-  await until('it knows', async () => (await live.find(app_id))?.version === 1, 2000)
+  await until('it knows', async () => (await live.find(app_id))?.version === 1)
   const newest = await live.find(app_id)
   expect(bodyOf(newest)).toEqual({ app_id, version: 1, schema: { version: 1, postbacks: postbacksOf('one') } })
   expect(newest?.etag).not.toBe(etag)
-  await until('it knows all', async () => (await schemas.find(app_id)).length === 1, 2000)
+  await until('it knows all', async () => (await schemas.find(app_id)).length === 1)
   const other = await world.startProcess()
   expect((await other.live.find(app_id))?.etag).toBe(newest?.etag)
 })

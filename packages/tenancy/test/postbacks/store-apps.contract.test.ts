@@ -67,8 +67,8 @@ test('a moved store id belongs to the other app at once in every process', async
   const moved = await moveStoreId(world.pool, to.app_id, store_id, request)
   expect(moved).toMatchObject({ app_id: to.app_id, store_id, owns_store_id: true })
   expect(await appNow(from)).toMatchObject({ store_id: null })
-  await until('it is moved', async () => (await stores.findOwner(store_id))?.app_id === to.app_id, 2000)
-  await until('it is gone', async () => (await stores.find(from.app_id))?.store_id === null, 2000)
+  await until('it is moved', async () => (await stores.findOwner(store_id))?.app_id === to.app_id)
+  await until('it is gone', async () => (await stores.find(from.app_id))?.store_id === null)
   expect(await moveStoreId(world.pool, to.app_id, store_id, request)).toEqual(moved)
   const { rows } = await world.pool.query('SELECT detail FROM admin_audit_log WHERE subject = $1 AND action = $2', [
     to.app_id,
@@ -135,7 +135,7 @@ test('development keys count when the app asks, in every process at once', async
   const { stores, proxy } = await world.startProcess()
   expect(await stores.find(app_id)).toMatchObject({ development_keys: false, store_id })
   await changeApp(world.pool, app_id, { development_keys: true }, request)
-  await until('it counts', async () => (await stores.find(app_id))?.development_keys === true, 2000)
+  await until('it counts', async () => (await stores.find(app_id))?.development_keys === true)
   expect(await stores.findOwner('1')).toBeNull()
   const largest = await world.app('18446744073709551615')
   expect(await stores.find(largest.app_id)).toMatchObject({ store_id: '18446744073709551615' })
