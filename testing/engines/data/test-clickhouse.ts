@@ -61,7 +61,7 @@ async function makeMigrated(data_dir: string): Promise<void> {
 }
 
 /**
- * Makes one part of the migrations, each of which is a part of its own: two thirds of all files that each test would copy and open.
+ * Makes one part of the migrations, each of which is a part of its own: nine of ten files that each test would copy and open.
  * Gives back the folders that the engine would only delete later.
  */
 async function gatherMigrations(clickhouse: Clickhouse): Promise<string[]> {
