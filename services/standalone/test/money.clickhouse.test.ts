@@ -126,6 +126,6 @@ test('whatever is sent, again and by whom, however batches are cut and broken of
       await clickhouse.command('TRUNCATE TABLE transaction_keys_v1')
     }),
     // A failure is told while there is time for it: shrinking would go on for long.
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 12), interruptAfterTimeLimit: 60_000 },
+    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20), interruptAfterTimeLimit: 60_000 },
   )
 })
