@@ -31,13 +31,14 @@ export async function settleDays(
   days: readonly StampedDay[],
 ): Promise<void> {
   const { table, lists, grows } = figureOf(name)
-  const whole = { app_id: literals('app_id', [app_id]), days: `(${days.map(dateOf).join(', ')})` }
+  const whole = { app_id: literals('app_id', [app_id]), days: setOf(days) }
   const { at, notes } = grows ? await noteMoney(clickhouse, whole, days) : { at: whole, notes: {} }
   const noted: Notes = { stamp: days.map(({ stamp }) => stamp), ...notes }
   const noted_columns = Object.keys(noted)
   const rows = days.map(
-    (one, n) => `(${[dateOf(one), ...Object.values(noted).map((values) => unsigned(values[n]!))].join(', ')})`,
+    (one, n) => `(${[dayOf(one), ...Object.values(noted).map((values) => unsigned(values[n]!))].join(', ')})`,
   )
+  const types = ['Date', ...noted_columns.map(() => 'UInt64')]
   const columns = Object.entries(lists).flatMap(([list, of]) => of.columns.map((column) => `\`${list}.${column}\``))
   const values = Object.entries(lists).flatMap(([list, of]) =>
     of.columns.map((_, index) => `tupleElement(\`${list}\`, ${index + 1})`),
@@ -50,7 +51,7 @@ export async function settleDays(
 SELECT ${[at.app_id, 'date', ...noted_columns, ...values].join(', ')}
 FROM (
   SELECT ${['date', ...noted_columns].map((column, n) => `one.${n + 1} AS ${column}`).join(', ')}
-  FROM (SELECT arrayJoin([${rows.join(', ')}]) AS one)
+  FROM (SELECT arrayJoin(${arrayOf(`Tuple(${types.join(', ')})`, rows)}) AS one)
 ) AS days
 ${joins.join('\n')}`,
   )
@@ -83,8 +84,8 @@ async function noteMoney(
   const of_days = new Map(found.map((one) => [one.date, one]))
   const last_received_ms = days.map(({ day }) => of_days.get(day)?.last_received_ms ?? any_time_ms)
   const counted = isCounted({
-    days: `[${days.map(dateOf).join(', ')}]`,
-    last_ms: `[${last_received_ms.map((ms) => `toInt64(${unsigned(ms)})`).join(', ')}]`,
+    days: arrayOf('Date', days.map(dayOf)),
+    last_ms: arrayOf('Int64', last_received_ms.map(unsigned)),
   })
   return {
     at: { ...whole, moments: counted },
@@ -106,30 +107,41 @@ FROM (${liveSql(at)}
 )
 GROUP BY date) AS of_${list} USING (date)`
 
-/** The same for cohorts: pairs of a day of install and a number of days, all of one number. */
+/** The same for cohorts: pairs of a day of install and a number of days. */
 export async function settleCohorts(clickhouse: Clickhouse, app_id: string, pairs: readonly StampedPair[]) {
-  const days = `[${pairs.map(dateOf).join(', ')}]`
-  const numbers = `CAST([${pairs.map(({ n }) => Number(n)).join(', ')}], 'Array(UInt16)')`
-  const stamps = pairs.map((one) => unsigned(one.stamp)).join(', ')
+  const days = arrayOf('Date', pairs.map(dayOf))
+  const numbers = arrayOf(
+    'UInt16',
+    pairs.map(({ n }) => Number(n)),
+  )
+  const stamps = arrayOf(
+    'UInt64',
+    pairs.map((one) => unsigned(one.stamp)),
+  )
   const app = literals('app_id', [app_id])
-  const activity_days = `(${activityDays(pairs)
-    .map((day) => dateOf({ day }))
-    .join(', ')})`
+  const activity_days = setOf(activityDays(pairs).map((day) => ({ day })))
   const retained = retainedSql({ app_id: app, days, numbers, activity_days })
   await insertSelect(
     clickhouse,
     [retained],
     `INSERT INTO settled_cohorts_v1 (app_id, day, n, stamp, retained)
 SELECT ${app}, date, n, stamp, retained
-FROM (SELECT one.1 AS date, one.2 AS n, one.3 AS stamp FROM (SELECT arrayJoin(arrayZip(${days}, ${numbers}, [${stamps}])) AS one)) AS pairs
+FROM (SELECT one.1 AS date, one.2 AS n, one.3 AS stamp FROM (SELECT arrayJoin(arrayZip(${days}, ${numbers}, ${stamps})) AS one)) AS pairs
 LEFT JOIN (${retained}
 ) AS counted USING (date, n)`,
   )
 }
 
-const dateOf = ({ day }: { day: string }): string => `toDate(${literals('day', [day])})`
+const dayOf = ({ day }: { day: string }): string => literals('day', [day])
+
+/** Days right of `IN`. */
+const setOf = (days: readonly { day: string }[]): string => `(${days.map(dayOf).join(', ')})`
+
+/** Literals as one array: the engine plans a statement for longer than it runs, and a call for each value would be most of that. */
+const arrayOf = (type: string, values: readonly (string | number)[]): string =>
+  `CAST([${values.join(', ')}], 'Array(${type})')`
 
 function unsigned(text: string): string {
   if (!/^\d{1,20}$/.test(text)) throw new TypeError('a number has another shape')
-  return `toUInt64(${text})`
+  return text
 }

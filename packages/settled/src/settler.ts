@@ -25,7 +25,7 @@ export interface SettleOptions {
 /** The job settles days that are over and did not change for so long. Others would be settled again and again, in vain. */
 export const whenQuiet = { quiet_ms: limits.settle_quiet_ms, only_over: true } satisfies SettleOptions
 
-/** A kind of figure. One statement settles days of one app and number. */
+/** A kind of figure. One statement settles days of one app. */
 interface Work {
   figure: string
   days_max: number
@@ -105,12 +105,15 @@ const works = (clickhouse: Clickhouse): Work[] => [
   },
 ]
 
-/** Divides what is due into statements: neighbours of one app and number of days, at most `days_max` in each. */
+/**
+ * Divides what is due into statements: neighbours of one app, at most `days_max` in each. Pairs of different numbers share one: with
+ * the end of a day each app has one pair of each number due, and the plan of a statement costs more than a few days of a small app.
+ */
 function cut(due: readonly Due[], days_max: number): Due[][] {
   const parts: Due[][] = []
   for (const one of due) {
     const last = parts.at(-1)
-    const fits = last !== undefined && last.length < days_max && last[0]!.app_id === one.app_id && last[0]!.n === one.n
+    const fits = last !== undefined && last.length < days_max && last[0]!.app_id === one.app_id
     if (fits) last.push(one)
     else parts.push([one])
   }

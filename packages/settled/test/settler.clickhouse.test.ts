@@ -47,6 +47,13 @@ test('what is settled equals what is worked out live, and a second run finds not
   expect(await settle()).toEqual({ settled: 0, done: true })
 })
 
+test('the cohorts of an app are settled in few statements, whatever their numbers of days', async () => {
+  const pairs: number[] = []
+  const onSettled = (figure: string, days: number) => figure === 'cohorts' && pairs.push(days)
+  await createSettler({ clickhouse, logger, onSettled })({ quiet_ms: 0 })
+  expect(pairs).toEqual([limits.settle_cohort_days_max, 5 * settledNumbers.length - limits.settle_cohort_days_max])
+})
+
 test('a day that has just changed is left alone until it is quiet', async () => {
   expect(await settle(clickhouse, 60_000)).toEqual({ settled: 0, done: true })
 })

@@ -176,8 +176,10 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
       await runToEnd(broker)
       await Promise.all([transactionSweep(clickhouse)(), transactionSweep(clickhouse)()])
       expect(await tablesOf(app_id)).toEqual(modelOf(broker))
+      // A sweep of later histories would look at these transactions too.
+      await clickhouse.command('TRUNCATE TABLE transaction_keys_v1')
     }),
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20) },
+    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 12) },
   )
 })
 

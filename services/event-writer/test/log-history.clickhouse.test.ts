@@ -19,6 +19,7 @@ import { countedEvents, modelTables, received, tableQueries } from './model.ts'
 /** Of each run its own, with older logs of its own. */
 let topic: Topic = topics.eventsAccepted
 const group = 'event-writer'
+const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 8)
 const partitions = 2
 const received_at_ms = Date.UTC(2026, 0, 4)
 const all = Array.from({ length: partitions }, (_, n) => n)
@@ -193,7 +194,7 @@ test('a view that fails in a batch whose intent is lost then leaves nothing out 
       const { held, recomputed } = await derivedTables(clickhouse, app_id, topic.name)
       expect(held).toEqual(recomputed)
     }),
-    { numRuns: 15 },
+    { numRuns: histories },
   )
 })
 
@@ -227,7 +228,7 @@ test('whatever becomes of log and offsets, every table holds each event once', a
       await liveToEnd(broker, { forgetful: before.forgetful, reread: more.reread })
       expect(await tablesOf(app_id)).toEqual(modelTables(countedEvents(history)))
     }),
-    { numRuns: 15 },
+    { numRuns: histories },
   )
 })
 

@@ -8,6 +8,6 @@ test('whatever comes first, twice, cut anyhow, killed or late, every install get
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: 1500 },
+    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 600) },
   )
 })

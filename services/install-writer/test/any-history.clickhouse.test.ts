@@ -172,7 +172,7 @@ test('any history of tries, sleepers, kills, cuts and logs ends at the newest de
       const { held, recounted } = await derivedTables(clickhouse, app_id)
       expect(held).toEqual(recounted)
     }),
-    { numRuns: 30 },
+    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20) },
   )
 })
 

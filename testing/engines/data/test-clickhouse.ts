@@ -49,12 +49,25 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
 
 /** Leaves a migrated data folder. */
 async function makeMigrated(data_dir: string): Promise<void> {
+  const replaced: string[] = []
   const clickhouse = await openEmbeddedClickhouse({ data_dir })
   try {
     await migrateClickhouse({ clickhouse })
+    replaced.push(...(await gatherMigrations(clickhouse)))
   } finally {
     await clickhouse.close()
   }
+  for (const part of replaced) await rm(part, { recursive: true, force: true })
+}
+
+/**
+ * Makes one part of the migrations, each of which is a part of its own: nine of ten files that each test would copy and open.
+ * Gives back the folders that the engine would only delete later.
+ */
+async function gatherMigrations(clickhouse: Clickhouse): Promise<string[]> {
+  await clickhouse.command('OPTIMIZE TABLE schema_migrations_v1 FINAL')
+  const parts = await clickhouse.query<{ path: string }>('SELECT path FROM system.parts WHERE NOT active')
+  return parts.map(({ path }) => path)
 }
 
 /** A row as the event-writer makes it; day and key follow from the time, the install and the event id. */

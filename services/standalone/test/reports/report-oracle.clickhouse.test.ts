@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newAppId, openReportStage, type PlacedDecision, type ReportStage } from './stage.ts'
 
-const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 30)
+const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20)
 /** Histories that are written together, each with an app of its own. Their installs, events and transactions have the same ids. */
 const written_together = 10
 /** Histories, failures and their shrinking share this time. */
