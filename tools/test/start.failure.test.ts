@@ -31,7 +31,10 @@ it('a service without settings names all required settings at once', async () =>
 /** One service for each choice of databases: a service only declares its engines, and these refuse. */
 const oneOfEachKind = (services: typeof declared) => {
   const kindOf = ({ required }: (typeof declared)[number]) =>
-    required.filter((name) => /CLICKHOUSE|POSTGRES/.test(name)).join()
+    required
+      .filter((name) => /CLICKHOUSE|POSTGRES/.test(name))
+      .toSorted()
+      .join()
   return [...new Map(services.map((one) => [kindOf(one), one])).values()]
 }
 

@@ -14,7 +14,7 @@ const probe = async () => {
 }
 
 await describeWith('fleet', probe, () => {
-  it('loses and doubles no event, and brings no erased one back, in a minute of npm run soak with kill -9 of all services', async () => {
+  it('loses and doubles no event, and brings no erased one back, in a short npm run soak with kill -9 of all services', async () => {
     const { code, stdout, stderr } = await npmRun('soak', order)
     expect(code, stderr + stdout).toBe(0)
     const { in_log, acknowledged, rollups, differing, postbacks, erased_installs, ...found } = JSON.parse(stdout)
