@@ -29,3 +29,7 @@ export async function openEngine(name: EngineName): Promise<RunningEngine> {
 
 /** Opens a private engine that the caller may kill and pause; always a local install. */
 export const openOwnEngine = (name: EngineName): Promise<OwnEngine> => startOwnEngine(recipes[name])
+
+/** Throws `EngineUnavailable` where `openOwnEngine` would for want of an install; for tests whose command opens its own. */
+export const installEngines = (names: readonly EngineName[]): Promise<unknown> =>
+  Promise.all(names.map((name) => recipes[name].install()))

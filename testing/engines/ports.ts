@@ -1,13 +1,27 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Server } from 'node:net'
+
+/** Systems give ports from 32768 on to connections: one of those may be gone before the engine that is to have it listens. */
+const [lowest, highest] = [10_000, 32_000]
 
 /** Different ports that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const servers = await Promise.all(Array.from({ length: count }, listenSomewhere))
   const ports = servers.map((server) => (server.address() as { port: number }).port)
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   return ports
+}
+
+async function listenSomewhere(): Promise<Server> {
+  for (;;) {
+    const server = createServer().listen(randomInt(lowest, highest), '127.0.0.1')
+    const isOurs = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (isOurs) return server
+  }
 }
 
 /** Rejects unless something accepts connections on the port. */

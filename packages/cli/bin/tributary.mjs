@@ -3,11 +3,14 @@
 // Plain JavaScript that imports only Node itself, because an older Node can't read the rest.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const node24 = `${root}/node_modules/.bin/node`
 const major = Number(process.versions.node.split('.')[0])
+// As tools/bootstrap.mjs does.
+const compiled = process.env.NODE_COMPILE_CACHE ?? `${root}/node_modules/.cache/compiled`
 
 if (!existsSync(`${root}/node_modules/commander`) || (major < 24 && !existsSync(node24))) {
   const message = 'Tributary is not installed yet: run npm start once in its folder, then try again.'
@@ -20,6 +23,7 @@ if (!existsSync(`${root}/node_modules/commander`) || (major < 24 && !existsSync(
     process.channel.unref()
     process.on('disconnect', () => process.exit(1))
   }
+  module.enableCompileCache?.(compiled)
   await import('../src/main.ts')
 } else {
   const args = [fileURLToPath(import.meta.url), ...process.argv.slice(2)]

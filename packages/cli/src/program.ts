@@ -1,62 +1,37 @@
 import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
-import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { Command, CommanderError } from 'commander'
-import { backfillCommand } from './commands/events/backfill.ts'
-import { explainCommand } from './commands/events/explain.ts'
-import { postbackCommands } from './commands/events/postback.ts'
-import { reportCommands } from './commands/events/reports.ts'
-import { sendCommand } from './commands/events/send.ts'
-import { backupCommand } from './commands/operate/backup.ts'
-import { configCommand } from './commands/operate/config.ts'
-import { deadCommands } from './commands/operate/dead.ts'
-import { doctorCommand } from './commands/operate/doctor.ts'
-import { exportCommand } from './commands/operate/export.ts'
-import { geoCommands } from './commands/operate/geo.ts'
-import { masterKeyCommands } from './commands/operate/master-key.ts'
-import { migrateCommand } from './commands/operate/migrate.ts'
-import { rebuildCommand } from './commands/operate/rebuild.ts'
-import { replayCommand } from './commands/operate/replay.ts'
-import { settleCommand } from './commands/operate/settle.ts'
-import { statusCommand } from './commands/operate/status.ts'
-import { topicsCommands } from './commands/operate/topics.ts'
-import { appCommands } from './commands/tenants/app.ts'
-import { auditCommands } from './commands/tenants/audit.ts'
-import { companyCommands } from './commands/tenants/company.ts'
-import { cvSchemaCommands } from './commands/tenants/cv-schema.ts'
-import { eraseCommands } from './commands/tenants/erase.ts'
-import { fxCommands } from './commands/tenants/fx.ts'
-import { keyCommands } from './commands/tenants/key.ts'
-import { linkCommands } from './commands/tenants/link.ts'
 import { CliError, usageError } from './errors.ts'
 
-const groups = [
-  companyCommands,
-  appCommands,
-  keyCommands,
-  linkCommands,
-  cvSchemaCommands,
-  statusCommand,
-  sendCommand,
-  backfillCommand,
-  reportCommands,
-  explainCommand,
-  postbackCommands,
-  fxCommands,
-  eraseCommands,
-  auditCommands,
-  deadCommands,
-  replayCommand,
-  exportCommand,
-  rebuildCommand,
-  settleCommand,
-  backupCommand,
-  configCommand,
-  topicsCommands,
-  migrateCommand,
-  geoCommands,
-  masterKeyCommands,
-  doctorCommand,
-]
+/** Every command by its name, in the order of `--help`. One run loads one of them: all together take longer than most of them run. */
+export const commands: Record<string, () => Promise<(program: Command) => void>> = {
+  company: async () => (await import('./commands/tenants/company.ts')).companyCommands,
+  app: async () => (await import('./commands/tenants/app.ts')).appCommands,
+  key: async () => (await import('./commands/tenants/key.ts')).keyCommands,
+  link: async () => (await import('./commands/tenants/link.ts')).linkCommands,
+  'cv-schema': async () => (await import('./commands/tenants/cv-schema.ts')).cvSchemaCommands,
+  status: async () => (await import('./commands/operate/status.ts')).statusCommand,
+  send: async () => (await import('./commands/events/send.ts')).sendCommand,
+  backfill: async () => (await import('./commands/events/backfill.ts')).backfillCommand,
+  reports: async () => (await import('./commands/events/reports.ts')).reportCommands,
+  explain: async () => (await import('./commands/events/explain.ts')).explainCommand,
+  postback: async () => (await import('./commands/events/postback.ts')).postbackCommands,
+  fx: async () => (await import('./commands/tenants/fx.ts')).fxCommands,
+  erase: async () => (await import('./commands/tenants/erase.ts')).eraseCommands,
+  audit: async () => (await import('./commands/tenants/audit.ts')).auditCommands,
+  dead: async () => (await import('./commands/operate/dead.ts')).deadCommands,
+  replay: async () => (await import('./commands/operate/replay.ts')).replayCommand,
+  export: async () => (await import('./commands/operate/export.ts')).exportCommand,
+  rebuild: async () => (await import('./commands/operate/rebuild.ts')).rebuildCommand,
+  settle: async () => (await import('./commands/operate/settle.ts')).settleCommand,
+  backup: async () => (await import('./commands/operate/backup.ts')).backupCommand,
+  config: async () => (await import('./commands/operate/config.ts')).configCommand,
+  topics: async () => (await import('./commands/operate/topics.ts')).topicsCommands,
+  migrate: async () => (await import('./commands/operate/migrate.ts')).migrateCommand,
+  geo: async () => (await import('./commands/operate/geo.ts')).geoCommands,
+  'master-key': async () => (await import('./commands/operate/master-key.ts')).masterKeyCommands,
+  doctor: async () => (await import('./commands/operate/doctor.ts')).doctorCommand,
+}
 
 /** Runs one command line; resolves with its exit code: 0, 1 (failed) or 2 (typed wrongly). */
 export async function runProgram(args: readonly string[]): Promise<number> {
@@ -64,7 +39,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     .description('Operates a Tributary service at TRIBUTARY_URL (default http://127.0.0.1:8080).')
     .version('0.1.0')
     .enablePositionalOptions() // --version of a command is that of what it shows
-  for (const add of groups) add(program)
+  for (const load of chosen(args)) (await load())(program)
   for (const command of everyCommand(program)) prepare(command)
   let running = program
   program.hook('preAction', (_program, command) => {
@@ -77,6 +52,11 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return 0
     return report(toCliError(error), running, args.includes('--json'))
   }
+}
+
+/** The command that is named, else all, which are listed or searched for a likely name. */
+function chosen([name = '']: readonly string[]) {
+  return Object.hasOwn(commands, name) ? [commands[name]!] : Object.values(commands)
 }
 
 function everyCommand(command: Command): Command[] {

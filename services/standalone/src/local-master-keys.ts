@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Engine } from '@tributary/service-kit/engines/engine'
 import type { Trouble } from '@tributary/service-kit/service/health'
-import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { findNeededMasterKey } from '@tributary/tenancy/secrets/master-key-check'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
-import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { findForeignAccess } from '@tributary/service-kit/settings/private-file'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 
 /** Writes a file that only its owner may read, whole or not at all; it survives a power cut from then on. */
 export function writePrivateFile(path: string, content: string): void {

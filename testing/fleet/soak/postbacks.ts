@@ -14,7 +14,7 @@ export interface PostbackLoad {
 }
 
 const clients = 4
-const pause_ms = 40
+const pause_ms = 100
 const patience_ms = 15_000
 
 /** Starts devices that send each postback until it is answered 200, and then once more. Each has an address of its own. */

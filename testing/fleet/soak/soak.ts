@@ -46,6 +46,8 @@ const away_ms_max = 1500
  */
 const idle_writer_part = 0.2
 const work_every_ms = 1000
+/** Longer than the session of a consumer, `kafkaTimeouts.session_ms`. */
+const sleep_ms_min = 7500
 const sleep_ms_max = 60_000
 const group_empty_ms_max = 180_000
 /** Longest time until all is written after the load: a session timeout, then the backlog. */
@@ -140,7 +142,9 @@ async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number>
       const sleeper = fleet.writers.find((writer) => !down.has(writer)) ?? fleet.writers[0]!
       down.set(
         sleeper,
-        suspend(sleeper, Math.min(sleep_ms_max, minutes * 15_000)).then(() => void down.delete(sleeper)),
+        suspend(sleeper, Math.max(sleep_ms_min, Math.min(sleep_ms_max, minutes * 15_000))).then(
+          () => void down.delete(sleeper),
+        ),
       )
     }
     if (options.accidents && kill === Math.floor(kills * 0.7)) {

@@ -19,7 +19,7 @@ async function fuzz(...args: string[]): Promise<FuzzResult> {
 }
 
 it('answers any input with a code, stays alive with flat memory, and counts exactly the accepted events', async () => {
-  const result = await fuzz('--seconds', '25', '--requests', '60000')
+  const result = await fuzz('--seconds', '12', '--requests', '60000')
   const printed = JSON.stringify(result, null, 2)
   expect(result.failures, printed).toEqual([])
   expect(result.mutated.reported, printed).toBe(result.mutated.distinct)

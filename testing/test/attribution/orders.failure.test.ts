@@ -2,15 +2,14 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { describeWith } from '../../engines/describe-with-engine.ts'
-import { openOwnEngine } from '../../engines/open-engine.ts'
+import { installEngines } from '../../engines/open-engine.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const order = ['--attribution', '--minutes', '0.15', '--kills', '4', '--acts', '12', '--json']
 
 /** Checks only that the engines are available here. The command starts its own. */
 const probe = async () => {
-  const engines = await Promise.all((['kafka', 's3', 'redis'] as const).map(openOwnEngine))
-  await Promise.all(engines.map((engine) => engine.stop()))
+  await installEngines(['kafka', 's3', 'redis'])
   return { stop: async () => {} }
 }
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { openPostgres } from '@tributary/postgres/postgres'
 import { type DataDirLock, lockDataDir } from '@tributary/service-kit/service/data-dir-lock'
 import { createLogger } from '@tributary/service-kit/service/logger'
-import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { readConfig, readEngineSettings } from '../config.ts'
 import { CliError } from '../errors.ts'
 

@@ -1,4 +1,4 @@
-import { StartRefused } from '../service/run-service.ts'
+import { StartRefused } from '../settings/start-refused.ts'
 
 /** A server can't be used as things are: `reason` says what was found, `mend` what to do. */
 export class EngineRefused extends StartRefused {

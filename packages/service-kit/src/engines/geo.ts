@@ -1,7 +1,7 @@
 import type { Geo } from '@tributary/geo/geo'
 import { openGeo } from '@tributary/geo/open-geo'
 import { every } from '../service/every.ts'
-import { StartRefused } from '../service/run-service.ts'
+import { StartRefused } from '../settings/start-refused.ts'
 import type { Engine } from './engine.ts'
 
 /** How long a newer table may wait to be taken up. */

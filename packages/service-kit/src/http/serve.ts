@@ -4,8 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import type { FastifyInstance } from 'fastify'
 import { createHealth, type Health, type HealthDeps } from '../service/health.ts'
-import { type Service, StartRefused } from '../service/run-service.ts'
+import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
+import { StartRefused } from '../settings/start-refused.ts'
 import { createHttpApp } from './http-app.ts'
 
 export const httpSettings = [

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { StartRefused } from './run-service.ts'
+import { StartRefused } from '../settings/start-refused.ts'
 
 export interface DataDirLock {
   release(): void

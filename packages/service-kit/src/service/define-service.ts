@@ -8,9 +8,10 @@ import { requireTopics } from '../engines/require-topics.ts'
 import { httpSettings, requireAddress, type Serving, serve } from '../http/serve.ts'
 import { readSettings, type Settings } from '../settings/read-settings.ts'
 import type { SettingName } from '../settings/settings.ts'
+import { StartRefused } from '../settings/start-refused.ts'
 import { startJobs } from './every.ts'
 import { createMisfitTroubles } from './misfit-troubles.ts'
-import { type Service, type ServiceOptions, StartRefused } from './run-service.ts'
+import type { Service, ServiceOptions } from './run-service.ts'
 import type { ServiceParts, Surroundings } from './service-parts.ts'
 
 /** A service as a value. Its process, its settings and `/health` follow from it, and tests hold the compose file against it. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { StartRefused } from '../settings/start-refused.ts'
 import type { Trouble } from './health.ts'
 import { createLogger, type LogFormat } from './logger.ts'
 import { shedStartMemory } from './shed-start-memory.ts'
@@ -123,9 +124,4 @@ function readConfigOrEnd<Config>(readConfig: ServiceOptions<Config>['readConfig'
     process.stderr.write(`${error.message}\n`)
     process.exit(1)
   }
-}
-
-/** The service must not start as things are; the message says why and how to fix it. */
-export class StartRefused extends Error {
-  override name = 'StartRefused'
 }

@@ -1,6 +1,6 @@
-import { StartRefused } from '../service/run-service.ts'
 import { findIdleSettings } from './idle-settings.ts'
 import { type Setting, type SettingName, type SettingValue, settings } from './settings.ts'
+import { StartRefused } from './start-refused.ts'
 import { findUnknownSettings } from './unknown-settings.ts'
 
 /** Values by setting name; those that were required are there. */

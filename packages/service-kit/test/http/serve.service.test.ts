@@ -1,6 +1,6 @@
 import { httpSettings, requireAddress, serve } from '@tributary/service-kit/http/serve'
-import { StartRefused } from '@tributary/service-kit/service/run-service'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { expect, test } from 'vitest'
 import { serviceUnderTest } from '../service/service-under-test.ts'
 

@@ -5,8 +5,9 @@
  */
 import { pbkdf2 } from 'node:crypto'
 import { once } from 'node:events'
-import { runService, StartRefused } from '@tributary/service-kit/service/run-service'
+import { runService } from '@tributary/service-kit/service/run-service'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 
 const { START, STOP, THREADS } = process.env
 const hang = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

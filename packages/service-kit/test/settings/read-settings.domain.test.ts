@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ServiceOptions, StartRefused } from '@tributary/service-kit/service/run-service'
+import type { ServiceOptions } from '@tributary/service-kit/service/run-service'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 import { foreignSettings, type Setting, type SettingName, settings } from '@tributary/service-kit/settings/settings'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')

@@ -1,5 +1,5 @@
 import { EngineRefused, toRefusal } from '@tributary/service-kit/engines/engine-refused'
-import { StartRefused } from '@tributary/service-kit/service/run-service'
+import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { isMasterKeyRight } from '@tributary/tenancy/secrets/master-key-check'
 import { type MasterKey, type MasterKeys, openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'

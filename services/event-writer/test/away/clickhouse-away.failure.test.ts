@@ -109,8 +109,8 @@ await describeWithOwnEngine('kafka', (kafka) => {
     await publish(20)
     await vi.waitFor(async () => expect(await failures()).toBeGreaterThan(2), patience)
     expect(await analytics()).toBe('down')
-    // Kafka gives the partitions of a member that it has not heard of for 10 s to others.
-    await vi.waitFor(() => expect(performance.now() - dead_since).toBeGreaterThan(12_000), patience)
+    // Kafka gives the partitions of a member that it has not heard of for 6 s to others (`kafkaTimeouts.session_ms`).
+    await vi.waitFor(() => expect(performance.now() - dead_since).toBeGreaterThan(7500), patience)
     await publish(20)
     await engine.restart()
     await untilWritten(broker, topic)

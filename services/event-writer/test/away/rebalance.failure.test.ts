@@ -4,7 +4,7 @@ import { isExact, verifyEvents } from '@tributary/testing/verify-events'
 import { expect, it, vi } from 'vitest'
 
 const patience = { timeout: 180_000, interval: 100 }
-const rounds = 3
+const rounds = 2
 
 await describeWithFleet({ writers: 2 }, (fleet) => {
   it('writes every event exactly once while writers come and go', async () => {

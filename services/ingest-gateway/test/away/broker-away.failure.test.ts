@@ -7,7 +7,8 @@ import { isExact, verifyEvents } from '@tributary/testing/verify-events'
 import { expect, it, vi } from 'vitest'
 
 const patience = { timeout: 180_000, interval: 50 }
-const away_ms = 30_000
+/** Twice as long as a publish may take (`kafkaTimeouts.publish_ms_max`), and more. */
+const away_ms = 12_000
 /** Buffered records and the requests that wait with them; without bounds the load would pass this in seconds. */
 const growth_mb_max = 200
 
