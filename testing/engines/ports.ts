@@ -16,11 +16,12 @@ export async function freePorts(count: number): Promise<number[]> {
 async function listenSomewhere(): Promise<Server> {
   for (;;) {
     const server = createServer().listen(randomInt(lowest, highest), '127.0.0.1')
-    const isOurs = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    )
-    if (isOurs) return server
+    try {
+      await once(server, 'listening')
+      return server
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    }
   }
 }
 
