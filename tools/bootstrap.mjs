@@ -60,7 +60,7 @@ if (major < 20) refuse(`Tributary needs Node.js 20 or later to start; this is ${
 if (process.platform === 'win32') refuse('Tributary runs on Linux and macOS; on Windows use WSL 2.')
 if (!isInstalled()) install()
 
-// Node keeps what it compiled, which spares each later start a third. Beside the packages, where nobody else may write.
+// Node keeps what it compiled, which spares each later start a third. Beside the packages: who can write there can change them too.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compiled')
 module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE)
 

@@ -42,7 +42,8 @@ export default class ClosingLine implements Reporter {
     if (clean === false) failed += 1
     console.info(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
     if (failed > 0 || passed === 0) process.exitCode = 1
-    // A process that a test left behind holds the output of its worker, and vitest waits for the end of that.
+    // A process that a test left behind holds the output of its worker, and vitest waits for the end of that. What
+    // vitest does after this, such as a report of coverage, has the same time.
     setTimeout(() => process.exit(), close_ms_max).unref()
   }
 }

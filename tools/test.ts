@@ -10,7 +10,7 @@ import { processesWith } from './left-processes.ts'
  * `npm test [-- vitest arguments]`: runs all tests and closes with one line `N passed, N failed`. The logs of started
  * programs are kept and searched for secrets (`tools/log-check`), which counts as one more test.
  * Files in which a test or hook hung run once more, alone, when nothing else failed; a failed promise is never tried again.
- * Processes that tests leave behind are ended, and fail the run.
+ * Processes that tests leave behind are ended. They fail the run with a line behind that one.
  */
 const reporters = ['--reporter=default', `--reporter=${join(import.meta.dirname, 'closing-line.ts')}`]
 const gib = 2 ** 30
@@ -20,6 +20,8 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const hung_files_max = 2
 /** Engines and services that lost the process which started them end by themselves in far less. */
 const left_ms_max = Number(process.env.LEFT_MS_MAX ?? 60_000)
+/** Whoever ends the run does not wait for them. */
+let isEnded = false
 /** Far more than all tests hold at one time. */
 const memory_bytes_min = 8 * gib
 
@@ -39,8 +41,9 @@ const env = {
   TMPDIR: folder('tmp'),
   // What tests make once and copy.
   KEEP_TEMPLATES_IN: folder('templates'),
-  // Tests start hundreds of programs: each file is compiled once, not once a program.
-  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? folder('compiled'),
+  // Tests start hundreds of programs: each file is compiled once, not once a program. The folder of `npm start` would keep
+  // what tests make in folders of their own.
+  NODE_COMPILE_CACHE: folder('compiled'),
 }
 let code = await runVitest(process.argv.slice(2), { ...env, HUNG_FILES_IN: hung_file })
 const hung: string[] = existsSync(hung_file) ? JSON.parse(readFileSync(hung_file, 'utf8')) : []
@@ -59,7 +62,7 @@ process.exitCode = left.length > 0 ? 1 : code
 async function endLeftProcesses(): Promise<string[]> {
   const find = () => processesWith(`KEEP_STDERR_IN=${logs}`)
   const end = Date.now() + left_ms_max
-  while (find().length > 0 && Date.now() < end) await setTimeout(250)
+  while (find().length > 0 && Date.now() < end && !isEnded) await setTimeout(250)
   const left = find()
   for (const { pid } of left) {
     try {
@@ -74,7 +77,10 @@ async function endLeftProcesses(): Promise<string[]> {
 function runVitest(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const vitest = spawn('vitest', ['run', ...reporters, ...args], { stdio: 'inherit', env: environment })
   // Vitest ends its tests first, and their data goes after that.
-  const end = (signal: NodeJS.Signals) => vitest.kill(signal)
+  const end = (signal: NodeJS.Signals) => {
+    isEnded = true
+    vitest.kill(signal)
+  }
   for (const signal of signals) process.on(signal, end)
   return new Promise((resolve) => {
     vitest.on('error', (error) => {

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
 
 /**
- * A file whose lines are on the disk when they resolve; lines that come during a write share the next one. It is the least
- * that a durable answer costs on a machine.
+ * A file whose lines are on the disk when they resolve; lines that come during a write share the next one. It is
+ * what a simple durable answer costs on a machine.
  */
 export async function openSyncedFile(path: string) {
   const file = await open(path, 'a')

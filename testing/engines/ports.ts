@@ -2,8 +2,11 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer, type Server } from 'node:net'
 
-/** Systems give ports from 32768 on to connections: one of those may be gone before the engine that is to have it listens. */
-const [lowest, highest] = [10_000, 32_000]
+/**
+ * Linux gives ports from 32768 on to connections: one of those may be gone before the engine that is to have it listens. The
+ * `fetch` of Node refuses 10080.
+ */
+const [lowest, highest] = [10_081, 32_000]
 
 /** Different ports that are free now. */
 export async function freePorts(count: number): Promise<number[]> {

@@ -22,7 +22,10 @@ const round_records = 4
 const again_every = 7
 const app_id = 'app_flow'
 
-/** Publishes up to 1000 events a second until stopped: few, so that the engines have time for what a test does to writers. Repeats a failed publish, as clients of a gateway do. */
+/**
+ * Publishes up to 1000 events a second until stopped: few, so that the engines have time for what a test does to writers.
+ * Repeats a failed publish, as clients of a gateway do.
+ */
 export function startFlow(broker: Broker): Flow {
   const acknowledged: SentEvents[] = []
   const { name: topic, partitions } = topics.eventsAccepted

@@ -27,7 +27,7 @@ registerHooks({ load(url, context, next) {
 } })
 process.on('exit', () => console.log(JSON.stringify([...loaded])))`
 
-it('a command that only sends requests loads nothing of services and engines, so that it starts at once', async () => {
+it('a command that only sends requests loads none of the packages of services and engines, so that it starts at once', async () => {
   const preload = `--import=data:text/javascript,${encodeURIComponent(listing)}`
   const args = [preload, main, 'company', 'list', '--json']
   const env = { PATH: process.env.PATH, TRIBUTARY_ADMIN_TOKEN: 'a'.repeat(32), TRIBUTARY_URL: 'http://127.0.0.1:1' }

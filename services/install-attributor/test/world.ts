@@ -50,8 +50,15 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
     if (effects_left-- <= 0) throw new Killed()
   }
 
+  /** One after the other: a killed try leaves its wait behind, and with it a writer at work. */
+  let writing: Promise<void> = Promise.resolve()
+  const writeDecisions = () => {
+    writing = writing.then(writeAll)
+    return writing
+  }
+
   /** What install-writer does: a decision that is behind the written one is ignored. */
-  async function writeDecisions() {
+  async function writeAll() {
     for (const decision of decisions.splice(0)) {
       const known = tables.newest.get(decision.install_uuid)?.decided_at
       const { offset, try: begun } = decision.decided_at

@@ -17,6 +17,7 @@ import {
 } from '../../src/companies/tenants.ts'
 import { openCredentials } from '../../src/credentials/credentials-cache.ts'
 import { openMasterKeys } from '../../src/secrets/master-keys.ts'
+import { until } from '../attribution/attribution-world.ts'
 
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
 const request = { actor: 'test', request_id: 'r', now_ms: Date.now() }
@@ -63,17 +64,6 @@ async function listeners(): Promise<number> {
   const text = `SELECT count(*)::int AS n FROM pg_stat_activity
                 WHERE datname = current_database() AND application_name = 'tributary-listener' AND query LIKE 'LISTEN%'`
   return (await db.pool.query(text)).rows[0].n
-}
-
-/** No limit of the product: a machine may stand still. The clock of the caches stands still meanwhile. */
-const patience_ms = 180_000
-
-async function until(what: string, holds: () => Promise<boolean>) {
-  const deadline = performance.now() + patience_ms
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`not in time: ${what}`)
-    await pause(10)
-  }
 }
 
 /** An answer, or `late` when a timer is faster: a machine that stands still delays both. */

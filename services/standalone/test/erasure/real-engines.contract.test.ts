@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { GetObjectCommand, ListObjectVersionsCommand, PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3'
+import { limits } from '@tributary/contracts/limits'
 import { openPostgres } from '@tributary/postgres/postgres'
 import { makeTenant } from '@tributary/testing/attack/tenants'
 import { describeWithFleet } from '@tributary/testing/fleet/describe-with-fleet'
@@ -44,7 +45,7 @@ async function readObjects(client: S3Client, Prefix = ''): Promise<{ key: string
 const installs = Array.from({ length: 30 }, () => randomUUID())
 const erased = installs.slice(0, 15)
 /** The erased installs have more rows than a batch takes. */
-const events_each = 70
+const events_each = Math.ceil((1.05 * limits.erasure_rows_max) / erased.length)
 /** Dated after every erasure of this test. */
 const ahead_ms = 3_600_000
 
