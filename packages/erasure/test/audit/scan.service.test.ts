@@ -242,7 +242,8 @@ test('memory does not grow with what an object inflates to', async () => {
   const app_id = `app_${randomUUID()}`
   const padding = Buffer.alloc(4 * 1024 * 1024, ' ')
   const large = `${line(mark_ms, 'stays').slice(0, -3)}${padding}}}\n`
-  const members = Array.from({ length: 20 }, () => gzipSync(large, { level: 1 }))
+  const member = gzipSync(large, { level: 1 })
+  const members = Array.from({ length: 60 }, () => member)
   audit.objects.set(sdkKey(app_id, '2026-06-10'), Buffer.concat([...members, gzipSync(line(mark_ms, 'gone'))]))
   let most = 0
   const timer = setInterval(() => {
@@ -251,7 +252,8 @@ test('memory does not grow with what an object inflates to', async () => {
   const before = process.memoryUsage().arrayBuffers
   expect(await rewriteAudit(options(audit, app_id, ['gone']))).toMatchObject({ objects_rewritten: 1 })
   clearInterval(timer)
-  expect(most - before).toBeLessThan(60 * 1024 * 1024)
+  // Half of it. Garbage counts until it is collected, which begins at some 64 MB.
+  expect(most - before).toBeLessThan(120 * 1024 * 1024)
 })
 
 test('one scan takes out all installs that an app can ask for in a day', async () => {
