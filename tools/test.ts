@@ -20,7 +20,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const hung_files_max = 2
 /** Engines and services that lost the process which started them end by themselves in far less. */
 const left_ms_max = Number(process.env.LEFT_MS_MAX ?? 60_000)
-/** Whoever ends the run does not wait for them. */
+/** A signal ended the run: it waits for no process. */
 let isEnded = false
 /** Far more than all tests hold at one time. */
 const memory_bytes_min = 8 * gib

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const node24 = `${root}/node_modules/.bin/node`
 const major = Number(process.versions.node.split('.')[0])
-// As tools/bootstrap.mjs does.
+// The folder of tools/bootstrap.mjs: both find what the other compiled.
 const compiled = process.env.NODE_COMPILE_CACHE ?? `${root}/node_modules/.cache/compiled`
 
 if (!existsSync(`${root}/node_modules/commander`) || (major < 24 && !existsSync(node24))) {

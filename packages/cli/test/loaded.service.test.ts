@@ -25,7 +25,7 @@ registerHooks({ load(url, context, next) {
   loaded.add(url.match(/node_modules\\/((?:@[^/]+\\/)?[^/]+)/)?.[1])
   return next(url, context)
 } })
-process.on('exit', () => console.log(JSON.stringify([...loaded])))`
+process.on('exit', () => process.stdout.write(JSON.stringify([...loaded])))`
 
 it('a command that only sends requests loads none of the packages of services and engines, so that it starts at once', async () => {
   const preload = `--import=data:text/javascript,${encodeURIComponent(listing)}`

@@ -100,7 +100,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     await start(config, { name, logger, registry, now: Date.now, onClose, endNow, checks: {}, troubles: [] })
     shedStartMemory()
   } catch (err) {
-    // What the stop has closed, the start finds closed.
+    // The start used what the stop had closed: no fault.
     if (stopping) return logger.info({ err }, 'start ended by the stop')
     // A refusal to start is an answer to a person: its message last, below what engines log, without a stack.
     if (!(err instanceof StartRefused)) logger.fatal({ err }, 'start failed')
