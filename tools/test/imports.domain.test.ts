@@ -28,7 +28,7 @@ const allowed: Record<string, string[]> = {
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['contracts']])),
   'service-kit': ['contracts', 'domain', ...adapters],
   tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
-  attribution: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse'],
+  attribution: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse', 'postgres', 'service-kit'],
   settled: ['contracts', 'attribution', 'clickhouse'],
   erasure: ['contracts', 'domain', 'attribution', 'audit-store', 'broker', 'postgres', 'service-kit', 'tenancy'],
   door: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],

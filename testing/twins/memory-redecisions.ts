@@ -1,0 +1,73 @@
+import type { RedecisionList, TakenRedecision } from '@tributary/attribution/redecisions'
+import { appPartition } from '@tributary/broker/partition'
+
+interface Entry extends TakenRedecision {
+  partition: number
+  added: number
+  slice: string | null
+}
+
+export interface MemoryRedecisions extends RedecisionList {
+  /** `<app_id>/<install_uuid>` of each entry, sorted. */
+  names(): string[]
+}
+
+/** The twin of `postgresRedecisions`: the same promises in memory. */
+export function memoryRedecisions(partitions = 1, now: () => number = () => 0): MemoryRedecisions {
+  const entries = new Map<string, Entry & { added_ms: number }>()
+  const lastApps = new Map<number, string>()
+  let numbers = 0
+  const inPartition = (partition: number) => [...entries.values()].filter((one) => one.partition === partition)
+
+  function free(partition: number, max: number): Entry[] {
+    if (max <= 0) return []
+    const all = inPartition(partition)
+      .filter(({ slice }) => slice === null)
+      .toSorted((a, b) => a.added - b.added)
+    const last = lastApps.get(partition) ?? ''
+    const byApp = [...Map.groupBy(all, ({ app_id }) => app_id)].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const turns = [...byApp.filter(([app]) => app > last), ...byApp.filter(([app]) => app <= last)].slice(0, max)
+    const found = turns.flatMap(([, of]) => of.slice(0, Math.ceil(max / turns.length))).slice(0, max)
+    if (found.length > 0) lastApps.set(partition, found.at(-1)!.app_id)
+    return found
+  }
+
+  return {
+    names: () => [...entries.keys()].toSorted(),
+    async add(installs) {
+      for (const { app_id, install_uuid } of installs) {
+        numbers += 1
+        const name = `${app_id}/${install_uuid}`
+        const partition = appPartition(app_id, partitions)
+        const known = entries.get(name) ?? { added: numbers, added_ms: now(), slice: null }
+        entries.set(name, { ...known, app_id, install_uuid, partition, reason_number: String(numbers) })
+      }
+    },
+    async take({ partition, name }, max) {
+      const begun = inPartition(partition).filter(({ slice }) => slice !== null)
+      const taken = [...begun, ...free(partition, max - begun.length)]
+      return taken.map((entry) => {
+        entry.slice = name
+        const { app_id, install_uuid, reason_number } = entry
+        return { app_id, install_uuid, reason_number }
+      })
+    },
+    async finish({ partition, name }, decided) {
+      for (const { app_id, install_uuid, reason_number } of decided) {
+        const entry = entries.get(`${app_id}/${install_uuid}`)
+        if (entry?.slice === name && entry.reason_number === reason_number) entries.delete(`${app_id}/${install_uuid}`)
+      }
+      for (const entry of inPartition(partition)) {
+        if (entry.slice !== name) continue
+        numbers += 1
+        Object.assign(entry, { slice: null, added: numbers, added_ms: now() })
+      }
+      return inPartition(partition).length > 0
+    },
+    partitions: async () => [...new Set([...entries.values()].map(({ partition }) => partition))].toSorted(),
+    async backlog() {
+      const oldest = Math.min(...[...entries.values()].map(({ added_ms }) => added_ms))
+      return { count: entries.size, oldest_ms: entries.size === 0 ? null : Math.max(0, now() - oldest) }
+    },
+  }
+}
