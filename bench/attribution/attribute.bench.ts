@@ -9,6 +9,7 @@ import { installAttributor } from '@tributary/install-attributor/install-attribu
 import { clickhouseLookups } from '@tributary/install-attributor/lookups/clickhouse-lookups'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { type Bench, type BenchRow, numberArgument, percentile, textArgument } from '../bench.ts'
 import { watchCpu } from '../process/driven-process.ts'
 import { openEmbedded, type WriterEngines } from '../writer/engines.ts'
@@ -140,6 +141,7 @@ async function measure({ clickhouse, broker }: WriterEngines, given: Measured): 
       lookups: clickhouseLookups(clickhouse),
       now: Date.now,
     },
+    redecisions: memoryRedecisions(),
     attributionApps: memoryAttributionApps([{ app_id: given.app_id, company_id: 'co_bench' }]),
     geo: { lookUp: () => ({ country: null, datacenter: false }) },
   })

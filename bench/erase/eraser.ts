@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { postgresRedecisions } from '@tributary/attribution/postgres-redecisions'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
 import { auditRewriting } from '@tributary/eraser/rewrite-audit-objects'
@@ -77,7 +78,8 @@ const cpuSeconds = watchCpu()
 const peakMegabytes = watchMemory()
 await runErasures(
   {
-    ...{ pool, masterKeys: benchKeys, clickhouse, broker, logger, now: Date.now },
+    ...{ pool, masterKeys: benchKeys, clickhouse, logger, now: Date.now },
+    redecisions: postgresRedecisions({ postgres: pool, broker }),
     keyValue: memoryKeyValue(Date.now),
     findOlderWork: (number, installs) => findOlderIntents(broker, number, installs),
     audit: auditRewriting({ pool, masterKeys: benchKeys, audit, now: Date.now, logger }),

@@ -12,8 +12,19 @@ export interface MemoryRedecisions extends RedecisionList {
   names(): string[]
 }
 
+interface Options {
+  partitions?: number
+  now?: () => number
+  /** Whether the entry that came last is taken first, as may be when apps take turns. */
+  newestFirst?: () => boolean
+}
+
 /** The twin of `postgresRedecisions`: the same promises in memory. */
-export function memoryRedecisions(partitions = 1, now: () => number = () => 0): MemoryRedecisions {
+export function memoryRedecisions({
+  partitions = 1,
+  now = () => 0,
+  newestFirst = () => false,
+}: Options = {}): MemoryRedecisions {
   const entries = new Map<string, Entry & { added_ms: number }>()
   const lastApps = new Map<number, string>()
   let numbers = 0
@@ -21,9 +32,10 @@ export function memoryRedecisions(partitions = 1, now: () => number = () => 0): 
 
   function free(partition: number, max: number): Entry[] {
     if (max <= 0) return []
+    const order = newestFirst() ? -1 : 1
     const all = inPartition(partition)
       .filter(({ slice }) => slice === null)
-      .toSorted((a, b) => a.added - b.added)
+      .toSorted((a, b) => order * (a.added - b.added))
     const last = lastApps.get(partition) ?? ''
     const byApp = [...Map.groupBy(all, ({ app_id }) => app_id)].toSorted(([a], [b]) => (a < b ? -1 : 1))
     const turns = [...byApp.filter(([app]) => app > last), ...byApp.filter(([app]) => app <= last)].slice(0, max)

@@ -2,7 +2,7 @@ import type { WholeRecord } from '@tributary/broker/broker'
 import { appPartition, installPartition } from '@tributary/broker/partition'
 import type { ClickRecorded } from '@tributary/contracts/attribution/click'
 import type { Decision } from '@tributary/contracts/attribution/decision'
-import type { Found, Wish } from '@tributary/contracts/attribution/found'
+import type { Fact, Tick } from '@tributary/contracts/attribution/found'
 import { topics } from '@tributary/contracts/topics'
 
 /** A record of `clicks.recorded.v1`. `partitions`: of the topic, as for the others. */
@@ -14,18 +14,19 @@ export const clickRecord = (click: ClickRecorded, partitions: number): WholeReco
 })
 
 /** A record of `installs.found.v1`. */
-export const foundRecord = (found: Found, partitions: number): WholeRecord => ({
+export const foundRecord = (fact: Fact, partitions: number): WholeRecord => ({
   topic: topics.installsFound.name,
-  partition: appPartition(found.app_id, partitions),
-  key: found.app_id,
-  value: jsonOf(found),
+  partition: appPartition(fact.app_id, partitions),
+  key: fact.app_id,
+  value: jsonOf(fact),
 })
 
-/** Asks to decide an install again. */
-export const toWish = (
-  { app_id, install_uuid }: Pick<Wish, 'app_id' | 'install_uuid'>,
-  reason: Wish['reason'],
-): Wish => ({ kind: 'wish', v: 1, app_id, install_uuid, reason })
+/** A record of `installs.found.v1` that begins a batch of a partition. */
+export const tickRecord = (partition: number): WholeRecord => ({
+  topic: topics.installsFound.name,
+  ...{ partition, key: null },
+  value: jsonOf({ kind: 'tick', v: 1 } satisfies Tick),
+})
 
 /** A record of `installs.attributed.v1`. */
 export const decisionRecord = (decision: Decision, partitions: number): WholeRecord => ({

@@ -12,6 +12,6 @@ redecisionsSuite('PostgreSQL', async () => {
 })
 
 redecisionsSuite('memory', async () => {
-  const list = memoryRedecisions(list_partitions)
+  const list = memoryRedecisions({ partitions: list_partitions })
   return { open: () => list, dispose: async () => {} }
 })

@@ -57,13 +57,13 @@ export const serviceRoles = {
     ...erasedRights,
     erased_objects: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
-  'click-writer': attributionRights,
+  'click-writer': { ...attributionRights, redecisions: { select: '*', also: ['INSERT', 'UPDATE'] } },
   'install-finder': {
     ...attributionRights,
     link_secrets: { select: '*', also: ['INSERT'] }, // the first service that needs a secret makes it
     company_salts: { select: '*', also: ['INSERT'] },
   },
-  'install-attributor': attributionRights,
+  'install-attributor': { ...attributionRights, redecisions: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] } },
   'install-writer': erasedRights,
   eraser: {
     ...erasedRights,
@@ -75,6 +75,7 @@ export const serviceRoles = {
     erasure_clicks: { select: '*', also: ['INSERT', 'DELETE'] },
     erased_objects: { select: '*', also: ['DELETE'] },
     unreadable_objects: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    redecisions: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
   'report-api': {
     schema_migrations: { select: '*' },
@@ -101,6 +102,7 @@ export const serviceRoles = {
     erasure_runs: { select: '*', also: ['INSERT'] },
     tombstones: { select: '*' },
     unreadable_objects: { select: '*' },
+    redecisions: { select: '*' },
     admin_audit_log: { select: '*', also: ['INSERT'] },
     retention_runs: { select: '*', also: ['INSERT'] },
   },

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { apiDocs } from '@tributary/api-docs/api-docs'
+import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
@@ -34,6 +35,7 @@ export const service = defineService({
     audit: s3Engine,
     postgres: postgresEngine,
     masterKeys: masterKeysEngine,
+    redecisions: redecisionsEngine,
   },
   settings: ['TRIBUTARY_LINK_URL'],
   required: ['TRIBUTARY_ADMIN_TOKEN'],
@@ -70,8 +72,9 @@ export const service = defineService({
     },
   ],
   routes: async (context) => async (app) => {
-    const { postgres: pool, config } = context
-    const status = () => systemStatus({ ...context, consumers: Object.values(consumers) })
+    const { postgres: pool, redecisions, config } = context
+    const backlogs = new Map([[consumers.installAttributor.name, redecisions.backlog]])
+    const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
     await app.register(apiDocs())
     const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url } = config
     await app.register(adminApi({ ...context, pool, admin_token, link_url, status }))

@@ -1,9 +1,8 @@
 import { archiveClicks } from '@tributary/attribution/click-archive'
 import { type ClickPlace, clickColumns, clickLine, hasClick, hasClicksBehind } from '@tributary/attribution/clicks'
 import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
-import { foundRecord } from '@tributary/attribution/records'
+import type { RedecisionList } from '@tributary/attribution/redecisions'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
-import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
@@ -11,7 +10,6 @@ import { ClickRecorded } from '@tributary/contracts/attribution/click'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
-import { topics } from '@tributary/contracts/topics'
 import {
   newestTombstones,
   type TombstoneStore,
@@ -47,7 +45,7 @@ export interface ClickWriterDeps {
   clickhouse: Clickhouse
   audit: Pick<AuditStore, 'putOnce'>
   attributionApps: Pick<AttributionApps, 'find'>
-  broker: Pick<Broker, 'publish' | 'partitionCount'>
+  redecisions: Pick<RedecisionList, 'add'>
   /** Tombstones; without them no click counts as erased. */
   erased?: TombstoneStore
   now(): number
@@ -58,14 +56,24 @@ export interface ClickWriterDeps {
 }
 
 /**
- * Writes recorded clicks to `clicks_raw_v1`, archives them, and wishes for installs that they concern. The table is a set,
- * an archive has the name of its batch, and a wish that comes twice decides the same: a repeated batch is harmless.
+ * Writes recorded clicks to `clicks_raw_v1`, archives them, and has installs decided again that they concern. The table is a
+ * set, an archive has the name of its batch, and an install that is decided twice gets the same: a repeated batch is harmless.
  */
 export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedClick> {
-  const { clickhouse, audit, attributionApps: apps, broker, erased, now, registry, logger, crash = () => {} } = deps
+  const {
+    clickhouse,
+    audit,
+    attributionApps: apps,
+    redecisions,
+    erased,
+    now,
+    registry,
+    logger,
+    crash = () => {},
+  } = deps
   const failed = createFailedInserts()
   const seconds = registry && stepSeconds(registry)
-  const wished = registry && wishesTotal(registry)
+  const added = registry && redecisionsTotal(registry)
   async function timed<T>(step: string, work: () => Promise<T>): Promise<T> {
     const end = seconds?.startTimer({ step })
     const done = await work()
@@ -73,11 +81,10 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     return done
   }
 
-  async function publishWishes(clicks: readonly KeptClick[], tombstones: Tombstones): Promise<void> {
-    const partitions = await broker.partitionCount(topics.installsFound.name)
-    for await (const wishes of findWishes({ clickhouse, apps, tombstones }, clicks)) {
-      await broker.publish(wishes.map((wish) => foundRecord(wish, partitions)))
-      for (const { reason } of wishes) wished?.inc({ reason })
+  async function addRedecisions(clicks: readonly KeptClick[], tombstones: Tombstones): Promise<void> {
+    for await (const installs of findWishes({ clickhouse, apps, tombstones }, clicks)) {
+      await redecisions.add(installs)
+      for (const { reason } of installs) added?.inc({ reason })
     }
   }
 
@@ -116,9 +123,9 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       await crash(2)
 
       // 3. Facts that were stored before are found only now: install-attributor stores facts before it looks for clicks,
-      //    so one of the two sees the other. The wishes are durable before the commit, or `status --wait` would miss them.
-      //    A crash now: they are published again, and decide the same again.
-      await timed('look_up', () => publishWishes(clicks, tombstones))
+      //    so one of the two sees the other. The list has them before the commit, or `status --wait` would miss them.
+      //    A crash now: they are added again, and decided the same again.
+      await timed('look_up', () => addRedecisions(clicks, tombstones))
       await crash(3)
 
       failed.forget(token)
@@ -165,9 +172,9 @@ const stepSeconds = (registry: Registry) =>
     registers: [registry],
   })
 
-const wishesTotal = (registry: Registry) =>
+const redecisionsTotal = (registry: Registry) =>
   new Counter({
-    name: 'tributary_click_writer_wishes_total',
+    name: 'tributary_click_writer_redecisions_total',
     help: 'Installs that are decided again because of clicks that came late.',
     labelNames: ['reason'],
     registers: [registry],

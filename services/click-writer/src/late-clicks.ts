@@ -1,9 +1,8 @@
 import { findInstallsByKeys, type KeyBounds, type KeyedInstall } from '@tributary/attribution/installs-by-key'
-import { toWish } from '@tributary/attribution/records'
+import type { Redecision, RedecisionReason } from '@tributary/attribution/redecisions'
 import { installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
-import type { Wish } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/domain/attribute/candidates'
@@ -27,7 +26,7 @@ interface Clue {
 }
 
 interface Search {
-  reason: Wish['reason']
+  reason: RedecisionReason
   bounds: KeyBounds
   clues: Clue[]
   matches(install: KeyedInstall, click: Click, app: AttributionApp | null): boolean
@@ -38,24 +37,25 @@ interface Search {
 }
 
 /**
- * Wishes for the installs whose decision these clicks may change, a page at a time: those for which one is a candidate,
- * and for hits of a honeypot those whose address it blocks, in all apps of the company (docs/attribution.md#wishes).
+ * Installs whose decision these clicks may change, a page at a time: those for which one is a candidate,
+ * and for hits of a honeypot those whose address it blocks, in all apps of the company (docs/attribution.md#re-decisions).
  *
  * Clicks mostly come before their install, and then nothing is found: a search costs one statement for all clicks. The
  * clicks must be in their table: an install that is stored later is decided with them.
  */
-export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[]): AsyncGenerator<Wish[]> {
+export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[]): AsyncGenerator<Redecision[]> {
   const wished = new Set<string>()
   for (const search of await searchesFor(deps, clicks)) {
     for await (const installs of findInstalls(deps, search)) {
-      // The wish of a locked app waits as a dead letter with the other records of its app.
+      // The entry of a locked app waits in the list.
       const living = installs.filter(
         (install) => deps.tombstones.isLocked(install.app_id) || !isGone(deps.tombstones, install),
       )
       const fresh = living.filter((install) => !wished.has(installName(install)))
       for (const install of fresh) wished.add(installName(install))
-      const wishes = new Map(fresh.map((install) => [installName(install), toWish(install, search.reason)]))
-      if (wishes.size > 0) yield [...wishes.values()]
+      const { reason } = search
+      const wishes = fresh.map(({ app_id, install_uuid }) => ({ app_id, install_uuid, reason }))
+      if (wishes.length > 0) yield wishes
     }
   }
 }

@@ -1,4 +1,4 @@
-import { topics } from '@tributary/contracts/topics'
+import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
@@ -8,7 +8,7 @@ import { defineService } from '@tributary/service-kit/service/define-service'
 import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
 import { clickWriter } from './click-writer.ts'
 
-/** Writes recorded clicks to ClickHouse and to the audit store, and wishes for installs that were before them. */
+/** Writes recorded clicks to ClickHouse and to the audit store, and has installs decided again that were before them. */
 export const service = defineService({
   name: 'click-writer',
   engines: {
@@ -17,7 +17,8 @@ export const service = defineService({
     erased: erasedRecordsEngine,
     // What a look-up misses is decided without its click.
     clickhouse: clickhouseEngine({ complete_reads: true }),
-    broker: kafkaEngine({ topics: [topics.installsFound] }),
+    broker: kafkaEngine(),
+    redecisions: redecisionsEngine,
     audit: s3Engine,
     attributionApps: attributionAppsEngine,
   },

@@ -24,7 +24,6 @@ import {
   type Stage,
   startWriter,
   storeFacts,
-  wishesOf,
 } from './stage.ts'
 
 const topic = topics.clicksRecorded
@@ -133,8 +132,8 @@ test('crashes after any step, failures and other cuts leave each click once in e
       await runToEnd(clickhouse, stage)
       expect(await tablesOf(app_id)).toEqual(tablesWith(clicks))
       expect(await archived(stage)).toEqual(logged(stage))
-      const expected = ips.includes('203.0.113.7') ? [`${app_id}/${waiting.install_uuid}/click`] : []
-      expect(wishesOf(stage.broker)).toEqual(expected)
+      const expected = ips.includes('203.0.113.7') ? [`${app_id}/${waiting.install_uuid}`] : []
+      expect(stage.redecisions.names()).toEqual(expected)
     }),
     { numRuns: 30 },
   )
@@ -166,7 +165,7 @@ test('an insert that failed between the table and its look-up is completed in bo
   expect(await tablesOf(app_id)).toEqual(tablesWith(clicks))
 })
 
-test('wishes are on the log before their clicks are committed', async () => {
+test('re-decisions are on the list before their clicks are committed', async () => {
   const app_id = newAppId()
   const stage = makeStage()
   const click = clickOf({ app_id })
@@ -178,7 +177,7 @@ test('wishes are on the log before their clicks are committed', async () => {
     { clickhouse, ...stage },
     {
       crash(step) {
-        if (step === 3) seen.push(wishesOf(stage.broker).length === 1 && !isDone(stage.broker))
+        if (step === 3) seen.push(stage.redecisions.names().length === 1 && !isDone(stage.broker))
       },
     },
   )
@@ -250,7 +249,7 @@ test('PostgreSQL that is away holds up late clicks, and loses none', async () =>
   stage.attributionApps.fault = null
   await until(() => isDone(stage.broker), 'the click')
   await running.close()
-  expect(wishesOf(stage.broker)).toEqual([`${app_id}/${install.install_uuid}/click`])
+  expect(stage.redecisions.names()).toEqual([`${app_id}/${install.install_uuid}`])
 })
 
 test('a record that is no click, and one that ClickHouse refuses, become dead letters; the others are written', async () => {
@@ -288,7 +287,7 @@ test('an erased click comes back to no table and no archive, and wishes for no e
   expect((await tablesOf(app_id)).clicks).toEqual([stays.click_id])
   const archived = await Array.fromAsync(readClickArchives(stage.audit))
   expect(archived.flatMap(({ clicks }) => clicks!.map(({ click_id }) => click_id))).toEqual([stays.click_id])
-  expect(wishesOf(stage.broker)).toEqual([`${app_id}/${living.install_uuid}/click`])
+  expect(stage.redecisions.names()).toEqual([`${app_id}/${living.install_uuid}`])
 })
 
 test('the erasure of the last click that a partition wrote has nobody read the log again', async () => {

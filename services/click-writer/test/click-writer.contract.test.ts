@@ -3,13 +3,13 @@ import { readClickArchives } from '@tributary/attribution/click-archive'
 import { clickRecord } from '@tributary/attribution/records'
 import type { Broker } from '@tributary/broker/broker'
 import { openKafkaBroker } from '@tributary/broker/kafka'
-import type { Wish } from '@tributary/contracts/attribution/found'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
@@ -35,10 +35,10 @@ await describeWithEngine('kafka', (kafka) => {
     await clickhouse.close()
   })
 
-  it('writes each click once and archives all of them, and wishes before it commits, when writers die after any step', async () => {
+  it('writes each click once and archives all of them, and has installs decided again before it commits, when writers die after any step', async () => {
     const app_id = newAppId()
     const topic = { ...topics.clicksRecorded, name: `tests.${randomUUID()}`, partitions: 2 }
-    await broker.applyTopics([topic, deadLetterTopic(topic), topics.installsFound])
+    await broker.applyTopics([topic, deadLetterTopic(topic)])
     const clicks = Array.from({ length: 200 }, (_, n) =>
       clickOf({ app_id, clicked_at_ms: noon + n, ip: `10.0.0.${n}` }),
     )
@@ -49,9 +49,10 @@ await describeWithEngine('kafka', (kafka) => {
     await broker.publish(clicks.map((click) => ({ ...clickRecord(click, 2), topic: topic.name })))
 
     const audit = memoryAuditStore()
+    const redecisions = memoryRedecisions()
     const deps = {
       clickhouse,
-      broker,
+      redecisions,
       audit,
       attributionApps: memoryAttributionApps([{ app_id }]),
       logger,
@@ -85,23 +86,6 @@ await describeWithEngine('kafka', (kafka) => {
     const archived = archives.flatMap((archive) => archive.clicks!.map(({ click_id }) => click_id))
     // A producer that got no answer publishes again, so the log may hold a click twice. An archive holds what the log held.
     expect([...new Set(archived)].toSorted()).toEqual(ids)
-    expect(await wishesFor(broker, app_id, waiting.length)).toEqual(waiting.map((one) => one.install_uuid).toSorted())
+    expect(redecisions.names()).toEqual(waiting.map(({ install_uuid }) => `${app_id}/${install_uuid}`).toSorted())
   })
 })
-
-/** Installs of an app that were wished for, once `count` of them are there. */
-async function wishesFor(broker: Broker, app_id: string, count: number): Promise<string[]> {
-  const found = new Set<string>()
-  const consumption = await broker.consume({
-    ...{ group: `reader-${randomUUID()}`, topic: topics.installsFound.name, ...fetch },
-    async onChunk({ records }) {
-      for (const { value } of records) {
-        const wish = JSON.parse(value.toString()) as Wish
-        if (wish.app_id === app_id) found.add(wish.install_uuid)
-      }
-    },
-  })
-  await vi.waitFor(() => expect(found.size).toBe(count), patience)
-  await consumption.close()
-  return [...found].toSorted()
-}

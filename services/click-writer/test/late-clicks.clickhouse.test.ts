@@ -1,7 +1,7 @@
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { AliasFact, Fact, InstallFact } from '@tributary/contracts/attribution/found'
-import { topics } from '@tributary/contracts/topics'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
@@ -13,11 +13,10 @@ import {
   makeStage,
   newAppId,
   noon,
+  partitions,
   publishClicks,
-  recordsOf,
   runToEnd,
   storeFacts,
-  wishesOf,
 } from './stage.ts'
 
 let clickhouse: TestClickhouse
@@ -26,44 +25,40 @@ beforeAll(async () => {
 })
 afterAll(() => clickhouse.close())
 
-/** Writes clicks that come after these facts, and gives the wishes. */
-async function wishesAfter(facts: readonly Fact[], clicks: readonly Click[], stage = makeStage()) {
+/** Writes clicks that come after these facts, and gives the installs that are decided again. */
+async function decidedAgain(facts: readonly Fact[], clicks: readonly Click[], stage = makeStage()) {
   await storeFacts(clickhouse, facts)
   await publishClicks(stage.broker, clicks)
   await runToEnd(clickhouse, stage)
-  return wishesOf(stage.broker).toSorted()
+  return stage.redecisions.names()
 }
 
-test('an install that named a click before it was there is wished for', async () => {
+test('an install that named a click before it was there is decided again', async () => {
   const app_id = newAppId()
   const click = clickOf({ app_id, clicked_at_ms: noon - 80 * day })
   const other = clickOf({ app_id })
   const referrer = { click_id: click.click_id, signature: 'valid' as const }
   const waiting = installOf({ app_id, referrer })
   const ofAnotherApp = installOf({ app_id: newAppId(), referrer })
-  expect(await wishesAfter([waiting, ofAnotherApp], [click, other])).toEqual([
-    `${app_id}/${waiting.install_uuid}/click`,
-  ])
+  expect(await decidedAgain([waiting, ofAnotherApp], [click, other])).toEqual([`${app_id}/${waiting.install_uuid}`])
 })
 
-test('clicks before their installs, and clicks of nobody, make no wish', async () => {
+test('clicks before their installs, and clicks of nobody, have nothing decided again', async () => {
   const app_id = newAppId()
   const stranger = installOf({ app_id, installed_at_ms: noon - 2 * day, ip: '203.0.113.7' })
-  expect(await wishesAfter([stranger], [clickOf({ app_id, device_hashes: ['d'] }), clickOf({ app_id })])).toEqual([])
+  expect(await decidedAgain([stranger], [clickOf({ app_id, device_hashes: ['d'] }), clickOf({ app_id })])).toEqual([])
 })
 
-test('clicks of one install in one batch wish for it once', async () => {
+test('clicks of one install have it decided again once', async () => {
   const app_id = newAppId()
   const stage = makeStage()
   stage.attributionApps.add({ app_id })
   const install = installOf({ app_id, ip: '203.0.113.7', device_hashes: ['d'] })
   const clicks = [1, 2, 3].map((n) => clickOf({ app_id, device_hashes: ['d'], clicked_at_ms: noon - n }))
-  await wishesAfter([install], clicks, stage)
-  const published = recordsOf(stage.broker, topics.installsFound.name)
-  expect(published.length).toBeLessThanOrEqual(2) // one for each partition
+  expect(await decidedAgain([install], clicks, stage)).toEqual([`${app_id}/${install.install_uuid}`])
 })
 
-test('the hit of a honeypot wishes for SDK installs of its block in all apps of the company, received in the day after', async () => {
+test('the hit of a honeypot has SDK installs of its block in all apps of the company decided again, received in the day after', async () => {
   const [one, two, foreign] = [newAppId(), newAppId(), newAppId()]
   const stage = makeStage()
   for (const app_id of [one, two]) stage.attributionApps.add({ app_id })
@@ -79,11 +74,11 @@ test('the hit of a honeypot wishes for SDK installs of its block in all apps of 
     at(one, noon, { ip: '2001:db8:1:3::1' }),
     at(foreign, noon),
   ]
-  const found = await wishesAfter([...wanted, ...others], [hit], stage)
-  expect(found).toEqual(wanted.map(({ app_id, install_uuid }) => `${app_id}/${install_uuid}/honeypot`).toSorted())
+  const found = await decidedAgain([...wanted, ...others], [hit], stage)
+  expect(found).toEqual(wanted.map(({ app_id, install_uuid }) => `${app_id}/${install_uuid}`).toSorted())
 })
 
-test('a click alone wishes for the installs at both ends of its window, and for those of a backend that is ahead', async () => {
+test('a click alone has installs at both ends of its window decided again, and those of a backend that is ahead', async () => {
   const app_id = newAppId()
   const stage = makeStage()
   stage.attributionApps.add({ app_id })
@@ -92,11 +87,11 @@ test('a click alone wishes for the installs at both ends of its window, and for 
   const wanted = [at(noon + 30 * day), at(noon - day + 1), at(noon - day + 1, day)]
   const others = [at(noon + 30 * day + 1), at(noon - day)]
   const click = clickOf({ app_id, device_hashes: ['d'], clicked_at_ms: noon })
-  const found = await wishesAfter([...wanted, ...others], [click], stage)
-  expect(found).toEqual(wanted.map(({ install_uuid }) => `${app_id}/${install_uuid}/click`).toSorted())
+  const found = await decidedAgain([...wanted, ...others], [click], stage)
+  expect(found).toEqual(wanted.map(({ install_uuid }) => `${app_id}/${install_uuid}`).toSorted())
 })
 
-test('more installs of one address than a page holds are all wished for', async () => {
+test('more installs of one address than a page holds are all decided again', async () => {
   const app_id = newAppId()
   const stage = makeStage()
   stage.attributionApps.add({ app_id })
@@ -104,14 +99,14 @@ test('more installs of one address than a page holds are all wished for', async 
     const place = { topic: 'events.accepted.v1@log', partition: 0, offset: n, index: 0 }
     return installOf({ app_id, ip: '203.0.113.7', place, received_at_ms: noon + (n % 3) })
   })
-  expect(await wishesAfter(installs, [clickOf({ app_id, clicked_at_ms: noon - hour })], stage)).toHaveLength(10_500)
+  expect(await decidedAgain(installs, [clickOf({ app_id, clicked_at_ms: noon - hour })], stage)).toHaveLength(10_500)
 })
 
 test.each([
   ['address', { ip: '203.0.113.7' }, {}],
   ['address, of an install without model', { ip: '203.0.113.7', model: null }, {}],
   ['device', { device_hashes: ['d'] }, { device_hashes: ['d'], ip: '203.0.113.8' }],
-])('of clicks after an install only the earliest five wish for it, by %s', async (_what, clues, marks) => {
+])('of clicks after an install only the earliest five have it decided again, by %s', async (_what, clues, marks) => {
   const app_id = newAppId()
   const stage = makeStage()
   stage.attributionApps.add({ app_id })
@@ -120,18 +115,18 @@ test.each([
     clickhouse,
     [early!, late!].map((fact, offset) => ({ ...fact, place: { ...fact.place, offset } })),
   )
-  const wishesFor = async (ms: number) => {
-    const before = recordsOf(stage.broker, topics.installsFound.name).length
+  const addedBy = async (ms: number) => {
+    const redecisions = memoryRedecisions({ partitions })
     await publishClicks(stage.broker, [clickOf({ app_id, clicked_at_ms: noon + ms, ...marks })])
-    await runToEnd(clickhouse, stage)
-    return recordsOf(stage.broker, topics.installsFound.name).length - before
+    await runToEnd(clickhouse, { ...stage, redecisions })
+    return redecisions.names().length
   }
   // Those up to the fourth millisecond are before the second install.
-  for (const ms of [1, 2, 3, 4]) expect(await wishesFor(ms)).toBe(2)
-  expect(await wishesFor(50)).toBe(2)
-  expect(await wishesFor(60)).toBe(1)
+  for (const ms of [1, 2, 3, 4]) expect(await addedBy(ms)).toBe(2)
+  expect(await addedBy(50)).toBe(2)
+  expect(await addedBy(60)).toBe(1)
   // One that comes late, and is among the earliest.
-  expect(await wishesFor(40)).toBe(2)
+  expect(await addedBy(40)).toBe(2)
 })
 
 const ips = ['203.0.113.7', '203.0.113.8', '2001:db8:1:2::1', '2001:db8:1:2::9'] as const
@@ -194,7 +189,7 @@ function concerns(click: Click, install: InstallFact, settings: Settings, compan
   return install.model === null || click.model === null || install.model === click.model
 }
 
-test('late clicks wish for exactly the installs that a look at every pair of click and install finds', async () => {
+test('late clicks have exactly the installs decided again that a look at every pair of click and install finds', async () => {
   const history = fc.record({
     clicks: fc.array(drawnClick, { minLength: 1, maxLength: 25 }),
     installs: fc.array(drawnInstall, { minLength: 1, maxLength: 25 }),
@@ -223,13 +218,10 @@ test('late clicks wish for exactly the installs that a look at every pair of cli
         })
       })
       const alias: AliasFact = { ...installOf({ app_id: apps[0]! }), kind: 'alias', user_id: 'u' }
-      const wishes = await wishesAfter([...installs, alias], clicks, stage)
+      const again = await decidedAgain([...installs, alias], clicks, stage)
       const expected = installs.filter((install) => clicks.some((click) => concerns(click, install, settings, company)))
-      const without = (wish: string) => wish.slice(0, wish.lastIndexOf('/'))
       found += expected.length
-      expect([...new Set(wishes.map(without))]).toEqual(
-        expected.map(({ app_id, install_uuid }) => `${app_id}/${install_uuid}`).toSorted(),
-      )
+      expect(again).toEqual(expected.map(({ app_id, install_uuid }) => `${app_id}/${install_uuid}`).toSorted())
     }),
     { numRuns: 40 },
   )

@@ -4,12 +4,13 @@ import { clickRecord } from '@tributary/attribution/records'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
-import type { Fact, InstallFact, Wish } from '@tributary/contracts/attribution/found'
+import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
 import { topics } from '@tributary/contracts/topics'
 import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { type MemoryAuditStore, memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { type MemoryRedecisions, memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import type { MemoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import pino from 'pino'
 import { Registry } from 'prom-client'
@@ -89,6 +90,7 @@ export const publishClicks = (broker: Broker, clicks: readonly Click[]): Promise
 export interface Stage {
   broker: MemoryBroker
   audit: MemoryAuditStore
+  redecisions: MemoryRedecisions
   attributionApps: ReturnType<typeof memoryAttributionApps>
   erased?: MemoryTombstones
 }
@@ -96,12 +98,13 @@ export interface Stage {
 export const makeStage = (): Stage => ({
   broker: memoryBroker(partitions, now),
   audit: memoryAuditStore(),
+  redecisions: memoryRedecisions({ partitions }),
   attributionApps: memoryAttributionApps(),
 })
 
 /** A life of the click-writer. `crash` is that of the kit, `deps.crash` that of its own steps. */
 export const startWriter = (
-  deps: Omit<ClickWriterDeps, 'broker' | 'now'> & { broker: Broker },
+  deps: Omit<ClickWriterDeps, 'now'> & { broker: Broker },
   given: Pick<Partial<RunConsumerOptions<never>>, 'crash'> = {},
 ) =>
   runConsumer({
@@ -124,18 +127,3 @@ export async function runToEnd(clickhouse: Clickhouse, stage: Stage): Promise<vo
   await vi.waitFor(() => expect(isDone(stage.broker)).toBe(true), { timeout: 180_000, interval: 1 })
   await running.close()
 }
-
-/** All records of a topic as JSON. */
-export const recordsOf = <T>(broker: MemoryBroker, topic: string): T[] =>
-  Array.from({ length: partitions }, (_, n) => broker.records(topic, n))
-    .flat()
-    .map(({ value }) => JSON.parse(value.toString()) as T)
-
-/** The installs that were wished for, each once: `<app>/<install>/<reason>`. */
-export const wishesOf = (broker: MemoryBroker): string[] => [
-  ...new Set(
-    recordsOf<Wish>(broker, topics.installsFound.name).map(
-      ({ app_id, install_uuid, reason }) => `${app_id}/${install_uuid}/${reason}`,
-    ),
-  ),
-]

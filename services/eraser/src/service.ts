@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import { topics } from '@tributary/contracts/topics'
 import { findOlderIntents } from '@tributary/erasure/older-intents'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
@@ -20,12 +21,13 @@ const look_pause_ms = 1000
 export const service = defineService({
   name: 'eraser',
   engines: {
-    broker: kafkaEngine({ topics: [topics.erasuresRequested, topics.installsFound] }),
+    broker: kafkaEngine({ topics: [topics.erasuresRequested] }),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     keyValue: redisEngine,
     audit: s3Engine,
     postgres: postgresEngine,
     masterKeys: masterKeysEngine,
+    redecisions: redecisionsEngine,
   },
   consumers: [eraser],
   jobs: [

@@ -1,5 +1,7 @@
 import { type FactPlace, factColumns, factLine, hasFact } from '@tributary/attribution/facts'
 import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
+import { tickRecord } from '@tributary/attribution/records'
+import type { RedecisionList, Slice, TakenRedecision } from '@tributary/attribution/redecisions'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
@@ -32,7 +34,7 @@ import { attributorMetrics } from './metrics.ts'
 import { decideInOrder } from './steps/decide-in-order.ts'
 import { loadEvidence, loadFacts } from './steps/evidence.ts'
 import { findWishes } from './steps/find-wishes.ts'
-import { publishDecisions, publishWishes } from './steps/publish.ts'
+import { publishDecisions } from './steps/publish.ts'
 import { waitUntilRead } from './steps/read-before.ts'
 import type { WriterWait } from './writer-wait.ts'
 
@@ -44,13 +46,16 @@ const linger_ms = 200
 const batch_bytes_max = 4 * 1024 * 1024
 /** Apps of a batch that are decided at the same time; each waits for some ten statements. */
 const apps_at_once = 4
-/** Clicks that are late are found by their writer, which then publishes wishes. */
+/** Clicks that are late are found by their writer, which has their installs decided again. */
 const clicks_wait_ms_max = 2000
+/** Re-decisions of a batch: new facts never wait for more than these. */
+const slice_entries_max = 64
 
 export interface InstallAttributorDeps {
   broker: Broker
   clickhouse: Pick<Clickhouse, 'insert' | 'query'>
   lookups: Lookups
+  redecisions: RedecisionList
   attributionApps: Pick<AttributionApps, 'find'>
   geo: Geo
   /** Tombstones; without them nothing counts as erased. */
@@ -63,7 +68,7 @@ export interface InstallAttributorDeps {
 
 /** Decides where installs came from (docs/attribution.md). Deciding happens nowhere else. */
 export function installAttributor(deps: InstallAttributorDeps): ConsumerDefinition<Found> {
-  const { broker, clickhouse, attributionApps, erased, wait, logger } = deps
+  const { broker, clickhouse, redecisions, attributionApps, erased, wait, logger } = deps
   const metrics = deps.registry && attributorMetrics(deps.registry)
   const failed = createFailedInserts()
   const places = new Semaphore(apps_at_once)
@@ -71,7 +76,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   return defineConsumer<Found>({
     ...consumers.installAttributor,
     ...(erased && { tombstones: erased }),
-    appOf: ({ app_id }) => app_id,
+    appOf: (found) => (found.kind === 'tick' ? null : found.app_id),
     fetch: { wait_ms_max: linger_ms },
     bounds: {
       rows_max: batch_records_max,
@@ -80,17 +85,24 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     },
     decode(value) {
       const found = Found.parse(JSON.parse(value.toString()))
-      if (found.kind !== 'wish') utcDay(found.received_at_ms) // Throws for a time that has no day.
+      if (found.kind !== 'tick') utcDay(found.received_at_ms) // Throws for a time that has no day.
       return found
     },
     async handle(batch) {
-      const { living, lookups } = withoutGone(batch)
-      // 1. The facts are stored: whoever inserts a click from now on finds these installs. A crash after it: they are
+      const { facts, lookups } = withoutGone(batch)
+      // 1. Re-decisions are taken, with the numbers of their reasons, before any evidence is read. A crash after it, or
+      //    before 7: the next try takes the same ones, so that what this try may still publish is outranked.
+      const slice = { partition: batch.partition, name: `${batch.token}/${batch.begun}` }
+      const entries = await takeEntries(batch, slice)
+      if (facts.length === 0 && entries.length === 0) return
+      // 2. The facts are stored: whoever inserts a click from now on finds these installs. A crash after it: they are
       //    inserted again, and tables of facts are sets. Facts hang on no other consumer: they are loaded at once.
-      // 2. Meanwhile what was published before this try comes into the tables: the clicks, or else their writer makes
-      //    wishes; and the verdicts of earlier batches, without which two batches in a row give one click away twice.
-      const { taken, refused, works } = await whileWaiting(batch, () => storeAndLoad(batch, living, lookups))
-      // 3. The installs are decided, in memory only.
+      // 3. Meanwhile what was published before this try comes into the tables: the clicks, or else their writer has
+      //    installs decided again; and the verdicts of earlier batches, without which two batches in a row give one click
+      //    away twice.
+      const open = entries.filter(({ app_id }) => !batch.tombstones.isLocked(app_id))
+      const { taken, refused, works } = await whileWaiting(batch, () => storeAndLoad(batch, facts, open, lookups))
+      // 4. The installs are decided, in memory only.
       const decided_at: DecidedAt = { log: batch.source, offset: batch.to, try: batch.begun }
       const done = await timed('decide', () =>
         Promise.all(works.map((work) => places.runExclusive(() => decideApp({ ...deps, lookups }, work, decided_at)))),
@@ -99,17 +111,21 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
         decisions: done.flatMap((one) => one.decisions),
         wishes: done.flatMap((one) => one.wishes),
       }
-      // 4. The wishes are durable. They stand behind this batch in the same partition. They come before the decisions: a
-      //    try that finds its own decision written finds nothing changed, and would publish no wish.
-      await publishWishes(broker, wishes)
-      // 5. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try.
+      // 5. What these decisions change is on the list. It comes before the decisions: a try that finds its own decision
+      //    written finds nothing changed, and would add nothing.
+      await redecisions.add(wishes)
+      // 6. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try.
       await publishDecisions(broker, decisions)
+      // 7. What was taken leaves the list, but what has a new reason. A crash after it: the next try takes others.
+      const left = entries.length > 0 ? await redecisions.finish(slice, open) : wishes.length > 0
+      // 8. The next batch of the partition is there. A crash after it: two batches come, and one may find nothing to do.
+      if (left && open.length + wishes.length > 0) await broker.publish([tickRecord(batch.partition)])
       for (const { reason, count } of done.flatMap((one) => one.dropped)) batch.dropped(reason, count)
       metrics?.wishes.inc(wishes.length)
       batch.written(decisions.length)
       failed.forget(batch.token)
       for (const { record } of refused) batch.dead(record, 'row_refused')
-      const last = taken.findLast(isFact)
+      const last = taken.at(-1)
       batch.keep({ last: last ? placeOf(last.value) : lastRowOf(batch.state) } satisfies LastRow<FactPlace>)
     },
     findMisfit: (at) => findMisfit<FactPlace>(at, { hasRow: hasOrErased }),
@@ -121,12 +137,21 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     return wasErased(await newestTombstones(erased), last)
   }
 
-  /** The records of a batch but for facts that were erased, and look-ups that find nothing of what was. */
-  function withoutGone(batch: Batch<Found>) {
-    const { records, tombstones } = batch
-    const living = records.filter(({ value }) => value.kind === 'wish' || !isGone(tombstones, value))
-    batch.dropped('erased', records.length - living.length)
-    return { living, lookups: withoutErased(deps.lookups, tombstones) }
+  /** The facts of a batch but for those that were erased, and look-ups that find nothing of what was. */
+  function withoutGone({ records, tombstones, dropped }: Batch<Found>) {
+    const all = records.filter(isFact)
+    const facts = all.filter(({ value }) => !isGone(tombstones, value))
+    dropped('erased', all.length - facts.length)
+    return { facts, lookups: withoutErased(deps.lookups, tombstones) }
+  }
+
+  /** Only the owner of the partition goes on: a later one takes what this one took, and finishes it. */
+  async function takeEntries({ signal, fence }: Batch<Found>, slice: Slice): Promise<TakenRedecision[]> {
+    const entries = await redecisions.take(slice, slice_entries_max)
+    if (entries.length === 0) return entries
+    signal.throwIfAborted()
+    await fence()
+    return entries
   }
 
   async function timed<T>(step: string, work: () => Promise<T>): Promise<T> {
@@ -158,14 +183,26 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   }
 
   /** Facts of the batch are in the tables before others are looked for. Refused ones decide nothing. */
-  async function storeAndLoad(batch: Batch<Found>, living: DecodedRecord<Found>[], lookups: Lookups) {
-    const refused = await timed('store', () => insertFacts(batch, living))
-    const taken = living.filter((one) => !refused.has(one))
-    const found = taken.map(({ value }) => value)
-    const byApp = [...Map.groupBy(found, ({ app_id }) => app_id)]
+  async function storeAndLoad(
+    batch: Batch<Found>,
+    facts: readonly DecodedRecord<Fact>[],
+    entries: readonly TakenRedecision[],
+    lookups: Lookups,
+  ) {
+    const refused = await timed('store', () => insertFacts(batch, facts))
+    const taken = facts.filter((one) => !refused.has(one))
+    const found = Map.groupBy(
+      taken.map(({ value }) => value),
+      ({ app_id }) => app_id,
+    )
+    const wished = Map.groupBy(entries, ({ app_id }) => app_id)
+    const app_ids = [...new Set([...found.keys(), ...wished.keys()])]
     const works = await timed('load', () =>
       Promise.all(
-        byApp.map(([app_id, of]) => places.runExclusive(() => loadApp(lookups, batch.tombstones, app_id, of))),
+        app_ids.map((app_id) => {
+          const named = { app_id, facts: found.get(app_id) ?? [], entries: wished.get(app_id) ?? [] }
+          return places.runExclusive(() => loadApp(lookups, batch.tombstones, named))
+        }),
       ),
     )
     return { taken, refused, works }
@@ -174,9 +211,8 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */
   async function insertFacts(
     { token, tries }: Batch<Found>,
-    living: readonly DecodedRecord<Found>[],
-  ): Promise<Set<DecodedRecord<Found>>> {
-    const facts = living.filter(isFact)
+    facts: readonly DecodedRecord<Fact>[],
+  ): Promise<Set<DecodedRecord<Fact>>> {
     if (facts.length === 0) return new Set()
     const into = { table: 'install_facts_v1', columns: factColumns }
     const options = { clickhouse, failed, into, token, tries }
@@ -196,19 +232,18 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     }
   }
 
-  /** What a batch says about an app, with the facts that belong to it; without an app the number of its records. */
-  async function loadApp(lookups: Lookups, tombstones: Tombstones, app_id: string, found: readonly Found[]) {
+  /** What a batch says about an app, with the facts that belong to it; without an app the number of what names it. */
+  async function loadApp(lookups: Lookups, tombstones: Tombstones, { app_id, facts, entries }: NamedInstalls) {
     const app = await attributionApps.find(app_id)
-    if (app === null) return { unknown: found.length }
-    const facts = found.filter((one): one is Fact => one.kind !== 'wish')
-    const wished = new Set(found.flatMap((one) => (one.kind === 'wish' ? one.install_uuid : [])))
+    if (app === null) return { unknown: facts.length + entries.length }
+    const wished = new Set(entries.map(({ install_uuid }) => install_uuid))
     const isErasedClick = (id: string) => tombstones.isErasedClick(app_id, id)
     const work = { app, facts, wished, isErasedClick }
     return { work, known: await loadFacts(lookups, work) }
   }
 
   async function decideApp(
-    { lookups, geo, now }: InstallAttributorDeps,
+    { lookups, geo, now }: Pick<InstallAttributorDeps, 'lookups' | 'geo' | 'now'>,
     loaded: Awaited<ReturnType<typeof loadApp>>,
     decided_at: DecidedAt,
   ) {
@@ -236,6 +271,13 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   }
 }
 
-const isFact = (one: DecodedRecord<Found>): one is DecodedRecord<Fact> => one.value.kind !== 'wish'
+/** The facts and the re-decisions of a batch that name an app. */
+interface NamedInstalls {
+  app_id: string
+  facts: readonly Fact[]
+  entries: readonly TakenRedecision[]
+}
+
+const isFact = (one: DecodedRecord<Found>): one is DecodedRecord<Fact> => one.value.kind !== 'tick'
 
 const placeOf = ({ app_id, install_uuid, place }: Fact): FactPlace => ({ app_id, install_uuid, ...place })

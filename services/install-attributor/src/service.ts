@@ -1,3 +1,4 @@
+import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import { topics } from '@tributary/contracts/topics'
 import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
@@ -9,6 +10,7 @@ import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engi
 import { installAttributor } from './install-attributor.ts'
 import { floodingJob } from './jobs/flooding.ts'
 import { pendingJob } from './jobs/pending.ts'
+import { redecisionsJob } from './jobs/redecisions.ts'
 import { clickhouseLookups } from './lookups/clickhouse-lookups.ts'
 import { createWriterWait } from './writer-wait.ts'
 
@@ -16,6 +18,8 @@ import { createWriterWait } from './writer-wait.ts'
 const pending_pause_ms = 60_000
 /** A change of a day is worked out within two of these. */
 const flooding_pause_ms = 60_000
+/** Maximum time until re-decisions of an idle partition are begun. */
+const redecisions_pause_ms = 500
 
 /** Decides where installs came from. */
 export const service = defineService({
@@ -27,6 +31,7 @@ export const service = defineService({
     masterKeys: masterKeysEngine,
     erased: erasedRecordsEngine,
     attributionApps: attributionAppsEngine,
+    redecisions: redecisionsEngine,
     geo: geoEngine(),
   },
   consumers: [
@@ -38,6 +43,7 @@ export const service = defineService({
   ],
   jobs: [
     { name: 'pending_installs', pause_ms: pending_pause_ms, prepare: pendingJob },
+    { name: 'redecisions', pause_ms: redecisions_pause_ms, prepare: redecisionsJob },
     { name: 'click_flooding', pause_ms: flooding_pause_ms, prepare: floodingJob },
   ],
 })

@@ -93,32 +93,32 @@ const batches_max = 2000
 export async function tell({ clicks, facts, picks }: Story, mirror?: Mirror) {
   const pick = (below: number) => (picks.next().value as number) % below
   const clock = { ms: t0 + 46 * hour_ms }
-  const loop = world(clock, mirror)
+  const loop = world(clock, mirror, pick)
   const toFind = [...facts, ...facts.filter((_, n) => n % 3 === 0)]
   const toClick = [...clicks]
   const oneOf = <T>(from: T[]) => from.splice(pick(from.length), 1)[0]!
   const writeOne = async () => {
     if (toClick.length > 0 && pick(2) === 0) await loop.writeClick(oneOf(toClick))
-    if (pick(3) === 0) loop.wakeUp()
+    if (pick(3) === 0) await loop.wakeUp()
   }
   let batches = 0
   const handleOne = async () => {
     batches += 1
-    if (batches > batches_max) throw new Error('wishes do not come to an end')
-    const kills = Array.from({ length: pick(3) }, () => pick(9))
+    if (batches > batches_max) throw new Error('re-decisions do not come to an end')
+    const kills = Array.from({ length: pick(3) }, () => pick(16))
     await loop.handle(1 + pick(6), kills, writeOne)
   }
-  while (toFind.length > 0 || toClick.length > 0 || loop.unread() > 0 || loop.asleep.length > 0) {
+  while (toFind.length > 0 || toClick.length > 0 || loop.hasWork() || loop.asleep.length > 0) {
     const what = pick(4)
     if (what === 0 && toFind.length > 0) loop.found.push(oneOf(toFind))
     else if (what <= 1) await writeOne()
-    else if (loop.unread() > 0) await handleOne()
+    else if (loop.hasWork()) await handleOne()
   }
   clock.ms += 2 * day_ms
-  await loop.wishPending()
-  while (loop.unread() > 0 || loop.asleep.length > 0) {
-    loop.wakeUp()
-    if (loop.unread() > 0) await handleOne()
+  await loop.decidePending()
+  while (loop.hasWork() || loop.asleep.length > 0) {
+    await loop.wakeUp()
+    if (loop.hasWork()) await handleOne()
   }
   return { loop, clock, verdicts: await loop.verdicts(), expected: bruteForce(facts, clicks, clock.ms) }
 }

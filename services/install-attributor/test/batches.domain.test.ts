@@ -6,7 +6,7 @@ import { app_id, click, hour_ms, install, t0, token } from './story.ts'
 import { world } from './world.ts'
 
 const nothing = async () => {}
-/** A loop that takes each given fact as a batch, and then all wishes. */
+/** A loop that takes each given fact as a batch, and then all re-decisions. */
 async function after(...facts: Fact[]) {
   const loop = world({ ms: t0 + 40 * hour_ms })
   const take = async (...more: Fact[]) => {
@@ -14,7 +14,7 @@ async function after(...facts: Fact[]) {
       loop.found.push(fact)
       await loop.handle(1, [], nothing)
     }
-    while (loop.unread() > 0) await loop.handle(1, [], nothing)
+    while (loop.hasWork()) await loop.handle(1, [], nothing)
     return loop.verdicts()
   }
   await loop.writeClick(click(1))
@@ -40,11 +40,12 @@ test('a fact of a time that has no day is refused before it can stop its partiti
   expect(() => decode(record.value, record, 'installs.found.v1@a')).toThrow(RangeError)
 })
 
-test('a wish for an install without install events decides nothing', async () => {
+test('a re-decision of an install without install events decides nothing, and leaves the list', async () => {
   const loop = await after()
-  loop.found.push({ kind: 'wish', v: 1, app_id, install_uuid: 'nobody', reason: 'click' })
+  await loop.list.add([{ app_id, install_uuid: 'nobody' }])
   await loop.handle(1, [], nothing)
   expect(await loop.verdicts()).toEqual({})
+  expect(loop.list.names()).toEqual([])
 })
 
 test('an install that turns out to be later leaves its click to the one in between', async () => {

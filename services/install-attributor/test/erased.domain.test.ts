@@ -9,7 +9,7 @@ import { story, tell } from './arrivals.ts'
 import { app_id, hour_ms, t0 } from './story.ts'
 import { bruteForce } from './world.ts'
 
-/** Batches after which the wishes of an erasure go round in a circle. */
+/** Batches after which the re-decisions of an erasure go round in a circle. */
 const batches_max = 1000
 
 test('after an erasure every install gets the verdict of what remains, before the deletes and after them', async () => {
@@ -37,11 +37,11 @@ test('after an erasure every install gets the verdict of what remains, before th
       const living = async () =>
         Object.fromEntries(Object.entries(await loop.verdicts()).filter(([, verdict]) => !isGone(tombstones, verdict)))
       const decideAll = async () => {
-        loop.wishForAll()
+        await loop.decideAllAgain()
         // The log still has the facts of the erased life: they come again.
         loop.found.push(...told.facts)
-        for (let batches = 0; loop.unread() > 0; batches += 1) {
-          if (batches > batches_max) throw new Error('wishes do not come to an end')
+        for (let batches = 0; loop.hasWork(); batches += 1) {
+          if (batches > batches_max) throw new Error('re-decisions do not come to an end')
           await loop.handle(3, [], async () => {})
         }
       }

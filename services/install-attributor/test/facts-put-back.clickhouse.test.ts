@@ -7,6 +7,7 @@ import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -31,6 +32,7 @@ async function runToEnd(broker: MemoryBroker, using: Partial<Clickhouse> = {}) {
   const engine = { ...clickhouse, ...using }
   const consumer = installAttributor({
     ...{ broker, clickhouse: engine, lookups: clickhouseLookups(clickhouse), now, logger },
+    redecisions: memoryRedecisions(),
     attributionApps: memoryAttributionApps([{ app_id, company_id }]),
     geo: { lookUp: () => ({ country: null, datacenter: false }) },
   })

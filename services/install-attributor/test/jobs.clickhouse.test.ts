@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { clickColumns, clickLine } from '@tributary/attribution/clicks'
 import { factColumns, factLine } from '@tributary/attribution/facts'
 import { installColumns, installLine } from '@tributary/attribution/install-rows'
-import type { Broker } from '@tributary/broker/broker'
+import type { RedecisionList } from '@tributary/attribution/redecisions'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
-import type { InstallFact, Wish } from '@tributary/contracts/attribution/found'
+import type { InstallFact } from '@tributary/contracts/attribution/found'
 import type { FraudFlag } from '@tributary/contracts/attribution/verdict'
 import { attribute } from '@tributary/domain/attribute/attribute'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -22,25 +22,20 @@ beforeAll(async () => {
 afterAll(() => clickhouse.close())
 
 let app_id = ''
-let wishes: Wish[] = []
+let added: string[] = []
 const clock = { ms: t0 }
-const broker = {
-  partitionCount: async () => 1,
-  publish: async (records: { value: Buffer }[]) => {
-    wishes.push(...records.map(({ value }) => JSON.parse(value.toString())).filter((wish) => wish.app_id === app_id))
+const redecisions: Pick<RedecisionList, 'add'> = {
+  async add(installs) {
+    added.push(...installs.filter((one) => one.app_id === app_id).map(({ install_uuid }) => install_uuid))
   },
-} as unknown as Broker
+}
 const attributionApps = memoryAttributionApps()
-const deps = () => ({ clickhouse, broker, attributionApps, now: () => clock.ms })
-const wished = () =>
-  wishes
-    .splice(0)
-    .map(({ install_uuid }) => install_uuid)
-    .toSorted()
+const deps = () => ({ clickhouse, redecisions, attributionApps, now: () => clock.ms })
+const again = () => added.splice(0).toSorted()
 
 beforeEach(() => {
   app_id = randomUUID()
-  wishes = []
+  added = []
 })
 
 const insert = (table: string, columns: readonly string[], lines: string[]) =>
@@ -89,29 +84,29 @@ function decidedLines(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[]
 }
 
 describe('installs that wait for a click', () => {
-  it('are wished for when 24 hours have passed since they were received, and no longer when they are decided', async () => {
+  it('are decided again when 24 hours have passed since they were received, and no longer when they are decided', async () => {
     const run = pendingJob(deps())
     const fact = install(1, { referrer: token(7) })
     clock.ms = fact.received_at_ms
     await decide(fact, [])
     clock.ms = fact.received_at_ms + day_ms - 1
     await run()
-    expect(wished()).toEqual([])
+    expect(again()).toEqual([])
     clock.ms += 1
     await run()
-    expect(wished()).toEqual(['i1'])
+    expect(again()).toEqual(['i1'])
     await run()
-    expect(wished(), 'wished a moment ago').toEqual([])
+    expect(again(), 'added a moment ago').toEqual([])
     clock.ms += hour_ms
     await run()
-    expect(wished(), 'not decided yet').toEqual(['i1'])
+    expect(again(), 'not decided yet').toEqual(['i1'])
     await decide(fact, [])
     clock.ms += hour_ms
     await run()
-    expect(wished()).toEqual([])
+    expect(again()).toEqual([])
   })
 
-  it('are all wished for in time, however many before them are never decided', async () => {
+  it('are all decided again in time, however many before them are never decided', async () => {
     const run = pendingJob(deps())
     const gone = Array.from({ length: 10_001 }, (_, n) => [app_id, t0 + n, `gone${n}`, '2099-06-01', 1, 'a', 0, n])
     const columns = ['app_id', 'received_at_ms', 'install_uuid', 'day', 'sign', 'topic', 'partition', 'offset']
@@ -122,12 +117,12 @@ describe('installs that wait for a click', () => {
     await decide(fact, [])
     clock.ms += day_ms
     await run()
-    expect(wished()).toEqual([...gone.map((row) => row[2]), 'i1'].toSorted())
+    expect(again()).toEqual([...gone.map((row) => row[2]), 'i1'].toSorted())
     await run()
-    expect(wished(), 'wished a moment ago').toEqual([])
+    expect(again(), 'added a moment ago').toEqual([])
   })
 
-  it('are wished for however late install-writer wrote them', async () => {
+  it('are decided again however late install-writer wrote them', async () => {
     const run = pendingJob(deps())
     const fact = install(1, { referrer: token(7) })
     clock.ms = fact.received_at_ms + 3 * day_ms
@@ -136,7 +131,7 @@ describe('installs that wait for a click', () => {
     await decide(fact, [])
     clock.ms = fact.received_at_ms + 3 * day_ms
     await run()
-    expect(wished()).toEqual(['i1'])
+    expect(again()).toEqual(['i1'])
   })
 })
 
@@ -170,12 +165,12 @@ describe('flooding of clicks', () => {
     clock.ms = t0 + 2 * hour_ms
     await run(stop)
     // The others of f: a (5 %) and s (1 %), median 3 %, of which 0.6 % is the fifth: 1 % is above it.
-    expect(wished()).toEqual([])
+    expect(again()).toEqual([])
     await source('b', 100, 10)
     await source('c', 100, 10)
     await run(stop)
     // Now 1, 5, 10 and 10 %: a fifth of the median is 1.5 %. Installs of a backend are flagged for a forged click only.
-    expect(wished()).toEqual(flood.facts.map(({ install_uuid }) => install_uuid).toSorted())
+    expect(again()).toEqual(flood.facts.map(({ install_uuid }) => install_uuid).toSorted())
     const floods = await clickhouseLookups(clickhouse).floods(app_id, ['2099-06-01', '2099-06-02'])
     expect(floods.map(({ day, partner }) => [day, partner]).toSorted()).toEqual([
       ['2099-06-01', 'f'],
@@ -183,7 +178,7 @@ describe('flooding of clicks', () => {
     ])
     for (const [n, fact] of flood.facts.entries()) await decide(fact, [flood.all[n]!], ['click_flooding'])
     await run(stop)
-    expect(wished()).toEqual([])
+    expect(again()).toEqual([])
     await source('b', 1, 0)
     for (const [n, one] of flood.all.slice(10, 20).entries()) {
       const fact = install(9e6 + n, { install_uuid: `late${n}`, device_hashes: one.device_hashes })
@@ -191,7 +186,7 @@ describe('flooding of clicks', () => {
     }
     await run(stop)
     // 2 % of f are above the fifth by now: the ten that have the flag lose it.
-    expect(wished()).toEqual(flood.facts.map(({ install_uuid }) => install_uuid).toSorted())
+    expect(again()).toEqual(flood.facts.map(({ install_uuid }) => install_uuid).toSorted())
   })
   it('flags every install of a large source, and asks nothing for those that have the flag already', async () => {
     const run = floodingJob(deps())
@@ -205,7 +200,7 @@ describe('flooding of clicks', () => {
     const flagged = flood.facts.slice(0, 2)
     await decideAll(flagged.map((fact, n) => ({ fact, clicks: [flood.all[n]!], flags: ['click_flooding'] })))
     await run(stop)
-    expect(wished()).toEqual(
+    expect(again()).toEqual(
       flood.facts
         .slice(2)
         .map(({ install_uuid }) => install_uuid)

@@ -1,7 +1,7 @@
 import { clickColumns, clickLine } from '@tributary/attribution/clicks'
 import { foundRecord } from '@tributary/attribution/records'
 import { findClaims, findNewest } from '@tributary/attribution/verdicts'
-import type { Found } from '@tributary/contracts/attribution/found'
+import type { Fact } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
 import { installWriter } from '@tributary/install-writer/install-writer'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer/define-consumer'
@@ -9,6 +9,7 @@ import { type RunningConsumer, runConsumer } from '@tributary/service-kit/consum
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -35,12 +36,13 @@ test('an install on the log becomes a verdict, one click has one owner over batc
   const wait = createWriterWait()
   const attributor = installAttributor({
     ...{ broker, clickhouse, lookups: clickhouseLookups(clickhouse), now, wait, registry: new Registry() },
+    redecisions: memoryRedecisions(),
     attributionApps: memoryAttributionApps([{ app_id, company_id }]),
     geo: { lookUp: () => ({ country: null, datacenter: false }) },
   })
   const run = <T>(consumer: ConsumerDefinition<T>, crash?: () => void): Promise<RunningConsumer> =>
     runConsumer({ broker, consumer, logger, registry: new Registry(), now, crash, pauses: { first_ms: 1, most_ms: 9 } })
-  const publish = (...found: Found[]) => broker.publish(found.map((one) => foundRecord(one, 1)))
+  const publish = (...found: Fact[]) => broker.publish(found.map((one) => foundRecord(one, 1)))
   const one = click(1)
   const lines = clickLine(one, one.place)
   await clickhouse.insert({ table: 'clicks_raw_v1', columns: clickColumns, lines, token: 'clicks' })

@@ -4,6 +4,7 @@ import { consumers } from '@tributary/contracts/consumers'
 import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
 import { memoryLookups } from './memory-lookups.ts'
@@ -28,6 +29,7 @@ function waiting() {
   const loaded = Promise.withResolvers<void>()
   const attributor = installAttributor({
     ...{ broker, attributionApps: apps, geo: { lookUp: () => ({ country: null, datacenter: false }) }, now: () => t0 },
+    redecisions: memoryRedecisions(),
     clickhouse: { query: async () => [], insert: async () => void calls.push('insert') },
     lookups: {
       ...lookups,

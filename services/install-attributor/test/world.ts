@@ -1,7 +1,8 @@
+import type { Slice, TakenRedecision } from '@tributary/attribution/redecisions'
 import type { Broker } from '@tributary/broker/broker'
 import type { InsertBlock } from '@tributary/clickhouse/clickhouse'
 import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
-import { type Fact, Found, type Wish } from '@tributary/contracts/attribution/found'
+import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
@@ -15,6 +16,7 @@ import { noTombstones, type Tombstones } from '@tributary/domain/erasure/tombsto
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import type { Lookups } from '../src/lookups/lookups.ts'
 import { type MemoryTables, memoryLookups } from './memory-lookups.ts'
 import { app_id, company_id, day_ms, hour_ms } from './story.ts'
@@ -37,17 +39,37 @@ export class Killed extends Error {}
 
 /**
  * The loop of attribution in memory: the attributor as it is, what install-writer does with decisions, and what click-writer
- * does with clicks. A kill leaves what was done up to it; what a killed try had still to publish may come later.
+ * does with clicks. A kill leaves what was done up to it; what a killed try had still to publish and to finish may come later.
+ * `pick` chooses how many re-decisions a try takes, and which.
  */
-export function world(clock: { ms: number }, mirror?: Mirror) {
+export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: number) => number = () => 0) {
   const tables: MemoryTables = { facts: [], clicks: [], newest: new Map(), floods: [] }
   const found: Found[] = []
   const decisions: Decision[] = []
   /** Decisions of killed tries that have not come yet. */
   const asleep: Decision[] = []
+  const list = memoryRedecisions({ newestFirst: () => pick(2) === 1 })
+  /** What the try in hand took. */
+  let taken: [Slice, TakenRedecision[]] | null = null
+  /** What killed tries had taken and decided: they may finish it once all of their decisions have come. */
+  const unfinished: [Slice, TakenRedecision[]][] = []
   let effects_left = Number.POSITIVE_INFINITY
   const mayBeKilled = () => {
     if (effects_left-- <= 0) throw new Killed()
+  }
+
+  /** A kill may come before an effect, and after it. */
+  async function killably<T>(work: () => Promise<T>): Promise<T> {
+    mayBeKilled()
+    const done = await work()
+    mayBeKilled()
+    return done
+  }
+
+  /** The try is killed when it has decided. */
+  function fallAsleep(left: readonly Decision[]) {
+    asleep.push(...left)
+    if (taken !== null) unfinished.push(taken)
   }
 
   /** One after the other: a killed try leaves its wait behind, and with it a writer at work. */
@@ -78,14 +100,14 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
     async publish(records: { topic: string; value: Buffer }[]) {
       const all = records.map(({ value }) => JSON.parse(value.toString()))
       for (const [n, value] of all.entries()) {
-        const isWish = records[n]!.topic === consumers.installAttributor.topic.name
+        const isTick = records[n]!.topic === consumers.installAttributor.topic.name
         try {
           mayBeKilled()
         } catch (err) {
-          if (!isWish) asleep.push(...all.slice(n))
+          if (!isTick) fallAsleep(all.slice(n))
           throw err
         }
-        if (isWish) found.push(Found.parse(value))
+        if (isTick) found.push(Found.parse(value))
         else decisions.push(Decision.parse(value))
       }
     },
@@ -93,32 +115,53 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
 
   const attributor = installAttributor({
     ...{ broker, lookups: mirror?.lookups ?? memoryLookups(tables), attributionApps: apps, geo, now: () => clock.ms },
+    redecisions: {
+      ...list,
+      add: (installs) => killably(() => list.add(installs)),
+      take: (slice) =>
+        killably(async () => {
+          const entries = await list.take(slice, 1 + pick(3))
+          taken = [slice, entries]
+          return entries
+        }),
+      async finish(slice, decided) {
+        try {
+          return await killably(() => list.finish(slice, decided))
+        } catch (err) {
+          fallAsleep([])
+          throw err
+        }
+      },
+    },
     clickhouse: {
       query: async () => [],
-      async insert(block) {
-        mayBeKilled()
-        await mirror?.insert(block)
-        for (const line of String(block.lines).split('\n')) {
-          const fact = JSON.parse(JSON.parse(line)[5]) as Fact
-          if (!tables.facts.some(({ place }) => byPlace(place, fact.place) === 0)) tables.facts.push(fact)
-        }
-        mayBeKilled()
-      },
+      insert: (block) =>
+        killably(async () => {
+          await mirror?.insert(block)
+          for (const line of String(block.lines).split('\n')) {
+            const fact = JSON.parse(JSON.parse(line)[5]) as Fact
+            if (!tables.facts.some(({ place }) => byPlace(place, fact.place) === 0)) tables.facts.push(fact)
+          }
+        }),
     },
   })
 
   let next = 0
   let tombstones = noTombstones
   return {
-    ...{ tables, found, asleep },
-    unread: () => found.length - next,
+    ...{ tables, found, asleep, list },
+    /** Whether a fact or a re-decision waits. */
+    hasWork: () => found.length > next || list.names().length > 0,
     /** The next records as one batch, begun again after each kill; `kills`: effects up to each. */
     async handle(records: number, kills: readonly number[], between: () => Promise<void>) {
-      const taken = found.slice(next, next + records)
+      // What the job does about re-decisions of an idle partition.
+      if (found.length === next) found.push({ kind: 'tick', v: 1 })
+      const batch = found.slice(next, next + records)
       for (let begun = 1; ; begun += 1) {
         effects_left = kills[begun - 1] ?? Number.POSITIVE_INFINITY
+        taken = null
         try {
-          await attributor.handle(batchOf(taken, next, begun, tombstones))
+          await attributor.handle(batchOf(batch, next, begun, tombstones))
           break
         } catch (err) {
           if (!(err instanceof Killed)) throw err
@@ -126,30 +169,30 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
         }
       }
       effects_left = Number.POSITIVE_INFINITY
-      next += taken.length
+      next += batch.length
     },
     /** Batches pin these from now on; what older ones published is written. */
     async pin(pinned: Tombstones) {
       await writeDecisions()
       tombstones = pinned
     },
-    wishForAll() {
-      for (const facts of installsOf(tables.facts)) found.push(wishFor(facts[0]!, 'erased'))
-    },
-    /** What click-writer does: the click, then wishes for the installs that it touches. */
+    decideAllAgain: () => list.add(installsOf(tables.facts).map((facts) => facts[0]!)),
+    /** What click-writer does: the click, then the installs that it touches are on the list. */
     async writeClick(click: KeptClick) {
       await mirror?.writeClick(click)
       tables.clicks.push(click)
-      for (const facts of installsOf(tables.facts))
-        if (isTouched(facts, click, tables.clicks)) found.push(wishFor(facts[0]!, 'click'))
+      const touched = installsOf(tables.facts).filter((facts) => isTouched(facts, click, tables.clicks))
+      await list.add(touched.map((facts) => facts[0]!))
     },
-    wakeUp: () => decisions.push(...asleep.splice(0)),
+    /** Killed tries go on from their decisions. */
+    async wakeUp() {
+      decisions.push(...asleep.splice(0))
+      for (const [slice, entries] of unfinished.splice(0)) await list.finish(slice, entries)
+    },
     /** What the job does about installs that have waited long enough. */
-    async wishPending() {
+    async decidePending() {
       await writeDecisions()
-      for (const decision of tables.newest.values()) {
-        if (decision.pending) found.push({ ...wishFor(decision, 'pending') })
-      }
+      await list.add([...tables.newest.values()].filter(({ pending }) => pending))
     },
     async verdicts() {
       await writeDecisions()
@@ -159,10 +202,6 @@ export function world(clock: { ms: number }, mirror?: Mirror) {
     },
   }
 }
-
-const wishFor = ({ app_id, install_uuid }: { app_id: string; install_uuid: string }, reason: Wish['reason']): Wish => ({
-  ...{ kind: 'wish', v: 1, app_id, install_uuid, reason },
-})
 
 const installsOf = (facts: readonly Fact[]): Fact[][] => [
   ...Map.groupBy(facts, ({ install_uuid }) => install_uuid).values(),

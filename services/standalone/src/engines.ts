@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -68,6 +69,7 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     attributionApps: attributionAppsEngine,
     appsWithSecrets: appsWithSecretsEngine,
     erased: erasedRecordsEngine,
+    redecisions: redecisionsEngine,
   }
 }
 

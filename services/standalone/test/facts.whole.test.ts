@@ -34,7 +34,7 @@ test('installs that a backend sends are found, and status waits for that', async
   })
   await vi.waitFor(() => expect(found.length).toBeGreaterThan(1), { timeout: 180_000 })
   await reading.close()
-  const facts = found.filter(({ kind }) => kind !== 'wish')
+  const facts = found.filter(({ kind }) => kind !== 'tick')
   expect(facts).toMatchObject([
     { kind: 'install', app_id: APP_ID, install_uuid: 'i-1', ip: '2001:db8::1', device_hashes: [expect.any(String)] },
     { kind: 'alias', app_id: APP_ID, install_uuid: 'i-1', user_id: 'u' },

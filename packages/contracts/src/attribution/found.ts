@@ -72,18 +72,12 @@ export type InstallFact = z.infer<typeof InstallFact>
 export const AliasFact = z.object({ kind: z.literal('alias'), ...fact, user_id: z.string() })
 export type AliasFact = z.infer<typeof AliasFact>
 
-/** Asks to decide an install again (docs/attribution.md#wishes). One for an install without facts is dropped. */
-export const Wish = z.object({
-  kind: z.literal('wish'),
-  v: z.literal(1),
-  app_id: id,
-  install_uuid: id,
-  reason: z.enum(['click', 'honeypot', 'neighbour', 'pending', 'flooding', 'erased']).describe('What has changed.'),
-})
-export type Wish = z.infer<typeof Wish>
+/** Begins a batch for re-decisions where no fact does (docs/attribution.md#re-decisions). It says nothing itself. */
+export const Tick = z.object({ kind: z.literal('tick'), v: z.literal(1) })
+export type Tick = z.infer<typeof Tick>
 
 /** A record of `installs.found.v1`, partitioned by app. */
-export const Found = z.discriminatedUnion('kind', [InstallFact, AliasFact, Wish])
+export const Found = z.discriminatedUnion('kind', [InstallFact, AliasFact, Tick])
 export type Found = z.infer<typeof Found>
 /** What install-finder publishes, and `install_facts_v1` keeps. */
 export type Fact = InstallFact | AliasFact

@@ -4,9 +4,18 @@ import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
 import type { Health } from './health.ts'
 
+/** What a consumer has to do besides the records of its topic. */
+export interface Backlog {
+  count: number
+  /** How long the oldest of it has waited; null without any. */
+  oldest_ms: number | null
+}
+
 export interface StatusDeps {
   /** In the order of the flow. */
   consumers: readonly ConsumerGroup[]
+  /** By the name of the consumer; it counts as lag. What it adds to a later topic is durable before it is done here. */
+  backlogs?: ReadonlyMap<string, () => Promise<Backlog>>
   broker: Pick<Broker, 'groupOffsets'>
   health: Pick<Health, 'isReady' | 'bindings'>
   /** Identity of the start, in standalone. */
@@ -18,10 +27,11 @@ export interface StatusDeps {
  * The lag of every consumer group and the state of the engines that this process uses (docs/rules.md#commands). When every
  * lag is 0, all that was in the log is written, and so is all that the consumers published for each other meanwhile.
  */
-export async function systemStatus({ consumers, broker, health, instance, now }: StatusDeps): Promise<SystemStatus> {
+export async function systemStatus(deps: StatusDeps): Promise<SystemStatus> {
+  const { health, instance } = deps
   return {
     ready: await health.isReady(),
-    consumers: await readConsumers(consumers, broker, now),
+    consumers: await readConsumers(deps),
     bindings: await health.bindings(),
     ...(instance !== undefined && { instance }),
   }
@@ -33,19 +43,18 @@ type ConsumerStatus = SystemStatus['consumers'][number]
  * One consumer after the other: a later one takes in what an earlier one published before it committed. If nothing is
  * unread, the ends are read again, and a topic that has grown since its turn counts as unread: whoever waits asks again.
  */
-async function readConsumers(
-  consumers: readonly ConsumerGroup[],
-  broker: StatusDeps['broker'],
-  now: () => number,
-): Promise<ConsumerStatus[]> {
+async function readConsumers({ consumers, backlogs, broker, now }: StatusDeps): Promise<ConsumerStatus[]> {
   const places = new Map<ConsumerGroup, PartitionOffsets[]>()
+  const left = new Map<ConsumerGroup, Backlog>()
   const read = async () => {
     for (const consumer of consumers) {
       const first = places.get(consumer)
       const current = await broker.groupOffsets(consumer.name, consumer.topic.name)
       places.set(consumer, first === undefined ? current : withCommits(current, first))
+      // Behind its topic, since a record may have added to it, and before the topics that it is published to.
+      left.set(consumer, (await backlogs?.get(consumer.name)?.()) ?? no_backlog)
     }
-    return consumers.map((consumer) => statusOf(consumer, places.get(consumer) ?? [], now()))
+    return consumers.map((consumer) => statusOf(consumer, places.get(consumer)!, left.get(consumer)!, now()))
   }
   const statuses = await read()
   return statuses.every(({ lag }) => lag === 0) ? read() : statuses
@@ -57,9 +66,17 @@ function withCommits(current: readonly PartitionOffsets[], first: readonly Parti
   return current.map((place) => ({ ...place, committed: commits.get(place.partition) ?? null }))
 }
 
-function statusOf({ name, topic }: ConsumerGroup, partitions: readonly PartitionOffsets[], now_ms: number) {
-  const lag = partitions.reduce((sum, partition) => sum + lagOf(partition), 0)
-  const oldest = partitions.flatMap(({ oldest_unread_ms }) => (oldest_unread_ms === null ? [] : [oldest_unread_ms]))
-  const oldest_unwritten_ms = lag > 0 && oldest.length > 0 ? Math.max(0, now_ms - Math.min(...oldest)) : null
+const no_backlog: Backlog = { count: 0, oldest_ms: null }
+
+function statusOf(
+  { name, topic }: ConsumerGroup,
+  partitions: readonly PartitionOffsets[],
+  { count, oldest_ms }: Backlog,
+  now_ms: number,
+) {
+  const lag = partitions.reduce((sum, partition) => sum + lagOf(partition), count)
+  const unread = partitions.flatMap(({ oldest_unread_ms: at_ms }) => (at_ms === null ? [] : [now_ms - at_ms]))
+  const ages = [...unread, ...(oldest_ms === null ? [] : [oldest_ms])]
+  const oldest_unwritten_ms = lag > 0 && ages.length > 0 ? Math.max(0, ...ages) : null
   return { name, topic: topic.name, lag, oldest_unwritten_ms }
 }

@@ -10,7 +10,7 @@ const topic = (name: string): Topic => ({ name, partitions: 2, retention_ms: 3_6
 const events = topic('events')
 const found = topic('found')
 const attributed = topic('attributed')
-/** In the order of the flow. The attributor also publishes wishes, which it reads itself. */
+/** In the order of the flow. The attributor also adds re-decisions to a list, which it works off itself. */
 const flow: ConsumerGroup[] = [
   { name: 'finder', topic: events },
   { name: 'attributor', topic: found },
@@ -22,11 +22,10 @@ const record = (to: Topic, text: string, partition = 0): OutgoingRecord => ({
   value: Buffer.from(text),
 })
 
-/** What a consumer publishes for a record. A fact makes a wish in the other partition, and a wish a last decision. */
+/** What a consumer publishes for a record. */
 const outcomes: Record<string, (text: string) => OutgoingRecord[]> = {
   finder: (text) => [record(found, `fact of ${text}`)],
-  attributor: (text) =>
-    text.startsWith('fact') ? [record(attributed, text), record(found, 'wish', 1)] : [record(attributed, text, 1)],
+  attributor: (text) => [record(attributed, text)],
   writer: () => [],
 }
 
@@ -37,28 +36,48 @@ async function openWorld() {
   const committedOf = (name: string, from: Topic, partition: number) =>
     broker.committed(name, from.name, partition)?.offset ?? 0
   const published = new Set<string>()
+  /** Re-decisions: each fact adds one, and one is decided before it is removed. */
+  const list: { decided: boolean }[] = []
+  async function stepList(): Promise<boolean> {
+    const entry = list[0]
+    if (entry === undefined) return false
+    if (entry.decided) list.shift()
+    else await broker.publish([record(attributed, 'decided again', 1)])
+    entry.decided = true
+    return true
+  }
   /** Which consumer works next: the last one first or the first one first, both happen in a fleet. */
   async function step(latest: boolean): Promise<boolean> {
     for (const { name, topic: from } of latest ? flow.toReversed() : flow) {
+      if (name === 'attributor' && latest && (await stepList())) return true
       for (const partition of [0, 1]) {
         const offset = committedOf(name, from, partition)
         const next = broker.records(from.name, partition)[offset]
         if (next === undefined) continue
         const made = `${name}/${partition}/${offset}`
         if (published.has(made)) broker.setCommitted(name, from.name, partition, { offset: offset + 1, metadata: '' })
-        else await broker.publish(outcomes[name]!(next.value.toString()))
+        else await publish(name, next.value.toString())
         published.add(made)
         return true
       }
+      if (name === 'attributor' && (await stepList())) return true
     }
     return false
   }
-  return { broker, step }
+  /** What is owed later is on the list before anything is published. */
+  async function publish(name: string, text: string) {
+    if (name === 'attributor') list.push({ decided: false })
+    await broker.publish(outcomes[name]!(text))
+  }
+  const backlogs = new Map([
+    ['attributor', async () => ({ count: list.length, oldest_ms: list.length > 0 ? 5 : null })],
+  ])
+  return { broker, step, backlogs }
 }
 
 /** The status while the world goes on by so many steps before each reading of offsets. */
 async function statusMeanwhile(steps: readonly number[], latest: boolean, consumers: readonly ConsumerGroup[] = flow) {
-  const { broker, step } = await openWorld()
+  const { broker, step, backlogs } = await openWorld()
   const left = [...steps]
   const between: Pick<Broker, 'groupOffsets'> = {
     async groupOffsets(group, name) {
@@ -68,6 +87,7 @@ async function statusMeanwhile(steps: readonly number[], latest: boolean, consum
   }
   const status = await systemStatus({
     consumers,
+    backlogs,
     broker: between,
     health: { isReady: async () => true, bindings: async () => ({}) },
     now: () => 0,
@@ -77,7 +97,7 @@ async function statusMeanwhile(steps: readonly number[], latest: boolean, consum
 }
 
 describe('status while consumers publish for each other', () => {
-  it('is never without lag before the last wish is written, however they take turns', async () => {
+  it('is never without lag before the last re-decision is written, however they take turns', async () => {
     const steps = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), async (between, latest) => {
@@ -101,7 +121,7 @@ describe('status while consumers publish for each other', () => {
       broker: {
         async groupOffsets(group, name) {
           readings += 1
-          if (readings === flow.length) await broker.publish([record(found, 'wish', 1)])
+          if (readings === flow.length) await broker.publish([record(found, 'fact', 1)])
           return broker.groupOffsets(group, name)
         },
       },
@@ -110,5 +130,16 @@ describe('status while consumers publish for each other', () => {
     })
     expect(status.consumers.map(({ lag }) => lag)).toEqual([0, 1, 0])
     expect(status.consumers[1]).toMatchObject({ oldest_unwritten_ms: 7000 })
+  })
+
+  it('counts what waits in a list as lag, with its age', async () => {
+    const { broker, step } = await openWorld()
+    while (await step(false));
+    const status = await systemStatus({
+      ...{ consumers: flow, broker, now: () => 7000 },
+      backlogs: new Map([['attributor', async () => ({ count: 3, oldest_ms: 40 })]]),
+      health: { isReady: async () => true, bindings: async () => ({}) },
+    })
+    expect(status.consumers[1]).toMatchObject({ lag: 3, oldest_unwritten_ms: 40 })
   })
 })

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { foundRecord, toWish } from '@tributary/attribution/records'
-import type { Broker } from '@tributary/broker/broker'
+import type { RedecisionList } from '@tributary/attribution/redecisions'
 import { cancelBeatenClaims, cancellingOf } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
@@ -10,7 +9,6 @@ import { claimColumns } from '@tributary/clickhouse/transaction-keys'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
 import { sweptFrom, tableNames, tables } from '@tributary/contracts/tables'
-import { topics } from '@tributary/contracts/topics'
 import { addStamps, bumpMoneyDays } from '@tributary/settled/bump-stamps'
 import type { BatchPlan, RowKeys, StoredBatch } from './batch.ts'
 import { deleteRows } from './delete-rows.ts'
@@ -18,7 +16,7 @@ import { makeAgain } from './make-again.ts'
 
 export interface CarryOutDeps {
   clickhouse: Clickhouse
-  broker: Pick<Broker, 'publish' | 'partitionCount'>
+  redecisions: Pick<RedecisionList, 'add'>
   /** Called before each step; rejects when the lease is lost. Tests throw there, as a kill would. */
   beforeStep(step: string): Promise<void>
   /** Called before a step that is taken even when the lease is lost. */
@@ -33,7 +31,7 @@ type Planned = StoredBatch & { plan: BatchPlan }
  * (docs/adr/0330).
  */
 export async function carryOut(
-  { clickhouse, broker, beforeStep, atStep }: CarryOutDeps,
+  { clickhouse, redecisions, beforeStep, atStep }: CarryOutDeps,
   stored: Planned,
 ): Promise<void> {
   const { batch, app_id, installs, plan } = stored
@@ -66,9 +64,9 @@ export async function carryOut(
   // 5. Settled figures of these days end. A crash now: they are settled once more.
   await beforeStep('stamps')
   await bump(clickhouse, stored)
-  // 6. Neighbours are decided again. A crash now: they are wished for twice, and found unchanged.
-  await beforeStep('wishes')
-  await wish(broker, app_id, plan.neighbours)
+  // 6. Neighbours are decided again. A crash now: they are added twice, and found unchanged.
+  await beforeStep('redecisions')
+  await redecisions.add(plan.neighbours.map((install_uuid) => ({ app_id, install_uuid })))
 }
 
 /** Tables in the order of their deletes: those that a sweep fills come last. A stored plan has no certain order. */
@@ -135,11 +133,4 @@ async function bump(clickhouse: Clickhouse, { app_id, installs, plan }: Planned)
     clickhouse,
     installs.map(({ install_uuid }) => ({ app_id, install_uuid })),
   )
-}
-
-async function wish(broker: CarryOutDeps['broker'], app_id: string, neighbours: readonly string[]): Promise<void> {
-  if (neighbours.length === 0) return
-  const partitions = await broker.partitionCount(topics.installsFound.name)
-  const wishes = neighbours.map((install_uuid) => toWish({ app_id, install_uuid }, 'erased'))
-  await broker.publish(wishes.map((one) => foundRecord(one, partitions)))
 }

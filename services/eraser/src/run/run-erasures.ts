@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Broker } from '@tributary/broker/broker'
+import type { RedecisionList } from '@tributary/attribution/redecisions'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
@@ -37,7 +37,7 @@ export interface AuditRewriting {
 
 export interface EraserDeps extends RequestStore {
   clickhouse: Clickhouse
-  broker: Pick<Broker, 'publish' | 'partitionCount'>
+  redecisions: Pick<RedecisionList, 'add'>
   /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the installs. */
   findOlderWork(tombstones: number, installs: readonly InstallOfApp[]): Promise<OpenWork[]>
   audit: AuditRewriting

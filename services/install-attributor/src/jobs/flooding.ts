@@ -12,7 +12,7 @@ import {
   insertFloods,
   type Misflagged,
 } from './flood-tables.ts'
-import { type JobDeps, wishFor } from './job.ts'
+import type { JobDeps } from './job.ts'
 
 export interface FloodingDeps extends JobDeps {
   attributionApps: Pick<AttributionApps, 'find'>
@@ -22,29 +22,29 @@ export interface FloodingDeps extends JobDeps {
 const page_max = 1000
 
 /**
- * Works out which sources of clicks flooded, of each day that has changed since the run before, and wishes for the installs
- * whose flag differs (docs/rules.md#fraud-flags); returns how many. The first run works out every day. A run that fails is
+ * Works out which sources of clicks flooded, of each day that has changed since the run before, and has the installs
+ * decided again whose flag differs (docs/rules.md#fraud-flags); returns how many. The first run works out every day. A run that fails is
  * done again. Any number of processes may run it. Days whose clicks retention deletes stay as they were worked out last.
  */
 export function floodingJob(deps: FloodingDeps): (signal: AbortSignal) => Promise<number> {
   const changes = changedDays(deps.clickhouse)
   return async (signal) => {
     const { days, settle } = await changes()
-    let wishes = 0
+    let added = 0
     for (const [app_id, all] of days) {
       signal.throwIfAborted()
       const { clicks_deleted_before_ms = 0 } = (await deps.attributionApps.find(app_id)) ?? {}
       const changed = all.filter((day) => day >= utcDay(clicks_deleted_before_ms))
-      if (await workOut(deps, app_id, changed)) wishes += await wishForMisflagged(deps, app_id, changed)
+      if (await workOut(deps, app_id, changed)) added += await decideAgain(deps, app_id, changed)
     }
     settle()
-    return wishes
+    return added
   }
 }
 
 /**
  * Writes which sources flooded on these days, where that has changed, and tells whether any ever did. A run that ends here
- * misses no wish: the next one compares flags with what was written.
+ * misses no install: the next one compares flags with what was written.
  */
 async function workOut({ clickhouse, now }: JobDeps, app_id: string, days: readonly string[]): Promise<boolean> {
   const sources = await findSources(clickhouse, app_id, days)
@@ -57,21 +57,17 @@ async function workOut({ clickhouse, now }: JobDeps, app_id: string, days: reado
   return before.size + changed.length > 0
 }
 
-/** Wishes, page by page, for the installs that clicks of these days brought and whose flag is not that of their source. */
-async function wishForMisflagged({ clickhouse, broker }: JobDeps, app_id: string, days: readonly string[]) {
-  let wishes = 0
+/** Adds to the list, page by page, installs that clicks of these days brought and whose flag is not that of their source. */
+async function decideAgain({ clickhouse, redecisions }: JobDeps, app_id: string, days: readonly string[]) {
+  let added = 0
   let after = ''
   for (;;) {
     const page = await findMisflagged(clickhouse, { app_id, days, after, page_max })
     const wanted = await withoutBackends(clickhouse, app_id, page)
-    await wishFor(
-      broker,
-      wanted.map((install_uuid) => ({ app_id, install_uuid })),
-      'flooding',
-    )
-    wishes += wanted.length
+    await redecisions.add(wanted.map((install_uuid) => ({ app_id, install_uuid })))
+    added += wanted.length
     after = page.at(-1)?.install_uuid ?? ''
-    if (page.length < page_max) return wishes
+    if (page.length < page_max) return added
   }
 }
 

@@ -1,29 +1,30 @@
+import type { InstallOfApp } from '@tributary/attribution/redecisions'
 import { installName } from '@tributary/attribution/verdicts'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { type JobDeps, type Wished, wishFor } from './job.ts'
+import type { JobDeps } from './job.ts'
 
 /** Installs of one statement. */
 const page_max = 10_000
 /** Pages of one run; the next one goes on behind them. */
 const pages_max = 10
-/** An install that is still not decided is wished for again after this long. */
-const wish_again_ms = 3_600_000
+/** An install that is still not decided is added again after this long. */
+const add_again_ms = 3_600_000
 /** What is looked at once more when all was seen: install-writer may write a decision for as long as the log keeps it. */
 const overlap_ms = topics.installsAttributed.retention_ms
 
-interface Waiting extends Wished {
+interface Waiting extends InstallOfApp {
   received_at_ms: number
 }
 
 const nobody: Waiting = { received_at_ms: 0, app_id: '', install_uuid: '' }
 
 /**
- * Wishes for installs that have waited long enough for a click that we signed (docs/rules.md#windows); returns how many. Any
- * number of processes may run it: each wishes for an install once an hour.
+ * Has installs decided again that have waited long enough for a click that we signed (docs/rules.md#windows); returns how
+ * many. Any number of processes may run it: each adds an install once an hour.
  */
-export function pendingJob({ clickhouse, broker, now }: JobDeps): () => Promise<number> {
-  const remembered = rememberWishes(now)
+export function pendingJob({ clickhouse, redecisions, now }: JobDeps): () => Promise<number> {
+  const remembered = rememberAdded(now)
   let from_ms = 0
   let after = nobody
 
@@ -40,38 +41,38 @@ export function pendingJob({ clickhouse, broker, now }: JobDeps): () => Promise<
 
   return async () => {
     const due_ms = now() - limits.pending_ms_max
-    let wishes = 0
+    let added = 0
     for (let pages = 0; pages < pages_max; pages += 1) {
       const page = await findPage(due_ms)
       const wanted = page.filter((install) => !remembered.has(install))
-      await wishFor(broker, wanted, 'pending')
+      await redecisions.add(wanted)
       remembered.add(wanted)
-      wishes += wanted.length
+      added += wanted.length
       after = page.at(-1) ?? nobody
       if (page.length === page_max) continue
       after = nobody
       from_ms = Math.max(0, due_ms - overlap_ms)
       break
     }
-    return wishes
+    return added
   }
 }
 
-/** Installs that this process wished for a while ago; the oldest are forgotten when they become too many. */
-function rememberWishes(now: () => number) {
-  const wished_at = new Map<string, number>()
+/** Installs that this process added a while ago; the oldest are forgotten when they become too many. */
+function rememberAdded(now: () => number) {
+  const added_at = new Map<string, number>()
   return {
-    has(install: Wished) {
-      const at_ms = wished_at.get(installName(install))
-      return at_ms !== undefined && now() - at_ms < wish_again_ms
+    has(install: InstallOfApp) {
+      const at_ms = added_at.get(installName(install))
+      return at_ms !== undefined && now() - at_ms < add_again_ms
     },
-    add(installs: readonly Wished[]) {
+    add(installs: readonly InstallOfApp[]) {
       for (const install of installs) {
-        wished_at.delete(installName(install))
-        wished_at.set(installName(install), now())
+        added_at.delete(installName(install))
+        added_at.set(installName(install), now())
       }
-      const over = wished_at.size - page_max * pages_max
-      for (const name of wished_at.keys().take(Math.max(0, over))) wished_at.delete(name)
+      const over = added_at.size - page_max * pages_max
+      for (const name of added_at.keys().take(Math.max(0, over))) added_at.delete(name)
     },
   }
 }

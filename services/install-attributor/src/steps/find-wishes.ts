@@ -1,6 +1,6 @@
-import { toWish } from '@tributary/attribution/records'
+import type { Redecision, RedecisionReason } from '@tributary/attribution/redecisions'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
-import type { Fact, Wish } from '@tributary/contracts/attribution/found'
+import type { Fact } from '@tributary/contracts/attribution/found'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
 import { candidateBounds } from '@tributary/domain/attribute/candidates'
 import { installOf } from '@tributary/domain/attribute/install-of'
@@ -19,14 +19,14 @@ interface ChangedClick {
 
 /**
  * Installs that are to be decided again because of what was decided, or what was found, about the installs of a batch
- * (docs/attribution.md#wishes). All of them are later than what changed, or received later.
+ * (docs/attribution.md#re-decisions). All of them are later than what changed, or received later.
  */
 export async function findWishes(
   lookups: Lookups,
   { app, facts }: AppWork,
   evidence: Evidence,
   decided: readonly DecidedInstall[],
-): Promise<Wish[]> {
+): Promise<Redecision[]> {
   const { app_id } = app
   // Decided with the facts of the whole batch, and after the decisions that they depend on.
   const settled = new Set(decided.map(({ install }) => install.install_uuid))
@@ -34,12 +34,8 @@ export async function findWishes(
     findByClicks(lookups, app_id, decided.flatMap(changedClicks), settled),
     findByNeighbours(lookups, app_id, facts, evidence, decided, settled),
   ])
-  return [
-    ...clicks.map((uuid) => toWish({ app_id, install_uuid: uuid }, 'click')),
-    ...neighbours
-      .filter((uuid) => !clicks.includes(uuid))
-      .map((uuid) => toWish({ app_id, install_uuid: uuid }, 'neighbour')),
-  ]
+  const again = (reason: RedecisionReason) => (install_uuid: string) => ({ app_id, install_uuid, reason })
+  return [...clicks.map(again('click')), ...neighbours.filter((uuid) => !clicks.includes(uuid)).map(again('neighbour'))]
 }
 
 /** Where an install stood before, if it had been decided, and where it stands now: the earlier of both. */
@@ -80,7 +76,7 @@ async function findByClicks(
   return [...new Set(touched)]
 }
 
-/** Where matching by address is off, the wish finds nothing changed. */
+/** Where matching by address is off, the decision finds nothing changed. */
 const widest = clickWindowsOf({ click_hours: 0, probabilistic_hours: 0, reinstall_days: 0 })
 
 function isTouched(facts: readonly Fact[] | undefined, click: KeptClick, since: Claim): boolean {

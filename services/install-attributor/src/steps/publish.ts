@@ -1,18 +1,10 @@
-import { decisionRecord, foundRecord } from '@tributary/attribution/records'
+import { decisionRecord } from '@tributary/attribution/records'
 import type { Broker, WholeRecord } from '@tributary/broker/broker'
 import type { Decision } from '@tributary/contracts/attribution/decision'
-import type { Wish } from '@tributary/contracts/attribution/found'
 import { topics } from '@tributary/contracts/topics'
 
 /** Bytes of one call of `publish`. */
 const publish_bytes_max = 4 * 1024 * 1024
-
-/** Publishes wishes; durable when this resolves. */
-export async function publishWishes(broker: Broker, wishes: readonly Wish[]): Promise<void> {
-  if (wishes.length === 0) return
-  const partitions = await broker.partitionCount(topics.installsFound.name)
-  await publishBounded(broker, wishes, (wish) => foundRecord(wish, partitions))
-}
 
 /** Publishes decisions; durable when this resolves. */
 export async function publishDecisions(broker: Broker, decisions: readonly Decision[]): Promise<void> {

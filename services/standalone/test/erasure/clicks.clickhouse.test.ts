@@ -79,15 +79,14 @@ test('clicks of an erased install go and never come back, and the installs that 
     decided(app_id, 'gone', clickId(1)),
     decided(app_id, 'sharer', clickId(3)),
   ])
-  const wished: string[] = []
+  const again: string[] = []
   await stage.request(app_id, ['gone'], 'sdk', now_ms)
   const waited: number[] = []
   await stage.run({
     now: () => now_ms + 1,
-    broker: {
-      partitionCount: async () => 2,
-      async publish(records) {
-        for (const { value } of records) wished.push(JSON.parse(String(value)).install_uuid)
+    redecisions: {
+      async add(installs) {
+        again.push(...installs.map(({ install_uuid }) => install_uuid))
       },
     },
     async findOlderWork(number) {
@@ -95,7 +94,7 @@ test('clicks of an erased install go and never come back, and the installs that 
       return []
     },
   })
-  expect(wished.toSorted()).toEqual(['burst', 'candidate', 'same-user', 'sharer'])
+  expect(again.toSorted()).toEqual(['burst', 'candidate', 'same-user', 'sharer'])
   for (const table of ['clicks_raw_v1', 'click_keys_v1']) {
     const left = await stage.clickhouse.query(`SELECT DISTINCT click_id FROM ${table} WHERE app_id = '${app_id}'`)
     expect(left, table).toEqual([{ click_id: clickId(3) }])

@@ -7,6 +7,7 @@ import { findRun, requestRun } from '@tributary/erasure/runs'
 import type { Rate, SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { pino } from 'pino'
 import { openReportStage } from '../reports/stage.ts'
 import { createTombstoneStage } from './tombstone-stage.ts'
@@ -40,7 +41,7 @@ export async function openErasureStage() {
   const { pool, masterKeys } = tombs
   const stage = await openReportStage({ erased: tombs.erased })
   const deps: EraserDeps = {
-    ...{ pool, masterKeys, clickhouse: stage.clickhouse, broker: stage.broker },
+    ...{ pool, masterKeys, clickhouse: stage.clickhouse, redecisions: memoryRedecisions() },
     keyValue: memoryKeyValue(() => mark_ms),
     now: () => mark_ms,
     findOlderWork: async () => [],

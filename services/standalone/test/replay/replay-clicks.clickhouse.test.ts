@@ -8,6 +8,7 @@ import { type RunningConsumer, runConsumer } from '@tributary/service-kit/consum
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -32,7 +33,7 @@ beforeEach(async () => {
     consumer: clickWriter({
       clickhouse,
       audit,
-      broker,
+      redecisions: memoryRedecisions(),
       attributionApps: memoryAttributionApps(),
       logger,
       now: Date.now,
