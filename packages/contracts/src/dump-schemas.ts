@@ -30,7 +30,7 @@ const records = {
   },
   [topics.clicksRecorded.name]: { title: 'A click on a tracking link, or a hit of a honeypot', schema: ClickRecorded },
   [topics.installsFound.name]: {
-    title: 'An install event, an alias, or a wish to decide an install again',
+    title: 'An install event, an alias, or a tick that begins a batch',
     schema: Found,
   },
   [topics.installsAttributed.name]: { title: 'Where an install came from, and why', schema: Decision },

@@ -21,7 +21,7 @@ export const topics = {
   erasuresRequested: { name: 'erasures.requested.v1', partitions: install_partitions, retention_ms: days(366) },
   /** Clicks on tracking links and hits of honeypots (see attribution/click.ts), partitioned by hash(app_id + click_id). */
   clicksRecorded: { name: 'clicks.recorded.v1', partitions: install_partitions, retention_ms: days(7) },
-  /** Install events, aliases and wishes (see attribution/found.ts), partitioned by hash(app_id): one consumer owns an app. */
+  /** Install events, aliases and ticks (see attribution/found.ts), partitioned by hash(app_id): one consumer owns an app. */
   installsFound: { name: 'installs.found.v1', partitions: install_partitions, retention_ms: days(7) },
   /** Decisions (see attribution/decision.ts), partitioned as events. */
   installsAttributed: { name: 'installs.attributed.v1', partitions: install_partitions, retention_ms: days(7) },

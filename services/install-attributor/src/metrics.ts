@@ -1,5 +1,6 @@
+import type { RedecisionList } from '@tributary/attribution/redecisions'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What the attributor counts besides the metrics of every consumer. */
 export const attributorMetrics = (registry: Registry) => ({
@@ -14,3 +15,21 @@ export const attributorMetrics = (registry: Registry) => ({
     help: 'Installs that are to be decided again because of a decision.',
   }),
 })
+
+/** What waits in the list, read with each scrape; while PostgreSQL is away, what it said last. */
+export function watchRedecisions(registry: Registry, list: Pick<RedecisionList, 'backlog'>): void {
+  const oldest: Gauge = sharedMetric(registry, Gauge, {
+    name: 'tributary_redecisions_oldest_seconds',
+    help: 'How long the first install that is to be decided again has waited.',
+  })
+  const count: Gauge = sharedMetric(registry, Gauge, {
+    name: 'tributary_redecisions',
+    help: 'Installs that wait to be decided again.',
+    collect: async () => {
+      const found = await list.backlog().catch(() => null)
+      if (found === null) return
+      count.set(found.count)
+      oldest.set((found.oldest_ms ?? 0) / 1000)
+    },
+  })
+}

@@ -12,6 +12,7 @@ import { floodingJob } from './jobs/flooding.ts'
 import { pendingJob } from './jobs/pending.ts'
 import { redecisionsJob } from './jobs/redecisions.ts'
 import { clickhouseLookups } from './lookups/clickhouse-lookups.ts'
+import { watchRedecisions } from './metrics.ts'
 import { createWriterWait } from './writer-wait.ts'
 
 /** Maximum time after which an install that waited long enough is decided. */
@@ -38,6 +39,7 @@ export const service = defineService({
     (context) => {
       const wait = createWriterWait()
       context.troubles.push(wait.troubles)
+      watchRedecisions(context.registry, context.redecisions)
       return installAttributor({ ...context, lookups: clickhouseLookups(context.clickhouse), wait })
     },
   ],
