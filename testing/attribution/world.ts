@@ -25,6 +25,7 @@ import { Registry } from 'prom-client'
 import { buildTenant, memoryCredentials, type Tenant } from '../builders.ts'
 import { memoryAuditStore } from '../twins/memory-audit-store.ts'
 import { memoryKeyValue } from '../twins/memory-key-value.ts'
+import { memoryRedecisions } from '../twins/memory-redecisions.ts'
 import { noPostbacks } from '../twins/postback-apps.ts'
 import type { AttributionRow } from './expected-report.ts'
 
@@ -45,9 +46,10 @@ export async function openWorld({ clickhouse, attributionApps, geo, now, partiti
   const dir = await mkdtemp(join(tmpdir(), 'tributary-attribution-'))
   const broker = await openEmbeddedBroker({ dir, now: Date.now, partitions })
   await broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)]))
+  const redecisions = memoryRedecisions({ partitions })
   const registry = new Registry()
   const context = {
-    ...{ broker, clickhouse, attributionApps, appsWithSecrets: attributionApps, geo, now, logger, registry },
+    ...{ broker, clickhouse, redecisions, attributionApps, appsWithSecrets: attributionApps, geo, now, logger, registry },
     ...{ audit: memoryAuditStore(), embedded: true, config: {}, onClose: () => {}, troubles: [] },
   }
   const parts = [installFinder, clickWriter, installAttributor, installWriter] as unknown as ServiceParts<
@@ -64,6 +66,7 @@ export async function openWorld({ clickhouse, attributionApps, geo, now, partiti
   )
   const consumers = Object.values(groups).filter(({ name }) => names.has(name))
   const health = { isReady: async () => true, bindings: async () => ({}) }
+  const backlogs = new Map([[groups.installAttributor.name, redecisions.backlog]])
   const tenants = new Map<string, Tenant>()
   const reports = createHttpApp({ logger })
   const credentials: ReturnType<typeof memoryCredentials> = {
@@ -78,22 +81,25 @@ export async function openWorld({ clickhouse, attributionApps, geo, now, partiti
     }),
   )
 
+  async function runJobs(isWanted: (job: { name: string }) => boolean): Promise<void> {
+    for (const job of parts.flatMap(({ jobs = [] }) => jobs).filter(isWanted)) {
+      await job.prepare(context)(new AbortController().signal)
+    }
+  }
+
   return {
     ...{ broker, registry, partitions },
     /** Resolves once all verdicts are in the tables, as `status --wait` does. */
     async untilWritten(ms_max: number): Promise<void> {
       for (const deadline = performance.now() + ms_max; ; await pause(100)) {
-        const { consumers: found } = await systemStatus({ consumers, broker, health, now })
+        await runJobs(({ name }) => name === 'redecisions')
+        const { consumers: found } = await systemStatus({ consumers, backlogs, broker, health, now })
         if (found.every(({ lag }) => lag === 0)) return
         if (performance.now() > deadline) throw new Error(`not written in ${ms_max} ms: ${JSON.stringify(found)}`)
       }
     },
     /** Runs each job of the services once. */
-    async runJobs(): Promise<void> {
-      for (const { jobs = [] } of parts) {
-        for (const job of jobs) await job.prepare(context)(new AbortController().signal)
-      }
-    },
+    runJobs: () => runJobs(() => true),
     /** All rows of the attribution report of an app, as its backend reads them. */
     async report(app_id: string, since_ms: number, until_ms: number): Promise<AttributionRow[]> {
       const tenant = buildTenant()

@@ -12,11 +12,10 @@ export interface InstallClock {
 const skew_ms_max = day_ms
 
 /**
- * The time of an install (docs/rules.md#install-time). A backend's time is taken as it is. An SDK's time is corrected
- * by the error of its clock when the batch was sent, unless that is more than 24 h. It is never later than the receipt.
+ * The time of an install (docs/rules.md#install-time). A backend's time is not corrected. An SDK's time is corrected
+ * by the error of its clock when the batch was sent, unless that is more than 24 h. Neither is later than the receipt.
  */
 export function installTime({ source, ts_ms, received_at_ms, sent_at_ms }: InstallClock): number {
-  if (source !== 'sdk') return ts_ms
-  const skew_ms = sent_at_ms === 0 ? 0 : received_at_ms - sent_at_ms
+  const skew_ms = source !== 'sdk' || sent_at_ms === 0 ? 0 : received_at_ms - sent_at_ms
   return Math.min(received_at_ms, Math.abs(skew_ms) > skew_ms_max ? ts_ms : ts_ms + skew_ms)
 }

@@ -24,6 +24,6 @@ test.each([
   expect(at('sdk', ts_ms, sent_at_ms)).toBe(expected)
 })
 
-test('a backend is taken at its word', () => {
-  expect([at('s2s', hour_ms, 0), at('bulk', -hour_ms, hour_ms)]).toEqual([hour_ms, -hour_ms])
+test('the time of a backend is not corrected, and never later than the receipt', () => {
+  expect([at('s2s', hour_ms, 0), at('bulk', -hour_ms, hour_ms)]).toEqual([0, -hour_ms])
 })
