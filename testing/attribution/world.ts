@@ -49,7 +49,17 @@ export async function openWorld({ clickhouse, attributionApps, geo, now, partiti
   const redecisions = memoryRedecisions({ partitions })
   const registry = new Registry()
   const context = {
-    ...{ broker, clickhouse, redecisions, attributionApps, appsWithSecrets: attributionApps, geo, now, logger, registry },
+    ...{
+      broker,
+      clickhouse,
+      redecisions,
+      attributionApps,
+      appsWithSecrets: attributionApps,
+      geo,
+      now,
+      logger,
+      registry,
+    },
     ...{ audit: memoryAuditStore(), embedded: true, config: {}, onClose: () => {}, troubles: [] },
   }
   const parts = [installFinder, clickWriter, installAttributor, installWriter] as unknown as ServiceParts<
