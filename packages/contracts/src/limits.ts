@@ -207,6 +207,10 @@ export const limits = {
   candidates_lost_max: 20,
   /** Clicks after an install of one device or address that are its candidates: the earliest. Others have it not decided again. */
   candidates_after_max: 5,
+  /** Install facts before an install that make a key of it crowded, and installs after a click that see it by one key. */
+  crowd_facts: 50,
+  /** How long before an install these facts may lie to make its device, user or click id crowded. */
+  crowd_window_ms: 90 * day_ms,
   /** Clicks that a decision keeps whole: those that may still win when they have expired. */
   kept_clicks_max: 20,
   /** Their JSON; the weakest beyond it are not kept. */

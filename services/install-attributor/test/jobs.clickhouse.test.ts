@@ -68,6 +68,7 @@ function decidedLines(fact: InstallFact, clicks: KeptClick[], flags: FraudFlag[]
       datacenter: false,
       blocked: false,
       neighbours_before: 0,
+      crowds: new Map(),
     },
   })
   written += 1

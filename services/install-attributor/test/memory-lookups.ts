@@ -1,8 +1,11 @@
+import type { KeyFact } from '@tributary/attribution/key-facts'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
 import { nearestClicks } from '@tributary/domain/attribute/candidates'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
+import { byInstall } from '@tributary/domain/attribute/verdict'
 import type { Flood, Lookups } from '../src/lookups/lookups.ts'
 
 /** The tables that `Lookups` reads, in memory. */
@@ -30,6 +33,11 @@ export function memoryLookups(tables: MemoryTables): Lookups {
       }),
       range,
     )
+  const keyed = (match_key: string, from_ms: number): KeyFact[] =>
+    tables.facts
+      .flatMap((fact) => (fact.kind === 'install' && factKeys(fact).includes(match_key) ? { ...fact, match_key } : []))
+      .filter(({ installed_at_ms }) => installed_at_ms >= from_ms)
+      .toSorted(byInstall)
   return {
     async facts(_app_id, uuids) {
       return Map.groupBy(
@@ -58,6 +66,14 @@ export function memoryLookups(tables: MemoryTables): Lookups {
           const found = isReceived && isInstalled && factKeys(fact).includes(match_key)
           return found ? [{ match_key, install_uuid, received_at_ms }] : []
         }),
+      ),
+    async lastByKey(_app_id, { match_keys, installed_from_ms }, isLiving = () => true) {
+      const ofKey = (key: string) => keyed(key, installed_from_ms).filter(isLiving)
+      return new Map(match_keys.map((key) => [key, { rows: ofKey(key), cut: false }]))
+    },
+    firstByKey: async (_app_id, ranges, isLiving = () => true) =>
+      ranges.map(({ match_key, installed_from_ms }) =>
+        keyed(match_key, installed_from_ms).filter(isLiving).slice(0, limits.crowd_facts),
       ),
     hits: async (_apps, ranges) => ranges.flatMap(inRange),
     floods: async (_app_id, days) => tables.floods.filter(({ day }) => days.includes(day)),

@@ -2,7 +2,7 @@ import type { Slice, TakenRedecision } from '@tributary/attribution/redecisions'
 import type { Broker } from '@tributary/broker/broker'
 import type { InsertBlock } from '@tributary/clickhouse/clickhouse'
 import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
-import { type Fact, Found } from '@tributary/contracts/attribution/found'
+import { type Fact, Found, type InstallFact } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
@@ -10,7 +10,7 @@ import { attribute, clickWindowsOf, windowsOf } from '@tributary/domain/attribut
 import type { Attributed } from '@tributary/domain/attribute/decisions'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, namedClicks } from '@tributary/domain/attribute/match-click'
-import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
+import { clickKeys, factKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attribute/verdict'
 import { noTombstones, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
@@ -181,7 +181,11 @@ export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: numb
     async writeClick(click: KeptClick) {
       await mirror?.writeClick(click)
       tables.clicks.push(click)
-      const touched = installsOf(tables.facts).filter((facts) => isTouched(facts, click, tables.clicks))
+      const seeing = new Set<Fact>(firstSeeing(tables.facts, click))
+      const touched = installsOf(tables.facts).filter((facts) => {
+        const isSeen = click.filtered_reason === 'honeypot' || facts.some((fact) => seeing.has(fact))
+        return isSeen && isTouched(facts, click, tables.clicks)
+      })
       await list.add(touched.map((facts) => facts[0]!))
     },
     /** Killed tries go on from their decisions. */
@@ -207,6 +211,19 @@ const installsOf = (facts: readonly Fact[]): Fact[][] => [
   ...Map.groupBy(facts, ({ install_uuid }) => install_uuid).values(),
 ]
 const settingsAt = (await apps.find(app_id))!.settingsAt
+
+/** Facts that see a click by one of its keys: the first after it, and the first after the time from which it is shown. */
+function firstSeeing(facts: readonly Fact[], click: KeptClick): InstallFact[] {
+  const installs = facts.filter((fact): fact is InstallFact => fact.kind === 'install').toSorted(byInstall)
+  const keys = [matchKey('click', click.click_id), ...clickKeys(click)]
+  return keys.flatMap((key, n) =>
+    [click.clicked_at_ms, n === 0 ? 0 : click.clicked_at_ms - day_ms].flatMap((from_ms) =>
+      installs
+        .filter((fact) => fact.installed_at_ms >= from_ms && factKeys(fact).includes(key))
+        .slice(0, limits.crowd_facts),
+    ),
+  )
+}
 
 function isTouched(facts: readonly Fact[], click: KeptClick, clicks: readonly KeptClick[]): boolean {
   const install = installOf(facts)
@@ -245,6 +262,21 @@ function batchOf(found: readonly Found[], from: number, begun: number, tombstone
   }
 }
 
+/** The rule said once more: of each key the time of the fact before which, and with which, there are enough. */
+function crowdsAmong(facts: readonly Fact[], install: InstallFact): Map<string, number> {
+  const crowds = new Map<string, number>()
+  for (const key of factKeys(install)) {
+    const before = facts.filter(
+      (fact): fact is InstallFact =>
+        fact.kind === 'install' && factKeys(fact).includes(key) && byInstall(fact, install) < 0,
+    )
+    const distinct = [...Map.groupBy(before, ({ place }) => JSON.stringify(place)).values()].map(([fact]) => fact!)
+    const latest = distinct.toSorted(byInstall).at(-limits.crowd_facts)
+    if (latest !== undefined) crowds.set(key, latest.installed_at_ms)
+  }
+  return crowds
+}
+
 /** Knows everything at once: installs in their order, each takes the best click that none before it has. */
 export function bruteForce(
   facts: readonly Fact[],
@@ -265,6 +297,7 @@ export function bruteForce(
       return order < 0 && other.received_at_ms > received_at_ms - hour_ms
     })
     const decided = attribute({
+      crowds: crowdsAmong(facts, one),
       ...{
         install: one,
         clicks,

@@ -38,4 +38,5 @@ export const flagMeanings: Record<FraudFlag, string> = {
   blocked_ip: 'The same address opened a trap link in the 24 hours before the install.',
   forged_click: 'The app named a click with a wrong signature. The install is organic, whatever else matches.',
   install_burst: 'More than 20 installs came from the same small network within an hour.',
+  crowded_device: 'At least 50 installs of 90 days named the same device, user or click before it.',
 }

@@ -30,6 +30,7 @@ export const fraudFlags = [
   'blocked_ip',
   'forged_click',
   'install_burst',
+  'crowded_device',
 ] as const
 export type FraudFlag = (typeof fraudFlags)[number]
 

@@ -9,6 +9,7 @@ import {
   type Windows,
 } from '@tributary/contracts/attribution/verdict'
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
+import { type Crowds, hasCrowdedKey, withCrowds } from './crowds.ts'
 import { decide } from './decide.ts'
 import type { Attributed } from './decisions.ts'
 import { burst_installs_max, flagsOf } from './fraud.ts'
@@ -35,6 +36,7 @@ export interface AttributeInput {
   blocked: boolean
   /** See `FraudEvidence`. */
   neighbours_before: number
+  crowds: Crowds
   /** The newest decision of the install, which keeps what can no longer be seen. */
   newest: Decision | null
   /** Retention has deleted the clicks before it; 0 when none (docs/privacy.md#retention). */
@@ -55,7 +57,8 @@ const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly
 export function attribute(input: AttributeInput): Attributed {
   const { install, newest, windows } = input
   const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place } = install
-  const { clues, clicks: found } = recallLikeness(install, withKept(input.clicks, newest, input.isErasedClick), newest)
+  const seen = withCrowds(install, input.crowds)
+  const { clues, clicks: found } = recallLikeness(seen, withKept(input.clicks, newest, input.isErasedClick), newest)
   const clickWindows = clickWindowsOf(windows)
   const candidates = candidatesOf(clues, found, clickWindows)
   const may_wait = input.now_ms < received_at_ms + limits.pending_ms_max
@@ -144,6 +147,7 @@ function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: Clic
     flooded: choice.click !== null && seen.isFlooded(choice.click),
     datacenter: seen.datacenter || datacenter === true,
     blocked: seen.blocked || blocked === true,
+    crowded: hasCrowdedKey(install, seen.crowds),
     neighbours_before:
       install.ip === null && kept.includes('install_burst') ? burst_installs_max : seen.neighbours_before,
   })

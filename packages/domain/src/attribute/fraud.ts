@@ -20,6 +20,8 @@ export interface FraudEvidence {
   blocked: boolean
   /** SDK installs of the app from the same network, received in the hour up to this one and before it. */
   neighbours_before: number
+  /** A device, a user or a click id of it is crowded. */
+  crowded: boolean
 }
 
 /**
@@ -37,6 +39,7 @@ export function flagsOf(install: InstallClues, choice: ClickChoice, evidence: Fr
     blocked_ip: is_sdk && evidence.blocked,
     forged_click: choice.forged,
     install_burst: is_sdk && evidence.neighbours_before >= burst_installs_max,
+    crowded_device: is_sdk && evidence.crowded,
   }
   return fraudFlags.filter((flag) => found[flag])
 }

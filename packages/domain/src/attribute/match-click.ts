@@ -3,6 +3,7 @@ import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { type LostReason, type Method, methods } from '@tributary/contracts/attribution/verdict'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import { candidateTimes, type MatchWindow, nearestClicks, nearestTo, type Times, windowOf } from './candidates.ts'
+import { isCrowded, isHiddenClick } from './crowds.ts'
 import { addressKey, clickKeys, matchKey, modelsFor } from './match-keys.ts'
 import { byPlace, byTime, type ClickWindows, type InstallClues } from './verdict.ts'
 
@@ -74,28 +75,45 @@ function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
   const { installed_at_ms: at_ms, ip, os_major, model } = install
   const { probabilistic, probabilistic_ms } = windows
   const settings = { probabilistic, probabilistic_window_hours: probabilistic_ms / hour_ms }
-  const devices = install.device_hashes.map((device) => ({
-    ...{ match_key: matchKey('device', device), at_ms, ...candidateTimes('device', at_ms, settings)! },
-    ...windowFor('device_id', windows),
-    has: ({ device_hashes }: KeptClick) => device_hashes.includes(device),
-  }))
+  // Crowded devices are none: see `withCrowds`.
+  const devices = install.device_hashes.map((device) => {
+    const match_key = matchKey('device', device)
+    const times = seenTimes(install, match_key, candidateTimes('device', at_ms, settings)!)
+    return {
+      ...{ match_key, at_ms, ...times, ...windowFor('device_id', windows) },
+      has: ({ device_hashes }: KeptClick) => device_hashes.includes(device),
+    }
+  })
   const times = candidateTimes('address', at_ms, settings)
   if (times === null || ip === null || os_major === null) return devices
-  const alike = modelsFor(model).map((one) => ({
-    ...{ match_key: addressKey(ip, os_major, one), at_ms, ...times, ...windowFor('probabilistic', windows) },
-    has: (click: KeptClick) => isAlike(install, click) && (one === undefined || click.model === one),
-  }))
+  const alike = modelsFor(model).map((one) => {
+    const match_key = addressKey(ip, os_major, one)
+    return {
+      ...{ match_key, at_ms, ...seenTimes(install, match_key, times), ...windowFor('probabilistic', windows) },
+      has: (click: KeptClick) => isAlike(install, click) && (one === undefined || click.model === one),
+    }
+  })
   return [...devices, ...alike]
+}
+
+/** A click is seen by the first installs after it, and by those before it that are not in a crowd (docs/rules.md#how-far-a-click-is-seen). */
+function seenTimes(install: InstallClues, match_key: string, { from_ms, to_ms }: Times): Times {
+  const crowd_ms = install.crowds?.get(match_key)
+  return {
+    from_ms: crowd_ms === undefined ? from_ms : Math.max(from_ms, crowd_ms + 1),
+    to_ms: isCrowded(install, match_key) ? Math.min(to_ms, install.installed_at_ms + 1) : to_ms,
+  }
 }
 
 /** The clicks to look for by a key; of each range see `nearestClicks`. */
 export const clickRanges = (install: InstallClues, windows: ClickWindows): ClickRange[] =>
   traitsOf(install, windows).map(({ has, ...range }) => range)
 
-/** Click ids that the install names, signed or not. */
-export const namedClicks = ({ referrer, named_click }: InstallClues): string[] => [
-  ...new Set([referrer, named_click].flatMap((token) => token?.click_id ?? [])),
-]
+/** Click ids that the install names, signed or not, and that no crowd hides from it. */
+export function namedClicks(install: InstallClues): string[] {
+  const named = [install.referrer, install.named_click].flatMap((token) => token?.click_id ?? [])
+  return [...new Set(named)].filter((click_id) => !isHiddenClick(install, click_id))
+}
 
 /**
  * The candidates of an install among clicks of its app, which may hold any others, each click once: of each range the nearest,

@@ -2,8 +2,10 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact, Place } from '@tributary/contracts/attribution/found'
 import type { Candidate, Method } from '@tributary/contracts/attribution/verdict'
 
+import type { Crowds } from './crowds.ts'
+
 /** Counts up whenever the same input may give another verdict; stored with each. */
-export const rule_version = 1
+export const rule_version = 2
 
 /** What of an install event decides which click it came from. */
 export type InstallClues = Pick<
@@ -17,7 +19,10 @@ export type InstallClues = Pick<
   | 'device_hashes'
   | 'referrer'
   | 'named_click'
->
+> & {
+  /** See `withCrowds`; none where absent. */
+  crowds?: Crowds
+}
 
 /** The windows of an app. */
 export interface ClickWindows {

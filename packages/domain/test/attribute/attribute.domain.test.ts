@@ -6,9 +6,9 @@ import { saysTheSame } from '@tributary/domain/attribute/decisions'
 import { findFloods } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
-import { clickKeys } from '@tributary/domain/attribute/match-keys'
+import { addressKey, clickKeys, type MatchKind, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byPlace } from '@tributary/domain/attribute/verdict'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 
 const [hour_ms, day_ms] = [3600 * 1000, 24 * 3600 * 1000]
 const t0 = Date.UTC(2026, 5, 1)
@@ -58,7 +58,14 @@ const run = (given: Partial<AttributeInput> = {}) =>
       isFlooded: () => false,
       isErasedClick: () => false,
     },
-    ...{ datacenter: false, blocked: false, neighbours_before: 0, newest: null, now_ms: t0 + hour_ms },
+    ...{
+      datacenter: false,
+      blocked: false,
+      neighbours_before: 0,
+      crowds: new Map(),
+      newest: null,
+      now_ms: t0 + hour_ms,
+    },
     ...{ clicks_deleted_before_ms: 0, ...given },
   })
 const flagsOf = (given: Partial<AttributeInput>) => run(given).verdict?.fraud_flags
@@ -68,6 +75,66 @@ const written = (given: Partial<AttributeInput> = {}): Decision => ({
 })
 const forged = { click_id: idAt(t0, 9), signature: 'forged' as const }
 const soon = t0 + 9999
+
+describe('a crowded key', () => {
+  const at = t0 + hour_ms
+  const crowdedAt = (kind: MatchKind, value: string, ms: number) => new Map([[matchKey(kind, value), ms]])
+  const named = { click_id: idAt(t0, 1), signature: 'valid' as const }
+
+  it.each([
+    ['a device', { device_hashes: ['d'] }, ['device', 'd']],
+    ['a click id', { device_hashes: [], named_click: named }, ['click', named.click_id]],
+    ['the click id of a referrer', { device_hashes: [], referrer: named }, ['click', named.click_id]],
+  ] as const)('matches no click and flags an SDK install: %s', (_what, given, [kind, value]) => {
+    const one = install({ ...given, device_hashes: [...given.device_hashes] })
+    expect(run({ install: one }).verdict?.partner).toBe('p')
+    const decided = run({ install: one, crowds: crowdedAt(kind, value, at - 90 * day_ms + 1) })
+    expect(decided).toMatchObject({ pending: false, candidates: [] })
+    expect(decided.verdict).toMatchObject({ partner: 'organic', fraud_flags: ['crowded_device'] })
+    const before = run({ install: one, crowds: crowdedAt(kind, value, at - 90 * day_ms) })
+    expect(before.verdict).toMatchObject({ partner: 'p', fraud_flags: [] })
+    const backend = run({ install: { ...one, is_sdk: false }, crowds: crowdedAt(kind, value, at) })
+    expect(backend.verdict).toMatchObject({ partner: 'organic', fraud_flags: [] })
+  })
+
+  it('does not wait for a click that a crowd names, and still tells that it was forged', () => {
+    const crowds = crowdedAt('click', named.click_id, at)
+    const waiting = install({ device_hashes: [], referrer: named })
+    expect(run({ install: waiting, clicks: [] }).pending).toBe(true)
+    expect(run({ install: waiting, clicks: [], crowds })).toMatchObject({ pending: false })
+    const wrong = install({ device_hashes: [], referrer: { ...named, signature: 'forged' } })
+    const flags = run({ install: wrong, crowds }).verdict?.fraud_flags
+    expect(flags).toEqual(['forged_click', 'crowded_device'])
+  })
+
+  it('of a user flags the install and takes no click from it, and a reinstall is found', () => {
+    const one = install({ user_id: 'u' })
+    const crowds = crowdedAt('user', 'u', at)
+    const others = [{ installed_at_ms: t0, place: place(9), device_hashes: ['d'], user_id: 'u', aliases: [] }]
+    expect(run({ install: one, crowds, others }).verdict).toMatchObject({
+      ...{ partner: 'p', reinstall: true, fraud_flags: ['crowded_device'] },
+    })
+  })
+
+  it('lets another device that is not crowded match', () => {
+    const one = install({ device_hashes: ['d', 'e'] })
+    const crowds = crowdedAt('device', 'e', at)
+    expect(run({ install: one, crowds }).verdict?.partner).toBe('p')
+  })
+})
+
+test('by an address a click is seen by the first installs after it, and after an install only without a crowd', () => {
+  const phone = { device_hashes: [], ip: '192.0.2.1', os_major: 15 }
+  const one = install(phone)
+  const seen = (clicked_at_ms: number, crowd_ms: number) => {
+    const crowds = new Map([[addressKey('192.0.2.1', 15), crowd_ms]])
+    return run({ install: one, clicks: [click(1, { ...phone, clicked_at_ms })], crowds }).candidates.length === 1
+  }
+  expect([seen(t0, t0 - 1), seen(t0, t0), seen(t0, t0 + 1)]).toEqual([true, false, false])
+  const after_ms = t0 + hour_ms + 1
+  const window_ms = 90 * day_ms
+  expect([seen(after_ms, t0), seen(after_ms, t0 + hour_ms - window_ms)]).toEqual([false, true])
+})
 
 test('a decision tells the whole verdict', () => {
   expect(run()).toMatchObject({

@@ -158,7 +158,7 @@ const won = { clicked_at_ms: t0 - 10_000 } as NonNullable<ClickChoice['click']>
 const decision: ClickChoice = { click: won, method: 'device_id', pending: false, forged: false, candidates: [] }
 const clean: FraudEvidence = {
   ...{ is_sdk: true, referrer_click_server_s: 5, install_begin_server_s: 5, flooded: false },
-  ...{ datacenter: false, blocked: false, neighbours_before: 19 },
+  ...{ datacenter: false, blocked: false, neighbours_before: 19, crowded: false },
 }
 
 test.each<[string, Partial<FraudEvidence>, Partial<ClickChoice>, string[]]>([
@@ -169,10 +169,11 @@ test.each<[string, Partial<FraudEvidence>, Partial<ClickChoice>, string[]]>([
   ['a flooding source that lost', { flooded: true }, { click: null }, []],
   ['addresses', { datacenter: true, blocked: true }, {}, ['datacenter_ip', 'blocked_ip']],
   ['a forged click', {}, { forged: true, click: null }, ['forged_click']],
+  ['a crowded device', { crowded: true }, {}, ['crowded_device']],
   ['the 21st install of a network', { neighbours_before: 20 }, {}, ['install_burst']],
   [
     'a backend, which is flagged for a forged click alone',
-    { is_sdk: false, datacenter: true, blocked: true, neighbours_before: 99 },
+    { is_sdk: false, datacenter: true, blocked: true, neighbours_before: 99, crowded: true },
     { forged: true },
     ['forged_click'],
   ],

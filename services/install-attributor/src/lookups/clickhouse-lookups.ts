@@ -1,5 +1,6 @@
 import { findClicks } from '@tributary/attribution/clicks'
 import { findFacts } from '@tributary/attribution/facts'
+import { findFirstByKey, findLastByKey } from '@tributary/attribution/key-facts'
 import { literals } from '@tributary/attribution/literals'
 import { findClaims, findNewest } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -37,6 +38,15 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
       return clicksOf(app_id, [...new Set([...ids, ...found.map(({ click_id }) => click_id)])])
     },
     installs: (app_id, ranges, of_key_max) => findKeyedFacts(clickhouse, app_id, ranges, of_key_max),
+    lastByKey: (app_id, keys, isLiving) => findLastByKey(clickhouse, app_id, keys, isLiving),
+    async firstByKey(app_id, ranges, isLiving) {
+      if (ranges.length === 0) return []
+      return findFirstByKey(
+        clickhouse,
+        ranges.map((range) => ({ ...range, app_id })),
+        isLiving,
+      )
+    },
     async hits(app_ids, ranges) {
       const byApp = Map.groupBy(await findClickKeys(clickhouse, app_ids, ranges), ({ app_id }) => app_id)
       const found = [...byApp].map(([app_id, keys]) => clicksOf(app_id, [...new Set(keys.map((key) => key.click_id))]))

@@ -1,6 +1,8 @@
+import type { KeyFact, KeyRange } from '@tributary/attribution/key-facts'
 import type { WrittenClaim } from '@tributary/attribution/verdicts'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
+import type { KeyFacts } from '@tributary/domain/attribute/crowds'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 
 /** Facts with a key, within exact times; those that are absent bound nothing. `to` is exclusive. */
@@ -20,6 +22,16 @@ export interface KeyedFact {
   install_uuid: string
   received_at_ms: number
 }
+
+interface LastByKey {
+  match_keys: readonly string[]
+  installed_from_ms: number
+}
+
+type FirstByKey = Omit<KeyRange, 'app_id'>
+
+/** Whether a fact is not of an erased life. */
+export type IsLiving = (fact: KeyFact) => boolean
 
 /** A hit of a honeypot. */
 type BlockingHit = Pick<KeptClick, 'app_id' | 'click_id' | 'ip' | 'clicked_at_ms'>
@@ -42,6 +54,10 @@ export interface Lookups {
   clicks(app_id: string, click_ids: readonly string[], ranges: readonly ClickRange[]): Promise<KeptClick[]>
   /** Facts with one of these keys; of a key the newest `of_key_max`, `key_facts_max` by default. */
   installs(app_id: string, ranges: readonly InstallRange[], of_key_max?: number): Promise<KeyedFact[]>
+  /** Install events by key, from the earliest on: of each key the latest, and none before a time. See `findLastByKey`. */
+  lastByKey(app_id: string, keys: LastByKey, isLiving?: IsLiving): Promise<Map<string, KeyFacts<KeyFact>>>
+  /** Of each range the first install events that see a click. See `findFirstByKey`. */
+  firstByKey(app_id: string, ranges: readonly FirstByKey[], isLiving?: IsLiving): Promise<KeyFact[][]>
   /** Hits of honeypots of these apps, by the block of their address. */
   hits(app_ids: readonly string[], ranges: readonly ClickRange[]): Promise<BlockingHit[]>
   floods(app_id: string, days: readonly string[]): Promise<Flood[]>

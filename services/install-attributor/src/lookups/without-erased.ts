@@ -1,7 +1,7 @@
 import type { WrittenClaim } from '@tributary/attribution/verdicts'
 import { byPlace } from '@tributary/domain/attribute/verdict'
 import { isGone, type Tombstones } from '@tributary/domain/erasure/tombstones'
-import type { Lookups } from './lookups.ts'
+import type { IsLiving, Lookups } from './lookups.ts'
 
 /**
  * `Lookups` that find nothing of an erased life, whether it is deleted by now or not (docs/adr/0321): a batch finds the same
@@ -24,6 +24,8 @@ export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups
     )
     return claims.filter((claim) => !erased.has(claim))
   }
+
+  const isLiving: IsLiving = (fact) => !isGone(tombstones, fact)
 
   const living: Lookups = {
     async facts(app_id, ids) {
@@ -49,6 +51,8 @@ export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups
       const found = await lookups.installs(app_id, ranges, of_key_max)
       return tombstones.hasAny(app_id) ? found.filter((fact) => !isGone(tombstones, { app_id, ...fact })) : found
     },
+    lastByKey: (app_id, keys) => lookups.lastByKey(app_id, keys, isLiving),
+    firstByKey: (app_id, ranges) => lookups.firstByKey(app_id, ranges, isLiving),
     async hits(app_ids, ranges) {
       const found = await lookups.hits(app_ids, ranges)
       // Other apps of the company may be locked: a click that may be erased is no evidence.

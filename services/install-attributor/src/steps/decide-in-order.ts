@@ -18,9 +18,9 @@ export interface DecidedInstall extends OpenInstall {
 export function decideInOrder(evidence: Evidence, now_ms: number): DecidedInstall[] {
   const claims = earliestClaims(evidence.claims)
   return evidence.open.map((one) => {
-    const { install, newest, windows, clicks } = one
+    const { install, newest, windows, crowds, clicks } = one
     const decided = attribute({
-      ...{ install, clicks, claims, windows, newest, now_ms },
+      ...{ install, clicks, claims, windows, crowds, newest, now_ms },
       others: evidence.othersOf(install),
       isErasedClick: evidence.isErasedClick,
       isFlooded: evidence.isFlooded,

@@ -5,6 +5,7 @@ import type { Windows } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
+import { type Crowds, withCrowds } from '@tributary/domain/attribute/crowds'
 import { isBlockedAt, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, clickRanges, namedClicks, recallLikeness } from '@tributary/domain/attribute/match-click'
@@ -35,6 +36,7 @@ export interface OpenInstall {
   facts: readonly Fact[]
   newest: Decision | null
   windows: Windows
+  crowds: Crowds
   /** Its candidates: see `candidatesOf`. */
   clicks: readonly KeptClick[]
 }
@@ -80,7 +82,7 @@ export async function loadEvidence(
   const installs = installsOf(work, own)
   const judged = installs.filter(({ is_sdk, ip }) => is_sdk && ip !== null)
   const [open, hits] = await Promise.all([
-    openInstalls(lookups, work, own, installs),
+    openInstalls(lookups, work, own, neighbours, installs),
     lookups.hits(company_apps, judged.map(blockRange)),
   ])
   const click_ids = [...new Set(open.flatMap(({ clicks }) => clicks.map(({ click_id }) => click_id)))]
@@ -119,6 +121,7 @@ async function openInstalls(
   lookups: Lookups,
   { app, isErasedClick }: AppWork,
   own: KnownFacts['own'],
+  { crowdsOf }: Neighbours,
   installs: readonly InstallFact[],
 ): Promise<OpenInstall[]> {
   const newest = await lookups.newest(
@@ -127,15 +130,17 @@ async function openInstalls(
   )
   const open = installs.map((install) => {
     const before = newest.get(install.install_uuid) ?? null
-    return { install, newest: before, windows: windowsOf(install, before, (ms) => app.settingsAt(ms)) }
+    const crowds = crowdsOf(install)
+    const seen = withCrowds(install, crowds)
+    return { install, seen, crowds, newest: before, windows: windowsOf(install, before, (ms) => app.settingsAt(ms)) }
   })
-  const ranges = open.flatMap(({ install, windows }) => clickRanges(install, clickWindowsOf(windows)))
-  const named = new Set(open.flatMap(({ install }) => namedClicks(install)))
+  const ranges = open.flatMap(({ seen, windows }) => clickRanges(seen, clickWindowsOf(windows)))
+  const named = new Set(open.flatMap(({ seen }) => namedClicks(seen)))
   const clicksFor = indexClicks(await lookups.clicks(app.app_id, [...named], ranges))
-  return open.map((one) => {
+  return open.map(({ seen, ...one }) => {
     const clickWindows = clickWindowsOf(one.windows)
-    const found = withKept(clicksFor(one.install, clickWindows), one.newest, isErasedClick)
-    const known = recallLikeness(one.install, found, one.newest)
+    const found = withKept(clicksFor(seen, clickWindows), one.newest, isErasedClick)
+    const known = recallLikeness(seen, found, one.newest)
     const shown = new Set(candidatesOf(known.clues, known.clicks, clickWindows).map(({ click_id }) => click_id))
     const clicks = found.filter(({ click_id }) => shown.has(click_id))
     return { ...one, facts: own.get(one.install.install_uuid)!, clicks }

@@ -2,12 +2,11 @@ import type { Redecision, RedecisionReason } from '@tributary/attribution/redeci
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
-import { candidateBounds } from '@tributary/domain/attribute/candidates'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { methodOf } from '@tributary/domain/attribute/match-click'
 import { clickKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, type Claim } from '@tributary/domain/attribute/verdict'
-import type { InstallRange, Lookups } from '../lookups/lookups.ts'
+import type { Lookups } from '../lookups/lookups.ts'
 import type { DecidedInstall } from './decide-in-order.ts'
 import type { AppWork, Evidence } from './evidence.ts'
 
@@ -64,15 +63,18 @@ async function findByClicks(
   changed: readonly ChangedClick[],
   settled: ReadonlySet<string>,
 ): Promise<string[]> {
-  const rows = await lookups.installs(app_id, changed.flatMap(installRanges))
-  const found = new Set(rows.map(({ install_uuid }) => install_uuid).filter((uuid) => !settled.has(uuid)))
-  const facts = await lookups.facts(app_id, [...found])
-  const byKey = Map.groupBy(rows, ({ match_key }) => match_key)
-  const touched = changed.flatMap(({ click, since }) => {
-    const sharing = keysOf(click).flatMap((key) => byKey.get(key) ?? [])
-    const uuids = new Set(sharing.map(({ install_uuid }) => install_uuid))
-    return [...uuids].filter((uuid) => isTouched(facts.get(uuid), click, since))
-  })
+  const seen = changed.flatMap((one) => keysOf(one.click).map((match_key) => ({ ...one, match_key })))
+  const rows = await lookups.firstByKey(
+    app_id,
+    seen.map(({ click, match_key }) => ({ match_key, installed_from_ms: click.clicked_at_ms })),
+  )
+  const later = seen.map(({ since }, n) =>
+    rows[n]!.filter((row) => byInstall(since, row) < 0 && !settled.has(row.install_uuid)),
+  )
+  const facts = await lookups.facts(app_id, [...new Set(later.flat().map(({ install_uuid }) => install_uuid))])
+  const touched = seen.flatMap(({ click, since }, n) =>
+    later[n]!.map(({ install_uuid }) => install_uuid).filter((uuid) => isTouched(facts.get(uuid), click, since)),
+  )
   return [...new Set(touched)]
 }
 
@@ -88,19 +90,10 @@ function isTouched(facts: readonly Fact[] | undefined, click: KeptClick, since: 
 
 const keysOf = (click: KeptClick): string[] => [matchKey('click', click.click_id), ...clickKeys(click)]
 
-/** Installs that may have a click as a candidate, from an install on. The bounds of devices are the wider ones. */
-function installRanges({ click, since }: ChangedClick): InstallRange[] {
-  const { before_ms, after_ms } = candidateBounds.device
-  const [named, ...others] = keysOf(click)
-  const installed_from_ms = Math.max(since.installed_at_ms, click.clicked_at_ms - after_ms)
-  const installed_to_ms = click.clicked_at_ms + before_ms + 1
-  return [
-    { match_key: named!, installed_from_ms: since.installed_at_ms },
-    ...others.map((match_key) => ({ match_key, installed_from_ms, installed_to_ms })),
-  ]
-}
-
-/** Later installs of the same device or user, and SDK installs of the same network received within the hour after. */
+/**
+ * Later installs of the same device or user, SDK installs of the same network received within the hour after, and installs
+ * that a key with many installs hides from clicks now (docs/rules.md#how-far-a-click-is-seen).
+ */
 async function findByNeighbours(
   lookups: Lookups,
   app_id: string,
@@ -120,7 +113,8 @@ async function findByNeighbours(
     }),
   ]
   const newest = await lookups.newest(app_id, [...new Set(sources.flatMap(({ own }) => candidatesFor(own)))])
-  return [...new Set(sources.flatMap(touchedBy))]
+  const pushed = facts.flatMap((fact) => (fact.kind === 'install' ? evidence.pushedBy(fact) : []))
+  return [...new Set([...sources.flatMap(touchedBy), ...pushed.filter((uuid) => !settled.has(uuid))])]
 
   function candidatesFor(own: readonly Fact[]): string[] {
     const inNetwork = own.flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))

@@ -1,17 +1,19 @@
 import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
 import { hour_ms } from '@tributary/contracts/limits'
 import { addressNetwork } from '@tributary/contracts/networks'
+import type { Crowds } from '@tributary/domain/attribute/crowds'
 import { burst_installs_max } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { byTime } from '@tributary/domain/attribute/verdict'
 import type { InstallRange, KeyedFact, Lookups } from '../lookups/lookups.ts'
+import { loadCrowds } from './crowds.ts'
 
 /** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
 const opened_max = 4 * burst_installs_max
 
-/** Facts of one device or user whose installs are opened: more than anybody has, but for a test device or an attack. */
-const shared_max = 1000
+/** Facts of one user that are looked at for its aliases: of a user with more, each install is one of many anyway. */
+const user_facts_max = 200
 
 type AllFacts = ReadonlyMap<string, readonly Fact[]>
 
@@ -19,8 +21,12 @@ type AllFacts = ReadonlyMap<string, readonly Fact[]>
 export interface Neighbours {
   /** Of the installs of the batch, and of neighbours. */
   facts: AllFacts
-  /** Installs with a device or a user of one of these facts, of those who told them included. */
+  /** Installs next to these facts by a device or a user, and of those who told of the user. */
   sharing(...facts: readonly Fact[]): string[]
+  /** The crowded keys of an install event of the batch. */
+  crowdsOf(install: InstallFact): Crowds
+  /** Installs that a key hides from clicks now that an install event of the batch is before them. */
+  pushedBy(install: InstallFact): string[]
   /** SDK installs of the same network received in the hour up to an install and before it; exact up to what the flag needs. */
   before(install: InstallFact): number
   /** Installs received within the hour after an SDK install event of the same network whose hour may be full. */
@@ -31,32 +37,37 @@ export interface Neighbours {
 export async function findNeighbours(lookups: Lookups, app_id: string, own: AllFacts): Promise<Neighbours> {
   const facts = [...own.values()].flat()
   const networkKey = createNetworkKeys()
-  const shared = [...new Set(facts.flatMap(sharedKeys))].map((match_key) => ({ match_key }))
-  const [sharing, networks] = await Promise.all([
-    lookups.installs(app_id, shared, shared_max),
+  const users = [...new Set(facts.flatMap(userKeys))].map((match_key) => ({ match_key }))
+  const [crowds, ofUsers, networks] = await Promise.all([
+    loadCrowds(lookups, app_id, facts),
+    lookups.installs(app_id, users, user_facts_max),
     lookups.installs(
       app_id,
       facts.flatMap((fact) => networkRange(fact, networkKey)),
     ),
   ])
-  const uuidsOf = Map.groupBy(sharing, ({ match_key }) => match_key)
+  const byUser = Map.groupBy(ofUsers, ({ match_key }) => match_key)
+  const sharing = (fact: Fact): string[] => [
+    ...(fact.kind === 'install' ? crowds.nextTo(fact) : []),
+    ...userKeys(fact).flatMap((key) => (byUser.get(key) ?? []).map(({ install_uuid }) => install_uuid)),
+  ]
   const inNetwork = Map.groupBy(networks, ({ match_key }) => match_key)
   for (const rows of inNetwork.values()) rows.sort((a, b) => a.received_at_ms - b.received_at_ms)
   const nearest = ({ install_uuid, ip, received_at_ms }: Pick<InstallFact, 'install_uuid' | 'ip' | 'received_at_ms'>) =>
     newestBefore(inNetwork.get(networkKey(ip!)) ?? [], received_at_ms, install_uuid)
-  const crowded = [...own.values()].flatMap((of) => {
+  const bursting = [...own.values()].flatMap((of) => {
     const install = installOf(of)
     if (install === null || !isJudged(install)) return []
     const uuids = nearest(install)
     return uuids.length < burst_installs_max ? [] : uuids
   })
-  const others = new Set([...sharing.map(({ install_uuid }) => install_uuid), ...crowded].filter((id) => !own.has(id)))
+  const others = new Set([...facts.flatMap(sharing), ...bursting].filter((id) => !own.has(id)))
   const all = new Map([...own, ...(await lookups.facts(app_id, [...others]))])
   return {
     facts: all,
-    sharing: (...given) => [
-      ...new Set(given.flatMap(sharedKeys).flatMap((key) => (uuidsOf.get(key) ?? []).map((row) => row.install_uuid))),
-    ],
+    sharing: (...given) => [...new Set(given.flatMap(sharing))],
+    crowdsOf: crowds.of,
+    pushedBy: crowds.pushedBy,
     before(install) {
       if (!isJudged(install)) return 0
       const uuids = nearest(install)
@@ -68,7 +79,8 @@ export async function findNeighbours(lookups: Lookups, app_id: string, own: AllF
       if (!isJudged(install)) return []
       const rows = inNetwork.get(networkKey(install.ip!)) ?? []
       const from = firstFrom(rows, install.received_at_ms)
-      const later = rows.slice(from, firstFrom(rows, install.received_at_ms + hour_ms))
+      // Whoever has as many between has a full hour without this one.
+      const later = rows.slice(from, firstFrom(rows, install.received_at_ms + hour_ms)).slice(0, opened_max)
       return later.flatMap(({ install_uuid, received_at_ms }) => {
         const [first, end] = hourBounds(rows, received_at_ms)
         return end - first > burst_installs_max ? install_uuid : []
@@ -90,10 +102,7 @@ function createNetworkKeys(): NetworkKeys {
   }
 }
 
-function sharedKeys(fact: Fact): string[] {
-  const users = fact.user_id === null ? [] : [matchKey('user', fact.user_id)]
-  return fact.kind === 'alias' ? users : [...fact.device_hashes.map((device) => matchKey('device', device)), ...users]
-}
+const userKeys = ({ user_id }: Fact): string[] => (user_id === null ? [] : [matchKey('user', user_id)])
 
 /** An hour on both sides: `(t - 1 h, t]` of each install that the fact may make fuller. */
 function networkRange(fact: Fact, networkKey: NetworkKeys): InstallRange[] {

@@ -1,0 +1,81 @@
+import { limits } from '@tributary/contracts/limits'
+import { clickTime } from './click-token.ts'
+import { addressKey, deviceKeys, matchKey, modelsFor } from './match-keys.ts'
+import { byInstall, type Claim, type InstallClues } from './verdict.ts'
+
+/**
+ * Of the keys of an install those that many install facts carried before it: the install time of the `crowd_facts`th before it,
+ * the latest first (docs/rules.md#crowded-keys).
+ */
+export type Crowds = ReadonlyMap<string, number>
+
+type KeyedClues = Pick<InstallClues, 'installed_at_ms' | 'crowds'>
+
+/** Whether so many facts carried a key shortly before an install. */
+export const isCrowded = ({ installed_at_ms, crowds }: KeyedClues, match_key: string): boolean =>
+  isCrowdedAt(installed_at_ms, crowds?.get(match_key))
+
+export const isCrowdedAt = (installed_at_ms: number, crowd_ms: number | undefined): boolean =>
+  crowd_ms !== undefined && installed_at_ms - crowd_ms < limits.crowd_window_ms
+
+/** Whether a click that an install names is hidden by those who named it before: its id is crowded, or was told so often since. */
+export function isHiddenClick(install: KeyedClues, click_id: string): boolean {
+  const crowd_ms = install.crowds?.get(matchKey('click', click_id))
+  return crowd_ms !== undefined && (isCrowdedAt(install.installed_at_ms, crowd_ms) || crowd_ms >= clickTime(click_id))
+}
+
+/** Keys by which an install may find a click; those of devices and of the clicks that it names, or of its address. */
+export function clueKeys(install: Omit<InstallClues, 'crowds'>): { own: string[]; addresses: string[] } {
+  const { referrer, named_click, ip, os_major, model } = install
+  const named = [referrer, named_click].flatMap((token) => (token === null ? [] : [matchKey('click', token.click_id)]))
+  const addresses = ip === null || os_major === null ? [] : modelsFor(model).map((one) => addressKey(ip, os_major, one))
+  return { own: [...new Set([...deviceKeys(install), ...named])], addresses }
+}
+
+/** Whether an install has a device, a user or a click id that is crowded. */
+export const hasCrowdedKey = (install: Omit<InstallClues, 'crowds'> & { user_id: string | null }, crowds: Crowds) =>
+  [...clueKeys(install).own, ...(install.user_id === null ? [] : [matchKey('user', install.user_id)])].some((key) =>
+    isCrowdedAt(install.installed_at_ms, crowds.get(key)),
+  )
+
+/**
+ * What an install may find a click by: crowded devices and click ids match none. A click id with a wrong signature stays, for
+ * what it says of the install, but its click is not looked up (`namedClicks`).
+ */
+export function withCrowds<Install extends InstallClues>(install: Install, crowds: Crowds): Install {
+  if (crowds.size === 0) return install
+  const seen = { ...install, crowds }
+  const openToken = (token: Install['referrer']) =>
+    token !== null && token.signature !== 'forged' && isHiddenClick(seen, token.click_id) ? null : token
+  return {
+    ...seen,
+    device_hashes: install.device_hashes.filter((device) => !isCrowded(seen, matchKey('device', device))),
+    referrer: openToken(install.referrer),
+    named_click: openToken(install.named_click),
+  }
+}
+
+/** Install facts with one key, from the earliest on (`byInstall`). */
+export interface KeyFacts<Row extends Claim> {
+  rows: readonly Row[]
+  /** There are earlier ones, which nobody has read. */
+  cut: boolean
+}
+
+/** Where an install stands among the facts of a key: the number of rows before it. */
+export function rankOf(rows: readonly Claim[], install: Claim): number {
+  let [low, high] = [0, rows.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (byInstall(rows[middle]!, install) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Install time of the `crowd_facts`th fact before an install; undefined without so many. What nobody has read counts as a crowd. */
+export function crowdOf<Row extends Claim>({ rows, cut }: KeyFacts<Row>, install: Claim): number | undefined {
+  const rank = rankOf(rows, install)
+  if (rank >= limits.crowd_facts) return rows[rank - limits.crowd_facts]!.installed_at_ms
+  return cut ? install.installed_at_ms : undefined
+}

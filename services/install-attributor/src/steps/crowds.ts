@@ -1,0 +1,103 @@
+import type { KeyFact } from '@tributary/attribution/key-facts'
+import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
+import { type Crowds, clueKeys, crowdOf, isCrowdedAt, type KeyFacts, rankOf } from '@tributary/domain/attribute/crowds'
+import { deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
+import { byInstall, byPlace } from '@tributary/domain/attribute/verdict'
+import type { Lookups } from '../lookups/lookups.ts'
+
+/** What stands next to the install events of a batch, by key. */
+export interface KeyCrowds {
+  of(install: InstallFact): Crowds
+  /** The nearest installs of the same device or user, `near_installs_max` on each side. */
+  nextTo(install: InstallFact): string[]
+  /** Installs after it that see less by a key because it is before them. */
+  pushedBy(install: InstallFact): string[]
+}
+
+/** More than the events of others that are no install event which counts, and so hide an earlier install. */
+const near_installs_max = 50
+
+const nobody: KeyFacts<KeyFact> = { rows: [], cut: false }
+
+/** Loads the install events with a key of these facts, which may be in the tables or not yet. */
+export async function loadCrowds(lookups: Lookups, app_id: string, facts: readonly Fact[]): Promise<KeyCrowds> {
+  const installs = facts.filter((fact) => fact.kind === 'install')
+  const shared = new Set(installs.flatMap(sharedKeys))
+  const others = new Set(installs.flatMap(allKeys).filter((key) => !shared.has(key)))
+  const from_ms = Math.min(...installs.map(({ installed_at_ms }) => installed_at_ms)) - limits.crowd_window_ms
+  const [byShared, byOther] = await Promise.all([
+    // The install before may lie years back: the window of reinstalls is a setting.
+    lookups.lastByKey(app_id, { match_keys: [...shared], installed_from_ms: 0 }),
+    lookups.lastByKey(app_id, { match_keys: [...others], installed_from_ms: from_ms }),
+  ])
+  const byKey = new Map([...byShared, ...byOther])
+  const own = Map.groupBy(
+    installs.flatMap((fact) => allKeys(fact).map((match_key) => ({ ...fact, match_key }))),
+    ({ match_key }) => match_key,
+  )
+  for (const [key, added] of own) byKey.set(key, withRows(byKey.get(key) ?? nobody, added))
+
+  return {
+    of: (install) =>
+      new Map(
+        allKeys(install).flatMap((key) => {
+          const crowd_ms = crowdOf(byKey.get(key) ?? nobody, install)
+          return crowd_ms === undefined ? [] : [[key, crowd_ms]]
+        }),
+      ),
+    nextTo: (install) =>
+      sharedKeys(install).flatMap((key) => {
+        const { rows } = byKey.get(key) ?? nobody
+        const rank = rankOf(rows, install)
+        return [...nearest(rows, rank, -1), ...nearest(rows, rank, 1)]
+      }),
+    pushedBy: (install) => [
+      ...new Set(
+        allKeys(install).flatMap((key) => pushedIn((byKey.get(key) ?? nobody).rows, install, isAddress(install, key))),
+      ),
+    ],
+  }
+}
+
+function nearest(rows: readonly KeyFact[], rank: number, step: 1 | -1): string[] {
+  const found = new Set<string>()
+  for (let n = rank + step; n >= 0 && n < rows.length && found.size < near_installs_max; n += step) {
+    found.add(rows[n]!.install_uuid)
+  }
+  return [...found]
+}
+
+/** Rows after an install whose crowd differs with it and without it, as far as they may see the difference. */
+function pushedIn(rows: readonly KeyFact[], install: InstallFact, by_address: boolean): string[] {
+  const found: string[] = []
+  const rank = rankOf(rows, install)
+  for (let n = rank + 1; n <= rank + limits.crowd_facts && n < rows.length; n += 1) {
+    const with_ms = rows[n - limits.crowd_facts]?.installed_at_ms
+    const without_ms = rows[n - limits.crowd_facts - 1]?.installed_at_ms
+    if (with_ms === undefined) continue
+    const { installed_at_ms, install_uuid } = rows[n]!
+    const isSame = isCrowdedAt(installed_at_ms, with_ms) && isCrowdedAt(installed_at_ms, without_ms)
+    const isFar = installed_at_ms - with_ms > limits.candidate_lookback_ms_max
+    if (by_address ? !isFar : !isSame) found.push(install_uuid)
+  }
+  return found
+}
+
+/** The engine may show the facts of a batch a moment later, and a batch may hold one twice. */
+function withRows({ rows, cut }: KeyFacts<KeyFact>, added: readonly KeyFact[]): KeyFacts<KeyFact> {
+  const all = [...rows, ...added].toSorted(byInstall)
+  return { rows: all.filter((row, n) => n === 0 || byPlace(all[n - 1]!.place, row.place) !== 0), cut }
+}
+
+const sharedKeys = (install: InstallFact): string[] => [
+  ...deviceKeys(install),
+  ...(install.user_id === null ? [] : [matchKey('user', install.user_id)]),
+]
+
+const isAddress = (install: InstallFact, key: string): boolean => clueKeys(install).addresses.includes(key)
+
+function allKeys(install: InstallFact): string[] {
+  const { own, addresses } = clueKeys(install)
+  return [...new Set([...own, ...sharedKeys(install), ...addresses])]
+}
