@@ -1,5 +1,6 @@
-import { findInstallsByKeys, type KeyBounds, type KeyedInstall } from '@tributary/attribution/installs-by-key'
-import type { Redecision, RedecisionReason } from '@tributary/attribution/redecisions'
+import { findInstallsByKeys, type KeyedInstall } from '@tributary/attribution/installs-by-key'
+import { findFirstByKey, type KeyFact } from '@tributary/attribution/key-facts'
+import type { InstallOfApp, Redecision, RedecisionReason } from '@tributary/attribution/redecisions'
 import { installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
@@ -9,7 +10,7 @@ import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/dom
 import { isBlockedAt } from '@tributary/domain/attribute/fraud'
 import { clickAddressKeys, deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { isGone, type Tombstones } from '@tributary/domain/erasure/tombstones'
-import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { loadEarlier } from './earlier-clicks.ts'
 
 export interface LateClickDeps {
@@ -18,22 +19,10 @@ export interface LateClickDeps {
   tombstones: Tombstones
 }
 
-/** What an install in one of these apps may be found by. */
-interface Clue {
-  click: Click
-  app_ids: readonly string[]
-  match_key: string
-}
-
-interface Search {
+/** Installs that are decided again for the same reason. Some may be erased. */
+interface Touched {
   reason: RedecisionReason
-  bounds: KeyBounds
-  clues: Clue[]
-  matches(install: KeyedInstall, click: Click, app: AttributionApp | null): boolean
-  /** Whether `matches` reads the settings of the app. */
-  by_settings?: boolean
-  /** Of the clicks after an install, less than so long, only the earliest concern it; all where absent, ms. */
-  after_ms?: number
+  installs: readonly (InstallOfApp & { received_at_ms: number })[]
 }
 
 /**
@@ -45,110 +34,75 @@ interface Search {
  */
 export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[]): AsyncGenerator<Redecision[]> {
   const wished = new Set<string>()
-  for (const search of await searchesFor(deps, clicks)) {
-    for await (const installs of findInstalls(deps, search)) {
-      // The entry of a locked app waits in the list.
-      const living = installs.filter(
-        (install) => deps.tombstones.isLocked(install.app_id) || !isGone(deps.tombstones, install),
-      )
-      const fresh = living.filter((install) => !wished.has(installName(install)))
-      for (const install of fresh) wished.add(installName(install))
-      const { reason } = search
-      const wishes = fresh.map(({ app_id, install_uuid }) => ({ app_id, install_uuid, reason }))
-      if (wishes.length > 0) yield wishes
-    }
+  for await (const { reason, installs } of findTouched(deps, clicks)) {
+    const fresh = installs.filter((install) => isLiving(deps, install) && !wished.has(installName(install)))
+    for (const install of fresh) wished.add(installName(install))
+    const wishes = fresh.map(({ app_id, install_uuid }) => ({ app_id, install_uuid, reason }))
+    if (wishes.length > 0) yield wishes
   }
 }
 
-async function searchesFor({ apps }: LateClickDeps, clicks: readonly Click[]): Promise<Search[]> {
+/** The entry of a locked app waits in the list. */
+const isLiving = ({ tombstones }: LateClickDeps, install: Touched['installs'][number]): boolean =>
+  tombstones.isLocked(install.app_id) || !isGone(tombstones, install)
+
+async function* findTouched(deps: LateClickDeps, clicks: readonly Click[]): AsyncGenerator<Touched> {
   const hits = clicks.filter(({ filtered_reason }) => filtered_reason === 'honeypot')
   const others = clicks.filter(({ filtered_reason }) => filtered_reason !== 'honeypot')
-  const blocked = await Promise.all(hits.map(async (click) => blockClue(click, await apps.find(click.app_id))))
-  return [
-    candidateSearch('click', clicks, ({ click_id }) => [matchKey('click', click_id)]),
-    candidateSearch('device', others, deviceKeys),
-    candidateSearch('address', others, clickAddressKeys),
-    {
-      reason: 'honeypot',
-      clues: blocked,
-      bounds: boundsOf(hits, ({ from_ms, to_ms }) => ({
-        received_from_ms: from_ms,
-        received_to_ms: to_ms + limits.honeypot_block_ms,
-      })),
-      matches: ({ received_at_ms }, { clicked_at_ms }) => isBlockedAt(received_at_ms, clicked_at_ms),
-    },
+  const searches: [CandidateKind, readonly Click[], (click: Click) => string[]][] = [
+    ['click', clicks, ({ click_id }) => [matchKey('click', click_id)]],
+    ['device', others, deviceKeys],
+    ['address', others, clickAddressKeys],
   ]
+  for (const [kind, of, keysOf] of searches) {
+    const clues = of.flatMap((click) => keysOf(click).map((match_key) => ({ click, match_key })))
+    yield { reason: 'click', installs: await findSeeing(deps, kind, clues) }
+  }
+  for await (const installs of findBlocked(deps, hits)) yield { reason: 'honeypot', installs }
 }
 
-const blockClue = (click: Click, app: AttributionApp | null): Clue => ({
-  ...{ click, app_ids: app?.company_apps ?? [click.app_id], match_key: matchKey('block', addressBlock(click.ip)) },
-})
+/** A click and a key by which an install of its app may see it. */
+interface Clue {
+  click: Click
+  match_key: string
+}
 
-function candidateSearch(kind: CandidateKind, clicks: readonly Click[], keysOf: (click: Click) => string[]): Search {
-  const clues = clicks.flatMap((click) =>
-    keysOf(click).map((match_key) => ({ click, app_ids: [click.app_id], match_key })),
+/** Installs that see one of these clicks (docs/rules.md#how-far-a-click-is-seen). */
+async function findSeeing(deps: LateClickDeps, kind: CandidateKind, clues: readonly Clue[]) {
+  if (clues.length === 0) return []
+  const after_ms = kind === 'click' ? Number.POSITIVE_INFINITY : candidateBounds[kind].after_ms
+  // Before the click those see it that have no crowd before them, and so they are the first of their time as well.
+  const ranges = clues.flatMap(({ click: { app_id, clicked_at_ms }, match_key }) =>
+    [clicked_at_ms, Math.max(0, clicked_at_ms - after_ms)].map((installed_from_ms) => ({
+      ...{ app_id, match_key, installed_from_ms },
+    })),
   )
-  return {
-    reason: 'click',
-    clues,
-    bounds: kind === 'click' ? {} : boundsOf(clicks, (times) => installTimes(candidateBounds[kind], times)),
-    matches: (install, click, app) =>
-      isCandidate(kind, install, click, app?.settingsAt(install.received_at_ms) ?? null),
-    by_settings: kind === 'address',
-    ...(kind !== 'click' && { after_ms: candidateBounds[kind].after_ms }),
+  const rows = await findFirstByKey(deps.clickhouse, ranges, (fact) => isLiving(deps, fact))
+  const apps = kind === 'address' ? await appsOf(deps.apps, clues) : null
+  const matched = new Map<string, Matched>()
+  for (const [n, clue] of clues.entries()) {
+    for (const install of [...rows[2 * n]!, ...rows[2 * n + 1]!]) {
+      const settings = apps?.get(install.app_id)?.settingsAt(install.received_at_ms) ?? null
+      if (!isCandidate(kind, install, clue.click, settings)) continue
+      const name = `${installName(install)}/${install.installed_at_ms}`
+      const known = matched.get(name)
+      if (known === undefined) matched.set(name, { install, all: [clue] })
+      else known.all.push(clue)
+    }
   }
-}
-
-interface Times {
-  from_ms: number
-  to_ms: number
-}
-
-/** The first and last click decide which part of a key is read; a backend may give times ahead of its clock. */
-const installTimes = (
-  { before_ms, after_ms }: { before_ms: number; after_ms: number },
-  { from_ms, to_ms }: Times,
-): KeyBounds => ({
-  received_from_ms: from_ms - after_ms - limits.event_ts_ahead_ms_max,
-  installed_from_ms: from_ms - after_ms,
-  installed_to_ms: to_ms + before_ms + 1,
-})
-
-function boundsOf(clicks: readonly Click[], bounds: (times: Times) => KeyBounds): KeyBounds {
-  const times = clicks.map(({ clicked_at_ms }) => clicked_at_ms)
-  return times.length === 0 ? {} : bounds({ from_ms: Math.min(...times), to_ms: Math.max(...times) })
-}
-
-/** Installs that one of the clicks matches, page by page. */
-async function* findInstalls({ clickhouse, apps }: LateClickDeps, search: Search) {
-  const { clues, bounds, matches, by_settings, after_ms } = search
-  if (clues.length === 0) return
-  const byKey = Map.groupBy(clues, ({ match_key }) => match_key)
-  const app_ids = [...new Set(clues.flatMap((clue) => clue.app_ids))]
-  const match_keys = [...new Set(clues.map((clue) => clue.match_key))]
-  for await (const page of findInstallsByKeys(clickhouse, { app_ids, match_keys, ...bounds })) {
-    const known = by_settings === true ? await appsOf(apps, page) : new Map<string, AttributionApp | null>()
-    const matched = page.flatMap((install) => {
-      const all = (byKey.get(install.key) ?? []).filter(({ app_ids: ofClick, click }) => {
-        return ofClick.includes(install.app_id) && matches(install, click, known.get(install.app_id) ?? null)
-      })
-      return all.length === 0 ? [] : [{ install, all }]
-    })
-    yield after_ms === undefined
-      ? matched.map(({ install }) => install)
-      : await withoutCrowded(clickhouse, matched, after_ms)
-  }
+  if (kind === 'click') return [...matched.values()].map(({ install }) => install)
+  return withoutCrowded(deps.clickhouse, [...matched.values()], after_ms)
 }
 
 interface Matched {
-  install: KeyedInstall
+  install: KeyFact
   /** What it matches, at least one. */
-  all: readonly Clue[]
+  all: Clue[]
 }
 
 /** Installs with a click that is not after them, or that is one of the earliest after them. */
 async function withoutCrowded(clickhouse: LateClickDeps['clickhouse'], matched: readonly Matched[], after_ms: number) {
-  const isBefore = ({ click }: Clue, { installed_at_ms }: KeyedInstall) => click.clicked_at_ms <= installed_at_ms
+  const isBefore = ({ click }: Clue, { installed_at_ms }: KeyFact) => click.clicked_at_ms <= installed_at_ms
   const late = matched.filter(({ install, all }) => !all.some((clue) => isBefore(clue, install)))
   const isEarliest = await loadEarlier(clickhouse, [...new Set(late.flatMap(({ all }) => all))], after_ms)
   const crowded = new Set(
@@ -157,7 +111,31 @@ async function withoutCrowded(clickhouse: LateClickDeps['clickhouse'], matched: 
   return matched.filter((one) => !crowded.has(one)).map(({ install }) => install)
 }
 
-async function appsOf(apps: Pick<AttributionApps, 'find'>, page: readonly KeyedInstall[]) {
-  const ids = [...new Set(page.map(({ app_id }) => app_id))]
+async function appsOf(apps: LateClickDeps['apps'], clues: readonly Clue[]) {
+  const ids = [...new Set(clues.map(({ click }) => click.app_id))]
   return new Map(await Promise.all(ids.map(async (id) => [id, await apps.find(id)] as const)))
+}
+
+/** Installs of all apps of a company that a hit of a honeypot blocks, page by page. */
+async function* findBlocked({ clickhouse, apps }: LateClickDeps, hits: readonly Click[]) {
+  if (hits.length === 0) return
+  const clues = await Promise.all(
+    hits.map(async ({ app_id, ip, clicked_at_ms }) => {
+      const app_ids = (await apps.find(app_id))?.company_apps ?? [app_id]
+      return { app_ids, clicked_at_ms, match_key: matchKey('block', addressBlock(ip)) }
+    }),
+  )
+  const times = hits.map(({ clicked_at_ms }) => clicked_at_ms)
+  const byKey = Map.groupBy(clues, ({ match_key }) => match_key)
+  const blocks = (install: KeyedInstall) =>
+    byKey
+      .get(install.key)!
+      .some((hit) => hit.app_ids.includes(install.app_id) && isBlockedAt(install.received_at_ms, hit.clicked_at_ms))
+  const pages = findInstallsByKeys(clickhouse, {
+    app_ids: [...new Set(clues.flatMap(({ app_ids }) => app_ids))],
+    match_keys: [...byKey.keys()],
+    received_from_ms: Math.min(...times),
+    received_to_ms: Math.max(...times) + limits.honeypot_block_ms,
+  })
+  for await (const page of pages) yield page.filter(blocks)
 }

@@ -91,16 +91,50 @@ test('a click alone has installs at both ends of its window decided again, and t
   expect(found).toEqual(wanted.map(({ install_uuid }) => `${app_id}/${install_uuid}`).toSorted())
 })
 
-test('more installs of one address than a page holds are all decided again', async () => {
+test('more installs of one block than a page holds are all decided again for a honeypot', async () => {
   const app_id = newAppId()
   const stage = makeStage()
   stage.attributionApps.add({ app_id })
-  const installs = Array.from({ length: 10_500 }, (_, n) => {
-    const place = { topic: 'events.accepted.v1@log', partition: 0, offset: n, index: 0 }
-    return installOf({ app_id, ip: '203.0.113.7', place, received_at_ms: noon + (n % 3) })
-  })
-  expect(await decidedAgain(installs, [clickOf({ app_id, clicked_at_ms: noon - hour })], stage)).toHaveLength(10_500)
+  const installs = Array.from({ length: 10_500 }, (_, n) =>
+    installOf({ app_id, ip: '203.0.113.7', place: placeAt(n), received_at_ms: noon + (n % 3) }),
+  )
+  const hit = clickOf({ app_id, clicked_at_ms: noon - hour, ip: '203.0.113.7', filtered_reason: 'honeypot' })
+  expect(await decidedAgain(installs, [hit], stage)).toHaveLength(10_500)
 })
+
+test.each([
+  ['an address', { ip: '203.0.113.7' }, { ip: '203.0.113.7' }],
+  ['a device', { device_hashes: ['d'] }, { device_hashes: ['d'] }],
+])(
+  'of many installs of %s the first 50 after a click are decided again, and before it the first of those without a crowd',
+  async (_what, clues, marks) => {
+    const app_id = newAppId()
+    const stage = makeStage()
+    stage.attributionApps.add({ app_id })
+    // More than are read of a key at first.
+    const installs = Array.from({ length: 4000 }, (_, n) =>
+      installOf({ app_id, ...clues, place: placeAt(n), installed_at_ms: noon + n }),
+    )
+    const named = (from: number, to: number) =>
+      installs.slice(from, to).map(({ install_uuid }) => `${app_id}/${install_uuid}`)
+    const clicks = [60, 3000].map((n) => clickOf({ app_id, ...marks, clicked_at_ms: noon + n }))
+    const wanted = [...named(0, 50), ...named(60, 110), ...named(3000, 3050)]
+    expect(await decidedAgain(installs, clicks, stage)).toEqual(wanted.toSorted())
+  },
+)
+
+test('of many installs that named a click before it was there the first 50 are decided again', async () => {
+  const app_id = newAppId()
+  const click = clickOf({ app_id, clicked_at_ms: noon - hour })
+  const referrer = { click_id: click.click_id, signature: 'valid' as const }
+  const installs = Array.from({ length: 200 }, (_, n) =>
+    installOf({ app_id, referrer, place: placeAt(n), installed_at_ms: noon + n }),
+  )
+  const wanted = installs.slice(0, 50).map(({ install_uuid }) => `${app_id}/${install_uuid}`)
+  expect(await decidedAgain(installs, [click])).toEqual(wanted.toSorted())
+})
+
+const placeAt = (offset: number) => ({ topic: 'events.accepted.v1@log', partition: 0, offset, index: 0 })
 
 test.each([
   ['address', { ip: '203.0.113.7' }, {}],
