@@ -63,6 +63,7 @@ export async function findFirstByKey(
   ranges: readonly KeyRange[],
   isLiving: (fact: KeyFact) => boolean = () => true,
 ): Promise<KeyFact[][]> {
+  if (ranges.length === 0) return []
   const from_ms = Math.min(...ranges.map((range) => range.installed_from_ms))
   const keys = [...new Set(ranges.map(({ match_key }) => match_key))]
   const apps = [...new Set(ranges.map(({ app_id }) => app_id))]

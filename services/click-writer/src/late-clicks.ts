@@ -69,7 +69,6 @@ interface Clue {
 
 /** Installs that see one of these clicks (docs/rules.md#how-far-a-click-is-seen). */
 async function findSeeing(deps: LateClickDeps, kind: CandidateKind, clues: readonly Clue[]) {
-  if (clues.length === 0) return []
   const after_ms = kind === 'click' ? Number.POSITIVE_INFINITY : candidateBounds[kind].after_ms
   // Before the click those see it that have no crowd before them, and so they are the first of their time as well.
   const ranges = clues.flatMap(({ click: { app_id, clicked_at_ms }, match_key }) =>

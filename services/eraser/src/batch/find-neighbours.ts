@@ -1,9 +1,11 @@
+import { findFirstByKey, type KeyRange } from '@tributary/attribution/key-facts'
 import { keySet } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { hour_ms } from '@tributary/contracts/limits'
 import { addressNetwork } from '@tributary/contracts/networks'
 import { candidateBounds } from '@tributary/domain/attribute/candidates'
+import { clueKeys } from '@tributary/domain/attribute/crowds'
 import { deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import type { ErasedInstall } from './batch.ts'
 import type { ClickRow } from './find-rows.ts'
@@ -23,7 +25,8 @@ interface Range {
 
 /**
  * Installs whose verdicts may change when these facts and clicks are gone: those of the same device or user, of the same
- * network within the hour after, and those that may have one of the clicks as a candidate. One too many is decided as before.
+ * network within the hour after, those that may have one of the clicks as a candidate, and those that see more by a key
+ * that has one install less (docs/rules.md#how-far-a-click-is-seen). One too many is decided as before.
  */
 export async function findNeighbours(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -31,7 +34,17 @@ export async function findNeighbours(
   installs: readonly ErasedInstall[],
   { facts, clicks }: { facts: readonly Fact[]; clicks: readonly ClickRow[] },
 ): Promise<string[]> {
+  const own = new Set(installs.map(({ install_uuid }) => install_uuid))
   const ranges = [...facts.flatMap(rangesOfFact), ...clicks.flatMap(rangesOfClick)]
+  const [sharing, behind] = await Promise.all([
+    findWithin(clickhouse, app_id, ranges),
+    findFirstByKey(clickhouse, facts.flatMap(crowdRanges), ({ install_uuid }) => !own.has(install_uuid)),
+  ])
+  const uuids = [...sharing, ...behind.flat()].map(({ install_uuid }) => install_uuid)
+  return [...new Set(uuids)].filter((uuid) => !own.has(uuid))
+}
+
+async function findWithin(clickhouse: Pick<Clickhouse, 'query'>, app_id: string, ranges: readonly Range[]) {
   if (ranges.length === 0) return []
   const byKey = Map.groupBy(ranges, ({ match_key }) => match_key)
   const rows = await clickhouse.query<Row>(
@@ -42,9 +55,7 @@ export async function findNeighbours(
      ORDER BY received_at_ms DESC LIMIT ${of_key_max} BY k.match_key
      SETTINGS max_threads = 1`,
   )
-  const own = new Set(installs.map(({ install_uuid }) => install_uuid))
-  const found = rows.filter((row) => byKey.get(row.match_key)!.some((range) => isWithin(row, range)))
-  return [...new Set(found.map(({ install_uuid }) => install_uuid))].filter((uuid) => !own.has(uuid))
+  return rows.filter((row) => byKey.get(row.match_key)!.some((range) => isWithin(row, range)))
 }
 
 interface Row {
@@ -63,6 +74,15 @@ function rangesOfFact(fact: Fact): Range[] {
   const { received_at_ms: at_ms } = fact
   const hour = { received_from_ms: at_ms, received_to_ms: at_ms + hour_ms }
   return [...users, ...devices, { match_key: matchKey('network', addressNetwork(fact.ip)), ...hour }]
+}
+
+/** All installs of a device or a user are decided again anyway. */
+
+function crowdRanges(fact: Fact): KeyRange[] {
+  if (fact.kind === 'alias') return []
+  const { app_id, installed_at_ms } = fact
+  const { own, addresses } = clueKeys(fact)
+  return [...own, ...addresses].map((match_key) => ({ app_id, match_key, installed_from_ms: installed_at_ms }))
 }
 
 function rangesOfClick({ click_id, clicked_at_ms, match_keys }: ClickRow): Range[] {

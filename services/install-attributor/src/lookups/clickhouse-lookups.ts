@@ -39,13 +39,9 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
     },
     installs: (app_id, ranges, of_key_max) => findKeyedFacts(clickhouse, app_id, ranges, of_key_max),
     lastByKey: (app_id, keys, isLiving) => findLastByKey(clickhouse, app_id, keys, isLiving),
-    async firstByKey(app_id, ranges, isLiving) {
-      if (ranges.length === 0) return []
-      return findFirstByKey(
-        clickhouse,
-        ranges.map((range) => ({ ...range, app_id })),
-        isLiving,
-      )
+    firstByKey(app_id, ranges, isLiving) {
+      const ofApp = ranges.map((range) => ({ ...range, app_id }))
+      return findFirstByKey(clickhouse, ofApp, isLiving)
     },
     async hits(app_ids, ranges) {
       const byApp = Map.groupBy(await findClickKeys(clickhouse, app_ids, ranges), ({ app_id }) => app_id)

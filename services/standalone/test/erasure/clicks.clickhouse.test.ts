@@ -113,6 +113,25 @@ test('clicks of an erased install go and never come back, and the installs that 
   expect(waited.at(-1)).toBe(newest)
 })
 
+test.each([
+  ['an address', { ip: '192.0.2.7' }],
+  ['a click', { ip: null, named_click: { click_id: clickId(9), signature: 'valid' as const } }],
+])('of many installs with the key of an erased one, %s, the 50 behind it are decided again', async (_what, clues) => {
+  const app_id = await stage.makeApp()
+  const facts = Array.from({ length: 120 }, (_, n) =>
+    fact(app_id, `i${n}`, { ...clues, is_sdk: false, installed_at_ms: t0 + n }),
+  )
+  await insert('install_facts_v1', factColumns, facts.map(factLine))
+  await stage.request(app_id, ['i10', 'i20'], 'sdk', now_ms)
+  const again: string[] = []
+  await stage.run({
+    now: () => now_ms + 1,
+    redecisions: { add: async (installs) => void again.push(...installs.map(({ install_uuid }) => install_uuid)) },
+  })
+  const wanted = facts.slice(11, 71).flatMap(({ install_uuid }) => (install_uuid === 'i20' ? [] : install_uuid))
+  expect([...new Set(again)].toSorted()).toEqual(wanted.toSorted())
+})
+
 test('every click of a device goes, also when there are more than fit in a batch and each has several devices', async () => {
   const app_id = await stage.makeApp()
   // In the order of their hashes: a page of click_keys_v1 ends in the clicks of the second one, which those of the first are.
