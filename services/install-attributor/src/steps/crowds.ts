@@ -1,5 +1,5 @@
 import type { KeyFact } from '@tributary/attribution/key-facts'
-import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
+import type { Fact, InstallFact, Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { type Crowds, clueKeys, crowdOf, isCrowdedAt, type KeyFacts, rankOf } from '@tributary/domain/attribute/crowds'
 import { deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
@@ -11,8 +11,8 @@ export interface KeyCrowds {
   of(install: InstallFact): Crowds
   /** The nearest installs of the same device or user, `near_installs_max` on each side. */
   nextTo(install: InstallFact): string[]
-  /** Installs after it that see less by a key because it is before them. */
-  pushedBy(install: InstallFact): string[]
+  /** Installs that see other clicks by a key because these facts, which the batch added, are before them. */
+  pushedBy(added: readonly Fact[]): string[]
 }
 
 /** More than the events of others that are no install event which counts, and so hide an earlier install. */
@@ -52,11 +52,13 @@ export async function loadCrowds(lookups: Lookups, app_id: string, facts: readon
         const rank = rankOf(rows, install)
         return [...nearest(rows, rank, -1), ...nearest(rows, rank, 1)]
       }),
-    pushedBy: (install) => [
-      ...new Set(
-        allKeys(install).flatMap((key) => pushedIn((byKey.get(key) ?? nobody).rows, install, isAddress(install, key))),
-      ),
-    ],
+    pushedBy(added) {
+      const installs = added.filter((fact) => fact.kind === 'install')
+      const isAdded = createPlaces(installs)
+      const addresses = new Set(installs.flatMap((install) => clueKeys(install).addresses))
+      const keys = [...new Set(installs.flatMap(allKeys))]
+      return [...new Set(keys.flatMap((key) => pushedIn((byKey.get(key) ?? nobody).rows, isAdded, addresses.has(key))))]
+    },
   }
 }
 
@@ -68,20 +70,36 @@ function nearest(rows: readonly KeyFact[], rank: number, step: 1 | -1): string[]
   return [...found]
 }
 
-/** Rows after an install whose crowd differs with it and without it, as far as they may see the difference. */
-function pushedIn(rows: readonly KeyFact[], install: InstallFact, by_address: boolean): string[] {
+/** Installs of a key that see other clicks with the added facts than without them. */
+function pushedIn(rows: readonly KeyFact[], isAdded: (fact: KeyFact) => boolean, is_address: boolean): string[] {
   const found: string[] = []
-  const rank = rankOf(rows, install)
-  for (let n = rank + 1; n <= rank + limits.crowd_facts && n < rows.length; n += 1) {
+  const before: number[] = []
+  for (const [n, row] of rows.entries()) {
+    if (isAdded(row)) continue
     const with_ms = rows[n - limits.crowd_facts]?.installed_at_ms
-    const without_ms = rows[n - limits.crowd_facts - 1]?.installed_at_ms
-    if (with_ms === undefined) continue
-    const { installed_at_ms, install_uuid } = rows[n]!
-    const isSame = isCrowdedAt(installed_at_ms, with_ms) && isCrowdedAt(installed_at_ms, without_ms)
-    const isFar = installed_at_ms - with_ms > limits.candidate_lookback_ms_max
-    if (by_address ? !isFar : !isSame) found.push(install_uuid)
+    const without_ms = before[before.length - limits.crowd_facts]
+    before.push(row.installed_at_ms)
+    if (with_ms !== undefined && with_ms !== without_ms && isSeen(row, with_ms, without_ms, is_address)) {
+      found.push(row.install_uuid)
+    }
   }
   return found
+}
+
+/** Whether it makes a difference to an install that the crowd of a key comes later. */
+function isSeen({ installed_at_ms }: KeyFact, with_ms: number, without_ms: number | undefined, is_address: boolean) {
+  const [crowded, was] = [isCrowdedAt(installed_at_ms, with_ms), isCrowdedAt(installed_at_ms, without_ms)]
+  if (crowded !== was) return true
+  // By a device or a click id that stays crowded it matches nothing.
+  return (is_address || !crowded) && installed_at_ms - with_ms <= limits.candidate_lookback_ms_max
+}
+
+const placeName = ({ place }: { place: Place }): string =>
+  [place.topic, place.partition, place.offset, place.index].join('/')
+
+function createPlaces(facts: readonly { place: Place }[]): (fact: { place: Place }) => boolean {
+  const names = new Set(facts.map(placeName))
+  return (fact) => names.has(placeName(fact))
 }
 
 /** The engine may show the facts of a batch a moment later, and a batch may hold one twice. */
@@ -94,8 +112,6 @@ const sharedKeys = (install: InstallFact): string[] => [
   ...deviceKeys(install),
   ...(install.user_id === null ? [] : [matchKey('user', install.user_id)]),
 ]
-
-const isAddress = (install: InstallFact, key: string): boolean => clueKeys(install).addresses.includes(key)
 
 function allKeys(install: InstallFact): string[] {
   const { own, addresses } = clueKeys(install)

@@ -113,8 +113,8 @@ async function findByNeighbours(
     }),
   ]
   const newest = await lookups.newest(app_id, [...new Set(sources.flatMap(({ own }) => candidatesFor(own)))])
-  const pushed = facts.flatMap((fact) => (fact.kind === 'install' ? evidence.pushedBy(fact) : []))
-  return [...new Set([...sources.flatMap(touchedBy), ...pushed.filter((uuid) => !settled.has(uuid))])]
+  const pushed = evidence.pushedBy(facts).filter((uuid) => !settled.has(uuid))
+  return [...new Set([...sources.flatMap(touchedBy), ...pushed])]
 
   function candidatesFor(own: readonly Fact[]): string[] {
     const inNetwork = own.flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))

@@ -25,8 +25,8 @@ export interface Neighbours {
   sharing(...facts: readonly Fact[]): string[]
   /** The crowded keys of an install event of the batch. */
   crowdsOf(install: InstallFact): Crowds
-  /** Installs that a key hides from clicks now that an install event of the batch is before them. */
-  pushedBy(install: InstallFact): string[]
+  /** Installs that see other clicks by a key now that these facts of the batch are before them. */
+  pushedBy(added: readonly Fact[]): string[]
   /** SDK installs of the same network received in the hour up to an install and before it; exact up to what the flag needs. */
   before(install: InstallFact): number
   /** Installs received within the hour after an SDK install event of the same network whose hour may be full. */
