@@ -77,7 +77,10 @@ export const story = clicks.chain((known) =>
   }),
 )
 
-interface Story {
+/** Limits with which a story has crowds; like the real ones, clicks are shown after an install for less than the window. */
+export const fewMakeACrowd = { crowd_facts: 2, crowd_window_ms: 30 * hour_ms }
+
+export interface Story {
   clicks: readonly KeptClick[]
   facts: readonly Fact[]
   picks: Iterator<number>
