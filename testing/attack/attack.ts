@@ -12,6 +12,8 @@ export interface Attack {
   allowed: readonly string[]
   /** Monthly quota of the attacker's company; unlimited when absent. */
   monthly_quota?: number
+  /** The victim also sends installs and waits for their verdicts. */
+  verdicts?: boolean
   /** Attacks until `target.signal` aborts, and waits for outstanding answers. */
   run(target: Target): Promise<void>
   /** Checks the stored data once all events are written, and returns the faults. */
@@ -27,5 +29,7 @@ export interface Target {
   attacker: AttackTenant
   started_ms: number
   signal: AbortSignal
+  /** How long the attack lasts: it may send as much in an hour as in a minute. */
+  seconds: number
   answers: Answers
 }

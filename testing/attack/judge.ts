@@ -1,11 +1,18 @@
 import type { Attack } from './attack.ts'
-import { type VictimFigures, victim_ms_max } from './victim.ts'
+import { type VictimFigures, victim_ms_max, victimSteps } from './victim.ts'
 
 /** Largest growth of anonymous memory in one attack: 256 MiB for the judging thread, what it inflates, and 64 MiB of bodies. */
 export const growth_mib_max = 640
 
+/** An attack may make the slowest hundredth of a victim's requests this many times slower. */
+const slower_max = 2
+/** Below this a machine with two cores makes a request slow by itself, ms. */
+const slow_ms_min = 100
+
 export interface Outcome {
   victim: VictimFigures
+  /** The figures of a victim that nobody attacked; null where the attack was too short to compare. */
+  control: VictimFigures | null
   /** Number of the victim's events in its report. */
   reported: number
   answers: Record<string, number>
@@ -17,10 +24,17 @@ export interface Outcome {
 
 /** The faults of the outcome of an attack; empty when there is none. */
 export function findFaults(attack: Pick<Attack, 'expected' | 'allowed'>, outcome: Outcome): string[] {
-  const { victim, reported, answers, memory_mib, faults } = outcome
+  const { victim, control, reported, answers, memory_mib, faults } = outcome
   const found = [...faults, ...several(victim.faults)]
   if (victim.accepted === 0) found.push('no event of the victim was accepted')
   if (victim.max_ms > victim_ms_max) found.push(`the victim waited ${victim.max_ms} ms`)
+  for (const step of victimSteps) {
+    const [seen, alone] = [victim.steps[step], control?.steps[step]]
+    if (seen === undefined || alone === undefined) continue
+    const most_ms = Math.max(slow_ms_min, slower_max * alone.p99_ms)
+    if (seen.p99_ms > most_ms)
+      found.push(`p99 of ${step}: ${seen.p99_ms} ms, and ${alone.p99_ms} ms without the attack`)
+  }
   if (reported !== victim.accepted) found.push(`${victim.accepted} events of the victim accepted, ${reported} reported`)
   const grown = memory_mib === null ? 0 : memory_mib.peak - memory_mib.before
   if (grown > growth_mib_max) found.push(`memory grew by ${grown} MiB`)

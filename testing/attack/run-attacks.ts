@@ -14,7 +14,7 @@ import type { Attack } from './attack.ts'
 import { findFaults, type Outcome } from './judge.ts'
 import { countEvents } from './reports.ts'
 import { makeTenant } from './tenants.ts'
-import { startVictim, type VictimFigures } from './victim.ts'
+import { startVictim, type Times, type VictimFigures, type VictimStep, victimSteps } from './victim.ts'
 
 export interface AttackResult extends Outcome {
   name: string
@@ -31,6 +31,8 @@ interface Options {
 /** How long the victim sends requests before an attack begins. */
 const calm_ms = 300
 const memory_ms = 50
+/** Attacks of this length are compared with a victim that nobody attacks; shorter ones have too few requests for a p99. */
+const judged_s_min = 10
 /** How much longer an attack waits for an expected answer: slow bodies are tolerated for seconds. */
 const expected_ms_max = 30_000
 
@@ -62,12 +64,14 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const answers = countAnswers()
   const printed = service.output().length
   const memory = watchMemory(service.pid)
-  const victim = startVictim(url, tenant)
+  const steps = victimSteps.filter((step) => step !== 'verdict' || attack.verdicts === true)
+  const control = seconds < judged_s_min ? null : await controlOf(url, token, steps, seconds)
+  const victim = startVictim(url, tenant, steps)
   await pause(calm_ms)
   const started_ms = Date.now()
   const port = Number(new URL(url).port)
   const signal = endOf(attack, answers, seconds)
-  const target = { url, port, data_dir, attacker, started_ms, signal, answers }
+  const target = { url, port, data_dir, attacker, started_ms, signal, seconds, answers }
   let seen: VictimFigures
   try {
     await attack.run(target)
@@ -77,16 +81,25 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const took_s = Math.round((Date.now() - started_ms) / 100) / 10
   await waitUntilWritten(url, data_dir)
   const faults = (await attack.check?.(target)) ?? []
+  if (process.env.PROF) console.error((await (await fetch(url + '/metrics')).text()).split('\n').filter((l) => /attribut|redecision|event_loop|consumer_(batch|records)/.test(l) && !l.startsWith('#') && !/bucket/.test(l)).join('\n'))
   const reported = await countEvents(url, tenant)
   const logged = errorLine(service.output().slice(printed))
   const outcome = {
     victim: seen,
+    control,
     reported,
     answers: answers.all(),
     memory_mib: memory.end(),
     faults: [...faults, ...logged],
   }
   return { name: attack.name, seconds: took_s, ...outcome, faults: findFaults(attack, outcome) }
+}
+
+/** The same customer with nobody else, as another company. */
+async function controlOf(url: string, token: string, steps: readonly VictimStep[], seconds: number) {
+  const victim = startVictim(url, await makeTenant(url, token, 'Control'), steps)
+  await pause(seconds * 1000)
+  return victim.end()
 }
 
 /** Aborts after the seconds once all expected answers came, at the latest `expected_ms_max` later. */
@@ -121,15 +134,24 @@ function watchMemory(pid: number) {
   }
 }
 
-function lineOf({ name, seconds, victim, answers, memory_mib, faults }: AttackResult): string {
-  const { requests, p50_ms, p99_ms, max_ms } = victim
+function lineOf({ name, seconds, victim, control, answers, memory_mib, faults }: AttackResult): string {
   const got = Object.entries(answers).map(([answer, count]) => `${answer} x ${count}`)
   const memory = memory_mib === null ? 'unknown' : `${memory_mib.before} to ${memory_mib.peak} MiB`
   const words = [
     `${faults.length === 0 ? 'ok  ' : 'FAIL'} ${name}, ${seconds} s`,
-    `victim: ${requests} requests, p50 ${p50_ms}, p99 ${p99_ms}, max ${max_ms} ms`,
+    `victim: ${timesLine(victim)}`,
+    ...victimSteps.flatMap((step) => {
+      const seen = victim.steps[step]
+      const alone = control?.steps[step]
+      return seen === undefined || alone === undefined
+        ? []
+        : [`\n     ${step}: ${timesLine(seen)} (alone ${timesLine(alone)})`]
+    }),
     `attacker: ${got.join(', ') || 'nothing'}`,
     `memory: ${memory}`,
   ]
   return [words.join('; '), ...faults.map((fault) => `     ${fault}`)].join('\n')
 }
+
+const timesLine = ({ requests, p50_ms, p99_ms, max_ms }: Times): string =>
+  `${requests} x, p50 ${p50_ms}, p99 ${p99_ms}, max ${max_ms} ms`

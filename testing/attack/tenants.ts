@@ -10,6 +10,8 @@ export interface AttackTenant {
   server_key: string
   /** A second key, so that reports do not use up the rate of `server_key`. */
   report_key: string
+  /** A third one, to look for verdicts. */
+  watch_key: string
   /** A tracking link and a honeypot of the company. */
   link_id: string
   trap_id: string
@@ -31,10 +33,10 @@ export async function makeTenant(
     bundle_id: 'com.example.attacked',
   })
   const makeKey = async () => (await admin<{ key: string }>('/keys', { app_id, label: name, allowed_events: [] })).key
-  const [server_key, report_key] = await Promise.all([makeKey(), makeKey()])
+  const [server_key, report_key, watch_key] = await Promise.all([makeKey(), makeKey(), makeKey()])
   const { link_id } = await admin<{ link_id: string }>('/links', { app_id, partner: 'net' })
   const trap_id = await makeLink(admin, company_id, true)
-  return { app_id, company_key, app_key, signing_secret, server_key, report_key, link_id, trap_id }
+  return { app_id, company_key, app_key, signing_secret, server_key, report_key, watch_key, link_id, trap_id }
 }
 
 /** The headers of a signed SDK request. */

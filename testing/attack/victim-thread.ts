@@ -8,23 +8,27 @@ import { Agent, request } from 'undici'
 import { victim_ip } from './addresses.ts'
 import { answerName } from './answers.ts'
 import { type AttackTenant, signedHeaders } from './tenants.ts'
-import { type VictimFigures, victim_install, victim_ms_max } from './victim.ts'
+import { type Times, type VictimFigures, type VictimStep, victim_install, victim_ms_max } from './victim.ts'
 
 /** How long the victim waits for an answer: longer than allowed, so that faults show their duration. */
 const answer_ms_max = 40_000
 const pause_ms = 100
 const batch_events = 5
+/** Between two looks for a verdict. */
+const watch_ms = 100
+const phone = {
+  'user-agent': 'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/119.0.0.0 Mobile Safari/537.36',
+}
 
 /** Sends requests until its end, each on a new connection. */
-function startVictim(url: string, tenant: AttackTenant) {
+function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimStep[]) {
   const agent = new Agent({ pipelining: 0 })
-  const times_ms: number[] = []
+  const times = new Map<VictimStep, number[]>(wanted.map((step) => [step, []]))
   const faults: string[] = []
   let accepted = 0
   let stopping = false
 
-  async function send(path: string, headers: Record<string, string>, body?: Buffer): Promise<string> {
-    const started = performance.now()
+  async function send(path: string, headers: Record<string, string>, body?: Buffer, expected = 200) {
     const signal = AbortSignal.timeout(answer_ms_max)
     const answer = await request(`${url}${path}`, {
       dispatcher: agent,
@@ -33,40 +37,56 @@ function startVictim(url: string, tenant: AttackTenant) {
       headers: { 'x-forwarded-for': victim_ip, ...headers },
       ...(body && { body }),
     })
-      .then(async ({ statusCode, body }) => ({ statusCode, text: await body.text() }))
-      .catch((error: Error) => ({ statusCode: 0, text: error.message }))
-    const ms = performance.now() - started
-    times_ms.push(ms)
-    if (answer.statusCode === 0) faults.push(`${path} had no answer: ${answer.text}`)
-    else if (answer.statusCode !== 200) faults.push(`${path} answered ${answerName(answer.statusCode, answer.text)}`)
-    else if (ms > victim_ms_max) faults.push(`${path} took ${Math.round(ms)} ms`)
-    return answer.statusCode === 200 ? answer.text : '{}'
+      .then(async ({ statusCode, body }) => ({ status: statusCode, text: await body.text() }))
+      .catch((error: Error) => ({ status: 0, text: error.message }))
+    if (answer.status === 0) faults.push(`${path} had no answer: ${answer.text}`)
+    else if (answer.status !== expected) faults.push(`${path} answered ${answerName(answer.status, answer.text)}`)
+    return answer.status === expected ? answer.text : '{}'
   }
   const take = (answer: string) => {
-    accepted += (JSON.parse(answer) as { accepted?: number }).accepted ?? 0
+    accepted += (JSON.parse(answer || '{}') as { accepted?: number }).accepted ?? 0
   }
-
+  const sendBatch = async (events: object[]) => {
+    const body = Buffer.from(JSON.stringify({ events }))
+    take(await send(declaredRoutes.sendBatch.path, signedHeaders(tenant, body), body))
+  }
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-  const steps = [
-    async () => {
-      const body = Buffer.from(
-        JSON.stringify({ events: Array.from({ length: batch_events }, () => makeEvent(victim_install)) }),
-      )
-      take(await send(declaredRoutes.sendBatch.path, signedHeaders(tenant, body), body))
+
+  const steps: Record<VictimStep, () => Promise<void>> = {
+    event: () => sendBatch(Array.from({ length: batch_events }, () => makeEvent(victim_install))),
+    async s2s() {
+      const body = Buffer.from(JSON.stringify(makeEvent(randomUUID())))
+      take(await send(declaredRoutes.sendServerEvent.path, bearer(tenant.server_key), body))
     },
-    async () =>
-      take(
-        await send(
-          declaredRoutes.sendServerEvent.path,
-          bearer(tenant.server_key),
-          Buffer.from(JSON.stringify(makeEvent(randomUUID()))),
-        ),
-      ),
-    async () => void (await send(report_path.replace(':report', 'events'), bearer(tenant.report_key))),
-  ]
-  const loops = steps.map(async (step) => {
+    async report() {
+      await send(report_path.replace(':report', 'events'), bearer(tenant.report_key))
+    },
+    async click() {
+      await send(declaredRoutes.followLink.path.replace(':link_id', tenant.link_id), phone, undefined, 302)
+    },
+    /** The time holds the request and the wait for the verdict. */
+    async verdict() {
+      const install_uuid = randomUUID()
+      await sendBatch([{ ...makeEvent(install_uuid), event_name: 'app_install' }])
+      const path = declaredRoutes.getInstall.path.replace(':install_uuid', install_uuid)
+      const headers = { 'x-forwarded-for': victim_ip, ...bearer(tenant.watch_key) }
+      const until_ms = performance.now() + answer_ms_max
+      while (performance.now() < until_ms) {
+        const { statusCode, body } = await request(`${url}${path}`, { dispatcher: agent, headers })
+        const text = await body.text()
+        if (statusCode === 200 && (JSON.parse(text) as { verdict: unknown }).verdict !== null) return
+        await pause(watch_ms)
+      }
+      faults.push('an install was not decided in time')
+    },
+  }
+  const loops = wanted.map(async (name) => {
     while (!stopping) {
-      await step()
+      const started = performance.now()
+      await steps[name]()
+      const ms = performance.now() - started
+      times.get(name)!.push(ms)
+      if (name !== 'verdict' && ms > victim_ms_max) faults.push(`${name} took ${Math.round(ms)} ms`)
       await pause(pause_ms)
     }
   })
@@ -76,11 +96,17 @@ function startVictim(url: string, tenant: AttackTenant) {
       stopping = true
       await Promise.all(loops)
       await agent.close()
-      times_ms.sort((a, b) => a - b)
-      const at = (share: number) => Math.round(times_ms[Math.floor((times_ms.length - 1) * share)]!)
-      return { requests: times_ms.length, accepted, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1), faults }
+      const requests = [...times].flatMap(([name, all]) => (name === 'verdict' ? [] : all))
+      const each = [...times].map(([name, all]) => [name, timesOf(all)] as const)
+      return { ...timesOf(requests), accepted, steps: Object.fromEntries(each), faults }
     },
   }
+}
+
+function timesOf(all: readonly number[]): Times {
+  const sorted = all.toSorted((a, b) => a - b)
+  const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)
+  return { requests: sorted.length, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) }
 }
 
 const makeEvent = (install_uuid: string) => ({
@@ -90,8 +116,8 @@ const makeEvent = (install_uuid: string) => ({
   event_ts_ms: Date.now(),
 })
 
-const { url, tenant } = workerData as { url: string; tenant: AttackTenant }
-const victim = startVictim(url, tenant)
+const { url, tenant, steps } = workerData as { url: string; tenant: AttackTenant; steps: readonly VictimStep[] }
+const victim = startVictim(url, tenant, steps)
 await once(parentPort!, 'message')
 parentPort!.postMessage(await victim.end())
 parentPort!.close()

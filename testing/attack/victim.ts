@@ -8,22 +8,32 @@ export const victim_ms_max = 5000
 /** The install of its SDK. Others may know the id. */
 export const victim_install = 'victim-install'
 
-export interface VictimFigures {
+/** Times of one kind of request, ms. */
+export interface Times {
   requests: number
-  /** Events that were accepted; each has its own id. */
-  accepted: number
   p50_ms: number
   p99_ms: number
   max_ms: number
+}
+
+/** What the victim does; `verdict`: it sends an install and waits until it is decided. */
+export const victimSteps = ['event', 's2s', 'report', 'click', 'verdict'] as const
+export type VictimStep = (typeof victimSteps)[number]
+
+/** The times of all requests together, and of each step. */
+export interface VictimFigures extends Times {
+  /** Events that were accepted; each has its own id. */
+  accepted: number
+  steps: Partial<Record<VictimStep, Times>>
   faults: string[]
 }
 
 /**
- * Starts an ordinary customer with its own address that sends events and reads reports. It runs in its own thread, so that
+ * Starts an ordinary customer with its own address that sends events, reads reports, clicks and installs. It runs in its own thread, so that
  * the attacker's work does not delay it.
  */
-export function startVictim(url: string, tenant: AttackTenant) {
-  const worker = new Worker(new URL('victim-thread.ts', import.meta.url), { workerData: { url, tenant } })
+export function startVictim(url: string, tenant: AttackTenant, steps: readonly VictimStep[]) {
+  const worker = new Worker(new URL('victim-thread.ts', import.meta.url), { workerData: { url, tenant, steps } })
   const figures = once(worker, 'message')
   figures.catch(() => {}) // `end` throws it
   return {

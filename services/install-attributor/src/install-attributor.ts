@@ -254,7 +254,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     const { wished } = work
     const evidence = await loadEvidence(lookups, geo, work, known)
     const decided_at_ms = now()
-    const decided = decideInOrder(evidence, decided_at_ms)
+    const decided = await decideInOrder(evidence, decided_at_ms)
     const wishes = await findWishes(lookups, work, evidence, decided)
     // From the second try on also what changes nothing: a decision of a try that sleeps may still land.
     const told = decided.filter(({ changed }) => changed || decided_at.try > 1)

@@ -1,6 +1,7 @@
 import type { Attack } from '../attack.ts'
 import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
+import { crowdedDevices, installsAhead } from './crowded-keys.ts'
 import { erasureFlood, erasuresOfOthers } from './erasure-flood.ts'
 import { forgedInstalls } from './forged-installs.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
@@ -29,6 +30,8 @@ export const attacks: readonly Attack[] = [
   postbackFlood,
   claimedTransactions,
   forgedInstalls,
+  installsAhead,
+  crowdedDevices,
   adminGuesses,
   manyConnections,
 ]

@@ -3,9 +3,12 @@ import { findFaults, growth_mib_max, type Outcome } from '../../attack/judge.ts'
 import { victim_ms_max } from '../../attack/victim.ts'
 
 const attack = { expected: ['429 rate_limited'], allowed: ['200'] }
-const victim = { requests: 30, accepted: 60, p50_ms: 5, p99_ms: 20, max_ms: 40, faults: [] }
+const times = { requests: 30, p50_ms: 5, p99_ms: 20, max_ms: 40 }
+const slow = { ...times, p99_ms: 401 }
+const victim = { ...times, accepted: 60, steps: { event: times, verdict: { ...times, p99_ms: 400 } }, faults: [] }
 const harmless: Outcome = {
   victim,
+  control: { ...victim, steps: { event: times, verdict: { ...times, p99_ms: 200 } } },
   reported: 60,
   answers: { '200': 3, '429 rate_limited': 9 },
   memory_mib: { before: 200, peak: 300 },
@@ -20,6 +23,7 @@ test('an attack that is refused and harms nobody has no fault, also where memory
 test.each<[string, Partial<Outcome>]>([
   ['a victim that was refused', { victim: { ...victim, faults: ['/event answered 503 unavailable'] } }],
   ['a victim that waited', { victim: { ...victim, max_ms: victim_ms_max + 1 } }],
+  ['a victim whose installs took more than twice as long', { victim: { ...victim, steps: { verdict: slow } } }],
   ['a victim without an accepted event', { victim: { ...victim, accepted: 0 }, reported: 0 }],
   ['a lost event', { reported: 59 }],
   ['a doubled event', { reported: 61 }],

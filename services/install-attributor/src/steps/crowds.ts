@@ -9,8 +9,9 @@ import type { Lookups } from '../lookups/lookups.ts'
 /** What stands next to the install events of a batch, by key. */
 export interface KeyCrowds {
   of(install: InstallFact): Crowds
-  /** The nearest installs of the same device or user, `near_installs_max` on each side. */
-  nextTo(install: InstallFact): string[]
+  /** The nearest installs of the same device or user before it, and after it: `near_installs_max` of each key. */
+  before(install: InstallFact): string[]
+  after(install: InstallFact): string[]
   /** Installs that see other clicks by a key because these facts, which the batch added, are before them. */
   pushedBy(added: readonly Fact[]): string[]
 }
@@ -23,6 +24,7 @@ const nobody: KeyFacts<KeyFact> = { rows: [], cut: false }
 /** Loads the install events with a key of these facts, which may be in the tables or not yet. */
 export async function loadCrowds(lookups: Lookups, app_id: string, facts: readonly Fact[]): Promise<KeyCrowds> {
   const installs = facts.filter((fact) => fact.kind === 'install')
+  const { sharedKeys, addressKeys, allKeys } = createKeys()
   const shared = new Set(installs.flatMap(sharedKeys))
   const others = new Set(installs.flatMap(allKeys).filter((key) => !shared.has(key)))
   const from_ms = Math.min(...installs.map(({ installed_at_ms }) => installed_at_ms)) - limits.crowd_window_ms
@@ -46,25 +48,21 @@ export async function loadCrowds(lookups: Lookups, app_id: string, facts: readon
           return crowd_ms === undefined ? [] : [[key, crowd_ms]]
         }),
       ),
-    nextTo: (install) =>
-      sharedKeys(install).flatMap((key) => {
-        const { rows } = byKey.get(key) ?? nobody
-        const rank = rankOf(rows, install)
-        return [...nearest(rows, rank, -1), ...nearest(rows, rank, 1)]
-      }),
+    before: (install) => sharedKeys(install).flatMap((key) => nearest(byKey.get(key) ?? nobody, install, -1)),
+    after: (install) => sharedKeys(install).flatMap((key) => nearest(byKey.get(key) ?? nobody, install, 1)),
     pushedBy(added) {
       const installs = added.filter((fact) => fact.kind === 'install')
       const isAdded = createPlaces(installs)
-      const addresses = new Set(installs.flatMap((install) => clueKeys(install).addresses))
+      const addresses = new Set(installs.flatMap(addressKeys))
       const keys = [...new Set(installs.flatMap(allKeys))]
       return [...new Set(keys.flatMap((key) => pushedIn((byKey.get(key) ?? nobody).rows, isAdded, addresses.has(key))))]
     },
   }
 }
 
-function nearest(rows: readonly KeyFact[], rank: number, step: 1 | -1): string[] {
+function nearest({ rows }: KeyFacts<KeyFact>, install: InstallFact, step: 1 | -1): string[] {
   const found = new Set<string>()
-  for (let n = rank + step; n >= 0 && n < rows.length && found.size < near_installs_max; n += step) {
+  for (let n = rankOf(rows, install) + step; n >= 0 && n < rows.length && found.size < near_installs_max; n += step) {
     found.add(rows[n]!.install_uuid)
   }
   return [...found]
@@ -108,12 +106,22 @@ function withRows({ rows, cut }: KeyFacts<KeyFact>, added: readonly KeyFact[]): 
   return { rows: all.filter((row, n) => n === 0 || byPlace(all[n - 1]!.place, row.place) !== 0), cut }
 }
 
-const sharedKeys = (install: InstallFact): string[] => [
-  ...deviceKeys(install),
-  ...(install.user_id === null ? [] : [matchKey('user', install.user_id)]),
-]
-
-function allKeys(install: InstallFact): string[] {
-  const { own, addresses } = clueKeys(install)
-  return [...new Set([...own, ...sharedKeys(install), ...addresses])]
+/** The keys of install events, each worked out once: a key costs a hash. */
+function createKeys() {
+  const known = new Map<InstallFact, { shared: string[]; addresses: string[]; all: string[] }>()
+  const keysOf = (install: InstallFact) => {
+    const found = known.get(install)
+    if (found !== undefined) return found
+    const { own, addresses } = clueKeys(install)
+    const users = install.user_id === null ? [] : [matchKey('user', install.user_id)]
+    const shared = [...deviceKeys(install), ...users]
+    const keys = { shared, addresses, all: [...new Set([...own, ...shared, ...addresses])] }
+    known.set(install, keys)
+    return keys
+  }
+  return {
+    sharedKeys: (install: InstallFact) => keysOf(install).shared,
+    addressKeys: (install: InstallFact) => keysOf(install).addresses,
+    allKeys: (install: InstallFact) => keysOf(install).all,
+  }
 }

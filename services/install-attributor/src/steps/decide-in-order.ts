@@ -3,6 +3,7 @@ import { attribute } from '@tributary/domain/attribute/attribute'
 import { type Attributed, saysTheSame } from '@tributary/domain/attribute/decisions'
 import { byInstall, type Claim } from '@tributary/domain/attribute/verdict'
 import type { Evidence, OpenInstall } from './evidence.ts'
+import { createPauses } from './pauses.ts'
 
 /** An install and what was decided about it now. */
 export interface DecidedInstall extends OpenInstall {
@@ -15,9 +16,12 @@ export interface DecidedInstall extends OpenInstall {
  * Decides the installs of a batch, each one seeing what was decided about those before it. What an earlier decision gave to
  * an install of the batch that is not yet decided again is free meanwhile: that install is later.
  */
-export function decideInOrder(evidence: Evidence, now_ms: number): DecidedInstall[] {
+export async function decideInOrder(evidence: Evidence, now_ms: number): Promise<DecidedInstall[]> {
   const claims = earliestClaims(evidence.claims)
-  return evidence.open.map((one) => {
+  const pause = createPauses()
+  const done: DecidedInstall[] = []
+  for (const one of evidence.open) {
+    await pause()
     const { install, newest, windows, crowds, clicks } = one
     const decided = attribute({
       ...{ install, clicks, claims, windows, crowds, newest, now_ms },
@@ -31,8 +35,9 @@ export function decideInOrder(evidence: Evidence, now_ms: number): DecidedInstal
     })
     const click_id = decided.verdict?.click_id ?? null
     if (click_id !== null) claims.set(click_id, earlier(claims.get(click_id), install))
-    return { ...one, decided, changed: newest === null || !saysTheSame(decided, newest) }
-  })
+    done.push({ ...one, decided, changed: newest === null || !saysTheSame(decided, newest) })
+  }
+  return done
 }
 
 /** Several installs may have one click until they are decided again: the earliest counts. */

@@ -18,6 +18,7 @@ import type { AttributionApp } from '@tributary/tenancy/attribution/attribution-
 import type { Lookups } from '../lookups/lookups.ts'
 import { indexClicks } from './index-clicks.ts'
 import { findNeighbours, type Neighbours } from './neighbours.ts'
+import { createPauses } from './pauses.ts'
 
 /** What a batch says about one app. */
 export interface AppWork {
@@ -54,7 +55,7 @@ export interface Evidence extends Neighbours {
   isFlooded(click: KeptClick): boolean
   isBlocked(install: InstallFact): boolean
   isDatacenter(install: InstallFact): boolean
-  /** Installs by a device, or a user, that they share with this one. */
+  /** Earlier installs, and others whose user is told, by a device or a user that they share with this one. */
   othersOf(install: InstallFact): OtherInstall[]
 }
 
@@ -91,6 +92,12 @@ export async function loadEvidence(
   const decided = new Set(open.map(({ install }) => install.install_uuid))
   const flooded = new Set(floods.map(sourceName))
   const hitTimes = Map.groupBy(hits, ({ ip }) => addressBlock(ip))
+  // Of a crowd all installs have the same neighbours.
+  const others = new Map<string, OtherInstall | null>()
+  const other = (uuid: string) => {
+    if (!others.has(uuid)) others.set(uuid, otherOf(neighbours.facts.get(uuid) ?? []))
+    return others.get(uuid)!
+  }
   return {
     ...neighbours,
     open,
@@ -104,8 +111,7 @@ export async function loadEvidence(
       ip !== null &&
       (hitTimes.get(addressBlock(ip)) ?? []).some(({ clicked_at_ms }) => isBlockedAt(received_at_ms, clicked_at_ms)),
     isDatacenter: ({ is_sdk, ip }) => is_sdk && ip !== null && geo.lookUp(ip).datacenter,
-    othersOf: (install) =>
-      neighbours.sharing(install).flatMap((uuid) => otherOf(neighbours.facts.get(uuid) ?? []) ?? []),
+    othersOf: (install) => neighbours.sharingBefore(install).flatMap((uuid) => other(uuid) ?? []),
   }
 }
 
@@ -137,14 +143,22 @@ async function openInstalls(
   const ranges = open.flatMap(({ seen, windows }) => clickRanges(seen, clickWindowsOf(windows)))
   const named = new Set(open.flatMap(({ seen }) => namedClicks(seen)))
   const clicksFor = indexClicks(await lookups.clicks(app.app_id, [...named], ranges))
-  return open.map(({ seen, ...one }) => {
+  const pause = createPauses()
+  const found: OpenInstall[] = []
+  for (const one of open) {
+    await pause()
+    found.push(withClicks(one))
+  }
+  return found
+
+  function withClicks({ seen, ...one }: (typeof open)[number]): OpenInstall {
     const clickWindows = clickWindowsOf(one.windows)
     const found = withKept(clicksFor(seen, clickWindows), one.newest, isErasedClick)
     const known = recallLikeness(seen, found, one.newest)
     const shown = new Set(candidatesOf(known.clues, known.clicks, clickWindows).map(({ click_id }) => click_id))
     const clicks = found.filter(({ click_id }) => shown.has(click_id))
     return { ...one, facts: own.get(one.install.install_uuid)!, clicks }
-  })
+  }
 }
 
 /** Facts as they are stored, and those of the batch, which an engine may show a moment later. */

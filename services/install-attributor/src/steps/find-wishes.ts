@@ -9,6 +9,7 @@ import { byInstall, byPlace, type Claim } from '@tributary/domain/attribute/verd
 import type { Lookups } from '../lookups/lookups.ts'
 import type { DecidedInstall } from './decide-in-order.ts'
 import type { AppWork, Evidence } from './evidence.ts'
+import { createPauses } from './pauses.ts'
 
 /** A click whose owner has changed; installs up to `since` are not touched by that. */
 interface ChangedClick {
@@ -112,25 +113,29 @@ async function findByNeighbours(
       return since === null ? [] : [{ own, since, added: true }]
     }),
   ]
-  const newest = await lookups.newest(app_id, [...new Set(sources.flatMap(({ own }) => candidatesFor(own)))])
-  const pushed = evidence.pushedBy(facts).filter((uuid) => !settled.has(uuid))
-  return [...new Set([...sources.flatMap(touchedBy), ...pushed])]
-
-  function candidatesFor(own: readonly Fact[]): string[] {
-    const inNetwork = own.flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))
-    return [...evidence.sharing(...own), ...inNetwork].filter((uuid) => !settled.has(uuid))
+  const pause = createPauses()
+  const near: { source: (typeof sources)[number]; sharing: string[]; inNetwork: string[] }[] = []
+  for (const source of sources) {
+    await pause()
+    const inNetwork = source.own.flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))
+    const sharing = evidence.sharingAfter(...source.own).filter((uuid) => {
+      if (settled.has(uuid)) return false
+      const other = installOf(evidence.facts.get(uuid) ?? [])
+      return other !== null && byInstall(source.since, other) < 0
+    })
+    near.push({ source, sharing, inNetwork: inNetwork.filter((uuid) => !settled.has(uuid)) })
   }
+  const named = new Set(near.flatMap(({ sharing, inNetwork }) => [...sharing, ...inNetwork]))
+  const newest = await lookups.newest(app_id, [...named])
+  const pushed = evidence.pushedBy(facts).filter((uuid) => !settled.has(uuid))
+  return [...new Set([...near.flatMap(touchedBy), ...pushed])]
 
   /** What is only added to others takes no flag away from them. */
-  function touchedBy({ own, since, added }: (typeof sources)[number]): string[] {
+  function touchedBy({ source: { added }, sharing, inNetwork }: (typeof near)[number]): string[] {
     const has = (uuid: string) => newest.get(uuid)?.verdict
-    const sharing = evidence.sharing(...own).filter((uuid) => {
-      const other = installOf(evidence.facts.get(uuid) ?? [])
-      return other !== null && byInstall(since, other) < 0 && !(added && has(uuid)?.reinstall === true)
-    })
-    const inNetwork = own
-      .flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))
-      .filter((uuid) => !(added && has(uuid)?.fraud_flags.includes('install_burst') === true))
-    return [...sharing, ...inNetwork].filter((uuid) => !settled.has(uuid))
+    return [
+      ...sharing.filter((uuid) => !(added && has(uuid)?.reinstall === true)),
+      ...inNetwork.filter((uuid) => !(added && has(uuid)?.fraud_flags.includes('install_burst') === true)),
+    ]
   }
 }

@@ -8,6 +8,7 @@ import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { byTime } from '@tributary/domain/attribute/verdict'
 import type { InstallRange, KeyedFact, Lookups } from '../lookups/lookups.ts'
 import { loadCrowds } from './crowds.ts'
+import { createPauses } from './pauses.ts'
 
 /** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
 const opened_max = 4 * burst_installs_max
@@ -21,8 +22,10 @@ type AllFacts = ReadonlyMap<string, readonly Fact[]>
 export interface Neighbours {
   /** Of the installs of the batch, and of neighbours. */
   facts: AllFacts
-  /** Installs next to these facts by a device or a user, and of those who told of the user. */
-  sharing(...facts: readonly Fact[]): string[]
+  /** The nearest installs before an install event by a device or a user, and those who told of the user. */
+  sharingBefore(install: InstallFact): string[]
+  /** The nearest installs after these facts, and those who told of the user. */
+  sharingAfter(...facts: readonly Fact[]): string[]
   /** The crowded keys of an install event of the batch. */
   crowdsOf(install: InstallFact): Crowds
   /** Installs that see other clicks by a key now that these facts of the batch are before them. */
@@ -47,25 +50,29 @@ export async function findNeighbours(lookups: Lookups, app_id: string, own: AllF
     ),
   ])
   const byUser = Map.groupBy(ofUsers, ({ match_key }) => match_key)
-  const sharing = (fact: Fact): string[] => [
-    ...(fact.kind === 'install' ? crowds.nextTo(fact) : []),
-    ...userKeys(fact).flatMap((key) => (byUser.get(key) ?? []).map(({ install_uuid }) => install_uuid)),
-  ]
+  const told = (fact: Fact): string[] =>
+    userKeys(fact).flatMap((key) => (byUser.get(key) ?? []).map(({ install_uuid }) => install_uuid))
+  const before = (fact: Fact) => [...(fact.kind === 'install' ? crowds.before(fact) : []), ...told(fact)]
+  const after = (fact: Fact) => [...(fact.kind === 'install' ? crowds.after(fact) : []), ...told(fact)]
   const inNetwork = Map.groupBy(networks, ({ match_key }) => match_key)
   for (const rows of inNetwork.values()) rows.sort((a, b) => a.received_at_ms - b.received_at_ms)
   const nearest = ({ install_uuid, ip, received_at_ms }: Pick<InstallFact, 'install_uuid' | 'ip' | 'received_at_ms'>) =>
     newestBefore(inNetwork.get(networkKey(ip!)) ?? [], received_at_ms, install_uuid)
-  const bursting = [...own.values()].flatMap((of) => {
+  const pause = createPauses()
+  const others = new Set<string>()
+  for (const of of own.values()) {
+    await pause()
+    for (const fact of of) for (const id of [...before(fact), ...after(fact)]) if (!own.has(id)) others.add(id)
     const install = installOf(of)
-    if (install === null || !isJudged(install)) return []
-    const uuids = nearest(install)
-    return uuids.length < burst_installs_max ? [] : uuids
-  })
-  const others = new Set([...facts.flatMap(sharing), ...bursting].filter((id) => !own.has(id)))
+    if (install === null || !isJudged(install)) continue
+    const bursting = nearest(install)
+    if (bursting.length >= burst_installs_max) for (const id of bursting) if (!own.has(id)) others.add(id)
+  }
   const all = new Map([...own, ...(await lookups.facts(app_id, [...others]))])
   return {
     facts: all,
-    sharing: (...given) => [...new Set(given.flatMap(sharing))],
+    sharingBefore: (install) => [...new Set(before(install))],
+    sharingAfter: (...given) => [...new Set(given.flatMap(after))],
     crowdsOf: crowds.of,
     pushedBy: crowds.pushedBy,
     before(install) {

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { hour_ms } from '@tributary/contracts/limits'
+import { declaredRoutes } from '@tributary/standalone/declared-routes'
+import type { Attack, Target } from '../attack.ts'
+import { rest, send, sendSigned } from '../send.ts'
+
+const phone = 'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/119.0.0.0 Mobile Safari/537.36'
+const clicks = 38
+/** How many installs an attack of full length sends; a short one sends the same for each of its seconds. */
+const [bulk_installs_max, sdk_installs_max] = [20_000, 12_000]
+const installs_per_s = 2000
+const bulk_size = 1000
+const batch_size = 500
+const devices = 20
+
+/** A backend told installs of one device a day ahead; each click on the device had all of them decided again. */
+export const installsAhead: Attack = {
+  name: 'installs-ahead',
+  what: `installs of one device, told through bulk for 23 hours from now, and ${clicks} clicks with the id of the device`,
+  expected: ['200', '302'],
+  allowed: ['503 unavailable'],
+  verdicts: true,
+  async run(target) {
+    const gaid = randomUUID()
+    await inTurn(target, bulk_installs_max / bulk_size, () => sendBulk(target, gaid))
+    await inTurn(target, clicks, (n) => click(target, gaid, `203.0.113.${n}`))
+    await rest(target, 3_600_000)
+  },
+}
+
+/** Whoever has the secret of an app, which is in each phone, sends installs of few devices. */
+export const crowdedDevices: Attack = {
+  name: 'crowded-devices',
+  what: `installs of ${devices} devices, signed with the secret of an app`,
+  expected: ['200'],
+  allowed: ['503 unavailable'],
+  verdicts: true,
+  async run(target) {
+    const ids = Array.from({ length: devices }, () => randomUUID())
+    await inTurn(target, sdk_installs_max / batch_size, () => {
+      const events = Array.from({ length: batch_size }, (_, n) => ({
+        ...{ event_id: randomUUID(), event_name: 'app_install', install_uuid: randomUUID(), event_ts_ms: Date.now() },
+        device: { os: 'android', gaid: ids[n % devices] },
+      }))
+      const body = gzipSync(JSON.stringify({ events, sent_at_ms: Date.now() }))
+      return sendSigned(target, declaredRoutes.sendBatch.path, body as Buffer<ArrayBuffer>, true)
+    })
+    await rest(target, 3_600_000)
+  },
+}
+
+/** As many times as the attack is long, at the most so often. */
+async function inTurn({ seconds, signal }: Target, times_max: number, step: (n: number) => Promise<unknown>) {
+  const times = Math.min(times_max, Math.ceil((seconds * installs_per_s) / bulk_size))
+  for (let n = 0; n < times && !signal.aborted; n += 1) await step(n)
+}
+
+function sendBulk(target: Target, gaid: string) {
+  const events = Array.from({ length: bulk_size }, () => ({
+    ...{ event_name: 'app_install', install_uuid: randomUUID(), event_ts_ms: Date.now() + 23 * hour_ms },
+    device: { os: 'android', gaid },
+  }))
+  const headers = { authorization: `Bearer ${target.attacker.server_key}` }
+  const body = JSON.stringify({ events })
+  return send(target, declaredRoutes.sendServerEvents.path, { method: 'POST', headers, body })
+}
+
+function click(target: Target, gaid: string, ip: string) {
+  const path = declaredRoutes.followLink.path.replace(':link_id', target.attacker.link_id)
+  const headers = { 'user-agent': phone, 'x-forwarded-for': ip }
+  return send(target, `${path}?gaid=${gaid}`, { method: 'GET', redirect: 'manual', headers })
+}
