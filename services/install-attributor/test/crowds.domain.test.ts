@@ -17,7 +17,7 @@ test('whatever comes first, crowded keys match no click and clicks are seen by t
       const flags = Object.values(expected).flatMap(({ verdict }) => verdict?.fraud_flags ?? [])
       crowded += flags.filter((flag) => flag === 'crowded_device').length
     }),
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 600) },
+    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 300) },
   )
   expect(crowded).toBeGreaterThan(10)
 })
@@ -47,6 +47,6 @@ test('whatever comes first of 200 installs with one key and the clicks that they
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: 4, endOnFailure: true },
+    { numRuns: 2, endOnFailure: true },
   )
 })

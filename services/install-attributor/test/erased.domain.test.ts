@@ -72,7 +72,7 @@ test.each([
         expect(await living()).toEqual(bruteForce(left, clicks, clock.ms, isErasedClick))
         expect(tables.facts.filter((fact) => isGone(tombstones, fact))).toEqual([])
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   },
 )

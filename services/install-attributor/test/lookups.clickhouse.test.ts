@@ -6,9 +6,9 @@ import { limits } from '@tributary/contracts/limits'
 import { clickRanges } from '@tributary/domain/attribute/match-click'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
-import { story, tell } from './arrivals.ts'
+import { fewMakeACrowd, story, tell } from './arrivals.ts'
 import { memoryLookups } from './memory-lookups.ts'
 import { click, day_ms, hour_ms, install, t0 } from './story.ts'
 import { apps, type Mirror } from './world.ts'
@@ -40,9 +40,13 @@ function mirror(): Mirror {
   }
 }
 
-test('the tables give every install the verdict and the reasons of the whole', async () => {
+const real = { ...limits }
+afterEach(() => void Object.assign(limits, real))
+
+test('the tables give every install the verdict and the reasons of the whole, with crowded keys and without', async () => {
   await fc.assert(
-    fc.asyncProperty(story, async ({ clicks, facts, picks }) => {
+    fc.asyncProperty(story, fc.boolean(), async ({ clicks, facts, picks }, has_crowds) => {
+      Object.assign(limits, has_crowds ? fewMakeACrowd : real)
       const app_id = randomUUID()
       apps.add({ app_id, company_id: app_id })
       const own = <T extends object>(one: T) => ({ ...one, app_id, company_id: app_id })
