@@ -27,8 +27,12 @@ export interface KeyRange {
 
 /** Keys of one statement. */
 const keys_max = 5000
-/** Facts of one key that are read: those of a batch, all of one key, and as many before or behind them. */
-export const key_facts_max = 2000
+/** Facts of one key that are read at first: few keys have as many. */
+const quiet_facts_max = 2 * limits.crowd_facts
+/** Facts that are read of a busier one: those of a batch, all of one key, and as many before or behind them. */
+const key_facts_max = 2000
+/** Busy keys of one statement: whoever parses the answer holds others up. */
+const busy_keys_max = 2
 /** Facts of one range that is read by itself, some of which may be erased. */
 const range_facts_max = 4 * limits.crowd_facts
 const ranges_max = 50
@@ -43,16 +47,36 @@ export async function findLastByKey(
   { match_keys, installed_from_ms }: { match_keys: readonly string[]; installed_from_ms: number },
   isLiving: (fact: KeyFact) => boolean = () => true,
 ): Promise<Map<string, KeyFacts<KeyFact>>> {
-  const found = new Map<string, KeyFacts<KeyFact>>()
-  for (let at = 0; at < match_keys.length; at += keys_max) {
-    const part = match_keys.slice(at, at + keys_max)
-    const rows = await clickhouse.query<Row>(
-      `${select(part, [app_id], installed_from_ms)} ORDER BY ${installOrder('DESC')} LIMIT ${key_facts_max} BY key`,
-    )
-    for (const [key, of] of Map.groupBy(rows.map(toFact), ({ match_key }) => match_key)) {
+  const known = await readKeys(match_keys, (keys, facts_max) =>
+    clickhouse.query<Row>(
+      `${select(keys, [app_id], installed_from_ms)} ORDER BY ${installOrder('DESC')} LIMIT ${facts_max} BY key`,
+    ),
+  )
+  return new Map(
+    [...Map.groupBy(known, ({ match_key }) => match_key)].map(([key, of]) => {
       const cut = of.length >= key_facts_max
-      found.set(key, { rows: of.filter(isLiving).toSorted(byInstall), cut })
+      return [key, { rows: of.filter(isLiving).toSorted(byInstall), cut }]
+    }),
+  )
+}
+
+/** Reads the facts of keys, and of keys with many apart from the others. */
+async function readKeys(
+  match_keys: readonly string[],
+  read: (match_keys: readonly string[], facts_max: number) => Promise<Row[]>,
+): Promise<KeyFact[]> {
+  const found: KeyFact[] = []
+  const busy: string[] = []
+  for (let at = 0; at < match_keys.length; at += keys_max) {
+    const rows = await read(match_keys.slice(at, at + keys_max), quiet_facts_max)
+    for (const [key, of] of Map.groupBy(rows.map(toFact), ({ match_key }) => match_key)) {
+      if (of.length < quiet_facts_max) found.push(...of)
+      else busy.push(key)
     }
+  }
+  for (let at = 0; at < busy.length; at += busy_keys_max) {
+    const rows = await read(busy.slice(at, at + busy_keys_max), key_facts_max)
+    for (const row of rows) found.push(toFact(row))
   }
   return found
 }
@@ -67,13 +91,12 @@ export async function findFirstByKey(
   const from_ms = Math.min(...ranges.map((range) => range.installed_from_ms))
   const keys = [...new Set(ranges.map(({ match_key }) => match_key))]
   const apps = [...new Set(ranges.map(({ app_id }) => app_id))]
-  const known = new Map<string, KeyFact[]>()
-  for (let at = 0; at < keys.length; at += keys_max) {
-    const rows = await clickhouse.query<Row>(
-      `${select(keys.slice(at, at + keys_max), apps, from_ms)} ORDER BY ${installOrder('ASC')} LIMIT ${key_facts_max} BY app_id, key`,
-    )
-    for (const [name, of] of Map.groupBy(rows.map(toFact), nameOf)) known.set(name, of.toSorted(byInstall))
-  }
+  const rows = await readKeys(keys, (some, facts_max) =>
+    clickhouse.query<Row>(
+      `${select(some, apps, from_ms)} ORDER BY ${installOrder('ASC')} LIMIT ${facts_max} BY app_id, key`,
+    ),
+  )
+  const known = new Map([...Map.groupBy(rows, nameOf)].map(([name, of]) => [name, of.toSorted(byInstall)] as const))
   const firstOf = (rows: readonly KeyFact[], { installed_from_ms }: KeyRange) => {
     const first: KeyFact[] = []
     for (let n = firstFrom(rows, installed_from_ms); n < rows.length && first.length < limits.crowd_facts; n += 1) {
