@@ -6,9 +6,9 @@ import { LRUCache } from 'lru-cache'
 import type { LinkGatewayDeps } from './deps.ts'
 
 /**
- * Makes the function that gives the link of an address's request. Throws `not_found` for a link that is unknown or
- * disabled, and for one of a suspended company. An address whose guesses cost `limits.unknown_links_of_address_max` queries
- * gets `not_found` without a query for a while, and follows links that are in memory as before. Each process counts by itself.
+ * Makes the function that gives the link of an address's request, disabled ones too. Throws `not_found` for an unknown link.
+ * An address whose guesses cost `limits.unknown_links_of_address_max` queries gets `not_found` without a query for a while,
+ * and follows links that are in memory as before. Each process counts by itself.
  */
 export function createFindLink({
   links,
@@ -33,8 +33,8 @@ export function createFindLink({
     if (costs_query && (guessesOf(address)?.count ?? 0) >= limits.unknown_links_of_address_max)
       throw new CodedError('not_found')
     const link = await links.find(link_id)
-    if (link?.enabled && link.company_status === 'active') return link
-    if (link === null && costs_query) countGuess(address)
+    if (link !== null) return link
+    if (costs_query) countGuess(address)
     throw new CodedError('not_found')
   }
 }
