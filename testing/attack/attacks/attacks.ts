@@ -6,6 +6,7 @@ import { forgedInstalls } from './forged-installs.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
+import { lostStorePages } from './lost-store-pages.ts'
 import { manyConnections } from './many-connections.ts'
 import { overQuota, rejectedFlood } from './over-quota.ts'
 import { quotaEvasion } from './quota-evasion.ts'
@@ -26,6 +27,7 @@ export const attacks: readonly Attack[] = [
   erasureFlood,
   erasuresOfOthers,
   clickFlood,
+  lostStorePages,
   postbackFlood,
   claimedTransactions,
   forgedInstalls,

@@ -16,7 +16,7 @@ const hex = () => randomBytes(2).toString('hex')
 export const clickFlood: Attack = {
   name: 'click-flood',
   what: `${clients} clients of two networks click, guess links and open a honeypot, with a new address each time`,
-  expected: ['302', '404 not_found', '429 rate_limited', '403 address_blocked'],
+  expected: ['302', '404 not_found'],
   allowed: ['503 unavailable'],
   async run(target) {
     const { link_id, trap_id } = target.attacker
