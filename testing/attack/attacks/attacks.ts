@@ -6,13 +6,13 @@ import { forgedInstalls } from './forged-installs.ts'
 import { heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
-import { lostStorePages } from './lost-store-pages.ts'
 import { manyConnections } from './many-connections.ts'
 import { overQuota, rejectedFlood } from './over-quota.ts'
 import { quotaEvasion } from './quota-evasion.ts'
 import { reportFlood } from './report-flood.ts'
 import { slowBodies } from './slow-bodies.ts'
-import { clickFlood, postbackFlood } from './stranger-floods.ts'
+import { lostStorePages } from './strangers/lost-store-pages.ts'
+import { clickFlood, postbackFlood } from './strangers/stranger-floods.ts'
 
 /** Every attack that `npm run attack` runs, in this order. */
 export const attacks: readonly Attack[] = [

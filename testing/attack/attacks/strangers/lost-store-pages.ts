@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
-import { startApp, tapLink } from '../../attribution/phone.ts'
-import type { Attack, Target } from '../attack.ts'
-import { rest, send } from '../send.ts'
-import { type AttackTenant, makeTenant } from '../tenants.ts'
+import { startApp, tapLink } from '../../../attribution/phone.ts'
+import type { Attack, Target } from '../../attack.ts'
+import { rest, send } from '../../send.ts'
+import { type AttackTenant, makeTenant } from '../../tenants.ts'
 
 const clients = 10
 const clicks_per_s = 5

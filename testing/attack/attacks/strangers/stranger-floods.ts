@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { limits } from '@tributary/contracts/limits'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
-import type { Attack, Target } from '../attack.ts'
-import { inParallel, send } from '../send.ts'
+import type { Attack, Target } from '../../attack.ts'
+import { inParallel, send } from '../../send.ts'
 
 const clients = 40
 const phone = 'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/119.0.0.0 Mobile Safari/537.36'

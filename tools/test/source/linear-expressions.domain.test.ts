@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isSafe } from 'redos-detector'
 import { expect, it, test } from 'vitest'
 
-const root = join(import.meta.dirname, '..', '..')
+const root = join(import.meta.dirname, '..', '..', '..')
 
 /** Code that reads addresses, headers and user agents of strangers. */
 const folders = [
