@@ -4,16 +4,18 @@ import { addressBlock } from '@tributary/contracts/networks'
 import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import { LRUCache } from 'lru-cache'
 import type { LinkGatewayDeps } from './deps.ts'
+import type { Visit } from './visit.ts'
 
 /**
  * Makes the function that gives the link of an address's request, disabled ones too. Throws `not_found` for an unknown link.
  * An address whose guesses cost `limits.unknown_links_of_address_max` queries gets `not_found` without a query for a while,
- * and follows links that are in memory as before. Each process counts by itself.
+ * and follows links that are in memory as before. What pages load by themselves is counted apart: a stranger's page would
+ * else use up the guesses of its readers. Each process counts by itself.
  */
 export function createFindLink({
   links,
   now,
-}: LinkGatewayDeps): (link_id: string, ip: string) => Promise<TrackingLink> {
+}: LinkGatewayDeps): (link_id: string, visit: Pick<Visit, 'ip' | 'can_be_navigation'>) => Promise<TrackingLink> {
   const guesses = new LRUCache<string, { count: number; ends_at_ms: number }>({
     max: limits.unknown_links_addresses_max,
   })
@@ -27,8 +29,8 @@ export function createFindLink({
     guesses.set(address, counted)
   }
 
-  return async (link_id, ip) => {
-    const address = addressBlock(ip)
+  return async (link_id, { ip, can_be_navigation }) => {
+    const address = `${can_be_navigation ? '' : 'embedded '}${addressBlock(ip)}`
     const costs_query = links.recall(link_id) === 'unasked'
     if (costs_query && (guessesOf(address)?.count ?? 0) >= limits.unknown_links_of_address_max)
       throw new CodedError('not_found')

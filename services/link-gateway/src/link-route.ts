@@ -63,7 +63,7 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
   const follow = async (request: FastifyRequest<{ Params: { link_id: string } }>, reply: FastifyReply) => {
     const visit = readVisit(request)
     const { ip } = visit
-    const link = await findLink(request.params.link_id, ip)
+    const link = await findLink(request.params.link_id, visit)
     const { company_id } = link
     noteSender(request, link)
     const visitor = visitorOf(visit)

@@ -4,7 +4,7 @@ import { limits } from '@tributary/contracts/limits'
 import { readClickToken } from '@tributary/domain/attribute/click-token'
 import { tokenOfReferrer } from '@tributary/domain/attribute/play-referrer'
 import { describe, expect, it, test } from 'vitest'
-import { agents, buildLink, openGateway } from './gateway.ts'
+import { agents, buildLink, clickTimes, openGateway } from './gateway.ts'
 
 const android = 'https://play.google.com/store/apps/details?id=com.example.game'
 const iosLink = { platform: 'ios', bundle_id: null, store_id: '123456789' } as const
@@ -174,8 +174,8 @@ describe('an unknown link', () => {
     const [link, live] = [buildLink(), buildLink()]
     const gateway = await openGateway({ links: [link, live] })
     await gateway.click(live)
-    for (let n = 0; n < limits.unknown_links_of_address_max; n += 1)
-      await gateway.click({ link_id: `guess-${n}` }, { ip: '2001:db8::1' })
+    const guess = (n: number) => gateway.click({ link_id: `guess-${n}` }, { ip: '2001:db8::1' })
+    await clickTimes(limits.unknown_links_of_address_max, guess)
     const looked_up = gateway.looked_up.length
     const { status } = await gateway.click({ link_id: 'guess' }, { ip: '2001:db8::ffff' })
     expect([status, gateway.looked_up.length]).toEqual([404, looked_up])
@@ -186,6 +186,15 @@ describe('an unknown link', () => {
     expect((await gateway.click(link, { ip: '2001:db8:0:1::1' })).status).toBe(302)
   })
 
+  it('keeps no reader of a page from other links, however often the page loads it', async () => {
+    const link = buildLink()
+    const gateway = await openGateway({ links: [link] })
+    const headers = { 'sec-fetch-dest': 'image' }
+    await clickTimes(limits.unknown_links_of_address_max, (n) => gateway.click({ link_id: `guess-${n}` }, { headers }))
+    expect((await gateway.click(link, { headers })).status).toBe(404)
+    expect((await gateway.click(link)).status).toBe(302)
+  })
+
   it.each([
     ['disabled', { enabled: false }],
     ['of a suspended company', { company_status: 'suspended' as const }],
@@ -193,8 +202,8 @@ describe('an unknown link', () => {
   ])('never keeps an address from the links of others, however often it is followed: %s', async (_what, change) => {
     const [off, live] = [buildLink(change ?? {}), buildLink()]
     const gateway = await openGateway({ links: change === null ? [live] : [off, live] })
-    for (let n = 0; n <= limits.unknown_links_of_address_max; n += 1)
-      expect((await gateway.click(off)).status).toBe(change === null ? 404 : 302)
+    const clicked = await clickTimes(limits.unknown_links_of_address_max + 1, () => gateway.click(off))
+    expect(new Set(clicked.map(({ status }) => status))).toEqual(new Set([change === null ? 404 : 302]))
     expect((await gateway.click(live)).status).toBe(302)
   })
 })
