@@ -186,6 +186,15 @@ describe('an unknown link', () => {
     expect((await gateway.click(link, { ip: '2001:db8:0:1::1' })).status).toBe(302)
   })
 
+  it('is forgotten when the clock goes back before it', async () => {
+    const link = buildLink()
+    const gateway = await openGateway({ links: [link] })
+    gateway.clock.now_ms += 3_600_000
+    await clickTimes(limits.unknown_links_of_address_max, (n) => gateway.click({ link_id: `guess-${n}` }))
+    gateway.clock.now_ms -= 3_600_000
+    expect((await gateway.click(link)).status).toBe(302)
+  })
+
   it('keeps no reader of a page from other links, however often the page loads it', async () => {
     const link = buildLink()
     const gateway = await openGateway({ links: [link] })
