@@ -48,7 +48,6 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset, c
     vary: 'accept-encoding',
     'cache-control': caching,
     'content-security-policy': contentSecurityPolicy,
-    'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
   })
   if (request.headers['if-none-match']?.includes(etag)) return reply.status(304).send()

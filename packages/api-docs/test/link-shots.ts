@@ -1,4 +1,3 @@
-import { limits } from '@tributary/contracts/limits'
 import type { Shot } from './shot.ts'
 
 /** A link and a honeypot link of one company. */
@@ -17,11 +16,10 @@ export function linkShots(clicked: DocumentedLinks, trapped: DocumentedLinks): S
   })
   return [
     click('nothing', 'not_found'),
-    ...Array.from({ length: limits.clicks_max }, () => click(clicked.link_id, 'ok', '?click_id=1&sub1=a')),
-    click(clicked.link_id, 'rate_limited'),
-    click(trapped.link_id, 'ok'),
+    click(clicked.link_id, 'ok', '?click_id=1&sub1=a'),
     click(trapped.trap_id, 'not_found'),
-    click(trapped.link_id, 'address_blocked'),
+    click(trapped.link_id, 'ok'), // the address is blocked, and the person reaches the store
+    { ...click(trapped.link_id, 'unavailable'), headers: { 'user-agent': phone, 'sec-purpose': 'prefetch' } },
     { ...click(trapped.link_id, 'ok'), headers: { 'user-agent': 'curl/8.5.0' } },
   ]
 }

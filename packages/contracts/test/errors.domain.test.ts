@@ -61,12 +61,10 @@ describe.skipIf(!existsSync(specFile))('the interface specification', () => {
   test('every code beyond its tables is one that its decisions add, or of the admin surface', () => {
     const decisions = readFileSync(join(specFile, '..', 'decisions.md'), 'utf8')
     const known = new Set(specified.map(({ code }) => code))
-    // Decisions give the status and no code: 403 for an address that a honeypot blocked.
-    const unnamed = new Set<string>(['address_blocked'])
     for (const { code, surfaces } of errorCatalogue) {
       const adminOnly = (surfaces as readonly string[]).join() === 'admin'
       const added = new RegExp(`\`(\\d{3} )?${code}\``).test(decisions)
-      expect(known.has(code) || added || adminOnly || unnamed.has(code), code).toBe(true)
+      expect(known.has(code) || added || adminOnly, code).toBe(true)
     }
   })
 })

@@ -5,12 +5,17 @@ import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { Counter } from 'prom-client'
 import type { LinkGatewayDeps } from './deps.ts'
 
+/** Why a click is not written at all (docs/rules.md#stopped-clicks). The person is led on. */
+export type StopReason = 'prefetch' | 'disabled' | 'suspended' | 'no_store_page' | 'blocked' | 'rate_limited'
+
 export interface ClickLog {
   /**
    * Puts a click on the log. Resolves once it is there, or after `limits.click_wait_ms_max`: nobody waits longer for a
    * redirect. The click then goes on by itself; one that the log does not take is counted and logged.
    */
   record(click: Click): Promise<void>
+  /** Counts a click that is not written. */
+  countStopped(reason: StopReason): void
   /** Waits for the clicks under way. The log gives each of them up in time. */
   close(): Promise<void>
 }
@@ -75,6 +80,7 @@ export function createClickLog({ broker, partitions, registry, logger }: LinkGat
       open.set(click, resolve)
       return promise
     },
+    countStopped: (reason) => metrics.clicks.inc({ filtered_reason: reason }),
     async close() {
       await Promise.all(sending)
     },
@@ -84,7 +90,7 @@ export function createClickLog({ broker, partitions, registry, logger }: LinkGat
 const clickMetrics = (registry: LinkGatewayDeps['registry']) => ({
   clicks: sharedMetric(registry, Counter, {
     name: 'tributary_clicks_total',
-    help: 'Clicks on tracking links by the reason why they attribute nothing; empty for the others.',
+    help: 'Clicks on tracking links, unwritten ones too, by the reason why they attribute nothing; empty for the others.',
     labelNames: ['filtered_reason'],
   }),
   late: sharedMetric(registry, Counter, {

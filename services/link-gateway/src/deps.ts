@@ -10,7 +10,7 @@ export interface LinkGatewayDeps extends DoorDeps {
   geo: Geo
   broker: Pick<Broker, 'publish'>
   /** Counts clicks of networks, and knows which addresses are blocked, for all gateways together. */
-  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow'>
+  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow' | 'remove'>
   /** Partition count of `clicks.recorded.v1`. */
   partitions: number
 }

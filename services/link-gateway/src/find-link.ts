@@ -4,22 +4,26 @@ import { addressBlock } from '@tributary/contracts/networks'
 import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import { LRUCache } from 'lru-cache'
 import type { LinkGatewayDeps } from './deps.ts'
+import type { Visit } from './visit.ts'
 
 /**
- * Makes the function that gives the link of an address's request. Throws `not_found` for a link that is unknown or
- * disabled, and for one of a suspended company. An address whose guesses cost `limits.unknown_links_of_address_max` queries
- * gets `not_found` without a query for a while, and follows links that are in memory as before. Each process counts by itself.
+ * Makes the function that gives the link of an address's request, disabled ones too. Throws `not_found` for an unknown link.
+ * An address whose guesses cost `limits.unknown_links_of_address_max` queries gets `not_found` without a query for a while,
+ * and follows links that are in memory as before. What pages load by themselves is counted apart: a stranger's page would
+ * else use up the guesses of its readers. Each process counts by itself.
  */
 export function createFindLink({
   links,
   now,
-}: LinkGatewayDeps): (link_id: string, ip: string) => Promise<TrackingLink> {
+}: LinkGatewayDeps): (link_id: string, visit: Pick<Visit, 'ip' | 'can_be_navigation'>) => Promise<TrackingLink> {
   const guesses = new LRUCache<string, { count: number; ends_at_ms: number }>({
     max: limits.unknown_links_addresses_max,
   })
   function guessesOf(address: string) {
     const made = guesses.get(address)
-    return made !== undefined && now() < made.ends_at_ms ? made : null
+    const left_ms = made === undefined ? 0 : made.ends_at_ms - now()
+    // A clock that went back would make the window of earlier guesses longer.
+    return made !== undefined && left_ms > 0 && left_ms <= limits.unknown_links_window_ms ? made : null
   }
   function countGuess(address: string) {
     const counted = guessesOf(address) ?? { count: 0, ends_at_ms: now() + limits.unknown_links_window_ms }
@@ -27,14 +31,14 @@ export function createFindLink({
     guesses.set(address, counted)
   }
 
-  return async (link_id, ip) => {
-    const address = addressBlock(ip)
+  return async (link_id, { ip, can_be_navigation }) => {
+    const address = `${can_be_navigation ? '' : 'embedded '}${addressBlock(ip)}`
     const costs_query = links.recall(link_id) === 'unasked'
     if (costs_query && (guessesOf(address)?.count ?? 0) >= limits.unknown_links_of_address_max)
       throw new CodedError('not_found')
     const link = await links.find(link_id)
-    if (link?.enabled && link.company_status === 'active') return link
-    if (link === null && costs_query) countGuess(address)
+    if (link !== null) return link
+    if (costs_query) countGuess(address)
     throw new CodedError('not_found')
   }
 }

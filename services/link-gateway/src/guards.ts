@@ -1,4 +1,3 @@
-import { CodedError, rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
@@ -6,14 +5,13 @@ import { countingBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { Counter } from 'prom-client'
 import type { LinkGatewayDeps } from './deps.ts'
 
-/** What keeps a visitor away from the links of a company, by address and over all gateways. */
+/** What keeps the clicks of a visitor from being counted for a company, by address and over all gateways. */
 export interface Guards {
-  /** Blocks the address for `limits.honeypot_block_ms` from its first hit on. */
+  /** Blocks the address for `limits.honeypot_block_ms` from now on. */
   block(company_id: string, ip: string): Promise<void>
-  /** Throws `address_blocked`. */
-  refuseBlocked(company_id: string, ip: string): Promise<void>
-  /** Uses up one click of the network. Throws `rate_limited`. */
-  spendClick(company_id: string, ip: string): Promise<void>
+  isBlocked(company_id: string, ip: string): Promise<boolean>
+  /** Uses up one click of the network; false when it has none left. */
+  takesClick(company_id: string, ip: string): Promise<boolean>
   /** Whether one more filtered click of the network is recorded. They don't use up the clicks of people. */
   takesFiltered(company_id: string, ip: string): Promise<boolean>
 }
@@ -33,16 +31,15 @@ export function createGuards({ keyValue, now, registry }: LinkGatewayDeps): Guar
 
   return {
     async block(company_id, ip) {
-      await step(() => keyValue.addCapped(blockKey(company_id, ip), 1, null, limits.honeypot_block_ms))
+      const key = blockKey(company_id, ip)
+      await step(() => keyValue.remove(key)) // the time of a counter runs from its first addition
+      await step(() => keyValue.addCapped(key, 1, null, limits.honeypot_block_ms))
     },
-    async refuseBlocked(company_id, ip) {
-      const blocked = await step(() => keyValue.get(blockKey(company_id, ip)))
-      if (blocked !== null && blocked > 0) throw new CodedError('address_blocked')
+    async isBlocked(company_id, ip) {
+      return ((await step(() => keyValue.get(blockKey(company_id, ip)))) ?? 0) > 0
     },
-    async spendClick(company_id, ip) {
-      const spent = await hit('clicks', company_id, ip)
-      if (spent === null || spent.allowed) return
-      throw rateLimited(spent.retry_after_ms)
+    async takesClick(company_id, ip) {
+      return (await hit('clicks', company_id, ip))?.allowed !== false
     },
     async takesFiltered(company_id, ip) {
       return (await hit('filtered-clicks', company_id, ip))?.allowed !== false

@@ -5,15 +5,16 @@ import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { signClickId } from '@tributary/domain/attribute/click-token'
 import { createClickIds } from '@tributary/domain/link/click-id'
-import { edgeFilter, plainStoreUrl, redirectOf } from '@tributary/domain/link/redirect'
+import { edgeFilter, plainStoreUrl, plainTarget, redirectOf } from '@tributary/domain/link/redirect'
 import { noteSender } from '@tributary/door/observe-requests'
+import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { ClickLog } from './click-log.ts'
+import type { ClickLog, StopReason } from './click-log.ts'
 import type { LinkGatewayDeps } from './deps.ts'
 import { createFindLink } from './find-link.ts'
 import { createGuards } from './guards.ts'
-import { clickOf, createReadVisit, visitorOf } from './visit.ts'
+import { clickOf, createReadVisit, type Visit, visitorOf } from './visit.ts'
 
 const free = (name: string) =>
   z.string().optional().describe(`${name} Up to ${limits.click_value_chars_max} characters; longer values are cut.`)
@@ -27,7 +28,7 @@ export const linkRoutes = {
     tag: 'Links',
     summary: 'Follow a tracking link',
     description:
-      'Records the click and sends the person to the store. A bot, a link preview, a datacenter or a country that the link does not allow is sent to the plain store page, and its click never attributes. `HEAD` gets the plain store page too, and records nothing. docs/links.md explains links to those who make them.',
+      'Records the click and sends the person to the store. Whatever stops a click (a bot, a datacenter, a country that the link does not allow, a blocked address, too many clicks of a network, a disabled link, a suspended company) leads to the plain store page, or else to the fallback, and the click never attributes. `HEAD` gets the plain store page too, and records nothing. A prefetch (`Sec-Purpose`, `Purpose`, `X-Purpose`, `X-Moz`) is 503 `unavailable` with `Cache-Control: no-store`, so that the browser asks again when the person taps. 404: an unknown link, or a honeypot. docs/links.md explains links to those who make them.',
     params: z.object({ link_id: z.string().meta({ example: 'mB3k9QxT2wLz' }) }),
     query: z.object({
       click_id: free("The partner's id of the click, stored as `ext_click_id`."),
@@ -42,7 +43,7 @@ export const linkRoutes = {
       204: { description: 'A desktop that `mobile_only=1` drops.' },
       302: { description: 'The store page or the fallback, in `Location`.' },
     },
-    errors: ['not_found', 'address_blocked', 'rate_limited', 'internal_error', 'unavailable'],
+    errors: ['not_found', 'internal_error', 'unavailable'],
   },
 } satisfies Routes
 
@@ -62,26 +63,39 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
   const follow = async (request: FastifyRequest<{ Params: { link_id: string } }>, reply: FastifyReply) => {
     const visit = readVisit(request)
     const { ip } = visit
-    const link = await findLink(request.params.link_id, ip)
+    const link = await findLink(request.params.link_id, visit)
     const { company_id } = link
     noteSender(request, link)
+    const visitor = visitorOf(visit)
     const record = (filtered_reason: FilteredReason | null, minted = mint()) =>
       clicks.record(clickOf(link, visit, minted, filtered_reason))
+    /** Leads the visitor on; nothing in the target attributes. */
+    const lead = (agent = visitor.agent) => redirect(reply, plainTarget(link, agent))
+    function stop(reason: StopReason) {
+      clicks.countStopped(reason)
+      return lead()
+    }
 
-    if (request.method === 'HEAD') return redirect(reply, plainStoreUrl(link))
-    const visitor = visitorOf(visit)
+    if (request.method === 'HEAD') return lead('bot')
+    if (visit.is_prefetch) {
+      clicks.countStopped('prefetch')
+      throw askAgain()
+    }
+    const off = whyOff(link)
+    if (off !== null) return stop(off)
     const filtered = edgeFilter(link, visitor) // 1.
     if (filtered !== null) {
-      if (await guards.takesFiltered(company_id, ip)) await record(filtered)
-      return redirect(reply, plainStoreUrl(link))
+      if (!(await guards.takesFiltered(company_id, ip))) return stop('rate_limited')
+      await record(filtered)
+      return lead()
     }
-    await guards.refuseBlocked(company_id, ip) // 2.
+    const blocked = await guards.isBlocked(company_id, ip) // 2.
     if (link.honeypot) {
-      await guards.block(company_id, ip)
-      await record('honeypot')
+      await springTrap(visit, link, blocked, record)
       throw new CodedError('not_found')
     }
-    await guards.spendClick(company_id, ip) // 3.
+    if (blocked) return stop('blocked')
+    if (!(await guards.takesClick(company_id, ip))) return stop('rate_limited') // 3.
     const minted = mint()
     const { location, filtered_reason } = redirectOf(
       link,
@@ -92,17 +106,50 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
     await record(filtered_reason, minted) // 4.
     return redirect(reply, location) // 5.
   }
+
+  /**
+   * A page of a stranger can have each of its visitors load a honeypot as an image. Such a hit blocks nobody. The first hit
+   * of an address is always written, and later ones within the limit of filtered clicks.
+   */
+  async function springTrap(
+    { ip, can_be_navigation }: Visit,
+    { company_id }: TrackingLink,
+    blocked: boolean,
+    record: (reason: FilteredReason) => Promise<void>,
+  ): Promise<void> {
+    const is_first = can_be_navigation && !blocked
+    if (!is_first && !(await guards.takesFiltered(company_id, ip))) return clicks.countStopped('rate_limited')
+    if (can_be_navigation) await guards.block(company_id, ip)
+    await record(can_be_navigation ? 'honeypot' : 'honeypot_embed')
+  }
   app.route({ method: ['GET', 'HEAD'], url: linkRoutes.followLink.path, handler: follow })
 }
 
 /** Each click has an answer of its own, and the store does not learn where the link stood. */
 const private_headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 
-const redirect = (reply: FastifyReply, location: string) =>
-  reply
+/** Throws `not_found` without a target, which only a link whose app lost its store page can lack. */
+function redirect(reply: FastifyReply, location: string | null) {
+  if (location === null) throw new CodedError('not_found')
+  return reply
     .status(302)
     .headers({ ...private_headers, location })
     .send()
+}
+
+/** Why the owner of a link has no clicks on it counted; null when they are. */
+function whyOff(link: TrackingLink): StopReason | null {
+  if (!link.enabled) return 'disabled'
+  if (link.company_status !== 'active') return 'suspended'
+  return plainStoreUrl(link) === null ? 'no_store_page' : null
+}
+
+/** A browser could keep a redirect and use it for the real tap, which would lose its click. */
+const askAgain = () =>
+  new CodedError('unavailable', {
+    message: 'A prefetch is no click. Ask again when the person follows the link.',
+    headers: { 'cache-control': 'no-store' },
+  })
 
 /** Secrets as keys: a key is made ready once, while a Buffer costs five times the HMAC itself each time. */
 function createKeyOf(): (secret: Buffer) => KeyObject {

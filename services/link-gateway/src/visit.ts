@@ -17,13 +17,21 @@ export interface Visit {
   ip: string
   user_agent: string
   is_bot: boolean
+  /** The browser loads the page before its user asks for it, or shows it small. */
+  is_prefetch: boolean
+  /** False for what a page loads by itself, such as an image or a frame. Browsers tell it over https alone; bots never do. */
+  can_be_navigation: boolean
   agent: Agent
   query: ClickQuery
   address: AddressFacts
 }
 
 /** Programs that fetch a link to show what is behind it, and that `isbot` lets through. */
-const previews = /^Viber\/|Microsoft Office|\bpreview\b|unfurl/i
+const previews = /^Viber\/|Microsoft Office|\bpreview\b|unfurl|thirdLandingPageFeInfra/i
+
+/** Headers by which browsers name a prefetch, today and formerly (docs/rules.md#stopped-clicks). */
+const purpose_headers = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const
+const prefetch = /prefetch|prerender|preview/i
 
 type ReadAgent = Pick<Visit, 'is_bot' | 'agent'>
 
@@ -39,7 +47,15 @@ export function createReadVisit(geo: LinkGatewayDeps['geo']): (request: FastifyR
     if (sent.length <= limits.stored_header_chars_max) known.set(user_agent, read)
     const at = request.url.indexOf('?')
     const query = readClickQuery(at === -1 ? '' : request.url.slice(at + 1))
-    return { ip, user_agent, ...read, query, address: geo.lookUp(ip) }
+    return { ip, user_agent, ...read, ...purposeOf(request), query, address: geo.lookUp(ip) }
+  }
+}
+
+function purposeOf({ headers }: FastifyRequest): Pick<Visit, 'is_prefetch' | 'can_be_navigation'> {
+  const destination = headers['sec-fetch-dest']
+  return {
+    is_prefetch: purpose_headers.some((name) => prefetch.test(String(headers[name] ?? ''))),
+    can_be_navigation: destination === undefined || destination === 'document',
   }
 }
 

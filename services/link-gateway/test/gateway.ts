@@ -92,6 +92,24 @@ export async function openGateway({ links, keyValue: given, trusted_proxies = []
       const { statusCode: status, headers: got } = answer
       return { status, location: got.location ?? null, headers: got, body: answer.body }
     },
+    /** How often a reason stands in the metric of clicks. */
+    async countClicks(reason: string) {
+      const { values } = await registry.getSingleMetric('tributary_clicks_total')!.get()
+      return values.find(({ labels }) => labels.filtered_reason === reason)?.value ?? 0
+    },
     count: async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value ?? 0,
   }
+}
+
+/** As many as the door lets in at once. */
+const clicks_at_once = 100
+
+/** Clicks many times, many at once: one after the other, each would wait for the log alone. */
+export async function clickTimes<Clicked>(times: number, click: (n: number) => Promise<Clicked>): Promise<Clicked[]> {
+  const clicked: Clicked[] = []
+  while (clicked.length < times) {
+    const group = Array.from({ length: Math.min(clicks_at_once, times - clicked.length) })
+    clicked.push(...(await Promise.all(group.map((_, n) => click(clicked.length + n)))))
+  }
+  return clicked
 }

@@ -4,11 +4,14 @@ import { limits } from '@tributary/contracts/limits'
 import { readClickToken } from '@tributary/domain/attribute/click-token'
 import { tokenOfReferrer } from '@tributary/domain/attribute/play-referrer'
 import { describe, expect, it, test } from 'vitest'
-import { agents, buildLink, openGateway } from './gateway.ts'
+import { agents, buildLink, clickTimes, openGateway } from './gateway.ts'
 
 const android = 'https://play.google.com/store/apps/details?id=com.example.game'
 const iosLink = { platform: 'ios', bundle_id: null, store_id: '123456789' } as const
 const ios = 'https://apps.apple.com/app/id123456789'
+const iphone = { agent: agents.iphone }
+const fallback_url = 'https://example.com/ä?x=1'
+const fallback = 'https://example.com/%C3%A4?x=1'
 
 describe('a click of a phone', () => {
   it('leads to the Play store with a signed click id, and the click is on the log by then', async () => {
@@ -104,7 +107,6 @@ describe('a click of a phone', () => {
 })
 
 describe('a click that never attributes', () => {
-  const fallback_url = 'https://example.com/ä?x=1'
   test.each([
     ['a link preview', { agent: agents.preview }, {}, {}, android, 'bot'],
     ['a request without an agent', { agent: '' }, {}, {}, android, 'bot'],
@@ -112,24 +114,20 @@ describe('a click that never attributes', () => {
     ['another country', {}, { country: 'US' }, { countries: ['DE', 'FR'] }, android, 'country'],
     ['an unknown country', {}, { country: null }, { countries: ['DE'] }, android, 'country'],
     ['a bot whatever the fallback', { agent: 'curl/8.5.0' }, {}, { fallback_url }, android, 'bot'],
+    ["TikTok's preloader", { agent: `${agents.android} thirdLandingPageFeInfra` }, {}, {}, android, 'bot'],
+    ['an iPhone in a datacenter', iphone, { datacenter: true }, { ...iosLink, provider_token: '7' }, ios, 'datacenter'],
+    [
+      'a phone of the other platform in another country',
+      iphone,
+      { country: 'US' },
+      { countries: ['DE'], fallback_url },
+      fallback,
+      'country',
+    ],
     ['a desktop', { agent: agents.desktop }, {}, {}, android, 'desktop'],
-    [
-      'a desktop to the fallback',
-      { agent: agents.desktop },
-      {},
-      { fallback_url },
-      'https://example.com/%C3%A4?x=1',
-      'desktop',
-    ],
+    ['a desktop to the fallback', { agent: agents.desktop }, {}, { fallback_url }, fallback, 'desktop'],
     ['an iPhone on an Android app', { agent: agents.iphone }, {}, {}, android, 'platform_mismatch'],
-    [
-      'an Android phone on an iOS app',
-      {},
-      {},
-      { ...iosLink, fallback_url },
-      'https://example.com/%C3%A4?x=1',
-      'platform_mismatch',
-    ],
+    ['an Android phone on an iOS app', {}, {}, { ...iosLink, fallback_url }, fallback, 'platform_mismatch'],
     [
       'a fallback that is no https address',
       { agent: agents.desktop },
@@ -164,15 +162,10 @@ describe('a click that never attributes', () => {
   })
 })
 
-describe('a link that leads nowhere', () => {
-  test.each([
-    ['an unknown one', null],
-    ['a disabled one', { enabled: false }],
-    ['one of a suspended company', { company_status: 'suspended' as const }],
-  ])('is answered 404 not_found: %s', async (_what, change) => {
-    const link = buildLink(change ?? {})
-    const gateway = await openGateway({ links: change === null ? [] : [link] })
-    const { status, body } = await gateway.click(link)
+describe('an unknown link', () => {
+  it('is answered 404 not_found', async () => {
+    const gateway = await openGateway({ links: [] })
+    const { status, body } = await gateway.click(buildLink())
     expect([status, JSON.parse(body).error]).toEqual([404, 'not_found'])
     expect(gateway.clicks()).toEqual([])
   })
@@ -181,8 +174,8 @@ describe('a link that leads nowhere', () => {
     const [link, live] = [buildLink(), buildLink()]
     const gateway = await openGateway({ links: [link, live] })
     await gateway.click(live)
-    for (let n = 0; n < limits.unknown_links_of_address_max; n += 1)
-      await gateway.click({ link_id: `guess-${n}` }, { ip: '2001:db8::1' })
+    const guess = (n: number) => gateway.click({ link_id: `guess-${n}` }, { ip: '2001:db8::1' })
+    await clickTimes(limits.unknown_links_of_address_max, guess)
     const looked_up = gateway.looked_up.length
     const { status } = await gateway.click({ link_id: 'guess' }, { ip: '2001:db8::ffff' })
     expect([status, gateway.looked_up.length]).toEqual([404, looked_up])
@@ -193,6 +186,24 @@ describe('a link that leads nowhere', () => {
     expect((await gateway.click(link, { ip: '2001:db8:0:1::1' })).status).toBe(302)
   })
 
+  it('is forgotten when the clock goes back before it', async () => {
+    const link = buildLink()
+    const gateway = await openGateway({ links: [link] })
+    gateway.clock.now_ms += 3_600_000
+    await clickTimes(limits.unknown_links_of_address_max, (n) => gateway.click({ link_id: `guess-${n}` }))
+    gateway.clock.now_ms -= 3_600_000
+    expect((await gateway.click(link)).status).toBe(302)
+  })
+
+  it('keeps no reader of a page from other links, however often the page loads it', async () => {
+    const link = buildLink()
+    const gateway = await openGateway({ links: [link] })
+    const headers = { 'sec-fetch-dest': 'image' }
+    await clickTimes(limits.unknown_links_of_address_max, (n) => gateway.click({ link_id: `guess-${n}` }, { headers }))
+    expect((await gateway.click(link, { headers })).status).toBe(404)
+    expect((await gateway.click(link)).status).toBe(302)
+  })
+
   it.each([
     ['disabled', { enabled: false }],
     ['of a suspended company', { company_status: 'suspended' as const }],
@@ -200,80 +211,9 @@ describe('a link that leads nowhere', () => {
   ])('never keeps an address from the links of others, however often it is followed: %s', async (_what, change) => {
     const [off, live] = [buildLink(change ?? {}), buildLink()]
     const gateway = await openGateway({ links: change === null ? [live] : [off, live] })
-    for (let n = 0; n <= limits.unknown_links_of_address_max; n += 1)
-      expect((await gateway.click(off)).status).toBe(404)
+    const clicked = await clickTimes(limits.unknown_links_of_address_max + 1, () => gateway.click(off))
+    expect(new Set(clicked.map(({ status }) => status))).toEqual(new Set([change === null ? 404 : 302]))
     expect((await gateway.click(live)).status).toBe(302)
-  })
-})
-
-describe('a honeypot', () => {
-  it('is answered 404, recorded, and blocks the address for the links of its company alone', async () => {
-    const link = buildLink()
-    const trap = buildLink({ company_id: link.company_id, honeypot: true })
-    const foreign = buildLink()
-    const gateway = await openGateway({ links: [link, trap, foreign] })
-    const { status, body } = await gateway.click(trap)
-    expect([status, JSON.parse(body).error]).toEqual([404, 'not_found'])
-    expect(gateway.clicks()).toMatchObject([{ filtered_reason: 'honeypot', link_id: trap.link_id, ip: '192.0.2.1' }])
-    const blocked = await gateway.click(link)
-    expect([blocked.status, JSON.parse(blocked.body).error]).toEqual([403, 'address_blocked'])
-    expect((await gateway.click(trap)).status).toBe(403)
-    expect((await gateway.click(foreign)).status).toBe(302)
-    expect((await gateway.click(link, { ip: '192.0.2.2' })).status).toBe(302)
-    expect(await gateway.click(link, { agent: agents.preview })).toMatchObject({ status: 302, location: android })
-  })
-
-  it('blocks a /64 of IPv6', async () => {
-    const trap = buildLink({ honeypot: true })
-    const link = buildLink({ company_id: trap.company_id })
-    const gateway = await openGateway({ links: [link, trap] })
-    await gateway.click(trap, { ip: '2001:db8:0:1::1' })
-    expect((await gateway.click(link, { ip: '2001:db8:0:1:ffff::2' })).status).toBe(403)
-    expect((await gateway.click(link, { ip: '2001:db8:0:2::1' })).status).toBe(302)
-  })
-
-  it('does not catch bots, which the filter answers before', async () => {
-    const trap = buildLink({ honeypot: true })
-    const gateway = await openGateway({ links: [trap] })
-    expect((await gateway.click(trap, { agent: agents.preview })).status).toBe(302)
-    expect(gateway.clicks()).toMatchObject([{ filtered_reason: 'bot' }])
-  })
-})
-
-describe('the limit of a network', () => {
-  it('holds for a /24 and a company, and says when to come back', async () => {
-    const link = buildLink()
-    const other = buildLink()
-    const gateway = await openGateway({ links: [link, other] })
-    for (let n = 0; n < limits.clicks_max; n += 1) {
-      expect((await gateway.click(link, { ip: `192.0.2.${n % 256}` })).status).toBe(302)
-    }
-    gateway.clock.now_ms += 20_000
-    const { status, headers, body } = await gateway.click(link, { ip: '192.0.2.99' })
-    expect([status, headers['retry-after'], JSON.parse(body).error]).toEqual([429, '40', 'rate_limited'])
-    expect((await gateway.click(link, { ip: '192.0.3.1' })).status).toBe(302)
-    expect((await gateway.click(other, { ip: '192.0.2.99' })).status).toBe(302)
-    gateway.clock.now_ms += 40_000
-    expect((await gateway.click(link, { ip: '192.0.2.99' })).status).toBe(302)
-    expect(gateway.clicks()).toHaveLength(limits.clicks_max + 3)
-  })
-
-  it('is not used up by bots, whose clicks have a limit of their own', async () => {
-    const link = buildLink()
-    const gateway = await openGateway({ links: [link] })
-    for (let n = 0; n < limits.clicks_max + 1; n += 1) {
-      expect((await gateway.click(link, { agent: agents.preview })).status).toBe(302)
-    }
-    expect(gateway.clicks()).toHaveLength(limits.clicks_max)
-    expect((await gateway.click(link)).status).toBe(302)
-  })
-
-  it('reads the address behind trusted proxies, and believes nobody else', async () => {
-    const link = buildLink()
-    const gateway = await openGateway({ links: [link], trusted_proxies: ['10.0.0.1'] })
-    await gateway.click(link, { ip: '10.0.0.1', headers: { 'x-forwarded-for': '1.1.1.1, 192.0.2.7' } })
-    await gateway.click(link, { ip: '192.0.2.8', headers: { 'x-forwarded-for': '1.1.1.1' } })
-    expect(gateway.clicks().map(({ ip }) => ip)).toEqual(['192.0.2.7', '192.0.2.8'])
   })
 })
 

@@ -81,6 +81,10 @@ test('CSV has the columns and rows of JSON, harmless for spreadsheets, by Accept
     expect([statusCode, body.split('\r\n').toSorted()]).toEqual([200, file.toSorted()])
     expect(headers).toMatchObject({
       ...{ 'content-type': 'text/csv; charset=utf-8; header=present', 'x-missing-rates': 'EUR,XXX' },
+      ...{
+        'content-disposition': 'attachment; filename="events-2026-03-01-to-2026-03-19.csv"',
+        'x-content-type-options': 'nosniff',
+      },
       ...{ vary: 'Accept, Accept-Encoding', 'cache-control': 'private, no-cache', 'ratelimit-limit': '1000' },
     })
   }
@@ -109,6 +113,11 @@ test('CSV has the columns and rows of JSON, harmless for spreadsheets, by Accept
     const { body } = await get(randomUUID(), `${name}?${inWindow}&format=csv${asked}`)
     expect(body).toBe(`${columnsOf(name, days).join(',')}\r\n`)
   }
+  const json = await get(app_id, `events?${inWindow}`)
+  expect(json.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
+  expect(json.headers).not.toHaveProperty('content-disposition')
+  const far = 'since_ms=8639999999999999&until_ms=8640000000000001&format=csv'
+  expect((await get(app_id, `events?${far}`)).statusCode).not.toBe(500)
   expect((await get(app_id, 'events?format=csv&limit=0', { accept: 'text/csv' })).json().error).toBe('invalid_limit')
 })
 

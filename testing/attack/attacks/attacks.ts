@@ -12,7 +12,8 @@ import { overQuota, rejectedFlood } from './over-quota.ts'
 import { quotaEvasion } from './quota-evasion.ts'
 import { reportFlood } from './report-flood.ts'
 import { slowBodies } from './slow-bodies.ts'
-import { clickFlood, postbackFlood } from './stranger-floods.ts'
+import { lostStorePages } from './strangers/lost-store-pages.ts'
+import { clickFlood, postbackFlood } from './strangers/stranger-floods.ts'
 
 /** Every attack that `npm run attack` runs, in this order. */
 export const attacks: readonly Attack[] = [
@@ -27,6 +28,7 @@ export const attacks: readonly Attack[] = [
   erasureFlood,
   erasuresOfOthers,
   clickFlood,
+  lostStorePages,
   postbackFlood,
   claimedTransactions,
   forgedInstalls,

@@ -31,8 +31,18 @@ function isAppUrl(url: string): boolean {
 /** Whatever goes into a header must be visible ASCII; a URL that is so already stays as it was given. */
 const inAscii = (url: string): string => (/^[!-~]+$/.test(url) || !URL.canParse(url) ? url : new URL(url).href)
 
+/** A browser would send them to whoever serves the page, and everybody who follows the link reads them. */
+function holdsPassword(url: string): boolean {
+  const { username = '', password = '' } = URL.parse(url) ?? {}
+  return username !== '' || password !== ''
+}
+
 const url = (isRight: (given: string) => boolean, rule: string) =>
-  text(limits.link_url_chars_max).refine(isRight, rule).overwrite(inAscii).optional()
+  text(limits.link_url_chars_max)
+    .refine(isRight, rule)
+    .refine((given) => !holdsPassword(given), 'It must hold no user and no password.')
+    .overwrite(inAscii)
+    .optional()
 
 const inCapitals = (codes: string[]): string[] => [...new Set(codes.map((code) => code.toUpperCase()))]
 

@@ -95,7 +95,8 @@ export const linkRoutes = {
     auth: 'admin',
     tag: 'Admin',
     summary: 'Disable a tracking link',
-    description: 'Within a second it answers 404. May be repeated.',
+    description:
+      'Within a second its clicks are counted no more, and people reach the plain store page. May be repeated.',
     params,
     answers: { 200: statusNow('disabled') },
     errors: ['unknown_link'],

@@ -2,7 +2,15 @@ import { z } from 'zod'
 import { idShape, platforms } from '../event/envelope.ts'
 
 /** Why a click never attributes an install (docs/rules.md#tracking-links). */
-export const filteredReasons = ['bot', 'datacenter', 'country', 'honeypot', 'desktop', 'platform_mismatch'] as const
+export const filteredReasons = [
+  'bot',
+  'datacenter',
+  'country',
+  'honeypot',
+  'honeypot_embed',
+  'desktop',
+  'platform_mismatch',
+] as const
 export type FilteredReason = (typeof filteredReasons)[number]
 
 const id = z.string().regex(idShape)

@@ -48,10 +48,8 @@ function androidAgent(text: string): Agent {
 const noModel = /^(?:mobile|tablet|wv|u|k|rv:.*|)$/i
 
 function modelOf(named: string): string | null {
-  const model = named
-    .replace(/\s*Build\/.*$/, '')
-    .replace(/^SAMSUNG /, '')
-    .trim()
+  const build = named.indexOf('Build/')
+  const model = (build === -1 ? named : named.slice(0, build)).replace(/^SAMSUNG /, '').trim()
   return noModel.test(model) || model.length > model_chars_max ? null : model
 }
 

@@ -41,13 +41,24 @@ export interface Redirect {
   filtered_reason: FilteredReason | null
 }
 
-/** Step 5 of a click that the filter let through: where the person goes, and whether the click may attribute. */
+/** Step 5 of a click that nothing stopped: where the person goes, and whether the click may attribute. */
 export function redirectOf(target: LinkTarget, visitor: Visitor, token: string): Redirect {
   const { agent, mobile_only } = visitor
   if (agent === 'desktop' && mobile_only) return { location: null, filtered_reason: 'desktop' }
   if (agent === target.platform) return { location: storeUrl(target, token), filtered_reason: null }
-  const location = fallbackUrl(target) ?? plainStoreUrl(target)
-  return { location, filtered_reason: agent === 'desktop' ? 'desktop' : 'platform_mismatch' }
+  return {
+    location: plainTarget(target, agent),
+    filtered_reason: agent === 'desktop' ? 'desktop' : 'platform_mismatch',
+  }
+}
+
+/**
+ * Where a visitor goes whose click is stopped: a phone of the app's platform and a program to the store page, others to the
+ * fallback; to the other one where the link lacks it. No parameter attributes. Null for a link that has neither.
+ */
+export function plainTarget(target: LinkTarget, agent: Visitor['agent']): string | null {
+  const goesToStore = agent === target.platform || agent === 'bot'
+  return goesToStore ? (plainStoreUrl(target) ?? fallbackUrl(target)) : (fallbackUrl(target) ?? plainStoreUrl(target))
 }
 
 /** The fallback in ASCII, as a header needs it; null for one that is no https URL. */
@@ -56,26 +67,27 @@ function fallbackUrl({ fallback_url }: LinkTarget): string | null {
   return url?.protocol === 'https:' ? url.href : null
 }
 
-/** The page of the app in its store, without anything that attributes. */
-export const plainStoreUrl = ({ platform, bundle_id, store_id }: LinkTarget): string =>
-  platform === 'android'
-    ? playStoreUrl(bundle_id ?? '')
-    : `https://apps.apple.com/app/id${encodeURIComponent(store_id ?? '')}`
+/** The page of the app in its store, without anything that attributes. Null without the id that the store needs. */
+export function plainStoreUrl({ platform, bundle_id, store_id }: LinkTarget): string | null {
+  if (platform === 'android') return bundle_id ? playStoreUrl(bundle_id) : null
+  return store_id ? `https://apps.apple.com/app/id${encodeURIComponent(store_id)}` : null
+}
 
-function storeUrl(target: LinkTarget, token: string): string {
+function storeUrl(target: LinkTarget, token: string): string | null {
   const { platform, bundle_id, partner, campaign } = target
-  if (platform === 'android') return playStoreUrl(bundle_id ?? '', { partner, campaign, token })
-  return appStoreUrl(target)
+  if (platform === 'ios') return appStoreUrl(target)
+  return bundle_id ? playStoreUrl(bundle_id, { partner, campaign, token }) : null
 }
 
 /** Characters of `ct` that the App Store keeps. */
 const campaign_chars_max = 30
 
 /** Nothing but a campaign name passes through the App Store, and that only to Apple's own reports. */
-function appStoreUrl(target: LinkTarget): string {
+function appStoreUrl(target: LinkTarget): string | null {
   const { provider_token: pt, partner, campaign } = target
-  if (pt === null) return plainStoreUrl(target)
+  const page = plainStoreUrl(target)
+  if (pt === null || page === null) return page
   const name = campaign === null ? partner : `${partner}.${campaign}`
   const ct = [...name].slice(0, campaign_chars_max).join('')
-  return `${plainStoreUrl(target)}?${new URLSearchParams({ pt, ct, mt: '8' })}`
+  return `${page}?${new URLSearchParams({ pt, ct, mt: '8' })}`
 }

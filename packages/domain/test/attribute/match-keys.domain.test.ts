@@ -94,6 +94,16 @@ test('a hit of a honeypot is found by the SDK installs of its block, and matches
   )
 })
 
+test('a honeypot that a page embeds blocks nobody, and is found as any other filtered click', () => {
+  fc.assert(
+    fc.property(address, devices, (ip, device_hashes) => {
+      const keys = clickKeys(clickOf({ filtered_reason: 'honeypot_embed', ip, device_hashes }))
+      expect(keys).not.toContain(matchKey('block', addressBlock(ip)))
+      expect(keys).toEqual(clickKeys(clickOf({ filtered_reason: 'bot', ip, device_hashes })))
+    }),
+  )
+})
+
 test('SDK installs of one network find each other by it, those of a backend do not', () => {
   fc.assert(
     fc.property(address, fc.boolean(), (ip, is_sdk) => {

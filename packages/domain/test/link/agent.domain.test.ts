@@ -58,6 +58,11 @@ test.each<[string, string, Agent]>([
     'Mozilla/5.0 (Windows Phone 10.0; Android 6.0.1; Microsoft; Lumia 950) like iPhone',
     agent('desktop'),
   ],
+  [
+    'a model with many spaces',
+    `Linux; Android 14; A${' '.repeat(50)}B Build/X`,
+    agent('android', 14, `A${' '.repeat(50)}B`),
+  ],
   ['nothing', '', agent('desktop')],
   ['a hostile one', `Android ${';'.repeat(500)}`, agent('android')],
 ])('reads %s', (_what, text, expected) => {

@@ -1,4 +1,11 @@
-import { edgeFilter, type LinkTarget, plainStoreUrl, redirectOf, type Visitor } from '@tributary/domain/link/redirect'
+import {
+  edgeFilter,
+  type LinkTarget,
+  plainStoreUrl,
+  plainTarget,
+  redirectOf,
+  type Visitor,
+} from '@tributary/domain/link/redirect'
 import { describe, expect, it, test } from 'vitest'
 
 const android: LinkTarget = {
@@ -73,5 +80,28 @@ describe('where a click leads', () => {
     ],
   ])('sends %s', (_what, target, visitor, location, filtered_reason) => {
     expect(redirectOf(target, { ...phone, ...visitor }, token)).toEqual({ location, filtered_reason })
+  })
+})
+
+describe('a visitor whose click is stopped', () => {
+  const fallback_url = 'https://example.com/'
+  const nowhere = { bundle_id: null, store_id: null }
+  const play = 'https://play.google.com/store/apps/details?id=com.example.game'
+  const apple = 'https://apps.apple.com/app/id123456789'
+
+  test.each<[string, Partial<LinkTarget>, Visitor['agent'], string | null]>([
+    ['a phone to its store', { fallback_url }, 'android', play],
+    ['a program to the store', { fallback_url }, 'bot', play],
+    ['a phone of the other platform to the fallback', { fallback_url }, 'ios', fallback_url],
+    ['a phone of the other platform to the store without one', {}, 'ios', play],
+    ['a desktop to the fallback', { fallback_url }, 'desktop', fallback_url],
+    ['a desktop to the store without one', {}, 'desktop', play],
+    ['an iPhone to its store, without the campaign', { ...ios, provider_token: '7', fallback_url }, 'ios', apple],
+    ['a phone to the fallback when the app lost its page', { ...nowhere, fallback_url }, 'android', fallback_url],
+    ['an iPhone to the fallback then', { ...ios, ...nowhere, fallback_url }, 'ios', fallback_url],
+    ['nobody anywhere without page and fallback', nowhere, 'android', null],
+    ['an empty id is none', { ...ios, store_id: '' }, 'ios', null],
+  ])('%s', (_what, change, agent, location) => {
+    expect(plainTarget({ ...android, ...change }, agent)).toBe(location)
   })
 })

@@ -39,7 +39,7 @@ declare module 'fastify' {
 }
 
 /**
- * An HTTP app with the defaults of every surface: request ids, coded JSON errors, 404 and 405, explicit timeouts.
+ * An HTTP app with the defaults of every surface: request ids, `nosniff`, coded JSON errors, 404 and 405, explicit timeouts.
  * Bodies come as a Buffer in `request.body` (undefined without one): signatures are checked over exact bytes.
  */
 export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAppOptions): FastifyInstance {
@@ -58,6 +58,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff') // answers hold texts of strangers: no browser may run one
     done(hostError(request.raw))
   })
   answerErrors(app, logger)

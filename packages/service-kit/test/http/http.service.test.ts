@@ -229,6 +229,12 @@ test('behind a trusted proxy a request has the address that the proxy names', as
   expect((await app.inject({ url: '/who', headers })).json().client_ip).toBe('203.0.113.5')
 })
 
+test('every answer keeps a browser from taking it for something else, errors too', async () => {
+  await listen()
+  for (const url of ['/who', '/away', '/nothing'])
+    expect((await app.inject({ url })).headers, url).toMatchObject({ 'x-content-type-options': 'nosniff' })
+})
+
 test('one line tells that a proxy is not trusted, and how many requests came through it', async () => {
   const lines: string[] = []
   const heard = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })

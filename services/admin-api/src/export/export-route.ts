@@ -33,7 +33,7 @@ export function addExportRoute(app: FastifyInstance, { pool, clickhouse, now, lo
         throw err
       }
     }
-    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', connection: 'close' })
+    reply.headers({ 'cache-control': 'no-store', connection: 'close' })
     return reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(lines()))
   })
 }

@@ -24,7 +24,7 @@ export function addAuditObjectRoute(app: FastifyInstance, { pool, audit, now }: 
     if (content === null) throw new CodedError('unknown_audit_key')
     const seen = { action: 'audit_object.read', subject: app_id, detail: lines ? { key } : withoutName(query.key, key) }
     await recordAdminAction(pool, adminRequest(request, now), seen)
-    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    reply.header('cache-control', 'no-store')
     const rewritten_at_ms = rewrittenAt(content)
     if (rewritten_at_ms !== null) reply.header(rewritten_header, String(rewritten_at_ms))
     if (lines) reply.header('content-encoding', 'gzip')

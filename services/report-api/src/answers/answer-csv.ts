@@ -17,7 +17,7 @@ export async function answerCsv(answer: Answer): Promise<unknown> {
   const pages: AsyncGenerator<CsvPage> = requested.all_rows ? allPages(readPage, requested.page) : onePage(answer)
   const { value: first } = (await pages.next()) as { value: CsvPage }
   const { missing_rates, whole_days = false } = first
-  reply.type(csv_type)
+  reply.type(csv_type).header('content-disposition', `attachment; filename="${fileName(answer)}"`)
   if (whole_days) reply.header('x-whole-days', 'true')
   if (missing_rates.length > 0) {
     reply.header('x-missing-rates', missing_rates.slice(0, limits.report_missing_rates_max).join(','))
@@ -28,6 +28,15 @@ export async function answerCsv(answer: Answer): Promise<unknown> {
   answer.close(totals)
   return isUnchanged(answer, `${missing_rates} ${whole_days} ${begin}`) ? reply.status(304).send() : begin
 }
+
+/** Such as `events-2026-03-01-to-2026-03-31.csv`: the UTC days of the window. */
+function fileName({ name, requested: { page } }: Answer): string {
+  const day = (ms: number) => new Date(Math.max(-date_ms_max, Math.min(ms, date_ms_max))).toISOString().split('T', 1)[0]
+  return `${name}-${day(page.since_ms)}-to-${day(page.until_ms - 1)}.csv`
+}
+
+/** The end of what a Date can hold. A window may be of any time. */
+const date_ms_max = 8.64e15
 
 async function* onePage({ readPage, requested }: Answer): AsyncGenerator<CsvPage> {
   yield { ...(await readPage(requested.page)), isLast: true }

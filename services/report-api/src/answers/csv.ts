@@ -15,8 +15,11 @@ function cell(value: unknown): string {
   return typeof value === 'string' ? quoted(harmless(value)) : String(value ?? '')
 }
 
-// A spreadsheet runs a text that begins with one of these (OWASP, "CSV Injection"). A tab and a CR get lost on import, and
-// the next character is the first one then.
-const harmless = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
+/**
+ * A spreadsheet runs a text that begins with one of `=+-@` (OWASP, "CSV Injection"), and takes their full-width forms for
+ * them. Tabs, line breaks, blanks and characters without a width get lost on import: the next character is the first one then.
+ */
+const runs = /^(?:[\t\r\p{Default_Ignorable_Code_Point}]|[\s\p{Cc}\p{Default_Ignorable_Code_Point}]*[=+\-@＝＋－＠])/u
+const harmless = (text: string): string => (runs.test(text) ? `'${text}` : text)
 
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

@@ -49,7 +49,7 @@ export function linkCommands(program: Command): void {
     })
   for (const [name, effect] of [
     ['enable', 'let a tracking link work again'],
-    ['disable', 'let a tracking link answer 404 from now on'],
+    ['disable', 'count no more clicks on a tracking link; people still reach the store'],
   ] as const) {
     link
       .command(name)

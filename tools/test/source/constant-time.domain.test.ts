@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-const root = join(import.meta.dirname, '..', '..')
+const root = join(import.meta.dirname, '..', '..', '..')
 
 const names = /secret|signature|token|password|hmac|digest|server_?key|master_?key|authorization/i
 /** A comparison with one of these reveals only whether a secret exists. */
