@@ -64,12 +64,12 @@ export const eventFields = {
     kind: 'revenue',
     column: 'made',
     description:
-      'Amount of money in `currency`. For `subscription_refunded` and `purchase_refunded` its absolute value is subtracted.',
+      'Amount of money in `currency`; USD when that is absent. For `subscription_refunded` and `purchase_refunded` its absolute value is subtracted.',
   },
   currency: {
     kind: 'currency',
     column: 'made',
-    description: 'ISO 4217 alpha-3, any case; USD when absent.',
+    description: 'Currency of `revenue`: ISO 4217 alpha-3, any case; USD when absent. `XTS` and `XXX` are refused.',
   },
   props: {
     kind: 'object',
