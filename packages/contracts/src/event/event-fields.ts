@@ -57,7 +57,7 @@ export const eventFields = {
     kind: 'text',
     column: 'own',
     description:
-      'Transaction of the store or payment. Its money counts once per app and event name: that of a backend before that of an app, else the first one received.',
+      'Transaction of the store or payment. Its money counts once per app and event name: that of a backend before that of an app, else the first one received. Events of one request are received at once: among those of one install the first line counts.',
   },
   product_id: { kind: 'text', column: 'own', description: 'The product that was bought.' },
   revenue: {
