@@ -1,6 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { parseMapping } from '../../src/ingest/csv.ts'
+import { openFile } from '../../src/ingest/lines.ts'
+import { lookAhead } from '../../src/ingest/look/heed.ts'
 import { answerOf, bulkService, event, jsonl, key, many, totals } from '../bulk-service.ts'
 import { fileWith, tributary } from '../run-tributary.ts'
 
@@ -48,6 +51,15 @@ describe('the first lines of a file', () => {
     const run = await tributary(backfill(path, '--map', 'amount=revenu', '--set', 'currancy=EUR'), env)
     expect(run).toMatchObject({ code: 2, stdout: '' })
     expect(JSON.parse(run.stderr).message).toMatch(/amount: .* mean revenue\?.*\n {2}currancy: .* mean currency\?/)
+  })
+
+  it('let a CSV pass when a person says yes', async () => {
+    const file = await openFile(await fileWith('a.csv', `${header},revenue,colour\n${row(1, '1', 'red')}\n`))
+    const form = { body_bytes_max: 1000, mapping: parseMapping([], [], []) }
+    const look = (is_meant: boolean) =>
+      lookAhead(file, form, { extra_fields: false, json: false, confirm: async () => is_meant })
+    await look(true)
+    await expect(look(false)).rejects.toMatchObject({ code: 'unknown_field', exit_code: 2 })
   })
 
   it('of JSON name all unknown fields in one warning, and the lines are sent', async () => {

@@ -5,7 +5,7 @@ import { Findings } from './findings.ts'
 import { findMeantField, isEventField } from './meant-field.ts'
 
 /** Lines that are read before the first one is sent. */
-export const first_lines_max = 1000
+const first_lines_max = 1000
 
 /** How a command reads its file. `mapping` is for CSV. */
 export interface FileForm {
