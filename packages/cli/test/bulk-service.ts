@@ -23,7 +23,7 @@ export const key = `srv_${'ab'.repeat(24)}`
 /** An event that the service takes; `more` adds or replaces fields. */
 export const event = (n: number, more: object = {}) => ({
   event_id: `e${n}`,
-  event_name: 'purchase',
+  event_name: 'level_up',
   event_ts_ms: 1_357_000_000_000 + n,
   install_uuid: `i${n % 7}`,
   ...more,

@@ -84,10 +84,19 @@ describe('tributary send', () => {
     expect(shelf.events.size).toBe(20)
   })
 
+  it('warns once of fields that events do not have, and sends the lines', async () => {
+    const { shelf, env } = await eventService()
+    const path = await fileWith('a.jsonl', lines(many(3, () => ({ price: 1 }))))
+    const run = await tributary(['send', ...keys, path], env)
+    expect(run.stderr.match(/^Warning: .* price \(did you mean revenue\?\)\. /gm)).toHaveLength(1)
+    expect(shelf.events.size).toBe(3)
+  })
+
   it('writes rejected lines beside the file', async () => {
     const { env } = await eventService()
     const path = await fileWith('a.jsonl', `{"event_id":"a"}\nnot json\n${lines(many(1))}`)
     const run = await tributary(['send', ...keys, path], env)
+    expect(run.stderr).toBe('')
     expect(run.stdout).toContain('1 accepted, 2 rejected, 1 batches')
     const rejected = (await readFile(`${path}.rejected.jsonl`, 'utf8')).trim().split('\n')
     expect(rejected.map((line) => JSON.parse(line))).toEqual([

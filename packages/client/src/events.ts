@@ -4,9 +4,9 @@ interface EventFields {
   /** 1 to 128 visible ASCII characters. The client makes one when absent. */
   event_id?: string | null | undefined
   user_id?: string | null | undefined
-  /** From -1e9 to 1e9. USD without `currency`. */
+  /** From -1e9 to 1e9, in `currency`. An amount without `currency` counts as USD. */
   revenue?: number | null | undefined
-  /** ISO 4217 alpha-3. */
+  /** ISO 4217 alpha-3, in any case. USD when absent. `XTS` and `XXX` are refused. */
   currency?: string | null | undefined
   /** Money with the same `transaction_id` and event name counts once in an app. */
   transaction_id?: string | null | undefined

@@ -80,7 +80,7 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
   const install_uuid = envelope.install_uuid.toWellFormed()
   const install = isInstall(event_name, object(event.props, 'props'))
   const { event_key, key_day } = eventKey({ install_uuid, event_id, day, install })
-  const revenue = event.revenue ?? null
+  const money = moneyOf(event)
   const made: MadeColumns = {
     day,
     ts_ms,
@@ -88,11 +88,19 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
     event_id,
     event_key,
     key_day,
-    revenue_micros: revenue === null ? null : revenueMicros(revenue, event_name),
-    currency: revenue === null ? '' : currency(event.currency ?? 'USD'),
-    transaction_key: revenue === null ? noTransaction : moneyKey(event_name, event.transaction_id),
+    revenue_micros: money?.revenue_micros ?? null,
+    currency: money?.currency ?? '',
+    transaction_key: money === null ? noTransaction : moneyKey(event_name, event.transaction_id),
   }
   return { made, ...sentColumns(event, envelope.platform) }
+}
+
+/** The money of an event in micros, negative for a refund, and its currency; null without `revenue` (docs/rules.md#revenue). */
+export function moneyOf(event: ReceivedEvent): { revenue_micros: string; currency: string } | null {
+  const revenue = event.revenue ?? null
+  if (revenue === null) return null
+  const event_name = text(event.event_name, 'event_name')
+  return { revenue_micros: revenueMicros(revenue, event_name), currency: currency(event.currency ?? 'USD') }
 }
 
 /** The value of each kind of envelope field in its column. */

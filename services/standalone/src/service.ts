@@ -26,6 +26,7 @@ import type { Service, ServiceOptions } from '@tributary/service-kit/service/run
 import type { ServiceParts } from '@tributary/service-kit/service/service-parts'
 import { readSettings, type Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
+import { closeFolder } from './close-folder.ts'
 import { makeDemoCompany } from './demo.ts'
 import { standaloneEngines } from './engines.ts'
 import { areEventsGone } from './events-gone.ts'
@@ -73,6 +74,8 @@ async function start(config: Config, service: Service): Promise<void> {
   if (!existsSync(data_dir)) await requireAddress(config)
   const lock = lockDataDir(data_dir)
   onClose('data folder lock', async () => lock.release())
+  // Before anything is written: no secret is ever in a folder that others may read.
+  for (const closed of closeFolder(data_dir)) logger.warn(closed, 'other users could open this: its mode was tightened')
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? openAdminToken(data_dir)
   const disk = await watchDisk(config, data_dir, service)
   const engines = await openEngines(standaloneEngines(data_dir, disk), config, service)

@@ -14,7 +14,7 @@ export interface Copied {
   bytes: number
 }
 
-/** Copies a folder with owners and modes while others change it. Skips files that vanish meanwhile. */
+/** Copies a folder with owners while others change it, closed to other users. Skips files that vanish meanwhile. */
 export async function copyTree(from: string, to: string, options: CopyTreeOptions = {}): Promise<Copied> {
   const copied: Copied = { files: 0, bytes: 0 }
   await copyFolder('')
@@ -23,7 +23,7 @@ export async function copyTree(from: string, to: string, options: CopyTreeOption
   async function copyFolder(path: string): Promise<void> {
     const source = join(from, path)
     await mkdir(join(to, path), { recursive: true })
-    await keepOwner(source, join(to, path))
+    await keepOwner(source, join(to, path), path === '')
     for (const entry of await readdir(source, { withFileTypes: true })) {
       const inner = join(path, entry.name)
       if (options.skip?.(inner)) continue
@@ -43,11 +43,15 @@ export async function copyTree(from: string, to: string, options: CopyTreeOption
   }
 }
 
-/** Keeps the mode, and as root the owner: PostgreSQL refuses a folder that others own or may read. */
-async function keepOwner(source: string, target: string): Promise<void> {
+/**
+ * Keeps what the mode gives the owner, and as root the owner: PostgreSQL refuses a folder that others own or may read. Other
+ * users get nothing, except that they may enter the top folder of root if they may enter the original: PostgreSQL runs as one of them.
+ */
+async function keepOwner(source: string, target: string, is_top = false): Promise<void> {
   const { uid, gid, mode } = await lstat(source)
-  if (process.getuid?.() === 0) await lchown(target, uid, gid)
-  await chmod(target, mode & 0o777)
+  const is_root = process.getuid?.() === 0
+  if (is_root) await lchown(target, uid, gid)
+  await chmod(target, mode & (is_root && is_top ? 0o711 : 0o700))
 }
 
 function ignoreVanished(error: NodeJS.ErrnoException): void {

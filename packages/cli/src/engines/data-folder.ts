@@ -13,6 +13,7 @@ type Pool = ReturnType<typeof openPostgres>
 export function lockFolder(folder: string): DataDirLock {
   if (!existsSync(folder))
     throw new CliError('no_data_folder', `The data folder ${folder} does not exist yet. The first npm start makes it.`)
+  process.umask(0o077) // engines make files of their own here: none of them is for other users
   try {
     return lockDataDir(folder)
   } catch (error) {

@@ -7,10 +7,11 @@ import { limits } from '@tributary/contracts/limits'
 import { requestDefaults, throwCliError } from '../http.ts'
 import { type BackfillState, freshState, lockFile, readState, writeState } from './backfill-state.ts'
 import { batchesOf, workInOrder } from './batches.ts'
-import { csvLines, type Mapping } from './csv.ts'
+import type { Mapping } from './csv.ts'
 import { type BatchOutcome, countReasons, deliverBatch, retryFor } from './deliver-batch.ts'
-import { jsonLines } from './events.ts'
 import { type Event, type FileLine, type OpenedFile, openFile } from './lines.ts'
+import { linesOf } from './look/first-lines.ts'
+import { type LookOptions, lookAhead } from './look/heed.ts'
 import { startProgress } from './progress.ts'
 import { openRejectedFile } from './rejected-file.ts'
 
@@ -22,6 +23,7 @@ export interface BackfillOptions {
   resume: boolean
   give_up_after_ms: number
   show_progress: boolean
+  look: LookOptions
   /** Stops the run, which can then be resumed. */
   stopped?: AbortSignal
 }
@@ -41,6 +43,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
   const unlock = lockFile(options.path)
   try {
     const file = await openFile(options.path)
+    await lookAhead(file, { ...bulk, mapping: options.mapping }, options.look)
     const fingerprint = fingerprintOf(file, options)
     const saved = options.resume ? await readState(options.path, fingerprint) : null
     const state = saved ?? freshState(fingerprint)
@@ -65,7 +68,7 @@ async function sendFile(
   const progress = startProgress(file.bytes, options.show_progress)
   const { content, bytesRead } = file.open()
   const refusals = new Refusals()
-  const lines = file.is_csv ? csvLines(file, content, options.mapping) : jsonLines(file, content, bulk)
+  const lines = linesOf(file, content, { ...bulk, mapping: options.mapping })
   try {
     await writeState(options.path, state)
     await workInOrder(
@@ -99,7 +102,8 @@ async function sendFile(
   return rejects.path
 }
 
-const bulk = { lines_max: limits.bulk_events_max, body_bytes_max: limits.bulk_body_bytes_max }
+/** Limits of one request. */
+export const bulk = { lines_max: limits.bulk_events_max, body_bytes_max: limits.bulk_body_bytes_max }
 
 async function* from(lines: AsyncIterable<FileLine>, state: BackfillState): AsyncGenerator<FileLine> {
   if (state.complete) return

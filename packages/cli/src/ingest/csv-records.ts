@@ -22,25 +22,29 @@ export async function* csvRecords(source: AsyncIterable<RawLine>): AsyncGenerato
   let waiting: RawLine[] = []
   const next = async () => waiting.shift() ?? ((await lines.next()).value as RawLine | undefined)
 
-  for (let first = await next(); first !== undefined; first = await next()) {
-    const start = decode(decoder, first)
-    if (start === '') continue
-    let found = start === null ? null : parseRecord(start)
-    let text = start ?? first.bytes.toString('utf8')
-    const more: RawLine[] = []
-    while (found === 'open' && more.length < record_lines_max && text.length < record_chars_max) {
-      const line = await next()
-      const added = line === undefined ? null : decode(decoder, line)
-      if (line !== undefined) more.push(line)
-      if (added === null) break
-      text += `\n${added}`
-      if (added.includes('"')) found = parseRecord(text)
+  try {
+    for (let first = await next(); first !== undefined; first = await next()) {
+      const start = decode(decoder, first)
+      if (start === '') continue
+      let found = start === null ? null : parseRecord(start)
+      let text = start ?? first.bytes.toString('utf8')
+      const more: RawLine[] = []
+      while (found === 'open' && more.length < record_lines_max && text.length < record_chars_max) {
+        const line = await next()
+        const added = line === undefined ? null : decode(decoder, line)
+        if (line !== undefined) more.push(line)
+        if (added === null) break
+        text += `\n${added}`
+        if (added.includes('"')) found = parseRecord(text)
+      }
+      if (Array.isArray(found)) yield { line: first.line, text, fields: found }
+      else {
+        yield { line: first.line, text: start ?? text, fields: null }
+        waiting = [...more, ...waiting]
+      }
     }
-    if (Array.isArray(found)) yield { line: first.line, text, fields: found }
-    else {
-      yield { line: first.line, text: start ?? text, fields: null }
-      waiting = [...more, ...waiting]
-    }
+  } finally {
+    await lines.return?.() // whoever reads the header alone leaves the file here
   }
 }
 

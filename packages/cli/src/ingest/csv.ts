@@ -27,19 +27,29 @@ function pairs(option: string, texts: readonly string[]): Map<string, string> {
   return new Map(entries)
 }
 
+const bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
+
 /** Events of a CSV file with a header line. Rejects a row that is not CSV or has another number of columns. */
 export async function* csvLines(
   file: OpenedFile,
   content: AsyncIterable<Buffer>,
   mapping: Mapping,
 ): AsyncGenerator<FileLine> {
-  const bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
   let columns: string[] | null = null
   for await (const { line, text, fields } of csvRecords(splitLines(content, bytes_max))) {
     if (columns === null) columns = columnsOf(fields ?? [text], mapping)
     else if (fields?.length !== columns.length) yield { line, text, reason: 'bad_csv' }
     else yield toFileLine(line, text, JSON.stringify(toEventFields(columns, fields, mapping)), file, bytes_max)
   }
+}
+
+/** The columns in the header of a file, with the field that each fills. Throws CliError as `csvLines` does. */
+export async function columnsIn(file: OpenedFile, mapping: Mapping): Promise<{ name: string; field: string }[]> {
+  for await (const { text, fields } of csvRecords(splitLines(file.open().content, bytes_max))) {
+    const header = fields ?? [text]
+    return columnsOf(header, mapping).map((field, index) => ({ name: header[index]!, field }))
+  }
+  return []
 }
 
 /** The field that each column fills. */

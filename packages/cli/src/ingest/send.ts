@@ -7,6 +7,7 @@ import { batchesOf, workInOrder } from './batches.ts'
 import { countReasons, deliverBatch, retryFor } from './deliver-batch.ts'
 import { jsonLines } from './events.ts'
 import { type Event, openFile } from './lines.ts'
+import { type LookOptions, lookAhead } from './look/heed.ts'
 import { startProgress } from './progress.ts'
 import { openRejectedFile } from './rejected-file.ts'
 
@@ -18,6 +19,7 @@ export interface SendOptions {
   signing_secret: string
   give_up_after_ms: number
   show_progress: boolean
+  look: LookOptions
 }
 
 export interface SendResult {
@@ -30,13 +32,15 @@ export interface SendResult {
 }
 
 const in_flight_max = 4
-const batch_limits = { lines_max: limits.sdk_batch_events_max, body_bytes_max: limits.sdk_inflated_bytes_max }
+/** Limits of one request. */
+export const batch_limits = { lines_max: limits.sdk_batch_events_max, body_bytes_max: limits.sdk_inflated_bytes_max }
 
 /** Sends a JSON-lines file as an app's client does, in signed, gzipped batches to `/event`. */
 export async function send(options: SendOptions): Promise<SendResult> {
   const sdkPost = openPost(options)
   const policy = retryFor(options.give_up_after_ms)
   const file = await openFile(options.path)
+  await lookAhead(file, batch_limits, options.look)
   const rejects = await openRejectedFile(options.path, 0)
   const progress = startProgress(file.bytes, options.show_progress)
   const { content, bytesRead } = file.open()

@@ -109,7 +109,7 @@ export class SdkSender {
       if (this.#stop.signal.aborted) return null
       const error = asTributaryError(thrown)
       onError(error)
-      if (isRetried(error.status) || error.status < 400) return error
+      if (isKept(error)) return error
       await this.#refuse(batch, error)
       return null
     }
@@ -129,7 +129,7 @@ export class SdkSender {
     }
   }
 
-  /** Drops the events of a finally refused request, such as 401: a retry would get the same answer. */
+  /** Drops the events of a finally refused request, such as one with an unknown key: a retry would get the same answer. */
   async #refuse(batch: readonly QueuedEvent[], { code, field }: TributaryError): Promise<void> {
     const { queue, onRejected } = this.#options
     const undecided = batch.filter((event) => queue.has(event))
@@ -137,6 +137,10 @@ export class SdkSender {
     for (const event of undecided) onRejected(event, code, field ?? null)
   }
 }
+
+/** Whether the events stay in the queue. A company is suspended until its operator reinstates it, so its 401 passes. */
+const isKept = ({ status, code }: TributaryError): boolean =>
+  isRetried(status) || status < 400 || (status === 401 && code === 'company_suspended')
 
 const sdk = { events_max: limits.sdk_batch_events_max, body_bytes_max: limits.sdk_inflated_bytes_max }
 

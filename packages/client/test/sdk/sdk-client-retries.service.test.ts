@@ -8,6 +8,8 @@ describe('a failed event', () => {
     ['500 without a body', { status: 500 }],
     ['408', { status: 408 }],
     ['429 at once', { status: 429, body: { error: 'rate_limited' }, headers: { 'retry-after': '0' } }],
+    ['429 of a used-up quota', { status: 429, body: { error: 'cap_exceeded' } }],
+    ['401 of a suspended company', { status: 401, body: { error: 'company_suspended' } }],
     ['a cut connection', { status: 0, cut: true }],
     ["a hotel's login page", { status: 200, body: '<html>Welcome</html>' }],
     ['a redirect to a login page', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }],
@@ -27,6 +29,25 @@ describe('a failed event', () => {
     await client.close()
     expect(received).toHaveLength(6)
     expect(rejected).toEqual([])
+  })
+
+  it('of a suspended company waits in a bounded queue, and what is left is sent once the company is back', async () => {
+    let suspended = true
+    const { client, shelf, rejected } = await openSdkClient(
+      () => (suspended ? { status: 401, body: { error: 'company_suspended' } } : null),
+      { queue_events_max: 4 },
+    )
+    await client.trackInstall()
+    for (const event of some(9)) {
+      await client.track(event)
+      await client.flush()
+    }
+    expect(rejected.map(({ reason }) => reason)).toEqual(Array(6).fill('queue_full'))
+    suspended = false
+    await until(() => shelf.events.size === 4)
+    const kept = [...shelf.events.values()].map(({ event_name, props }) => (props as { n?: number }).n ?? event_name)
+    expect(kept.sort()).toEqual([6, 7, 8, 'app_install'])
+    expect(await client.close()).toEqual({ pending: 0 })
   })
 
   it('counts once when its answer was lost', async () => {
@@ -67,12 +88,12 @@ describe('a failed event', () => {
     'is reported and dropped when its whole request is finally refused: %i',
     async (status) => {
       const { client, received, rejected, errors } = await openSdkClient((_, n) =>
-        n === 0 ? { status, body: { error: 'company_suspended' } } : null,
+        n === 0 ? { status, body: { error: 'unknown_app_key' } } : null,
       )
       await track(client, some(2))
       expect(await client.flush()).toEqual({ pending: 0 })
-      expect(rejected.map(({ reason }) => reason)).toEqual(['company_suspended', 'company_suspended'])
-      expect(errors).toEqual(['company_suspended'])
+      expect(rejected.map(({ reason }) => reason)).toEqual(['unknown_app_key', 'unknown_app_key'])
+      expect(errors).toEqual(['unknown_app_key'])
       await client.track({ event_name: 'later' })
       await client.flush()
       expect(received).toHaveLength(2)

@@ -57,19 +57,19 @@ export const eventFields = {
     kind: 'text',
     column: 'own',
     description:
-      'Transaction of the store or payment. Its money counts once per app and event name: that of a backend before that of an app, else the first one received.',
+      'Transaction of the store or payment. Its money counts once per app and event name: that of a backend before that of an app, else the first one received. Events of one request are received at once: among those of one install the first line counts.',
   },
   product_id: { kind: 'text', column: 'own', description: 'The product that was bought.' },
   revenue: {
     kind: 'revenue',
     column: 'made',
     description:
-      'Amount of money in `currency`. For `subscription_refunded` and `purchase_refunded` its absolute value is subtracted.',
+      'Amount of money in `currency`; USD when that is absent. For `subscription_refunded` and `purchase_refunded` its absolute value is subtracted.',
   },
   currency: {
     kind: 'currency',
     column: 'made',
-    description: 'ISO 4217 alpha-3, any case; USD when absent.',
+    description: 'Currency of `revenue`: ISO 4217 alpha-3, any case; USD when absent. `XTS` and `XXX` are refused.',
   },
   props: {
     kind: 'object',

@@ -77,6 +77,9 @@ export const claimRanks = { sdk: 1, backend: 2, receipt: 3, closed: 255 } as con
 /** Events whose money is subtracted (docs/rules.md#revenue). They are no purchases. */
 export const refundEvents: readonly string[] = ['subscription_refunded', 'purchase_refunded']
 
+/** Events whose name tells of money (docs/api.md#history-from-a-file). Without `revenue` they bring none. */
+export const moneyEvents: readonly string[] = ['purchase', 'subscribe', 'subscription_renewed', ...refundEvents]
+
 /**
  * A row of `revenue_raw_v1` (filled by a view, one for each event whose money counts) and of `revenue_cancelled_v1`
  * (those of them that do not count after all).

@@ -49,7 +49,7 @@ const text = fc.oneof(
 const scalar = fc.oneof(
   text,
   fc.constantFrom(null, true, false, 0, -0, 1.5, -1, 1e9, -1e9, 1e9 + 1, 1e20, Number.POSITIVE_INFINITY, now_ms),
-  fc.constantFrom('usd', 'EUR', 'XXX', 'abc', 'US', 'ios', 'Android'),
+  fc.constantFrom('usd', 'EUR', 'XXX', 'xts', 'XAU', 'abc', 'US', 'ios', 'Android'),
 )
 const tree = fc.oneof(
   scalar,
@@ -104,6 +104,9 @@ describe('accepting an event', () => {
     ['1e400 is no revenue', { revenue: Number.POSITIVE_INFINITY }, 'invalid_field', 'revenue'],
     ['currency in any case', { currency: 'eUr' }, null],
     ['a letter whose upper case is ASCII is no currency', { currency: 'Uſd' }, 'invalid_field', 'currency'],
+    ['the code for tests is no currency', { currency: 'XTS' }, 'invalid_field', 'currency'],
+    ['the code for no currency is none, in any case', { currency: 'xXx' }, 'invalid_field', 'currency'],
+    ['other codes that begin with X are currencies', { currency: 'XAU' }, null],
     ['props of depth 8 pass', { props: nested(8) }, null],
     ['props of depth 9 are refused', { props: nested(9) }, 'invalid_field', 'props'],
     ['props of 16 KiB pass', { props: ofBytes(limits.object_json_bytes_max) }, null],

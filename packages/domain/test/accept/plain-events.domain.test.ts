@@ -81,7 +81,22 @@ const values: Record<string, string[]> = {
   transaction_id: ['"t"', '{}'],
   product_id: ['"p"', '[]'],
   revenue: ['1.5', '-0', '1e9', '-1e9', '1000000000.01', '1e10', '-1e400', '"1"', 'null', '01', '.5'],
-  currency: ['"EUR"', '"usd"', '"XXQ"', '"EU"', '"EURO"', 'null', '"E\\u0055R"', '"ſdR"', '7EUR"', '"EUR7', 'EUR'],
+  currency: [
+    '"EUR"',
+    '"usd"',
+    '"xau"',
+    '"XXX"',
+    '"xts"',
+    '"XXQ"',
+    '"EU"',
+    '"EURO"',
+    'null',
+    '"E\\u0055R"',
+    '"ſdR"',
+    '7EUR"',
+    '"EUR7',
+    'EUR',
+  ],
   props: ['{}', '{"identity_migration":true}', '{"a":[1,{"b":null}],"a":2}', 'null', '[]', '"x"', nested(8), nested(9)]
     .concat([2700, 2800, 16_370, 16_380].map((length) => `{"a":${quoted(length)}}`))
     .concat(`[${'1e20,'.repeat(600)}1e20]`, `{"a":[${'1e20,'.repeat(790)}1e20]}`, `{"a":[${'1e20,'.repeat(500)}1e20]}`),

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartRefused } from '../settings/start-refused.ts'
@@ -13,7 +13,9 @@ export interface DataDirLock {
  */
 export function lockDataDir(data_dir: string): DataDirLock {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
-  const database = new DatabaseSync(join(data_dir, 'lock.sqlite'))
+  const path = join(data_dir, 'lock.sqlite')
+  closeSync(openSync(path, 'a', 0o600)) // SQLite would make it readable for all
+  const database = new DatabaseSync(path)
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch {

@@ -1,4 +1,4 @@
-import { distance } from 'fastest-levenshtein'
+import { findNearestName } from './nearest-name.ts'
 import { foreignSettings, settings } from './settings.ts'
 
 const known: readonly string[] = [...Object.keys(settings), ...foreignSettings]
@@ -14,10 +14,7 @@ export function findUnknownSettings(env: Record<string, string | undefined>): st
     .map((name) => `  ${name} is no setting${suggestion(name)}`)
 }
 
-/** A name of which more than a third is another one is no slip of the keyboard. */
 function suggestion(name: string): string {
-  const nearest = known.reduce((best, other) => (distance(name, other) < distance(name, best) ? other : best))
-  const own_chars = name.length - 'TRIBUTARY_'.length
-  const isNear = distance(name, nearest) <= Math.max(2, own_chars / 3)
-  return isNear ? `: did you mean ${nearest}?` : ': docs/settings.md lists all.'
+  const nearest = findNearestName(name, known, 'TRIBUTARY_'.length)
+  return nearest === null ? ': docs/settings.md lists all.' : `: did you mean ${nearest}?`
 }

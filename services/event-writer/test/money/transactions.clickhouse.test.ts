@@ -1,94 +1,20 @@
-import { randomBytes } from 'node:crypto'
-import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { Envelope } from '@tributary/contracts/envelope'
-import { topics } from '@tributary/contracts/topics'
-import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { transactionKey } from '@tributary/domain/event-key'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
-import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventWriter } from '../../src/event-writer.ts'
 import { transactionSweep } from '../../src/money/sweep-transactions.ts'
-
-const topic = topics.eventsAccepted.name
-const noon = Date.UTC(2026, 0, 2, 12)
+import { moneyStage, newAppId, noon, purchase, type Sent, topic } from './money-stage.ts'
 
 let clickhouse: TestClickhouse
+let write: ReturnType<typeof moneyStage>['write']
+let sums: ReturnType<typeof moneyStage>['sums']
 beforeAll(async () => {
   clickhouse = await openTestClickhouse()
+  const stage = moneyStage(clickhouse)
+  write = stage.write.bind(stage)
+  sums = stage.sums
 })
 afterAll(() => clickhouse.close())
-
-interface Sent {
-  app_id: string
-  partition: number
-  offset: number
-  install?: string
-  source?: Envelope['source']
-  received_at_ms?: number
-  events: Envelope['events']
-}
-const purchase = (revenue: number, more: Record<string, unknown> = {}) => ({
-  event_id: randomBytes(8).toString('hex'),
-  event_name: 'purchase',
-  event_ts_ms: noon,
-  transaction_id: 't1',
-  revenue,
-  ...more,
-})
-
-/** One batch of one record through the event-writer, as often as the test says. */
-async function write(
-  { app_id, partition, offset, install = 'i', source = 'sdk', received_at_ms = noon, events }: Sent,
-  over: Partial<Clickhouse> = {},
-) {
-  const envelope: Envelope = {
-    ...{ v: 1, company_id: 'co_1', app_id, platform: 'ios', source, install_uuid: install, received_at_ms },
-    ...{ ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: '', events },
-  }
-  const record = { topic, partition, offset, timestamp_ms: noon, key: null, headers: {} } as unknown as LogRecord
-  const registry = new Registry()
-  const writer = eventWriter({ clickhouse: { ...clickhouse, ...over }, registry })
-  await writer.handle({
-    topic,
-    partition,
-    source: topic,
-    from: offset,
-    to: offset,
-    token: `${app_id}/${partition}/${offset}`,
-    records: [{ record, value: writer.decode(Buffer.from(JSON.stringify(envelope)), record, topic) }],
-    repeated: false,
-    tries: 1,
-    tombstones: noTombstones,
-    begun: 1,
-    state: undefined,
-    keep() {},
-    async fence() {},
-    dead() {},
-    dropped() {},
-    written() {},
-    signal: new AbortController().signal,
-  })
-  const { values } = (await registry.getSingleMetric('tributary_event_writer_cancelled_total')?.get()) ?? { values: [] }
-  return values[0]?.value
-}
-
-/** Counted events and their money by name, as a report sees them: what counts less what was taken back. */
-async function sums(app_id: string) {
-  const rows = await clickhouse.query<{ event_name: string; n: number; micros: number }>(
-    `SELECT event_name, toUInt32(sum(n)) AS n, toInt64(sum(micros)) AS micros FROM (
-       SELECT event_name, sum(events) AS n, sum(revenue_micros) AS micros FROM events_per_day_v1
-       WHERE app_id = {app_id:String} GROUP BY event_name
-       UNION ALL
-       SELECT event_name, toUInt64(0), -sum(toInt128(amount_micros)) FROM revenue_cancelled_v1 FINAL
-       WHERE app_id = {app_id:String} GROUP BY event_name)
-     GROUP BY event_name ORDER BY event_name`,
-    { app_id },
-  )
-  return rows.map(({ event_name, n, micros }) => [event_name, n, micros / 1e6])
-}
-const newAppId = () => `app_${randomBytes(10).toString('hex')}`
 
 test('a phone cannot silence a backend: the money of the backend counts, whoever came first', async () => {
   // In one partition and over two.

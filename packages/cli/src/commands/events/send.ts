@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { readableFile, seconds } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { checkFileName } from '../../ingest/events.ts'
+import { confirm } from '../../ingest/look/confirm.ts'
 import { describeRejected, refuseAllRejected } from '../../ingest/rejected-totals.ts'
-import { send } from '../../ingest/send.ts'
+import { batch_limits, send } from '../../ingest/send.ts'
 import { print } from '../../output.ts'
 import { readSecret, secretOption } from '../../secrets/secret-option.ts'
 
@@ -13,13 +14,21 @@ interface SendCommandOptions {
   secret?: string
   secretFile?: string
   retryFor: number
+  extraFields?: boolean
+  dryRun?: boolean
   json?: boolean
 }
 
 const help = `
 FILE holds one event per line, in the form that clients send. A line without event_id gets one, always the same for the
 same line of the same file. The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, text}.
---json: {accepted, rejected, batches, seconds}`
+
+The command reads the first 1000 lines before it sends any. It warns of names that are no field of an event, unless
+--extra-fields is given, and of purchases without revenue: an accepted event never changes. --dry-run reads the whole
+file, prints what would be accepted, by event name with sums of revenue, and sends nothing. It needs no secret. It does
+not know what was sent before.
+--json: {accepted, rejected, batches, seconds}. With --dry-run: {dry_run, accepted, rejected, events, reasons,
+rejected_lines, unknown_fields, without_revenue}.`
 
 /** Adds `send`. */
 export function sendCommand(program: Command): void {
@@ -28,11 +37,18 @@ export function sendCommand(program: Command): void {
     .description('send events as a client: signed, gzipped batches to /event')
     .requiredOption('--app-key <key>', 'key of the app (app_live_...)')
     .requiredOption('--company-key <key>', 'key of its company (co_live_...)')
+    .option('--extra-fields', 'send fields that events do not have without a warning')
+    .option('--dry-run', 'print what would be accepted, and send nothing')
     .option('--retry-for <seconds>', 'how long to retry while the service is unreachable', seconds, 300)
     .argument('<file>', 'FILE.jsonl or FILE.jsonl.gz', readableFile)
     .addHelpText('after', help)
     .action(async (path: string, options: SendCommandOptions) => {
       checkFileName(path, /\.jsonl(\.gz)?$/i, '.jsonl or .jsonl.gz')
+      const extra_fields = options.extraFields === true
+      if (options.dryRun) {
+        const { printDryRun } = await import('../../ingest/look/print-dry-run.ts')
+        return printDryRun(options, path, batch_limits, { source: 'sdk', extra_fields })
+      }
       const secret = { given: options.secret, file: options.secretFile }
       const signing_secret = await readSecret('secret', secret, 'TRIBUTARY_SIGNING_SECRET')
       const started = performance.now()
@@ -44,6 +60,7 @@ export function sendCommand(program: Command): void {
         signing_secret,
         give_up_after_ms: options.retryFor * 1000,
         show_progress: !options.json,
+        look: { extra_fields, json: options.json === true, confirm },
       })
       const answer = { ...total, seconds: Math.round(performance.now() - started) / 1000 }
       const text = `${total.accepted} accepted, ${total.rejected} rejected, ${total.batches} batches, ${answer.seconds} s`
