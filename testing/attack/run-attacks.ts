@@ -81,7 +81,18 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const took_s = Math.round((Date.now() - started_ms) / 100) / 10
   await waitUntilWritten(url, data_dir)
   const faults = (await attack.check?.(target)) ?? []
-  if (process.env.PROF) console.error((await (await fetch(url + '/metrics')).text()).split('\n').filter((l) => /attribut|redecision|event_loop|consumer_(batch|records)/.test(l) && !l.startsWith('#') && !/bucket/.test(l)).join('\n'))
+  if (process.env.PROF)
+    console.error(
+      (await (await fetch(url + '/metrics')).text())
+        .split('\n')
+        .filter(
+          (l) =>
+            /attribut|redecision|event_loop|consumer_(batch|records)/.test(l) &&
+            !l.startsWith('#') &&
+            !/bucket/.test(l),
+        )
+        .join('\n'),
+    )
   const reported = await countEvents(url, tenant)
   const logged = errorLine(service.output().slice(printed))
   const outcome = {

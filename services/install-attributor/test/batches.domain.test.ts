@@ -2,8 +2,8 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { expect, test } from 'vitest'
 import { type InstallAttributorDeps, installAttributor } from '../src/install-attributor.ts'
-import { app_id, click, hour_ms, install, t0, token } from './story.ts'
-import { world } from './world.ts'
+import { app_id, click, hour_ms, install, t0, token } from './model/story.ts'
+import { world } from './model/world.ts'
 
 const nothing = async () => {}
 /** A loop that takes each given fact as a batch, and then all re-decisions. */

@@ -1,8 +1,8 @@
 import { limits } from '@tributary/contracts/limits'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
-import { fewMakeACrowd, type Story, story, tell } from './arrivals.ts'
-import { click, hour_ms, install, t0 } from './story.ts'
+import { fewMakeACrowd, type Story, story, tell } from './model/arrivals.ts'
+import { click, hour_ms, install, t0 } from './model/story.ts'
 
 const real = { ...limits }
 afterEach(() => void Object.assign(limits, real))

@@ -6,9 +6,9 @@ import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import type { Lookups } from '../src/lookups/lookups.ts'
 import { withoutErased } from '../src/lookups/without-erased.ts'
-import { fewMakeACrowd, story, tell } from './arrivals.ts'
-import { app_id, hour_ms, t0 } from './story.ts'
-import { bruteForce } from './world.ts'
+import { fewMakeACrowd, story, tell } from './model/arrivals.ts'
+import { app_id, hour_ms, t0 } from './model/story.ts'
+import { bruteForce } from './model/world.ts'
 
 /** Batches after which the re-decisions of an erasure go round in a circle. */
 const batches_max = 1000

@@ -13,7 +13,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { installAttributor } from '../src/install-attributor.ts'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
-import { app_id, company_id, hour_ms, install, t0 } from './story.ts'
+import { app_id, company_id, hour_ms, install, t0 } from './model/story.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

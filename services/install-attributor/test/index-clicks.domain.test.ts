@@ -1,7 +1,7 @@
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
 import { expect, test } from 'vitest'
 import { indexClicks } from '../src/steps/index-clicks.ts'
-import { click, day_ms, hour_ms, install, t0 } from './story.ts'
+import { click, day_ms, hour_ms, install, t0 } from './model/story.ts'
 
 const windows = { click_ms: 7 * day_ms, probabilistic: true, probabilistic_ms: day_ms }
 

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { floodingJob } from '../src/jobs/flooding.ts'
 import { pendingJob } from '../src/jobs/pending.ts'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
-import { click, day_ms, hour_ms, install, t0, token } from './story.ts'
+import { click, day_ms, hour_ms, install, t0, token } from './model/story.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { installAttributor } from '../src/install-attributor.ts'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
 import { createWriterWait } from '../src/writer-wait.ts'
-import { app_id, click, company_id, hour_ms, install, t0, token } from './story.ts'
+import { app_id, click, company_id, hour_ms, install, t0, token } from './model/story.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

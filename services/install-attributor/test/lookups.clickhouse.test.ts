@@ -8,10 +8,10 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
-import { fewMakeACrowd, story, tell } from './arrivals.ts'
-import { memoryLookups } from './memory-lookups.ts'
-import { click, day_ms, hour_ms, install, t0 } from './story.ts'
-import { apps, type Mirror } from './world.ts'
+import { fewMakeACrowd, story, tell } from './model/arrivals.ts'
+import { memoryLookups } from './model/memory-lookups.ts'
+import { click, day_ms, hour_ms, install, t0 } from './model/story.ts'
+import { apps, type Mirror } from './model/world.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

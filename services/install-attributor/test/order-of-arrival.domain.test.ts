@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { story, tell } from './arrivals.ts'
+import { story, tell } from './model/arrivals.ts'
 
 test('whatever comes first, twice, cut anyhow, killed or late, every install gets the verdict and the reasons of the whole', async () => {
   await fc.assert(

@@ -7,9 +7,9 @@ import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
-import { memoryLookups } from './memory-lookups.ts'
-import { click, install, t0 } from './story.ts'
-import { apps } from './world.ts'
+import { memoryLookups } from './model/memory-lookups.ts'
+import { click, install, t0 } from './model/story.ts'
+import { apps } from './model/world.ts'
 
 const read: PartitionOffsets = {
   ...{ partition: 0, committed: 1, metadata: null, earliest: 0, end: 1, oldest_unread_ms: null },

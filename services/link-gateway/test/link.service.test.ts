@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
 import { readClickToken } from '@tributary/domain/attribute/click-token'
-import { tokenOfReferrer } from '@tributary/domain/attribute/play-referrer'
+import { tokenOfReferrer } from '@tributary/domain/link/play-referrer'
 import { describe, expect, it, test } from 'vitest'
 import { agents, buildLink, clickTimes, openGateway } from './gateway.ts'
 

@@ -9,14 +9,14 @@ import {
   type Windows,
 } from '@tributary/contracts/attribution/verdict'
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
-import { type Crowds, hasCrowdedKey, withCrowds } from './crowds.ts'
+import { hasCrowdedKey, withCrowds } from './crowds.ts'
 import { decide } from './decide.ts'
 import type { Attributed } from './decisions.ts'
 import { burst_installs_max, flagsOf } from './fraud.ts'
 import { candidatesOf, recallLikeness } from './match-click.ts'
 import { clickKeys } from './match-keys.ts'
 import { isReinstall, type OtherInstall } from './reinstall.ts'
-import { byPlace, type Claim, type ClickChoice, type ClickWindows, rule_version } from './verdict.ts'
+import { byPlace, type Claim, type ClickChoice, type ClickWindows, type Crowds, rule_version } from './verdict.ts'
 
 /** All that a decision depends on. */
 export interface AttributeInput {

@@ -1,13 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
 import { clickTime } from './click-token.ts'
 import { addressKey, deviceKeys, matchKey, modelsFor } from './match-keys.ts'
-import { byInstall, type Claim, type InstallClues } from './verdict.ts'
-
-/**
- * Of the keys of an install those that many install facts carried before it: the install time of the `crowd_facts`th before it,
- * the latest first (docs/rules.md#crowded-keys).
- */
-export type Crowds = ReadonlyMap<string, number>
+import { byInstall, type Claim, type Crowds, type InstallClues } from './verdict.ts'
 
 type KeyedClues = Pick<InstallClues, 'installed_at_ms' | 'crowds'>
 

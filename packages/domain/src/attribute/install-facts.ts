@@ -10,9 +10,9 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { normalAddress } from '@tributary/contracts/networks'
 import { installTime } from '../install-time.ts'
+import { tokenOfReferrer } from '../link/play-referrer.ts'
 import { readClickToken } from './click-token.ts'
 import { deviceHashes } from './device-ids.ts'
-import { tokenOfReferrer } from './play-referrer.ts'
 
 type ReceivedEvent = Envelope['events'][number]
 /** The members of an envelope that its events share. */

@@ -2,10 +2,14 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact, Place } from '@tributary/contracts/attribution/found'
 import type { Candidate, Method } from '@tributary/contracts/attribution/verdict'
 
-import type { Crowds } from './crowds.ts'
-
 /** Counts up whenever the same input may give another verdict; stored with each. */
 export const rule_version = 2
+
+/**
+ * Of the keys of an install those that many install facts carried before it: the install time of the `crowd_facts`th before it,
+ * the latest first (docs/rules.md#crowded-keys).
+ */
+export type Crowds = ReadonlyMap<string, number>
 
 /** What of an install event decides which click it came from. */
 export type InstallClues = Pick<

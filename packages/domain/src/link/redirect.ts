@@ -1,5 +1,5 @@
 import type { FilteredReason } from '@tributary/contracts/attribution/click'
-import { playStoreUrl } from '../attribute/play-referrer.ts'
+import { playStoreUrl } from './play-referrer.ts'
 
 /** A link with what its app says of the store (docs/rules.md#tracking-links). */
 export interface LinkTarget {

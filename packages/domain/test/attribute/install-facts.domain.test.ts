@@ -4,9 +4,9 @@ import { clickTime, readClickToken, signClickId } from '@tributary/domain/attrib
 import { deviceHashes } from '@tributary/domain/attribute/device-ids'
 import { type FraudEvidence, flagsOf, isBlockedAt } from '@tributary/domain/attribute/fraud'
 import { findFact, majorVersion } from '@tributary/domain/attribute/install-facts'
-import { playStoreUrl, tokenOfReferrer } from '@tributary/domain/attribute/play-referrer'
 import { isReinstall } from '@tributary/domain/attribute/reinstall'
 import type { ClickChoice, InstallClues } from '@tributary/domain/attribute/verdict'
+import { playStoreUrl, tokenOfReferrer } from '@tributary/domain/link/play-referrer'
 import { describe, expect, it, test } from 'vitest'
 
 const secret = Buffer.alloc(32, 1)

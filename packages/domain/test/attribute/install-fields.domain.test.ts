@@ -2,7 +2,7 @@ import { type Fact, Found, type InstallFact, isFact } from '@tributary/contracts
 import { readClickToken, signClickId } from '@tributary/domain/attribute/click-token'
 import { type EnvelopeHead, findFact } from '@tributary/domain/attribute/install-facts'
 import { factKeys } from '@tributary/domain/attribute/match-keys'
-import { playStoreUrl, tokenOfReferrer } from '@tributary/domain/attribute/play-referrer'
+import { playStoreUrl, tokenOfReferrer } from '@tributary/domain/link/play-referrer'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 

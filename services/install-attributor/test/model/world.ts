@@ -17,7 +17,7 @@ import { installAttributor } from '@tributary/install-attributor/install-attribu
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
-import type { Lookups } from '../src/lookups/lookups.ts'
+import type { Lookups } from '../../src/lookups/lookups.ts'
 import { type MemoryTables, memoryLookups } from './memory-lookups.ts'
 import { app_id, company_id, day_ms, hour_ms } from './story.ts'
 

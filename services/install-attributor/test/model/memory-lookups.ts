@@ -6,7 +6,7 @@ import { nearestClicks } from '@tributary/domain/attribute/candidates'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
 import { byInstall } from '@tributary/domain/attribute/verdict'
-import type { Flood, Lookups } from '../src/lookups/lookups.ts'
+import type { Flood, Lookups } from '../../src/lookups/lookups.ts'
 
 /** The tables that `Lookups` reads, in memory. */
 export interface MemoryTables {
