@@ -43,6 +43,8 @@ const event = fc.record({
   currency: fc.constantFrom(null, 'USD', 'eur', 'GBP', 'XXX'),
   transaction_id: fc.constantFrom(null, null, 't1', 't2'),
   received_ago_ms: fc.constantFrom(0, 5, 1000),
+  /** What an SDK's clock was slow: up to 24 hours count. */
+  skew_ms: fc.constantFrom(null, null, 0, 1, -1, 3_600_000, -3_600_000, day_ms, -day_ms, day_ms + 1, -day_ms - 1),
   /** Place among the events of all installs: late ones are sent after others. */
   place: fc.nat(9),
   /** 0: it is sent again. Otherwise another event follows so many ms after it: often in the next window, on the same day. */

@@ -36,6 +36,7 @@ test('an event becomes a row with its envelope, its day and its place in the log
     day: '2026-03-01',
     install_uuid: 'install-1',
     ts_ms: ts,
+    correction_ms: 1,
     event_name: 'level_up',
     event_id: 'e1',
     ...eventKey({ install_uuid: 'install-1', event_id: 'e1', day: '2026-03-01', install: false }),

@@ -70,7 +70,7 @@ const sources: readonly Source[] = [
 async function findDays({ query }: Pick<Clickhouse, 'query'>, install: ExportedInstall): Promise<string[]> {
   const found = await query<{ on: string }>(
     `SELECT DISTINCT toString(day) AS on FROM (
-       SELECT day FROM activity_by_day_v1 WHERE ${byKey} UNION ALL SELECT day FROM activity_per_day_v1 WHERE ${byUuid})
+       SELECT event_day AS day FROM activity_by_day_v1 WHERE ${byKey} UNION ALL SELECT day FROM activity_per_day_v1 WHERE ${byUuid})
      ORDER BY on`,
     { ...install },
   )
