@@ -28,10 +28,9 @@ CREATE TABLE activity_by_day_v1
     `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
     `day` Date COMMENT 'UTC date of the corrected times of the events',
     `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets',
-    `event_shift` Int16 COMMENT 'days from day to the UTC date of the events',
+    `event_shift` Int16 COMMENT 'days to add to day for the UTC date of the events',
     `min_ts_ms` SimpleAggregateFunction(min, Int64) COMMENT 'corrected time of the first event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
     `max_ts_ms` SimpleAggregateFunction(max, Int64) COMMENT 'corrected time of the last event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
-    `event_day` Date ALIAS day + event_shift COMMENT 'UTC date of the events',
     INDEX by_install install_key TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = AggregatingMergeTree

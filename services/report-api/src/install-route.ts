@@ -3,6 +3,7 @@ import { idShape } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
 import { InstallRecord } from '@tributary/contracts/install-record'
 import type { Routes } from '@tributary/contracts/route'
+import { eventDay } from '@tributary/contracts/tables'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Authorize } from './authorize.ts'
@@ -98,11 +99,11 @@ const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:Str
 
 /** Days with events of the install, also of those that an earlier version wrote. */
 const daysSql = `
-  SELECT event_day AS day FROM activity_by_day_v1 WHERE app_id = {app_id:String} AND install_key = sipHash64({install_uuid:String})
+  SELECT ${eventDay} AS date FROM activity_by_day_v1 WHERE app_id = {app_id:String} AND install_key = sipHash64({install_uuid:String})
   UNION ALL
-  SELECT day FROM activity_per_day_v1 WHERE ${ofInstall}`
+  SELECT day AS date FROM activity_per_day_v1 WHERE ${ofInstall}`
 
-const knownSql = `SELECT day FROM (${daysSql}) LIMIT 1`
+const knownSql = `SELECT date FROM (${daysSql}) LIMIT 1`
 
 // docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. The position on the
 // log tells which came first; clocks of gateways differ. The table events_raw_v1 is ordered by day, so the condition on the days of the install keeps the number of read rows small.

@@ -10,6 +10,8 @@ export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
 /** SQL of the UTC day of the corrected time of an event of `events_raw_v1` (docs/rules.md#age-of-an-event). */
 export const correctedDay = "toDate(fromUnixTimestamp64Milli(ts_ms + correction_ms, 'UTC'))"
+/** SQL of the UTC day of the events of a row of `activity_by_day_v1`. */
+export const eventDay = 'day + event_shift'
 
 /** SQL of the hash that names an event in `row_keys` of `erased_events_v1` (docs/adr/0362). */
 export const erasedRowKey = (event_key = 'event_key'): string => `sipHash64(topic, partition, offset, ${event_key})`
@@ -114,11 +116,10 @@ export const tables = {
     derived: {
       from: 'events_raw_v1',
       known_by: 'set',
-      day: 'day + event_shift',
+      day: eventDay,
       groups: {
         ...same('app_id'),
         day: correctedDay,
-        event_day: 'day',
         event_shift: `toInt16(day - ${correctedDay})`,
         install_key: 'sipHash64(install_uuid)',
       },

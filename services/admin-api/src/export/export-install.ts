@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Table } from '@tributary/contracts/table'
-import { tableNames, tables } from '@tributary/contracts/tables'
+import { eventDay, tableNames, tables } from '@tributary/contracts/tables'
 import { readPages, readShapes } from './read-pages.ts'
 
 /** An install to export. */
@@ -69,8 +69,10 @@ const sources: readonly Source[] = [
 /** Days with events of the install, also of those that an earlier version wrote. */
 async function findDays({ query }: Pick<Clickhouse, 'query'>, install: ExportedInstall): Promise<string[]> {
   const found = await query<{ on: string }>(
-    `SELECT DISTINCT toString(day) AS on FROM (
-       SELECT event_day AS day FROM activity_by_day_v1 WHERE ${byKey} UNION ALL SELECT day FROM activity_per_day_v1 WHERE ${byUuid})
+    `SELECT DISTINCT toString(date) AS on FROM (
+       SELECT ${eventDay} AS date FROM activity_by_day_v1 WHERE ${byKey}
+       UNION ALL
+       SELECT day AS date FROM activity_per_day_v1 WHERE ${byUuid})
      ORDER BY on`,
     { ...install },
   )

@@ -1,6 +1,7 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { eventDay } from '@tributary/contracts/tables'
 import type { ErasedInstall } from './batch.ts'
 import type { ActiveDay, EventToErase } from './find-rows.ts'
 import { firstMarkDay, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
@@ -47,8 +48,8 @@ export async function findExpired(
   )
   const active = await clickhouse.query<{ install: string; key: string; date: string; active: string }>(
     `SELECT install, toString(hash) AS key, toString(on) AS date, toString(corrected) AS active FROM (
-       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.install_key AS hash, t.event_day AS on, t.day AS corrected
-       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)} AND ${isExpired('t.event_day')}
+       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.install_key AS hash, t.${eventDay} AS on, t.day AS corrected
+       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)} AND ${isExpired(`t.${eventDay}`)}
        UNION DISTINCT
        SELECT install_uuid AS install, sipHash64(install_uuid) AS hash, t.day AS on, t.day AS corrected
        FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)} AND ${isExpired()})

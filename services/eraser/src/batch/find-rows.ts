@@ -3,7 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { claimRanks } from '@tributary/contracts/rows'
-import { correctedDay, erasedRowKey, hasMoney } from '@tributary/contracts/tables'
+import { correctedDay, erasedRowKey, eventDay, hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
 
@@ -111,7 +111,7 @@ function onDays(active: readonly InstallDay[]): string {
 const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<InstallDay>(
     `SELECT install AS install_uuid, toString(on) AS day FROM (
-       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.event_day AS on
+       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.${eventDay} AS on
        FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
        UNION DISTINCT
        SELECT install_uuid AS install, t.day AS on
