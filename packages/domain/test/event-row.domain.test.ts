@@ -64,6 +64,16 @@ test('an event becomes a row with its envelope, its day and its place in the log
   })
 })
 
+test('an SDK event is corrected by the clock of its batch, one without a time by none', () => {
+  const hour_ms = 3_600_000
+  const correction = (fields: Record<string, unknown>, of: Partial<Envelope> = {}) =>
+    row(fields, { received_at_ms: ts + 2 * hour_ms, sent_at_ms: ts + hour_ms, ...of }).correction_ms
+  expect(correction({})).toBe(hour_ms)
+  expect(correction({ event_ts_ms: null })).toBe(0)
+  expect(correction({}, { source: 's2s' })).toBe(0)
+  expect(correction({ event_ts_ms: ts + 3 * hour_ms })).toBe(-hour_ms)
+})
+
 test('a transaction is one by event name and id, and only where there is money', () => {
   const keyOf = (fields: Record<string, unknown>) =>
     row({ event_name: 'purchase', revenue: 1, ...fields }).transaction_key
