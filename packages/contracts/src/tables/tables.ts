@@ -2,16 +2,11 @@ import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
 import { erasureTables } from './erasure-tables.ts'
 import { postbackTables } from './postback-tables.ts'
-import { moneyDays, settlingTables } from './report-tables.ts'
+import { activityByDay, moneyDays, settlingTables } from './report-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
 
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
 export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
-
-/** SQL of the UTC day of the corrected time of an event of `events_raw_v1` (docs/rules.md#age-of-an-event). */
-export const correctedDay = "toDate(fromUnixTimestamp64Milli(ts_ms + correction_ms, 'UTC'))"
-/** SQL of the UTC day of the events of a row of `activity_by_day_v1`. */
-export const eventDay = 'day + event_shift'
 
 /** SQL of the hash that names an event in `row_keys` of `erased_events_v1` (docs/adr/0362). */
 export const erasedRowKey = (event_key = 'event_key'): string => `sipHash64(topic, partition, offset, ${event_key})`
@@ -107,28 +102,7 @@ export const tables = {
       sums: { installs: ['uniqExactMerge(installs)', 'uniqExact(install_uuid)'] },
     },
   },
-  activity_by_day_v1: {
-    row: 'first and last event of an install on a day by their corrected times, by the day of the events',
-    writers: ['event-writer', 'admin-api', 'eraser'],
-    readers: ['report-api', 'admin-api', 'eraser'],
-    personal: ['install_key'],
-    erased_by: { made_again: 'events_raw_v1', on: ['day', 'event_day', 'install_key'] },
-    derived: {
-      from: 'events_raw_v1',
-      known_by: 'set',
-      day: eventDay,
-      groups: {
-        ...same('app_id'),
-        day: correctedDay,
-        event_shift: `toInt16(day - ${correctedDay})`,
-        install_key: 'sipHash64(install_uuid)',
-      },
-      values: {
-        min_ts_ms: ['min(min_ts_ms)', 'min(ts_ms + correction_ms)'],
-        max_ts_ms: ['max(max_ts_ms)', 'max(ts_ms + correction_ms)'],
-      },
-    },
-  },
+  activity_by_day_v1: activityByDay,
   activity_per_day_v1: {
     row: 'first and last event of an install on a day, of an earlier version; the settler copies it to activity_by_day_v1 and empties it',
     writers: ['admin-api'],

@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { eventDay } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
-import { eventDay, tableNames, tables } from '@tributary/contracts/tables'
+import { tableNames, tables } from '@tributary/contracts/tables'
 import { readPages, readShapes } from './read-pages.ts'
 
 /** An install to export. */

@@ -1,6 +1,6 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { eventDay } from '@tributary/contracts/tables'
+import { eventDay } from '@tributary/contracts/report-tables'
 import type { RowKeys } from './batch.ts'
 import { ofApp } from './sql.ts'
 

@@ -1,7 +1,7 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
-import { eventDay } from '@tributary/contracts/tables'
+import { eventDay } from '@tributary/contracts/report-tables'
 import type { ErasedInstall } from './batch.ts'
 import type { ActiveDay, EventToErase } from './find-rows.ts'
 import { firstMarkDay, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
