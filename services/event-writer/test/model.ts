@@ -170,9 +170,9 @@ export const tableQueries = {
     FROM events_per_day_v1 WHERE app_id = {app_id:String} GROUP BY day, event_name, currency`,
   installs_per_day: `SELECT concat(toString(toUInt32(day)), ' ', event_name, ' ', toString(uniqExactMerge(installs))) AS line
     FROM event_installs_per_day_v1 WHERE app_id = {app_id:String} GROUP BY day, event_name`,
-  activity: `SELECT concat(install_uuid, ' ', toString(toUInt32(event_day)), ' ', toString(toUInt32(day)), ' ', toString(min(min_ts_ms)), ' ', toString(max(max_ts_ms))) AS line
+  activity: `SELECT concat(install_uuid, ' ', toString(toUInt32(day + event_shift)), ' ', toString(toUInt32(day)), ' ', toString(min(min_ts_ms)), ' ', toString(max(max_ts_ms))) AS line
     FROM activity_by_day_v1
     INNER JOIN (SELECT DISTINCT install_uuid, sipHash64(install_uuid) AS install_key FROM events_raw_v1 WHERE app_id = {app_id:String}) AS raw
       USING (install_key)
-    WHERE app_id = {app_id:String} GROUP BY install_uuid, event_day, day`,
+    WHERE app_id = {app_id:String} GROUP BY install_uuid, day, event_shift`,
 } satisfies Record<keyof ReturnType<typeof modelTables>, string>

@@ -8,12 +8,12 @@ export type StampSource = (typeof stampSources)[number]
 
 /** SQL of the UTC day of the corrected time of an event of `events_raw_v1` (docs/rules.md#age-of-an-event). */
 export const correctedDay = "toDate(fromUnixTimestamp64Milli(ts_ms + correction_ms, 'UTC'))"
-/** SQL of the UTC day of the events of a row of `activity_by_day_v1`. */
+/** SQL of the UTC day of the events of a row of `activity_by_day_v1`: deletes name it `event_day`. */
 export const eventDay = 'day + event_shift'
 
 /** The activity of each install. A cohort reads the days that its windows meet. */
 export const activityByDay = {
-  row: 'first and last event of an install on a day by their corrected times, by the day of the events',
+  row: 'first and last event of an install on a day of their corrected times, for each day of the events',
   writers: ['event-writer', 'admin-api', 'eraser'],
   readers: ['report-api', 'admin-api', 'eraser'],
   personal: ['install_key'],
