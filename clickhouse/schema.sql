@@ -5,32 +5,37 @@ CREATE MATERIALIZED VIEW activity_by_day_mv_v1 TO activity_by_day_v1
     `app_id` LowCardinality(String),
     `day` Date,
     `install_key` UInt64,
+    `event_shift` Int16,
     `min_ts_ms` Int64,
     `max_ts_ms` Int64
 )
 AS SELECT
-    app_id,
-    day,
-    sipHash64(install_uuid) AS install_key,
-    min(ts_ms) AS min_ts_ms,
-    max(ts_ms) AS max_ts_ms
-FROM events_raw_v1
+    e.app_id AS app_id,
+    toDate(fromUnixTimestamp64Milli(e.ts_ms + e.correction_ms, 'UTC')) AS day,
+    sipHash64(e.install_uuid) AS install_key,
+    toInt16(e.day - toDate(fromUnixTimestamp64Milli(e.ts_ms + e.correction_ms, 'UTC'))) AS event_shift,
+    min(e.ts_ms + e.correction_ms) AS min_ts_ms,
+    max(e.ts_ms + e.correction_ms) AS max_ts_ms
+FROM events_raw_v1 AS e
 GROUP BY
-    app_id,
-    day,
-    install_key;
+    e.app_id,
+    toDate(fromUnixTimestamp64Milli(e.ts_ms + e.correction_ms, 'UTC')),
+    install_key,
+    e.day;
 
 CREATE TABLE activity_by_day_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
-    `day` Date COMMENT 'UTC date of the events',
+    `day` Date COMMENT 'UTC date of the corrected times of the events',
     `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets',
-    `min_ts_ms` SimpleAggregateFunction(min, Int64) COMMENT 'time of the first event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
-    `max_ts_ms` SimpleAggregateFunction(max, Int64) COMMENT 'time of the last event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
+    `event_shift` Int16 COMMENT 'days to add to day for the UTC date of the events',
+    `min_ts_ms` SimpleAggregateFunction(min, Int64) COMMENT 'corrected time of the first event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
+    `max_ts_ms` SimpleAggregateFunction(max, Int64) COMMENT 'corrected time of the last event, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
     INDEX by_install install_key TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = AggregatingMergeTree
-ORDER BY (app_id, day, install_key)
+PRIMARY KEY (app_id, day, install_key)
+ORDER BY (app_id, day, install_key, event_shift)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10, index_granularity = 8192;
 
 CREATE TABLE activity_per_day_v1
@@ -317,7 +322,8 @@ CREATE TABLE events_raw_v1
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
     `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
     `transaction_key` UInt64 DEFAULT 0 COMMENT '64-bit hash of event_name and transaction_id, 0 without money or transaction' CODEC(ZSTD(1)),
-    `revenue_counts` UInt8 DEFAULT revenue_micros IS NOT NULL COMMENT '1: its money counts; 0: no money, or of a transaction that an earlier event of its partition counted' CODEC(ZSTD(1))
+    `revenue_counts` UInt8 DEFAULT revenue_micros IS NOT NULL COMMENT '1: its money counts; 0: no money, or of a transaction that an earlier event of its partition counted' CODEC(ZSTD(1)),
+    `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYear(day)
@@ -911,7 +917,8 @@ CREATE MATERIALIZED VIEW revenue_raw_mv_v1 TO revenue_raw_v1
     `topic` LowCardinality(String),
     `partition` UInt32,
     `offset` UInt64,
-    `claim_rank` UInt8
+    `claim_rank` UInt8,
+    `correction_ms` Int64
 )
 AS SELECT
     app_id,
@@ -927,7 +934,8 @@ AS SELECT
     topic,
     partition,
     offset,
-    if(source = 'sdk', 1, 2) AS claim_rank
+    if(source = 'sdk', 1, 2) AS claim_rank,
+    correction_ms
 FROM events_raw_v1
 WHERE (revenue_counts = 1) AND (revenue_micros IS NOT NULL);
 
@@ -947,7 +955,8 @@ CREATE TABLE revenue_raw_v1
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
     `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
     `claim_rank` UInt8 DEFAULT 2 COMMENT 'who claims the transaction: 1 SDK, 2 backend, 3 receipt that the store confirmed' CODEC(ZSTD(1)),
-    `install_key` UInt64 DEFAULT sipHash64(install_uuid) COMMENT '64-bit hash of install_uuid, for joins and sets'
+    `install_key` UInt64 DEFAULT sipHash64(install_uuid) COMMENT '64-bit hash of install_uuid, for joins and sets',
+    `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid)
@@ -1023,6 +1032,7 @@ CREATE TABLE settled_payments_v1
     `day` Date COMMENT 'UTC date of the money',
     `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
     `events.ts_ms` Array(Int64) COMMENT 'event time, Unix epoch milliseconds' CODEC(Delta(8), ZSTD(1)),
+    `events.correction_ms` Array(Int64) COMMENT 'what the age of the event adds to ts_ms, in milliseconds' CODEC(ZSTD(1)),
     `events.number` Array(UInt32) COMMENT 'number of the install among those of the row: it names nobody' CODEC(T64, ZSTD(1)),
     `events.event_name` Array(LowCardinality(String)) COMMENT 'name of the event',
     `events.currency` Array(LowCardinality(String)) COMMENT 'ISO 4217 alpha-3 in upper case',

@@ -63,7 +63,7 @@ const verdicts = (app: string, where = '1') => `
 
 /** Each event whose money counts. */
 const paidEvents = (app: string, where = '1') => `
-  SELECT install_uuid, ts_ms, day, event_name, toString(currency) AS code, toInt64(assumeNotNull(revenue_micros)) AS micros
+  SELECT install_uuid, ts_ms + correction_ms AS corrected_ms, day, event_name, toString(currency) AS code, toInt64(assumeNotNull(revenue_micros)) AS micros
   FROM events_raw_v1 WHERE app_id = ${app} AND revenue_counts = 1 AND revenue_micros IS NOT NULL AND ${where}
     AND (event_key, topic, partition, offset) NOT IN
       (SELECT event_key, topic, partition, offset FROM revenue_cancelled_v1 WHERE app_id = ${app})`
@@ -71,7 +71,7 @@ const paidEvents = (app: string, where = '1') => `
 const moneyKey = `[concat(toString(day), '/', code)]`
 const purchased = `event_name NOT IN ('purchase_refunded', 'subscription_refunded')`
 const inDay = (n: number) =>
-  `ts_ms >= installed_at_ms + ${n} * ${day_ms} AND ts_ms < installed_at_ms + ${n + 1} * ${day_ms}`
+  `corrected_ms >= installed_at_ms + ${n} * ${day_ms} AND corrected_ms < installed_at_ms + ${n + 1} * ${day_ms}`
 
 const statements: Record<MeasuredReport, BruteForce> = {
   attribution: {
@@ -104,7 +104,7 @@ const statements: Record<MeasuredReport, BruteForce> = {
           SELECT installed_day, install_uuid, 0 AS a, 0 AS b, 0 AS c FROM fresh
           UNION ALL
           SELECT installed_day, install_uuid, ${inDay(1)} AS a, ${inDay(7)} AS b, ${inDay(30)} AS c
-          FROM (SELECT install_uuid, ts_ms FROM events_raw_v1 WHERE app_id = ${app}) AS e INNER JOIN fresh USING (install_uuid)
+          FROM (SELECT install_uuid, ts_ms + correction_ms AS corrected_ms FROM events_raw_v1 WHERE app_id = ${app}) AS e INNER JOIN fresh USING (install_uuid)
           WHERE a OR b OR c
         ) GROUP BY installed_day, install_uuid
       )
@@ -128,15 +128,15 @@ const statements: Record<MeasuredReport, BruteForce> = {
       SELECT toString(installed_day) AS day, partner, toUInt64(sum(one)) AS installs, ${[null, 0, 7, 30]
         .map(
           (n) =>
-            `sumMapIf(${moneyKey.replace('day', 'paid_day')}, [micros], code != '' ${n === null ? '' : `AND ts_ms < installed_at_ms + ${n + 1} * ${day_ms}`}) AS m${n ?? ''}`,
+            `sumMapIf(${moneyKey.replace('day', 'paid_day')}, [micros], code != '' ${n === null ? '' : `AND corrected_ms < installed_at_ms + ${n + 1} * ${day_ms}`}) AS m${n ?? ''}`,
         )
         .join(', ')}
       FROM (
-        SELECT installed_day, partner, 1 AS one, '' AS code, toInt64(0) AS micros, installed_day AS paid_day, installed_at_ms, installed_at_ms AS ts_ms
+        SELECT installed_day, partner, 1 AS one, '' AS code, toInt64(0) AS micros, installed_day AS paid_day, installed_at_ms, installed_at_ms AS corrected_ms
         FROM fresh
         UNION ALL
-        SELECT installed_day, partner, 0, code, micros, e.day, installed_at_ms, ts_ms
-        FROM (${paidEvents(app)}) AS e INNER JOIN fresh USING (install_uuid) WHERE ts_ms >= installed_at_ms
+        SELECT installed_day, partner, 0, code, micros, e.day, installed_at_ms, corrected_ms
+        FROM (${paidEvents(app)}) AS e INNER JOIN fresh USING (install_uuid) WHERE corrected_ms >= installed_at_ms
       )
       GROUP BY installed_day, partner ORDER BY installed_day, partner`,
     rowOf: ({ m, m0, m7, m30, ...row }) => ({

@@ -1,6 +1,6 @@
 import { day_ms } from '@tributary/contracts/limits'
 import { lacking, type Money, usd } from './counted.ts'
-import type { DecidedInstall, Rate, SentEvent } from './history.ts'
+import { correctedTime, type DecidedInstall, type Rate, type SentEvent } from './history.ts'
 import { type ExpectedReport, grouped, inside, keyOfPeriod, passes, type Question } from './question.ts'
 
 type Installs = ReadonlyMap<string, DecidedInstall>
@@ -37,7 +37,7 @@ export function cohortsReport(events: readonly SentEvent[], installs: Installs, 
       group.filter(({ install_uuid, installed_at_ms }) => {
         const since_ms = installed_at_ms + n * day_ms
         const until_ms = since_ms + day_ms
-        return events.some((e) => e.install_uuid === install_uuid && inside({ since_ms, until_ms }, e.event_ts_ms))
+        return events.some((e) => e.install_uuid === install_uuid && inside({ since_ms, until_ms }, correctedTime(e)))
       }).length
     const columns = new Set([1, 7, 30, ...(question.days ?? [])])
     // The install event is on day 0, whatever the clock of its device said.
@@ -61,7 +61,7 @@ export function ltvReport(
   question: Question,
 ): ExpectedReport {
   const fresh = installsOf(installs, question).filter(({ reinstall }) => !reinstall)
-  const since = ({ event_ts_ms, install_uuid }: Money) => event_ts_ms - installs.get(install_uuid)!.installed_at_ms
+  const since = (event: Money) => correctedTime(event) - installs.get(event.install_uuid)!.installed_at_ms
   const paidBy = (group: readonly DecidedInstall[]) => {
     const ids = new Set(group.map(({ install_uuid }) => install_uuid))
     return money.filter((event) => ids.has(event.install_uuid) && since(event) >= 0)

@@ -11,6 +11,8 @@ export interface SentEvent {
   partition: number
   source: Envelope['source']
   received_at_ms: number
+  /** How much the clock of an SDK was slow when it sent the event, in ms; absent where the batch does not say when it was sent. */
+  skew_ms?: number | null
   event_id: string
   event_name: string
   event_ts_ms: number
@@ -38,6 +40,13 @@ export interface History {
   events: readonly SentEvent[]
   /** In the order of the log. */
   decisions: readonly DecidedInstall[]
+}
+
+/** docs/rules.md#age-of-an-event: the time of an event where it is compared with that of its install. */
+export function correctedTime({ source, event_ts_ms, received_at_ms, skew_ms }: SentEvent): number {
+  if (source !== 'sdk') return event_ts_ms
+  const isKnown = typeof skew_ms === 'number' && Math.abs(skew_ms) <= day_ms
+  return Math.min(received_at_ms, isKnown ? event_ts_ms + skew_ms : event_ts_ms)
 }
 
 /** The UTC day of a time. */
@@ -70,6 +79,7 @@ export function historyText({ events, decisions }: History, app: number, rates: 
           ...[`event of ${e.install_uuid}`, time(e.event_ts_ms), e.event_name, `id ${e.event_id}`, e.source],
           ...(e.revenue === null ? [] : [`${e.revenue} ${e.currency ?? 'USD'} ${e.transaction_id ?? ''}`]),
           `received ${time(e.received_at_ms)}`,
+          ...(typeof e.skew_ms === 'number' ? [`by a clock ${e.skew_ms} ms slow`] : []),
         ].join(' '),
       ),
     ...decisions

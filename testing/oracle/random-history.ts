@@ -43,6 +43,10 @@ const event = fc.record({
   currency: fc.constantFrom(null, 'USD', 'eur', 'GBP', 'XXX'),
   transaction_id: fc.constantFrom(null, null, 't1', 't2'),
   received_ago_ms: fc.constantFrom(0, 5, 1000),
+  /** Received so long after the time that it tells; null: received last of all. */
+  received_after_ms: fc.constantFrom(null, null, null, 1, -1, -day_ms),
+  /** What an SDK's clock was slow: up to 24 hours count. */
+  skew_ms: fc.constantFrom(null, null, 0, 1, -1, 3_600_000, -3_600_000, day_ms, -day_ms, day_ms + 1, -day_ms - 1),
   /** Place among the events of all installs: late ones are sent after others. */
   place: fc.nat(9),
   /** 0: it is sent again. Otherwise another event follows so many ms after it: often in the next window, on the same day. */
@@ -85,10 +89,12 @@ const byPlace = <Item>(items: readonly (readonly [place: number, item: Item])[])
   items.toSorted(([a], [b]) => a - b).map(([, item]) => item)
 
 const eventsOf = ({ install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
-  events.flatMap(({ at, place, again_ms, received_ago_ms, ...sent }) => {
+  events.flatMap(({ at, place, again_ms, received_ago_ms, received_after_ms, ...sent }) => {
+    const event_ts_ms = at(installed_at_ms)
+    const received_at_ms = received_after_ms === null ? now_ms - received_ago_ms : event_ts_ms + received_after_ms
     const event: SentEvent = {
       ...{ app: 0, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
-      ...{ event_ts_ms: at(installed_at_ms), received_at_ms: now_ms - received_ago_ms },
+      ...{ event_ts_ms, received_at_ms },
     }
     if (again_ms === null) return [[place, event]]
     const other = { event_id: `${event.event_id}x`, event_ts_ms: event.event_ts_ms + again_ms }

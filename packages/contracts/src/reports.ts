@@ -92,7 +92,7 @@ export const reports = {
   cohorts: {
     summary: 'Retention by day of install',
     description:
-      'Installs of the app that came back 1, 7 and 30 days after their install. The window is of install times. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.',
+      'Installs of the app that came back 1, 7 and 30 days after their install. The window is of install times. Events of an app are corrected by the clock of its phone when it sent them, as install times are. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.',
     row: CohortsReportRow,
     days: cohortDays,
     page: { CohortsReport },
@@ -111,7 +111,7 @@ export const reports = {
   ltv: {
     summary: 'Lifetime value by day of install and partner',
     description:
-      'Money that the installs of a day brought since their install. The window is of install times. Installs count as in the report `cohorts`, by the partner of their newest verdict. Rows are ordered by day, then partner.',
+      'Money that the installs of a day brought since their install. The window is of install times. Money of an app is corrected by the clock of its phone when it sent it, as install times are; money from before the install is left out. Installs count as in the report `cohorts`, by the partner of their newest verdict. Rows are ordered by day, then partner.',
     row: LtvReportRow,
     days: ltvDays,
     page: { LtvReport },

@@ -18,6 +18,7 @@ import {
 } from '@tributary/contracts/rows'
 import { jsonText } from './accept/json-text.ts'
 import { eventKey, isInstall, noTransaction, transactionKey } from './event-key.ts'
+import { clockCorrection } from './install-time.ts'
 import { utcDay } from './utc-day.ts'
 
 type ReceivedEvent = Envelope['events'][number]
@@ -84,6 +85,7 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
   const made: MadeColumns = {
     day,
     ts_ms,
+    correction_ms: typeof event.event_ts_ms === 'number' ? correctionOf(envelope, ts_ms) : 0,
     event_name,
     event_id,
     event_key,
@@ -102,6 +104,10 @@ export function moneyOf(event: ReceivedEvent): { revenue_micros: string; currenc
   const event_name = text(event.event_name, 'event_name')
   return { revenue_micros: revenueMicros(revenue, event_name), currency: currency(event.currency ?? 'USD') }
 }
+
+/** An event without a time has that of our clock, which needs no correction. */
+const correctionOf = ({ source, received_at_ms, sent_at_ms }: Envelope, ts_ms: number): number =>
+  clockCorrection({ source, ts_ms, received_at_ms, sent_at_ms: sentAt(sent_at_ms) })
 
 /** The value of each kind of envelope field in its column. */
 const readers: Record<(typeof envelopeFields)[EnvelopeFieldName]['kind'], (value: never, field: string) => unknown> = {

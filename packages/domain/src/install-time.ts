@@ -1,7 +1,7 @@
 import { day_ms } from '@tributary/contracts/limits'
 
-/** The facts that give the install time; columns of `events_raw_v1`. */
-export interface InstallClock {
+/** The facts that give the time of an install and the age of its events; columns of `events_raw_v1`. */
+export interface EventClock {
   source: string
   ts_ms: number
   received_at_ms: number
@@ -12,10 +12,18 @@ export interface InstallClock {
 const skew_ms_max = day_ms
 
 /**
- * The time of an install (docs/rules.md#install-time). A backend's time is not corrected. An SDK's time is corrected
- * by the error of its clock when the batch was sent, unless that is more than 24 h. Neither is later than the receipt.
+ * What the age of an event adds to its time (docs/rules.md#age-of-an-event). An SDK's time is corrected by the error of its clock when the
+ * batch was sent, unless that is more than 24 h, and is never later than the receipt. A backend's time is not corrected.
  */
-export function installTime({ source, ts_ms, received_at_ms, sent_at_ms }: InstallClock): number {
-  const skew_ms = source !== 'sdk' || sent_at_ms === 0 ? 0 : received_at_ms - sent_at_ms
-  return Math.min(received_at_ms, Math.abs(skew_ms) > skew_ms_max ? ts_ms : ts_ms + skew_ms)
+export function clockCorrection({ source, ts_ms, received_at_ms, sent_at_ms }: EventClock): number {
+  if (source !== 'sdk') return 0
+  const skew_ms = sent_at_ms === 0 ? 0 : received_at_ms - sent_at_ms
+  return Math.min(received_at_ms - ts_ms, Math.abs(skew_ms) > skew_ms_max ? 0 : skew_ms)
 }
+
+/**
+ * The time of an install (docs/rules.md#install-time): that of its event on the same clock as its age, and never later than the receipt,
+ * also of a backend. An event of the same batch and time therefore never comes before its install.
+ */
+export const installTime = (clock: EventClock): number =>
+  Math.min(clock.received_at_ms, clock.ts_ms + clockCorrection(clock))

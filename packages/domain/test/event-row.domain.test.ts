@@ -36,6 +36,7 @@ test('an event becomes a row with its envelope, its day and its place in the log
     day: '2026-03-01',
     install_uuid: 'install-1',
     ts_ms: ts,
+    correction_ms: 1,
     event_name: 'level_up',
     event_id: 'e1',
     ...eventKey({ install_uuid: 'install-1', event_id: 'e1', day: '2026-03-01', install: false }),
@@ -61,6 +62,16 @@ test('an event becomes a row with its envelope, its day and its place in the log
     transaction_key: '0',
     revenue_counts: 0,
   })
+})
+
+test('an SDK event is corrected by the clock of its batch, one without a time by none', () => {
+  const hour_ms = 3_600_000
+  const correction = (fields: Record<string, unknown>, of: Partial<Envelope> = {}) =>
+    row(fields, { received_at_ms: ts + 2 * hour_ms, sent_at_ms: ts + hour_ms, ...of }).correction_ms
+  expect(correction({})).toBe(hour_ms)
+  expect(correction({ event_ts_ms: null })).toBe(0)
+  expect(correction({}, { source: 's2s' })).toBe(0)
+  expect(correction({ event_ts_ms: ts + 3 * hour_ms })).toBe(-hour_ms)
 })
 
 test('a transaction is one by event name and id, and only where there is money', () => {

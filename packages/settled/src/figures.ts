@@ -58,7 +58,10 @@ export const figures = {
     time_column: 'ts_ms',
     lists: {
       events: {
-        columns: ['ts_ms', 'number', 'event_name', 'currency', 'micros', 'partner', 'is_new', 'installed_at_ms'],
+        columns: [
+          ...(['ts_ms', 'correction_ms', 'number', 'event_name', 'currency', 'micros', 'partner'] as const),
+          ...(['is_new', 'installed_at_ms'] as const),
+        ],
         liveSql: paymentsSql,
       },
     },

@@ -141,10 +141,11 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
       const broker = memoryBroker(partitions, now)
       const sent = [...requests, ...resent.map((n) => requests[n % requests.length]!)]
       await broker.publish(
-        sent.map(({ install, events, source, received_ago_ms }) => {
+        sent.map(({ install, events, source, received_ago_ms, skew_ms }) => {
           const envelope = envelopeOf(app_id, `i-${install}`, events)
           const received_at_ms = now() - received_ago_ms
-          return recordOf({ ...envelope, source, received_at_ms }, install % partitions)
+          const sent_at_ms = received_at_ms - skew_ms
+          return recordOf({ ...envelope, source, received_at_ms, sent_at_ms }, install % partitions)
         }),
       )
       await broker.publish([{ topic: topic.name, partition: 0, key: null, value: Buffer.from('{"v":2}') }])

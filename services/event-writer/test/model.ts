@@ -26,6 +26,8 @@ export const received = fc.record({
   install: fc.integer({ min: 0, max: 2 }),
   source: fc.constantFrom('sdk' as const, 'sdk' as const, 's2s' as const, 'bulk' as const),
   received_ago_ms: fc.constantFrom(0, 0, 5, 1000),
+  /** How much the clock of an SDK was slow. */
+  skew_ms: fc.constantFrom(0, 1, -3_600_000, day_ms, -day_ms, day_ms + 1),
   events: fc.array(event, { minLength: 1, maxLength: 4 }),
 })
 
@@ -36,6 +38,8 @@ export interface CountedEvent extends ReceivedEvent {
   offset: number
   received_at_ms: number
   source: Envelope['source']
+  /** 0 when the record does not say when it was sent. */
+  skew_ms: number
 }
 
 /** Which events count by the words of docs/rules.md#idempotency: one by one, without keys, batches or tables. */
@@ -46,8 +50,9 @@ export function countedEvents(
   for (const { partition, offset, envelope } of log) {
     for (const event of envelope.events as ReceivedEvent[]) {
       const day = Math.floor(event.event_ts_ms / day_ms)
-      const { install_uuid: install, received_at_ms, source } = envelope
-      const candidate = { ...event, install, day, partition, offset, received_at_ms, source }
+      const { install_uuid: install, received_at_ms, sent_at_ms = received_at_ms, source } = envelope
+      const skew_ms = received_at_ms - sent_at_ms
+      const candidate = { ...event, install, day, partition, offset, received_at_ms, source, skew_ms }
       if (!counted.some((other) => areOne(other, candidate))) counted.push(candidate)
     }
   }
@@ -61,6 +66,12 @@ function areOne(a: CountedEvent, b: CountedEvent): boolean {
 
 const isInstall = ({ event_name, props }: ReceivedEvent): boolean =>
   event_name === 'app_install' && (props as Record<string, unknown> | null)?.identity_migration !== true
+
+/** docs/rules.md#age-of-an-event */
+function correctedTime({ source, event_ts_ms, received_at_ms, skew_ms }: CountedEvent): number {
+  if (source !== 'sdk') return event_ts_ms
+  return Math.min(received_at_ms, event_ts_ms + (Math.abs(skew_ms) <= day_ms ? skew_ms : 0))
+}
 
 /**
  * Whose money stands in `revenue_raw_v1`, and which of it is cancelled. Of the events with one transaction the best
@@ -106,9 +117,10 @@ export function modelTables(events: readonly CountedEvent[]) {
         installs: sum.installs.add(event.install),
       })
     }
-    const active = `${event.install} ${event.day}`
-    const { min, max } = activity.get(active) ?? { min: event.event_ts_ms, max: event.event_ts_ms }
-    activity.set(active, { min: Math.min(min, event.event_ts_ms), max: Math.max(max, event.event_ts_ms) })
+    const ms = correctedTime(event)
+    const active = `${event.install} ${event.day} ${Math.floor(ms / day_ms)}`
+    const { min, max } = activity.get(active) ?? { min: ms, max: ms }
+    activity.set(active, { min: Math.min(min, ms), max: Math.max(max, ms) })
   }
   const byCurrency = [...sums].filter(([key]) => key.split(' ').length === 3)
   const byName = [...sums].filter(([key]) => key.split(' ').length === 2)
@@ -158,9 +170,9 @@ export const tableQueries = {
     FROM events_per_day_v1 WHERE app_id = {app_id:String} GROUP BY day, event_name, currency`,
   installs_per_day: `SELECT concat(toString(toUInt32(day)), ' ', event_name, ' ', toString(uniqExactMerge(installs))) AS line
     FROM event_installs_per_day_v1 WHERE app_id = {app_id:String} GROUP BY day, event_name`,
-  activity: `SELECT concat(install_uuid, ' ', toString(toUInt32(day)), ' ', toString(min(min_ts_ms)), ' ', toString(max(max_ts_ms))) AS line
+  activity: `SELECT concat(install_uuid, ' ', toString(toUInt32(day + event_shift)), ' ', toString(toUInt32(day)), ' ', toString(min(min_ts_ms)), ' ', toString(max(max_ts_ms))) AS line
     FROM activity_by_day_v1
     INNER JOIN (SELECT DISTINCT install_uuid, sipHash64(install_uuid) AS install_key FROM events_raw_v1 WHERE app_id = {app_id:String}) AS raw
       USING (install_key)
-    WHERE app_id = {app_id:String} GROUP BY install_uuid, day`,
+    WHERE app_id = {app_id:String} GROUP BY install_uuid, day, event_shift`,
 } satisfies Record<keyof ReturnType<typeof modelTables>, string>

@@ -2,8 +2,8 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { idShape } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
 import { InstallRecord } from '@tributary/contracts/install-record'
+import { eventDay } from '@tributary/contracts/report-tables'
 import type { Routes } from '@tributary/contracts/route'
-import { type InstallClock, installTime } from '@tributary/domain/install-time'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Authorize } from './authorize.ts'
@@ -88,8 +88,8 @@ async function findInstall(
   if (known === undefined) return null
   const identities = await clickhouse.query<InstallRecord['identities'][number]>(identitiesSql, install)
   if (decided !== null) return { ...install, ...decided, identities }
-  const [first] = await clickhouse.query<InstallClock>(firstInstallSql, install)
-  return { ...install, installed_at_ms: first === undefined ? null : installTime(first), ...undecided, identities }
+  const [first] = await clickhouse.query<Pick<InstallRecord, 'installed_at_ms'>>(firstInstallSql, install)
+  return { ...install, installed_at_ms: first?.installed_at_ms ?? null, ...undecided, identities }
 }
 
 /** What an install has before it is decided. */
@@ -99,16 +99,16 @@ const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:Str
 
 /** Days with events of the install, also of those that an earlier version wrote. */
 const daysSql = `
-  SELECT day FROM activity_by_day_v1 WHERE app_id = {app_id:String} AND install_key = sipHash64({install_uuid:String})
+  SELECT ${eventDay} AS date FROM activity_by_day_v1 WHERE app_id = {app_id:String} AND install_key = sipHash64({install_uuid:String})
   UNION ALL
-  SELECT day FROM activity_per_day_v1 WHERE ${ofInstall}`
+  SELECT day AS date FROM activity_per_day_v1 WHERE ${ofInstall}`
 
-const knownSql = `SELECT day FROM (${daysSql}) LIMIT 1`
+const knownSql = `SELECT date FROM (${daysSql}) LIMIT 1`
 
 // docs/rules.md#what-is-an-install: the first app_install to arrive, otherwise the first app_first_open. The position on the
 // log tells which came first; clocks of gateways differ. The table events_raw_v1 is ordered by day, so the condition on the days of the install keeps the number of read rows small.
 const firstInstallSql = `
-SELECT source, ts_ms, received_at_ms, sent_at_ms
+SELECT least(received_at_ms, ts_ms + correction_ms) AS installed_at_ms
 FROM events_raw_v1
 WHERE ${ofInstall} AND day IN (${daysSql})
   AND event_name IN ('app_install', 'app_first_open') AND JSONExtractRaw(props, 'identity_migration') != 'true'

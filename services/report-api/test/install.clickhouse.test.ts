@@ -104,7 +104,7 @@ test('installed is when the first app_install to arrive took place, until then t
   expect(await at({ ts_ms: noon - 48 * hour_ms, received_at_ms: noon + 200, offset: 2 })).toBe(noon + 9)
   // The clock of this one was an hour fast.
   const received_at_ms = noon + 50 * hour_ms
-  const install = { event_name: 'app_install', received_at_ms, sent_at_ms: received_at_ms + hour_ms, offset: 3 }
+  const install = { event_name: 'app_install', received_at_ms, correction_ms: -hour_ms, offset: 3 }
   expect(await at({ ts_ms: received_at_ms, ...install })).toBe(received_at_ms - hour_ms)
 })
 

@@ -78,6 +78,7 @@ export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms:
   return {
     day,
     install_uuid,
+    correction_ms: 0,
     event_name: 'level_up',
     event_id,
     event_key: hash.readBigUInt64BE().toString(),

@@ -1,4 +1,11 @@
-import { derivedFromEvents, erasedRowKey, ofApps, settledTables, sweptFrom } from '@tributary/contracts/tables'
+import {
+  derivedFromEvents,
+  derivedOf,
+  erasedRowKey,
+  ofApps,
+  settledTables,
+  sweptFrom,
+} from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
 import { mutate } from '../mutate.ts'
 import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
@@ -109,6 +116,10 @@ async function rowsToRefill(clickhouse: Clickhouse, expired: RawExpired): Promis
     `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND name IN ('day', 'key_day', 'received_day')`,
   )
   const dayOf = new Map(columns.map(({ table, name }) => [table, name]))
+  for (const table of derivedFromEvents) {
+    const { day } = derivedOf(table)
+    if (day !== undefined) dayOf.set(table, day)
+  }
   const ofEvents = new Set<string>(derivedFromEvents)
   for (const [table, source] of Object.entries(sweptFrom)) if (ofEvents.has(source)) ofEvents.add(table)
   return (table) => {

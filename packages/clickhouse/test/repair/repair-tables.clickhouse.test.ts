@@ -24,7 +24,10 @@ async function writeBatch(): Promise<number> {
     const money =
       n % 3 === 0 ? { revenue_micros: String(1000 * n), currency: 'EUR', transaction_key: `${offset + n + 1}` } : {}
     const ts_ms = noon_ms - (n % 3) * day_ms - (n % 2) * 366 * day_ms
-    return testEventRow({ app_id: `app-${n % 2}`, ts_ms, user_id: `user-${n}`, offset: offset + n, ...money })
+    // Some corrected times are on the day before or after: raw events may have expired on one of the two days alone.
+    const correction_ms = ((n % 5) - 2) * 7 * 3600 * 1000
+    const of = { app_id: `app-${n % 2}`, install_uuid: `install-${n % 4}`, user_id: `user-${n}` }
+    return testEventRow({ ...of, ts_ms, correction_ms, offset: offset + n, ...money })
   })
   await clickhouse.insertEvents(rows, `batch-${offset}`)
   offset += rows.length

@@ -7,6 +7,8 @@ export interface MadeColumns {
   day: string
   /** Event time, Unix epoch milliseconds. */
   ts_ms: number
+  /** What the age of the event adds to `ts_ms`, in milliseconds (docs/rules.md#age-of-an-event). */
+  correction_ms: number
   event_name: string
   event_id: string
   /** Unsigned 64-bit decimal: first 8 bytes of SHA-256 of the idempotency key. */
@@ -23,6 +25,7 @@ export interface MadeColumns {
 const madeColumns = [
   'day',
   'ts_ms',
+  'correction_ms',
   'event_name',
   'event_id',
   'event_key',

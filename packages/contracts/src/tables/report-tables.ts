@@ -6,6 +6,35 @@ const settled_anew = { nothing: 'its stamp ends it, and the settler counts anew'
 export const stampSources = ['activity', 'uniques', 'installs', 'money'] as const
 export type StampSource = (typeof stampSources)[number]
 
+/** SQL of the UTC day of the corrected time of an event of `events_raw_v1` (docs/rules.md#age-of-an-event). */
+export const correctedDay = "toDate(fromUnixTimestamp64Milli(ts_ms + correction_ms, 'UTC'))"
+/** SQL of the UTC day of the events of a row of `activity_by_day_v1`: deletes name it `event_day`. */
+export const eventDay = 'day + event_shift'
+
+/** The activity of each install. A cohort reads the days that its windows meet. */
+export const activityByDay = {
+  row: 'first and last event of an install on a day of their corrected times, for each day of the events',
+  writers: ['event-writer', 'admin-api', 'eraser'],
+  readers: ['report-api', 'admin-api', 'eraser'],
+  personal: ['install_key'],
+  erased_by: { made_again: 'events_raw_v1', on: ['day', 'event_day', 'install_key'] },
+  derived: {
+    from: 'events_raw_v1',
+    known_by: 'set',
+    day: eventDay,
+    groups: {
+      ...same('app_id'),
+      day: correctedDay,
+      event_shift: `toInt16(day - ${correctedDay})`,
+      install_key: 'sipHash64(install_uuid)',
+    },
+    values: {
+      min_ts_ms: ['min(min_ts_ms)', 'min(ts_ms + correction_ms)'],
+      max_ts_ms: ['max(max_ts_ms)', 'max(ts_ms + correction_ms)'],
+    },
+  },
+} as const satisfies Table
+
 /** The days of money of each install, which a changed verdict bumps the stamps of. */
 export const moneyDays = {
   row: 'a day on which an install has money',

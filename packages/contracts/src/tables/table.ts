@@ -78,7 +78,7 @@ export interface Derived {
    * partition of a log (clickhouse/README.md), by log positions, or not at all (a set: taking a row twice changes nothing).
    */
   known_by: 'keys' | 'counted' | 'positions' | 'set'
-  /** Its column of days, where that is not `day`. */
+  /** SQL of the day of the rows of `from` that it stands for, where that is not its column `day`. */
   day?: string
   /** Columns that distinguish its rows, each with its value in a row of `from`. */
   groups: Readonly<Record<string, string>>

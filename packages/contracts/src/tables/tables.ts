@@ -2,7 +2,7 @@ import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
 import { erasureTables } from './erasure-tables.ts'
 import { postbackTables } from './postback-tables.ts'
-import { moneyDays, settlingTables } from './report-tables.ts'
+import { activityByDay, moneyDays, settlingTables } from './report-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
 
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
@@ -102,19 +102,7 @@ export const tables = {
       sums: { installs: ['uniqExactMerge(installs)', 'uniqExact(install_uuid)'] },
     },
   },
-  activity_by_day_v1: {
-    row: 'first and last event of an install on a day',
-    writers: ['event-writer', 'admin-api', 'eraser'],
-    readers: ['report-api', 'admin-api', 'eraser'],
-    personal: ['install_key'],
-    erased_by: { made_again: 'events_raw_v1', on: ['day', 'install_key'] },
-    derived: {
-      from: 'events_raw_v1',
-      known_by: 'set',
-      groups: { ...same('app_id', 'day'), install_key: 'sipHash64(install_uuid)' },
-      values: { min_ts_ms: ['min(min_ts_ms)', 'min(ts_ms)'], max_ts_ms: ['max(max_ts_ms)', 'max(ts_ms)'] },
-    },
-  },
+  activity_by_day_v1: activityByDay,
   activity_per_day_v1: {
     row: 'first and last event of an install on a day, of an earlier version; the settler copies it to activity_by_day_v1 and empties it',
     writers: ['admin-api'],
@@ -147,7 +135,7 @@ export const tables = {
       where: hasMoney,
       known_by: 'positions',
       groups: {
-        ...same('app_id', 'day', 'install_uuid', 'ts_ms', 'event_name', 'event_key', 'currency'),
+        ...same('app_id', 'day', 'install_uuid', 'ts_ms', 'correction_ms', 'event_name', 'event_key', 'currency'),
         amount_micros: 'assumeNotNull(revenue_micros)',
         ...same('transaction_key', 'received_at_ms'),
         ...position,

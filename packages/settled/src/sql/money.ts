@@ -12,11 +12,11 @@ export const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${n
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
 /**
- * Events whose money counts: `date, ts, install_key, event_name, code, amount`. `taken` is a further condition on them, and
- * `more` holds further columns, each after a comma.
+ * Events whose money counts: `date, ts, correction, install_key, event_name, code, amount`. `taken` is a further condition on them,
+ * and `more` holds further columns, each after a comma.
  */
 export const countedSql = (at: DaysOfApp, taken = '1', more = ''): string => `
-      SELECT day AS date, ts_ms AS ts, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}
+      SELECT day AS date, ts_ms AS ts, correction_ms AS correction, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}
       FROM revenue_raw_v1
       WHERE ${onDays(at)} AND ${taken}
         AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})`
@@ -46,7 +46,7 @@ const verdictColumns =
 const payingSql = (at: DaysOfApp): string => `SELECT install_key FROM revenue_raw_v1 WHERE ${onDays(at)}`
 
 /**
- * The events whose money counts with the newest verdict of their install (docs/rules.md#revenue-report): `date, ts,
+ * The events whose money counts with the newest verdict of their install (docs/rules.md#revenue-report): `date, ts, correction,
  * install_key, event_name, code, amount, partner`. `verdict` is empty without one; then `installed_on`, `installed_ms` and
  * `again` (1 for a reinstall) say nothing.
  */
@@ -77,7 +77,7 @@ export function grownMoneySql(live: DaysOfApp, grown: GrownDays): string {
  * until the day is settled again. `is_new` is 1 for an install with a verdict that is no reinstall.
  */
 export const paymentsSql = (at: DaysOfApp): string => `
-  SELECT date, ts AS ts_ms, toUInt32(dense_rank() OVER (PARTITION BY date ORDER BY install_key)) AS number, event_name,
+  SELECT date, ts AS ts_ms, correction AS correction_ms, toUInt32(dense_rank() OVER (PARTITION BY date ORDER BY install_key)) AS number, event_name,
     code AS currency, amount AS micros, partner, toUInt8(notEmpty(verdict) AND again = 0) AS is_new, installed_ms AS installed_at_ms
   FROM (${moneyEventsSql(at)}
   )`
@@ -102,8 +102,11 @@ export const payersSql = (at: DaysOfApp): string => `
   )
   GROUP BY date, partner, currencies`
 
+/** SQL of the time from the install to an event in milliseconds (docs/rules.md#age-of-an-event); negative before the install. */
+const since = 'ts + correction - installed_ms'
+
 /** Columns of money by the age of its install: `age` is the number of whole 24 hours since the install time. */
-const ltvColumns = `date, installed_on AS install_day, partner, toUInt16(intDiv(ts - installed_ms, ${day_ms})) AS age,
+const ltvColumns = `date, installed_on AS install_day, partner, toUInt16(intDiv(${since}, ${day_ms})) AS age,
     code AS currency, sum(amount) AS micros, countIf(amount != 0) AS amounts`
 
 /** Money of new installs from the install time on, by its day, the day of the install, partner, age and currency. */
@@ -111,16 +114,16 @@ export const ltvSql = (at: DaysOfApp): string => `
   SELECT ${ltvColumns}
   FROM (${moneyEventsSql(at)}
   )
-  WHERE notEmpty(verdict) AND again = 0 AND ts >= installed_ms
+  WHERE notEmpty(verdict) AND again = 0 AND ${since} >= 0
   GROUP BY date, install_day, partner, age, currency`
 
 /** The same rows of settled payments (`settledSql`), of the installs of some days. */
 export const ltvOfPaymentsSql = (payments: string, { days, moments = '1' }: Omit<DaysOfApp, 'app_id'>): string => `
   SELECT date, toDate(fromUnixTimestamp64Milli(installed_at_ms, 'UTC')) AS install_day, partner,
-    toUInt16(intDiv(ts_ms - installed_at_ms, ${day_ms})) AS age, currency, sum(micros) AS sum, countIf(micros != 0) AS amounts
+    toUInt16(intDiv(ts_ms + correction_ms - installed_at_ms, ${day_ms})) AS age, currency, sum(micros) AS sum, countIf(micros != 0) AS amounts
   FROM (${payments}
   )
-  WHERE is_new = 1 AND ${moments} AND ts_ms >= installed_at_ms AND install_day IN ${days}
+  WHERE is_new = 1 AND ${moments} AND ts_ms + correction_ms >= installed_at_ms AND install_day IN ${days}
   GROUP BY date, install_day, partner, age, currency`
 
 /** The same rows of the money of some installs, on days of money: `of` takes the installs. */
@@ -138,5 +141,5 @@ export const ltvOfInstallsSql = (of: DaysOfApp, money_days: string): string => `
       GROUP BY install_key, partner, installed_on, installed_ms
       HAVING sum(sign) > 0
   ) AS cohort USING (install_key)
-  WHERE ts >= installed_ms
+  WHERE ${since} >= 0
   GROUP BY date, install_day, partner, age, currency`

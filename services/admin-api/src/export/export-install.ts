@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { eventDay } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
 import { tableNames, tables } from '@tributary/contracts/tables'
 import { readPages, readShapes } from './read-pages.ts'
@@ -69,8 +70,10 @@ const sources: readonly Source[] = [
 /** Days with events of the install, also of those that an earlier version wrote. */
 async function findDays({ query }: Pick<Clickhouse, 'query'>, install: ExportedInstall): Promise<string[]> {
   const found = await query<{ on: string }>(
-    `SELECT DISTINCT toString(day) AS on FROM (
-       SELECT day FROM activity_by_day_v1 WHERE ${byKey} UNION ALL SELECT day FROM activity_per_day_v1 WHERE ${byUuid})
+    `SELECT DISTINCT toString(date) AS on FROM (
+       SELECT ${eventDay} AS date FROM activity_by_day_v1 WHERE ${byKey}
+       UNION ALL
+       SELECT day AS date FROM activity_per_day_v1 WHERE ${byUuid})
      ORDER BY on`,
     { ...install },
   )

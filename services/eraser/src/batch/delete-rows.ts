@@ -1,10 +1,12 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { eventDay } from '@tributary/contracts/report-tables'
 import type { RowKeys } from './batch.ts'
 import { ofApp } from './sql.ts'
 
-/** Columns that a delete compares by their hash: it names no id and no event name. */
-const hashes: Readonly<Record<string, string>> = {
+/** What a delete compares instead of columns. It names no id and no event name: their hashes stand for them. */
+const termOf: Readonly<Record<string, string>> = {
+  event_day: eventDay,
   event_name: 'sipHash64(event_name)',
   click_id: 'sipHash64(click_id)',
   user_id: 'sipHash64(user_id)',
@@ -64,7 +66,7 @@ async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, 
 /** Condition for the rows by the columns that name them. */
 function rowsNamed(table: string, app_id: string, { columns, rows }: RowKeys): string {
   const terms = columns.map((column) =>
-    column === 'install_key' && withoutInstallKey.has(table) ? 'sipHash64(install_uuid)' : (hashes[column] ?? column),
+    column === 'install_key' && withoutInstallKey.has(table) ? 'sipHash64(install_uuid)' : (termOf[column] ?? column),
   )
   // Sets of single columns use the order of the table, which a set of several does not.
   const each = terms.map((term, n) => `${term} IN (${[...new Set(rows.map((row) => literal(row[n]!)))].join(', ')})`)

@@ -2,6 +2,7 @@ import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
+import { correctedDay, eventDay } from '@tributary/contracts/report-tables'
 import { claimRanks } from '@tributary/contracts/rows'
 import { erasedRowKey, hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
@@ -20,6 +21,8 @@ export interface EventToErase extends Position {
   install_uuid: string
   install_key: string
   day: string
+  /** Day of its corrected time. */
+  active_day: string
   event_name: string
   event_name_key: string
   event_key: string
@@ -35,8 +38,8 @@ export interface EventToErase extends Position {
   row_key: string
 }
 
-/** A day on which an install had events. */
-export type ActiveDay = Pick<EventToErase, 'install_uuid' | 'install_key' | 'day'>
+/** A day on which an install had events, by the time of these and corrected. */
+export type ActiveDay = Pick<EventToErase, 'install_uuid' | 'install_key' | 'day' | 'active_day'>
 
 /** Rows of a verdict to erase. */
 export interface VerdictRow extends Position {
@@ -78,8 +81,8 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
   const active = await findActiveDays(clickhouse, app_id, installs)
   if (active.length === 0) return []
   return clickhouse.query<EventToErase>(
-    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(t.day) AS day, event_name,
-       toString(sipHash64(event_name)) AS event_name_key, toString(t.event_key) AS event_key, toString(t.key_day) AS key_day,
+    `SELECT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(t.day) AS day,
+       toString(${correctedDay}) AS active_day, event_name, toString(sipHash64(event_name)) AS event_name_key, toString(t.event_key) AS event_key, toString(t.key_day) AS key_day,
        currency, if(has_money, toString(assumeNotNull(t.revenue_micros)), '0') AS revenue_micros,
        ${hasMoney.replaceAll('revenue_micros', 't.revenue_micros')} AS has_money, toString(t.transaction_key) AS transaction_key,
        if(source = 'sdk', ${claimRanks.sdk}, ${claimRanks.backend}) AS claim_rank, received_at_ms,
@@ -109,7 +112,7 @@ function onDays(active: readonly InstallDay[]): string {
 const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<InstallDay>(
     `SELECT install AS install_uuid, toString(on) AS day FROM (
-       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.day AS on
+       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.${eventDay} AS on
        FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
        UNION DISTINCT
        SELECT install_uuid AS install, t.day AS on

@@ -21,7 +21,7 @@ export async function makeAgain(
   keys: RowKeys,
   name: string,
 ): Promise<void> {
-  const at = keys.columns.indexOf('day')
+  const at = keys.columns.indexOf(keys.columns.includes('event_day') ? 'event_day' : 'day')
   const days = [...new Set(keys.rows.map((row) => String(row[at])))]
   // A row without a day stands for all of them; what remains is dated after the mark.
   const onDays =

@@ -68,7 +68,7 @@ function stampsOf(
 ): BatchPlan['stamps'] {
   const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
   return {
-    activity: days(active),
+    activity: days(active.map(({ active_day }) => ({ day: active_day }))),
     uniques: days(active),
     money: days(money.filter(({ has_money }) => has_money === 1)),
     installs: days(verdicts.filter(({ pending }) => pending === 0)),

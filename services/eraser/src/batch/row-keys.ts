@@ -36,7 +36,7 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     transaction_keys_v1: claims,
     event_keys_v1: events,
     event_installs_per_day_v1: events,
-    activity_by_day_v1: active,
+    activity_by_day_v1: active.map((row) => ({ ...row, day: row.active_day, event_day: row.day })),
     activity_per_day_v1: active,
     money_days_v1: money,
     identities_v1: identities,

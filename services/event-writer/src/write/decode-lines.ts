@@ -51,6 +51,7 @@ function headOf({ made, texts, jsons }: EventColumns): string {
   const values: unknown[] = [
     made.day,
     made.ts_ms,
+    made.correction_ms,
     made.event_name,
     made.event_id,
     made.event_key,

@@ -18,7 +18,9 @@ const SdkBatch = z.object({
   sent_at_ms: z
     .number()
     .nullish()
-    .describe('When this request was made, by the clock of the device: Unix epoch ms. Corrects install times.'),
+    .describe(
+      'When this request was made, by the clock of the device: Unix epoch ms. Corrects install times and the age of events.',
+    ),
 })
 
 const { event_id, event_ts_ms, install_uuid } = exampleEvent

@@ -34,9 +34,9 @@ export const ltvReport: Report<'ltv'> = async (
   const { passes, params: filtered } = filterSql(filters)
   const { first_day, edge_days } = known
   const ns = daysOf('ltv', requested)
-  const stored = await findMoneyDays(sources, { app_id, first_day }, edge_days)
+  const stored = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) }, edge_days)
   return readGrown({ sources, app_id, stored }, async (money_days, grown) => {
-    const divided = divideDays('money', boundsOf(money_days, first_day), settledOf(money_days))
+    const divided = divideDays('money', boundsOf(money_days), settledOf(money_days))
     // The live days bring the money that came since a day was settled, too.
     const money = { ...divided, live: [...divided.live, ...grown.grown_days] }
     const installs = await findDays(sources, 'installs', app_id, known)
@@ -57,13 +57,18 @@ export const ltvReport: Report<'ltv'> = async (
   })
 }
 
+/** The first day of events of installs of a day: a clock that is up to 24 hours slow dates them a day early. */
+const moneyFrom = (install_day: string): string => (install_day > first_date ? addDays(install_day, -1) : install_day)
+/** The first day that a Date of ClickHouse holds. */
+const first_date = '1970-01-01'
+
 /**
  * Days of money from the first day of the window on: installs go on paying behind its end. Days before all money are left out: a
  * window may begin in 1970, and a list of so many days is more than a parameter may have.
  */
-function boundsOf(days: readonly MoneyDay[], first_day: string) {
+function boundsOf(days: readonly MoneyDay[]) {
   const [first, last] = [days[0], days.at(-1)]
-  if (first === undefined || last === undefined) return { whole_from: first_day, whole_to: first_day, edge_days: [] }
+  if (first === undefined || last === undefined) return { whole_from: first_date, whole_to: first_date, edge_days: [] }
   return { whole_from: first.day, whole_to: addDays(last.day, 1), edge_days: [] }
 }
 
@@ -77,7 +82,7 @@ interface Late {
 function findLate(unnamed: readonly string[], money_days: readonly MoneyDay[], first_edge: string | undefined): Late {
   if (first_edge === undefined) return { late_payments: [], late_money: [] }
   const named = money_days.filter(({ is_settled, of_installs }) => is_settled && of_installs).map(({ day }) => day)
-  const late = [...new Set([...named, ...unnamed])].filter((day) => day >= first_edge)
+  const late = [...new Set([...named, ...unnamed])].filter((day) => day >= moneyFrom(first_edge))
   const with_payments = new Set(money_days.filter(({ has_payments }) => has_payments).map(({ day }) => day))
   return {
     late_payments: late.filter((day) => with_payments.has(day)),

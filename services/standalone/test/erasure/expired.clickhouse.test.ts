@@ -5,7 +5,7 @@ import { utcDay } from '@tributary/domain/utc-day'
 import type { SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ErasureStage, openErasureStage } from './stage.ts'
+import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from './stage.ts'
 
 let stage: ErasureStage
 beforeAll(async () => {
@@ -51,4 +51,25 @@ test('an erasure takes money and activity of days whose raw events have expired,
   expect(await rowsOf(app_id, 'gone')).toEqual({})
   expect(rows).toEqual({ ...kept, transaction_keys_v1: days })
   expect(await rowsOf(app_id, 'kept')).toEqual(kept)
+})
+
+test('on the edge of what has expired, an erasure takes the activity of skewed clocks and leaves that of a new life', async () => {
+  const app_id = await stage.makeApp()
+  const edge_ms = Date.parse(utcDay(mark_ms))
+  const event = (install_uuid: string, event_ts_ms: number, skew_ms: number, received_at_ms = now_ms) =>
+    sentEvent(install_uuid, { event_ts_ms, skew_ms, received_at_ms })
+  const slow = event('again', edge_ms - 60_000, 120_000)
+  const fast = event('again', edge_ms + 60_000, -120_000)
+  // Dated after the mark; its corrected time is on a day before that of the mark.
+  const later = event('again', mark_ms + 1, -day_ms, mark_ms + 5)
+  await stage.write({ events: [slow, fast, later], decisions: [] }, [app_id])
+  await markRawExpired(stage.clickhouse, new Map([[app_id, utcDay(mark_ms)]]))
+  await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}' AND day < '${utcDay(mark_ms)}'`)
+  await stage.settle()
+  await stage.request(app_id, ['again'])
+  await stage.run()
+  const left = await stage.clickhouse.query(
+    `SELECT min_ts_ms, max_ts_ms FROM activity_by_day_v1 WHERE app_id = '${app_id}'`,
+  )
+  expect(left).toEqual([{ min_ts_ms: mark_ms + 1 - day_ms, max_ts_ms: mark_ms + 1 - day_ms }])
 })

@@ -2,7 +2,7 @@ import { day_ms } from '@tributary/contracts/limits'
 import { reportNames } from '@tributary/contracts/reports'
 import { afterErasure } from '@tributary/testing/oracle/erased'
 import type { History } from '@tributary/testing/oracle/history'
-import { first_ms, now_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
+import { first_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
 import { randomQuestion } from '@tributary/testing/oracle/random-question'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -37,10 +37,7 @@ const movedOn = ({ events, decisions }: History): History => {
   return {
     events: events.map((event) => ({
       ...event,
-      ...{
-        event_ts_ms: event.event_ts_ms + by_ms,
-        received_at_ms: mark_ms + 40 * day_ms + (event.received_at_ms - now_ms),
-      },
+      ...{ event_ts_ms: event.event_ts_ms + by_ms, received_at_ms: event.received_at_ms + by_ms },
     })),
     decisions: decisions.map((one) => ({ ...one, installed_at_ms: one.installed_at_ms + by_ms })),
   }

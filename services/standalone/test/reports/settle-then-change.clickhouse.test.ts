@@ -86,6 +86,18 @@ const changes: Record<string, Change> = {
   'a late event': { events: [event('c', on(8, 5))] },
   'a late event in the last millisecond of a window': { events: [event('b', installed.b + 2 * day_ms - 1)] },
   'a late event in the first millisecond of a window': { events: [event('a', installed.a + 7 * day_ms)] },
+  'a late event whose clock was so slow that its own day is before that of its window': {
+    events: [event('b', installed.b + day_ms - day_ms / 2, { skew_ms: day_ms / 2 })],
+  },
+  'a late event whose clock was so fast that its own day is behind that of its window': {
+    events: [event('b', installed.b + 3 * day_ms, { skew_ms: -day_ms })],
+  },
+  'a payment whose clock was so slow that its own day is before that of its install': {
+    events: [paid('c', installed.c - 5, 4, { skew_ms: 5 })],
+  },
+  'a payment whose clock was fast, so that it came before its install': {
+    events: [paid('a', installed.a + 1, 4, { skew_ms: -2 })],
+  },
   'a late event of a name that is new that day': { events: [event('b', on(2), { event_name: 'gift' })] },
   'an event before its install': { events: [event('d', on(0)), paid('d', on(2), 11)] },
   'an event of an install without a verdict': { events: [paid('n', on(2), 3)] },

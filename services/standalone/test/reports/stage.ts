@@ -129,9 +129,10 @@ export interface Part {
 }
 
 function recordOfEvent(sent: SentEvent, app_ids: readonly string[]) {
-  const { app, install_uuid, partition, source, received_at_ms, ...event } = sent
+  const { app, install_uuid, partition, source, received_at_ms, skew_ms, ...event } = sent
   const envelope: Envelope = {
     ...{ v: 1, company_id: 'co_1', app_id: app_ids[app]!, platform: 'ios', source, install_uuid, received_at_ms },
+    ...(typeof skew_ms === 'number' && { sent_at_ms: received_at_ms - skew_ms }),
     ...{ ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: '', events: [event] },
   }
   return { topic: topics.eventsAccepted.name, partition, key: null, value: Buffer.from(JSON.stringify(envelope)) }
