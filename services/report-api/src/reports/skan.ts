@@ -25,10 +25,10 @@ export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offse
       ...{ limit, offset },
     },
   )
-  const rows = counted.map(({ values, ...row }) =>
+  const rows = counted.map(({ values, folded: _, ...row }) =>
     ordered({ ...row, ...decodeRow(versions, row, values.map(toValue)) }),
   )
-  return { rows, missing_rates: [] }
+  return { rows, missing_rates: [], groups_folded: (counted[0]?.folded ?? 0) > 0 }
 }
 
 const columns = columnsOf('skan') as (keyof ReportRow<'skan'>)[]
@@ -38,7 +38,7 @@ const ordered = (row: ReportRow<'skan'>): ReportRow<'skan'> =>
   Object.fromEntries(columns.map((column) => [column, row[column]])) as ReportRow<'skan'>
 
 /** A row without what its values mean. */
-type SkanRow = Omit<ReportRow<'skan'>, keyof DecodedRow> & { values: Value[] }
+type SkanRow = Omit<ReportRow<'skan'>, keyof DecodedRow> & { values: Value[]; folded: number }
 type Value = [version: string, since_ms: number, fine: number | null, coarse: CountedValue['coarse'], postbacks: number]
 
 const toValue = ([version, since_ms, fine, coarse, postbacks]: Value): CountedValue => ({
