@@ -2,7 +2,7 @@ import { columnsOf, type ReportRow } from '@tributary/contracts/reports'
 import type { Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { type CountedValue, type DecodedRow, decodeRow, segmentStarts } from './skan-decode.ts'
-import { itemsOf, skanRowsSql } from './skan-rows.ts'
+import { ownedItemsOf, skanRowsSql } from './skan-rows.ts'
 
 /**
  * Apple's postbacks of the app by day of receipt (docs/rules.md#skan-report). Nothing of a row depends on when the app was
@@ -15,10 +15,10 @@ export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offse
   const app = await storeApps.find(app_id)
   if (days === null || app === null || app.store_id === null) return nothing
   const own = { item: app.store_id, ...days }
-  const items = await itemsOf({ clickhouse, storeApps }, own)
+  const owned = await ownedItemsOf({ clickhouse, storeApps }, own)
   const versions = await cvSchemas.find(app_id)
   const counted = await clickhouse.query<SkanRow>(
-    skanRowsSql(firstDayOf[group]('day'), items, segmentStarts(versions)),
+    skanRowsSql(firstDayOf[group]('day'), owned, segmentStarts(versions)),
     {
       ...own,
       environments: app.development_keys ? ['production', 'development'] : ['production'],
