@@ -11,12 +11,12 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
+import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { markBeaten } from './beaten-claims.ts'
 import { judgeAll } from './judge-received.ts'
 import { judgedTotal } from './metrics.ts'
-import type { KnownKeys } from './postback-keys.ts'
 import { decodedColumns, decodedLine, type PostbackPlace, rawColumns, rawLine } from './postback-rows.ts'
 import { hasPostback, hasPostbacksBehind, type WrittenPostback } from './written-postbacks.ts'
 
