@@ -3,7 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
 import { consumers } from '@tributary/contracts/consumers'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
 import {
@@ -35,6 +35,7 @@ export interface PostbackWriterDeps {
   postbackKeys: Pick<KnownKeys, 'current'>
   registry?: Registry
   logger?: Logger
+  now?(): number
   /** For tests: called after each numbered step; throwing is the crash. */
   crash?(step: PostbackStep): void | Promise<void>
 }
@@ -45,7 +46,7 @@ export interface PostbackWriterDeps {
  * (docs/adr/0375).
  */
 export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<ReceivedPostback> {
-  const { clickhouse, postbackKeys, registry, logger, crash = () => {} } = deps
+  const { clickhouse, postbackKeys, registry, logger, now = Date.now, crash = () => {} } = deps
   const failed = createFailedInserts()
   const counted = registry && judgedTotal(registry)
 
@@ -116,11 +117,16 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
     },
     findMisfit: (at) =>
       findMisfit<WrittenPostback>(at, {
-        hasRow: (last) => hasPostback(clickhouse, last),
+        // Retention may have deleted an old one.
+        hasRow: async (last) => isExpiring(last, now()) || hasPostback(clickhouse, last),
         hasRowsBehind: (offset, last) => hasPostbacksBehind(clickhouse, at, offset, last),
       }),
   })
 }
+
+/** Retention deletes unproven rows of such days. One more day, since clocks of processes differ. */
+const isExpiring = ({ day }: WrittenPostback, now_ms: number): boolean =>
+  day <= utcDay(now_ms - (limits.postback_unproven_days_max - 1) * day_ms)
 
 const writtenAs = ({ value: { received, place } }: DecodedRecord<ReceivedPostback>): WrittenPostback => ({
   ...place,
