@@ -12,6 +12,8 @@ export interface Attack {
   allowed: readonly string[]
   /** Monthly quota of the attacker's company; unlimited when absent. */
   monthly_quota?: number
+  /** Readies the data folder before the service starts, and names settings of it. `close` is called at the end. */
+  prepare?(data_dir: string): Promise<{ env: Record<string, string>; close(): Promise<void> }>
   /** Attacks until `target.signal` aborts, and waits for outstanding answers. */
   run(target: Target): Promise<void>
   /** Checks the stored data once all events are written, and returns the faults. */
