@@ -4,6 +4,7 @@ import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
 import { consumers } from '@tributary/contracts/consumers'
 import { day_ms, limits } from '@tributary/contracts/limits'
+import type { JudgedPostback } from '@tributary/contracts/postback/judged'
 import { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
 import {
@@ -25,6 +26,10 @@ interface ReceivedPostback {
   received: PostbackReceived
   place: PostbackPlace
   raw: string
+}
+
+interface JudgedRecord extends DecodedRecord<ReceivedPostback> {
+  judged: JudgedPostback
 }
 
 /** The steps that a crash may follow, in order; see the numbered comments of `handle`. */
@@ -125,10 +130,11 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
 }
 
 /** Retention deletes unproven rows of such days. One more day, since clocks of processes differ. */
-const isExpiring = ({ day }: WrittenPostback, now_ms: number): boolean =>
-  day <= utcDay(now_ms - (limits.postback_unproven_days_max - 1) * day_ms)
+const isExpiring = ({ day, proven = false }: WrittenPostback, now_ms: number): boolean =>
+  !proven && day <= utcDay(now_ms - (limits.postback_unproven_days_max - 1) * day_ms)
 
-const writtenAs = ({ value: { received, place } }: DecodedRecord<ReceivedPostback>): WrittenPostback => ({
+const writtenAs = ({ value: { received, place }, judged }: JudgedRecord): WrittenPostback => ({
   ...place,
+  proven: judged.verdict === 'valid',
   day: utcDay(received.received_at_ms),
 })
