@@ -140,6 +140,8 @@ GRANT SELECT, INSERT ON tributary.installs_by_key_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.install_claims_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.installs_pending_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.postbacks_raw_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.postbacks_decoded_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.postback_publishers_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.report_stamps_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_installs_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.settled_uniques_v1 TO tributary_admin_api;
@@ -157,6 +159,9 @@ GRANT ALTER UPDATE, ALTER DELETE ON tributary.events_raw_v1 TO tributary_admin_a
 GRANT ALTER UPDATE, ALTER DELETE ON tributary.clicks_raw_v1 TO tributary_admin_api;
 GRANT ALTER DELETE ON tributary.click_keys_v1 TO tributary_admin_api;
 GRANT ALTER UPDATE ON tributary.install_facts_v1 TO tributary_admin_api;
+GRANT ALTER DELETE ON tributary.postbacks_raw_v1 TO tributary_admin_api;
+GRANT ALTER DELETE ON tributary.postbacks_decoded_v1 TO tributary_admin_api;
+GRANT ALTER DELETE ON tributary.postback_publishers_v1 TO tributary_admin_api;
 
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};

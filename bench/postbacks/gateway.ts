@@ -3,6 +3,7 @@ import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { openEmbeddedBroker } from '@tributary/broker/embedded'
 import { topics } from '@tributary/contracts/topics'
+import { applePostbackKeys } from '@tributary/domain/postback/keys'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { postbackGateway } from '@tributary/postback-gateway/app'
 import { auditGroups } from '@tributary/postback-gateway/audit-groups'
@@ -26,7 +27,7 @@ async function openGateway(data_dir: string) {
   await app.register(
     postbackGateway({
       ...{ broker, keyValue, groupCommit, registry, logger, now },
-      ...{ partitions: topic.partitions, gateway_id: 'bench' },
+      ...{ partitions: topic.partitions, gateway_id: 'bench', postbackKeys: { current: applePostbackKeys } },
     }),
   )
   return {

@@ -52,9 +52,9 @@ const kinds = {
   new: { body: () => skan(), status: 200 },
   same: { body: () => same, status: 200 },
   'junk of 400 bytes': { body: () => 'x'.repeat(400), status: 400 },
-  'junk of 64 KiB': { body: () => '['.repeat(limits.postback_body_bytes_max), status: 400 },
+  'junk of 8 KiB': { body: () => '['.repeat(limits.postback_body_bytes_max), status: 400 },
   'deep, cut off': { body: () => `{"a":${'['.repeat(deep)}${']'.repeat(deep)}`, status: 400 },
-  'over 64 KiB': { body: () => 'x'.repeat(limits.postback_body_bytes_max + 1), status: 413 },
+  'over 8 KiB': { body: () => 'x'.repeat(limits.postback_body_bytes_max + 1), status: 413 },
 }
 type Kind = keyof typeof kinds
 

@@ -179,7 +179,8 @@ describe('S3', () => {
     for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|admin:/)
     const deleting = files.filter((file) => read(`infra/s3/${file}`).includes('Delete'))
     expect(deleting).toEqual(['admin-api.json', 'eraser.json'])
-    // Objects below `privacy/` are proof, and postbacks are nobody's: neither may delete them. Admin-api puts its own proofs.
+    // Objects below `privacy/` are proof: nobody may delete them. Admin-api puts its own. Postbacks are of no install: they expire,
+    // and an erasure takes nothing out of them.
     for (const file of deleting) {
       const { Statement } = JSON.parse(read(`infra/s3/${file}`)) as {
         Statement: { Action: string[]; Resource: string[] }[]
@@ -188,8 +189,9 @@ describe('S3', () => {
       const putting = Statement.filter((one) => !changing.includes(one) && one.Action.includes('s3:PutObject'))
       const proofs = file === 'admin-api.json' ? ['arn:aws:s3:::tributary/*/privacy/*'] : []
       expect(putting.flatMap(({ Resource }) => Resource)).toEqual(proofs)
+      const expiring = file === 'admin-api.json' ? ['postbacks/*'] : []
       expect(changing.flatMap(({ Resource }) => Resource)).toEqual(
-        ['audit/*', '*/s2s/*', 'clicks/*'].map((below) => `arn:aws:s3:::tributary/${below}`),
+        ['audit/*', '*/s2s/*', 'clicks/*', ...expiring].map((below) => `arn:aws:s3:::tributary/${below}`),
       )
     }
   })

@@ -39,7 +39,9 @@ const expected_ms_max = 30_000
 /** Runs attacks one after the other against a new standalone process, and judges each by its effect on the victim. */
 export async function runAttacks({ attacks, seconds, log }: Options): Promise<AttackResult[]> {
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-attack-'))
-  const service = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_TRUSTED_PROXIES: proxy_address } })
+  const prepared = await Promise.all(attacks.map((attack) => attack.prepare?.(data_dir)))
+  const env = Object.assign({ TRIBUTARY_TRUSTED_PROXIES: proxy_address }, ...prepared.map((one) => one?.env))
+  const service = await startStandaloneProcess({ data_dir, env })
   try {
     const results: AttackResult[] = []
     for (const attack of attacks) {
@@ -50,6 +52,7 @@ export async function runAttacks({ attacks, seconds, log }: Options): Promise<At
     return results
   } finally {
     await service.stop('SIGTERM')
+    await Promise.all(prepared.map((one) => one?.close()))
     rmSync(data_dir, { recursive: true, force: true })
   }
 }

@@ -1,4 +1,4 @@
-import { hour_ms } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import type { CvSchema, CvVersion } from '@tributary/contracts/postback/cv-schema'
 import type { ReportRow } from '@tributary/contracts/reports'
 import type { PostbackKeys } from '@tributary/domain/postback/keys'
@@ -43,15 +43,47 @@ export function expectedSkanReport(
   const proven = new Set(all.filter(({ verdict }) => verdict === 'valid').map(claimOf))
   const unproven = all.filter((one) => !proven.has(claimOf(one)))
   const groups = new Map<string, { counted: Judged[]; unproven: Judged[] }>()
+  const here = all.filter(isOurs).filter(isInside)
+  const inside = new Set(here)
+  const nameless = namelessGroups(here)
   for (const [kind, list] of Object.entries({ counted, unproven })) {
-    for (const one of list.filter(isOurs).filter(isInside)) {
-      const name = JSON.stringify([dayOf(one), one.protocol, one.network, one.source, one.index])
-      const group = groups.get(name) ?? { counted: [], unproven: [] }
+    for (const one of list.filter((each) => inside.has(each))) {
+      const shown = nameless.has(groupOf(one)) ? { ...one, network: '', source: '' } : one
+      const group = groups.get(groupOf(shown)) ?? { counted: [], unproven: [] }
       group[kind as keyof typeof group].push(one)
-      groups.set(name, group)
+      groups.set(groupOf(shown), group)
     }
   }
-  return [...groups.values()].map((group) => rowOf(group.counted, group.unproven, app.schemas)).sort(byGroup)
+  return [...groups]
+    .map(([name, { counted, unproven }]) => ({ ...rowOf(counted, unproven, app.schemas), ...namesOf(name) }))
+    .sort(byGroup)
+}
+
+/** A group of postbacks that has a row. */
+const groupOf = (one: Judged): string => JSON.stringify([dayOf(one), one.protocol, one.network, one.source, one.index])
+const namesOf = (group: string) => {
+  const [, , network, source] = JSON.parse(group) as string[]
+  return { network: network!, source: source! }
+}
+
+/** Groups of nothing proven beyond the first of each day: those with fewer postbacks, and behind the others by name. */
+function namelessGroups(here: readonly Judged[]): Set<string> {
+  const groups = Map.groupBy(here, groupOf)
+  const unproven = [...groups].filter(([, list]) => list.every(({ verdict }) => verdict !== 'valid'))
+  const days = Map.groupBy(unproven, ([, [one]]) => dayOf(one!))
+  const named = [...days.values()].flatMap((of_day) =>
+    of_day
+      .toSorted(([, a], [, b]) => b.length - a.length || byNames(a[0]!, b[0]!))
+      .slice(0, limits.report_unproven_groups_max),
+  )
+  const known = new Set(named.map(([name]) => name))
+  return new Set(unproven.map(([name]) => name).filter((name) => !known.has(name)))
+}
+
+function byNames(a: Judged, b: Judged): number {
+  for (const name of ['protocol', 'network', 'source', 'index'] as const)
+    if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1
+  return 0
 }
 
 const dayOf = ({ received_at_ms }: Judged): string => new Date(received_at_ms).toISOString().slice(0, 10)
@@ -97,7 +129,7 @@ function rowOf(counted: Judged[], unproven: Judged[], schemas: readonly CvVersio
     coarse_high: count(({ coarse }) => coarse === 'high'),
     revenue_min_usd: sum(decoded.map(({ min }) => min)),
     revenue_max_usd: sum(decoded.map(({ max }) => max)),
-    unverified: new Set(unproven.map(({ id }) => id)).size,
+    unverified: new Set(unproven.map(claimOf)).size,
     schema_version: versions.size === 1 ? ([...versions][0] ?? null) : null,
     schema_ambiguous: decoded.some(({ ambiguous }) => ambiguous),
   }

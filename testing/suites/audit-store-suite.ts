@@ -135,6 +135,17 @@ export function auditStoreSuite(
       expect(await store.putOnce(gone, Buffer.from('again'))).toBe('created')
     })
 
+    it('removes many objects of a folder at the same time while it lists them, and nothing beside it', async () => {
+      const keys = Array.from({ length: 60 }, (_, n) => `${prefix}/gone/${n}.json`)
+      await Promise.all([...keys, `${prefix}/kept/1.json`].map((key) => store.putOnce(key, Buffer.from('{}'))))
+      const removed: Promise<void>[] = []
+      for await (const one of store.list(`${prefix}/gone/`)) if (one.kind === 'object') removed.push(one.remove())
+      await Promise.all(removed)
+      expect(removed).toHaveLength(keys.length)
+      expect(await Array.fromAsync(store.list(`${prefix}/`))).toMatchObject([{ folder: `${prefix}/kept/` }])
+      expect(await Promise.all(keys.map((key) => store.get(key)))).toEqual(keys.map(() => null))
+    })
+
     it('lists a folder with more names than a page, each once', async () => {
       const keys = Array.from({ length: 1100 }, (_, n) => `${prefix}/${n}.json`)
       for (let at = 0; at < keys.length; at += 50) {

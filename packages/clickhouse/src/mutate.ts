@@ -7,6 +7,8 @@ export interface Mutation {
   /** `UPDATE column = ...` or `DELETE`. */
   action: string
   where: string
+  /** Present where `where` reads another table. Each replica reads its own copy, which has to be old enough to be complete. */
+  reads_other_table?: true
   signal: AbortSignal
 }
 
@@ -18,15 +20,18 @@ const look_ms = 50
  * new parts are in use. Partitions without such a row are not touched. The engine goes on by itself after a crash, and the same
  * call finds nothing left then. Rejects when a part can't be rewritten.
  */
-export async function mutate(clickhouse: Clickhouse, { table, action, where, signal }: Mutation): Promise<number> {
-  const concerned = await clickhouse.query<{ partition: string; rows: number }>(
-    `SELECT _partition_id AS partition, count() AS rows FROM ${table} WHERE ${where} GROUP BY partition ORDER BY partition`,
+export async function mutate(clickhouse: Clickhouse, mutation: Mutation): Promise<number> {
+  const { table, action, where, reads_other_table, signal } = mutation
+  const settings = `mutations_sync = 0${reads_other_table ? ', allow_nondeterministic_mutations = 1' : ''}`
+  // No alias has the name of a column: `where` would read it.
+  const concerned = await clickhouse.query<{ _partition_id: string; rows: number }>(
+    `SELECT _partition_id, count() AS rows FROM ${table} WHERE ${where} GROUP BY _partition_id ORDER BY _partition_id`,
   )
-  for (const { partition } of concerned) {
+  for (const { _partition_id } of concerned) {
     signal.throwIfAborted()
     // Not in one statement with its end: a session of the embedded engine is held by its statement.
     await clickhouse.command(
-      `ALTER TABLE ${table} ${action} IN PARTITION ID '${partition}' WHERE ${where} SETTINGS mutations_sync = 0`,
+      `ALTER TABLE ${table} ${action} IN PARTITION ID '${_partition_id}' WHERE ${where} SETTINGS ${settings}`,
     )
     await untilDone(clickhouse, table, signal)
   }

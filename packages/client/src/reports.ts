@@ -21,6 +21,8 @@ export interface ReportMeta {
   missing_rates?: string[] | undefined
   /** An edge of the window lies in a day whose raw events have expired: the answer has the whole day. */
   whole_days?: true | undefined
+  /** On skan: a day has more than 1000 groups that no signature proves. Those beyond share rows with an empty network and source. */
+  groups_folded?: true | undefined
 }
 
 export interface ReportParams {

@@ -174,10 +174,23 @@ export const limits = {
   /** User agents of which a link gateway remembers the platform, and whether they are bots. */
   user_agents_remembered_max: 2_000,
   /** A postback on the wire (docs/rules.md#postbacks). */
-  postback_body_bytes_max: 64 * 1024,
+  postback_body_bytes_max: 8 * 1024,
   /** Postbacks of both protocols from one address (IPv6: /64) in any `postbacks_window_ms`; more are 429. */
   postbacks_max: 600,
   postbacks_window_ms: 60_000,
+  /** Stored postbacks of one address, and of all, on a UTC day; beyond, only what a key proves is stored (docs/rules.md#budgets-of-postbacks). */
+  postback_address_day_bytes_max: 64 * 1024 * 1024,
+  postbacks_day_bytes_max: 2 * 1024 * 1024 * 1024,
+  /** Counted for each postback besides body and content type: what log and tables hold of it. */
+  postback_record_bytes: 256,
+  /** Counters of addresses on a day. Addresses share them, so that strangers fill no memory. */
+  postback_address_counters_max: 65_536,
+  /** Beyond a budget, postbacks of one signed content that are stored on a day: what is not signed can be varied at will. */
+  postback_proven_copies_max: 8,
+  /** How long counters of a day are kept. */
+  postback_budget_kept_ms: 2 * day_ms,
+  /** Whole UTC days for which audit objects of postbacks are kept, and rows of those that no signature proves. */
+  postback_unproven_days_max: 35,
   /** How long the bytes of a stored postback are remembered: the same bytes are not stored again. */
   postback_remembered_ms: 10 * 60_000,
   /** Postbacks that one process has remembered in that time; others are stored, and again where they come again. */

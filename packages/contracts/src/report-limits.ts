@@ -44,8 +44,8 @@ export const reportLimits = {
   report_threads_max: 2,
   /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
   report_published_items_max: 10_000,
-  /** Rows of a period in the report `skan` that hold nothing proven; what strangers make up fills no page. */
-  report_unproven_rows_max: 20,
+  /** Groups of a day in the report `skan` with nothing proven that have a row of their own; the others are folded. */
+  report_unproven_groups_max: 1000,
   /** Pause of the settler between two searches for days that are due. */
   settle_pause_ms: 20_000,
   /** The settler leaves a day alone that changed in this time: a busy day would be settled in vain. */

@@ -41,6 +41,12 @@ export const ReportMeta = z.object({
     .describe(
       'Present where `since_ms` or `until_ms` lies inside a day whose raw events have expired: the answer has the whole of that day.',
     ),
+  groups_folded: z
+    .literal(true)
+    .optional()
+    .describe(
+      'On skan: a day of the window has more than 1000 groups that no signature proves. Those beyond share rows with an empty `network` and `source`.',
+    ),
 })
 export type ReportMeta = z.infer<typeof ReportMeta>
 

@@ -10,6 +10,7 @@ import { wireBody } from '@tributary/door/read-wire'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter } from 'prom-client'
+import { createBudget } from './budget.ts'
 import { createCounters } from './counters.ts'
 import type { PostbackGatewayDeps } from './deps.ts'
 import { aakRoutes, skanRoutes } from './postback-routes.ts'
@@ -39,13 +40,18 @@ export function receivePostbacks(app: FastifyInstance, deps: PostbackGatewayDeps
   const options = { onRequest: createSpendPostback(deps, counters), bodyLimit: limits.postback_body_bytes_max }
   const store = createStore(deps)
   const storeOnce = createStoreOnce(deps, counters)
+  const spendBudget = createBudget(deps, counters)
   const count = countPostbacks(deps)
 
   const receive = (protocol: PostbackProtocol) => async (request: FastifyRequest) => {
     const { wire } = wireBody(request)
     const read = readPostback(protocol, wire) // 3.
     const digest = hash('sha256', Buffer.concat([Buffer.from(`${protocol}\0`), wire]), 'base64url')
-    count(protocol, await storeOnce(digest, () => store(protocol, read, request))) // 4. to 6.
+    const storeNew = async () => {
+      await spendBudget({ protocol, body: read.text, wire_bytes: wire.length }, request) // 5.
+      await store(protocol, read, request) // 6. and 7.
+    }
+    count(protocol, await storeOnce(digest, storeNew)) // 4. and 8.
     return { ok: true }
   }
   const add = (protocol: PostbackProtocol, routes: Readonly<Record<string, Route>>) => {

@@ -5,19 +5,34 @@ import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { redisEngine } from '@tributary/service-kit/engines/redis'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { postbackKeysEngine } from '@tributary/tenancy/postbacks/postback-keys'
 import { postbackGateway } from './app.ts'
 import { auditGroups } from './audit-groups.ts'
 
-/** Accepts postbacks of Apple over HTTP: stores what came in, and publishes it to the log. Others verify it. */
+/** How often the job looks whether keys are an hour old. */
+const look_pause_ms = 60_000
+
+/** Accepts postbacks of Apple over HTTP: stores what came in, and publishes it to the log. Others verify it, within the budgets. */
 export const service = defineService({
   name: 'postback-gateway',
   engines: {
     broker: kafkaEngine({ topics: [topics.postbacksReceived] }),
     audit: s3Engine,
     keyValue: redisEngine,
+    postbackKeys: postbackKeysEngine,
   },
   needs: ['audit', 'broker'], // counters fail open
   settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],
+  jobs: [
+    {
+      name: 'postback_gateway_keys',
+      pause_ms: look_pause_ms,
+      prepare:
+        ({ postbackKeys }) =>
+        () =>
+          postbackKeys.refresh(),
+    },
+  ],
   async routes(context) {
     const { audit, broker, config, now, onClose } = context
     const gateway_id = randomBytes(4).toString('hex')

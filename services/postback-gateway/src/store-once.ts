@@ -70,7 +70,9 @@ function createRoom(now: () => number) {
   let ends_at_ms = 0
   return {
     left() {
-      if (now() >= ends_at_ms) {
+      const left_ms = ends_at_ms - now()
+      // More is left than a span when the clock was set back.
+      if (left_ms <= 0 || left_ms > limits.postback_remembered_ms) {
         taken = 0
         ends_at_ms = now() + limits.postback_remembered_ms
       }

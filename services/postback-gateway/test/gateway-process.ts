@@ -5,6 +5,7 @@ import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { openEmbeddedBroker } from '@tributary/broker/embedded'
 import { topics } from '@tributary/contracts/topics'
+import { applePostbackKeys } from '@tributary/domain/postback/keys'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { pino } from 'pino'
@@ -40,6 +41,7 @@ async function main() {
     postbackGateway({
       ...{ now, gateway_id, keyValue, partitions: topic.partitions },
       ...{ registry: new Registry(), logger: pino({ level: 'silent' }) },
+      postbackKeys: { current: applePostbackKeys },
       groupCommit: createGroupCommit({
         ...{ store, now, gateway: gateway_id, ...auditGroups },
       }),

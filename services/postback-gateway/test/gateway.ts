@@ -4,6 +4,7 @@ import { PostbackReceived } from '@tributary/contracts/postback/received'
 import { topics } from '@tributary/contracts/topics'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -14,6 +15,8 @@ import { postbackGateway } from '../src/app.ts'
 import { auditGroups } from '../src/audit-groups.ts'
 
 const partitions = 4
+/** Signs as Apple does, with keys of its own that the gateways know. */
+export const apple = createAppleTwin()
 
 export interface Clock {
   now_ms: number
@@ -48,6 +51,7 @@ export async function openGateway({ clock = { now_ms: Date.UTC(2026, 5, 1, 12) }
   const app = createHttpApp({ logger, trusted_proxies: given.trusted_proxies ?? [] })
   await app.register(
     postbackGateway({
+      postbackKeys: { current: () => apple.keys },
       ...{ groupCommit, keyValue: given.keyValue ?? memory, partitions, now, registry, logger, gateway_id: 'test' },
       broker: {
         async publish(records) {

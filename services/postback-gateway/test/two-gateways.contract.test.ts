@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/contracts/networks'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { pino } from 'pino'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { addressBudgetKey } from '../src/budget.ts'
 import { type Clock, openGateway, skanBody } from './gateway.ts'
 
 type Open = (clock: Clock) => Promise<[KeyValue, KeyValue]>
@@ -19,6 +21,8 @@ async function openBoth(open: Open) {
   onTestFinished(async () => void (await Promise.all([keyValue.close(), other.close()])))
   return [await openGateway({ clock, keyValue }), await openGateway({ clock, keyValue: other })] as const
 }
+
+const newAddress = () => `2001:db8:${[0, 1].map(() => Math.floor(Math.random() * 65_536).toString(16)).join(':')}::1`
 
 function twoGateways(open: Open) {
   it('store the same bytes once, whichever of them gets them, and at the same time', async () => {
@@ -32,11 +36,27 @@ function twoGateways(open: Open) {
 
   it('allow an address exactly as many postbacks as one does', async () => {
     const gateways = await openBoth(open)
-    const ip = `2001:db8:${Math.floor(Math.random() * 65_536).toString(16)}:${Math.floor(Math.random() * 65_536).toString(16)}::1`
+    const ip = newAddress()
     const sent = Array.from({ length: limits.postbacks_max + 50 }, (_, n) => gateways[n % 2]!.send('junk', { ip }))
     const statuses = (await Promise.all(sent)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 400)).toHaveLength(limits.postbacks_max)
     expect(statuses.filter((status) => status === 429)).toHaveLength(50)
+  })
+
+  it('share the budgets of a day: an address stores as much as at one', async () => {
+    const clock = { now_ms: Date.now() }
+    const both = await open(clock)
+    onTestFinished(async () => void (await Promise.all(both.map((keyValue) => keyValue.close()))))
+    const gateways = await Promise.all(both.map((keyValue) => openGateway({ clock, keyValue })))
+    const ip = newAddress()
+    const key = addressBudgetKey(new Date(clock.now_ms).toISOString().slice(0, 10), addressBlock(ip))
+    const bytes = 7 * (Buffer.byteLength(skanBody()) + limits.postback_record_bytes)
+    await both[0].addCapped(key, limits.postback_address_day_bytes_max - bytes, null, limits.postback_budget_kept_ms)
+    const sent = Array.from({ length: 20 }, (_, n) => gateways[n % 2]!.send(skanBody(), { ip }))
+    const statuses = (await Promise.all(sent)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(7)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(13)
+    await both[0].remove(key)
   })
 }
 

@@ -5,11 +5,11 @@ import { insertRows } from '@tributary/clickhouse/insert-rows'
 import { limits } from '@tributary/contracts/limits'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
+import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Registry } from 'prom-client'
 import { markAllBeaten, markBeaten } from './beaten-claims.ts'
 import { judgeAll } from './judge-received.ts'
 import { judgedTotal } from './metrics.ts'
-import type { KnownKeys } from './postback-keys.ts'
 import { type DecodedRow, decodedColumns, decodedLine, itemNumber, type PostbackPlace } from './postback-rows.ts'
 
 export interface JudgeAgainDeps {
@@ -26,7 +26,7 @@ interface RowKey extends PostbackPlace {
   day: string
 }
 
-/** Postbacks of one statement: their bodies have 64 KiB at most. */
+/** Postbacks of one statement: their bodies have 8 KiB at most, and older ones 64. */
 const page_rows_max = 256
 
 /**
@@ -45,7 +45,9 @@ export function judgeAgain(deps: JudgeAgainDeps): (signal: AbortSignal) => Promi
     await postbackKeys.refresh()
     const { fingerprint } = postbackKeys.current()
     const at_ms = now()
-    if (looked.fingerprint === fingerprint && at_ms - looked.at_ms < limits.postback_judging_pause_ms) return
+    const age_ms = at_ms - looked.at_ms // negative when the clock was set back
+    const isRecent = age_ms >= 0 && age_ms < limits.postback_judging_pause_ms
+    if (looked.fingerprint === fingerprint && isRecent) return
     marked = false // a failure between a judgement and its mark leaves a row that is not found again
     for await (const page of findUnverifiable(deps.clickhouse, fingerprint, at_ms)) {
       await judgePage(deps, page)

@@ -3,7 +3,8 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
 import { consumers } from '@tributary/contracts/consumers'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
+import type { JudgedPostback } from '@tributary/contracts/postback/judged'
 import { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
 import {
@@ -11,12 +12,12 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
+import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { markBeaten } from './beaten-claims.ts'
 import { judgeAll } from './judge-received.ts'
 import { judgedTotal } from './metrics.ts'
-import type { KnownKeys } from './postback-keys.ts'
 import { decodedColumns, decodedLine, type PostbackPlace, rawColumns, rawLine } from './postback-rows.ts'
 import { hasPostback, hasPostbacksBehind, type WrittenPostback } from './written-postbacks.ts'
 
@@ -27,6 +28,10 @@ interface ReceivedPostback {
   raw: string
 }
 
+interface JudgedRecord extends DecodedRecord<ReceivedPostback> {
+  judged: JudgedPostback
+}
+
 /** The steps that a crash may follow, in order; see the numbered comments of `handle`. */
 export type PostbackStep = 1 | 2 | 3
 
@@ -35,6 +40,7 @@ export interface PostbackWriterDeps {
   postbackKeys: Pick<KnownKeys, 'current'>
   registry?: Registry
   logger?: Logger
+  now?(): number
   /** For tests: called after each numbered step; throwing is the crash. */
   crash?(step: PostbackStep): void | Promise<void>
 }
@@ -45,7 +51,7 @@ export interface PostbackWriterDeps {
  * (docs/adr/0375).
  */
 export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<ReceivedPostback> {
-  const { clickhouse, postbackKeys, registry, logger, crash = () => {} } = deps
+  const { clickhouse, postbackKeys, registry, logger, now = Date.now, crash = () => {} } = deps
   const failed = createFailedInserts()
   const counted = registry && judgedTotal(registry)
 
@@ -116,13 +122,19 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
     },
     findMisfit: (at) =>
       findMisfit<WrittenPostback>(at, {
-        hasRow: (last) => hasPostback(clickhouse, last),
+        // Retention may have deleted an old one.
+        hasRow: async (last) => isExpiring(last, now()) || hasPostback(clickhouse, last),
         hasRowsBehind: (offset, last) => hasPostbacksBehind(clickhouse, at, offset, last),
       }),
   })
 }
 
-const writtenAs = ({ value: { received, place } }: DecodedRecord<ReceivedPostback>): WrittenPostback => ({
+/** Retention deletes unproven rows of such days. One more day, since clocks of processes differ. */
+const isExpiring = ({ day, proven = false }: WrittenPostback, now_ms: number): boolean =>
+  !proven && day <= utcDay(now_ms - (limits.postback_unproven_days_max - 1) * day_ms)
+
+const writtenAs = ({ value: { received, place }, judged }: JudgedRecord): WrittenPostback => ({
   ...place,
+  proven: judged.verdict === 'valid',
   day: utcDay(received.received_at_ms),
 })

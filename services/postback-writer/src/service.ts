@@ -1,8 +1,8 @@
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { postbackKeysEngine } from '@tributary/tenancy/postbacks/postback-keys'
 import { judgeAgain } from './judge-again.ts'
-import { postbackKeysEngine } from './postback-keys.ts'
 import { postbackWriter } from './postback-writer.ts'
 
 /** How often the job looks whether keys are an hour old, or whether they have changed. */

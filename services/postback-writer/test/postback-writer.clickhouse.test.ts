@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { aakPayload, skanFields } from '@tributary/testing/postback/apple-twin'
@@ -8,9 +9,11 @@ import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
 import type { MemoryBroker } from '@tributary/testing/twins/memory-broker'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { postbackWriter } from '../src/postback-writer.ts'
 import {
   apple,
   beatenPlaces,
+  day,
   isDone,
   makeLog,
   newItem,
@@ -191,4 +194,20 @@ test('an engine that was put back to an earlier state gets the lost postbacks ag
   const { decoded } = await stored(item)
   const received = new Set(decoded.map(({ received_at_ms }) => received_at_ms))
   expect([...received].toSorted()).toEqual([noon, noon + 1, noon + 2])
+})
+
+test('a last row that retention has deleted tells of no table that was put back', async () => {
+  const now = () => noon
+  const { findMisfit } = postbackWriter({ clickhouse, postbackKeys: { current: () => apple.keys }, now })
+  const source = `${topic}@${randomUUID()}`
+  const received = (days: number, proven: boolean) => {
+    const on = new Date(noon - days * day).toISOString().slice(0, 10)
+    const last = { topic: source, partition: 0, offset: 7, day: on, proven }
+    return { source, partition: 0, state: { last }, open_to: null }
+  }
+  const { postback_unproven_days_max: kept } = limits
+  const lacks = { reason: 'tables_lack_rows', reread: true }
+  expect(await findMisfit?.(received(kept + 1, false))).toBeNull()
+  expect(await findMisfit?.(received(kept - 2, false))).toEqual(lacks)
+  expect(await findMisfit?.(received(kept + 1, true))).toEqual(lacks) // a valid one stays for ever
 })

@@ -31,6 +31,8 @@ interface ReportResult<Name extends ReportName> {
   missing_rates: string[]
   /** An edge of the window was moved to the bound of its day. */
   whole_days?: boolean
+  /** Groups that nothing proves share a row, on some page. */
+  groups_folded?: boolean
 }
 
 /** A report is a function that gives a page of rows, in the order of docs/rules.md#order-of-report-rows. */

@@ -9,7 +9,6 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { postbackKeysEngine } from '@tributary/postback-writer/postback-keys'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import type { Engine } from '@tributary/service-kit/engines/engine'
@@ -32,6 +31,7 @@ import {
   liveSchemasEngine,
   storeAppsEngine,
 } from '@tributary/tenancy/engines'
+import { postbackKeysEngine } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Pool } from 'pg'
 import { localMasterKeysEngine } from './local-master-keys.ts'
 

@@ -9,6 +9,7 @@ import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
 import { manyConnections } from './many-connections.ts'
 import { overQuota, rejectedFlood } from './over-quota.ts'
+import { postbackBudget } from './postbacks/postback-budget.ts'
 import { quotaEvasion } from './quota-evasion.ts'
 import { reportFlood } from './report-flood.ts'
 import { slowBodies } from './slow-bodies.ts'
@@ -30,6 +31,7 @@ export const attacks: readonly Attack[] = [
   clickFlood,
   lostStorePages,
   postbackFlood,
+  postbackBudget,
   claimedTransactions,
   forgedInstalls,
   installsAhead,

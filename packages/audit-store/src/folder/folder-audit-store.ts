@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, opendir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Listed, RewritableAuditStore, Rewritten } from '../audit-store.ts'
-import { createDirectories } from './directories.ts'
+import { createDirectories, type Directories } from './directories.ts'
 import { hasCode } from './has-code.ts'
 import { type JournalLimits, openJournaledObjects } from './journaled-objects.ts'
 import { erasedPath, folderPath, isErasedName, objectPath, segmentOf } from './object-path.ts'
@@ -164,7 +164,7 @@ export async function openFolderAuditStore(options: FolderAuditStoreOptions): Pr
     },
     list(folder) {
       assertOpen()
-      return listFolder(join(root, folderPath(folder)), folder, (path) => removeObject(root, path))
+      return listFolder(join(root, folderPath(folder)), folder, (path) => removeObject(root, directories, path))
     },
     async checkHealth() {
       assertOpen()
@@ -208,15 +208,20 @@ async function* listFolder(path: string, folder: string, remove: Remove): AsyncG
 }
 
 /** Removes a file, and the folders that it leaves empty. */
-async function removeObject(root: string, path: string): Promise<void> {
-  const { sync } = createDirectories(root)
+async function removeObject(root: string, { sync }: Directories, path: string): Promise<void> {
   await rm(path, { force: true })
   for (let directory = dirname(path); directory !== root; directory = dirname(directory)) {
     const gone = await rmdir(directory).then(
       () => true,
       (error: unknown) => hasCode(error, 'ENOENT'),
     )
-    if (!gone) return sync(directory)
+    if (gone) continue
+    try {
+      return await sync(directory) // of many removals together
+    } catch (error) {
+      // The removal of a neighbour took the directory away meanwhile.
+      if (!hasCode(error, 'ENOENT')) throw error
+    }
   }
   await sync(root)
 }

@@ -16,7 +16,8 @@ function grants(user: TableUser): string {
 function retentionGrants(): string {
   const lines = tableNames.flatMap((table) => {
     const { retention }: Table = tables[table]
-    const rights = [retention?.blanked && 'ALTER UPDATE', retention?.deleted_after && 'ALTER DELETE'].filter(Boolean)
+    const deletes = retention?.deleted_after !== undefined || retention?.unproven
+    const rights = [retention?.blanked && 'ALTER UPDATE', deletes && 'ALTER DELETE'].filter(Boolean)
     return rights.length === 0 ? [] : [`GRANT ${rights.join(', ')} ON tributary.${table} TO tributary_admin_api;`]
   })
   return lines.join('\n')

@@ -49,6 +49,8 @@ export interface TableRetention {
   }
   /** Rows of a `day` are deleted when it is older than this setting of the company. */
   deleted_after?: 'keep_click_days' | 'keep_raw_days'
+  /** Rows of postbacks that no signature proves are deleted after `limits.postback_unproven_days_max`, of all apps. */
+  unproven?: true
 }
 
 /**

@@ -1,6 +1,8 @@
 import { archiveFolder, click_archive_folder } from '@tributary/attribution/click-archive'
 import { dayFolders, daysBelow, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { readAhead } from '@tributary/audit-store/read-ahead'
+import { postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
 import type { KeptApp } from './kept-days.ts'
 
 export interface DeleteObjects {
@@ -33,15 +35,29 @@ export async function deleteArchives({ audit, signal }: DeleteObjects, first_kep
   return deleted
 }
 
+/** Deletes the audit objects of postbacks of days before one, proven ones too: a group of postbacks shares an object. */
+export async function deletePostbacks({ audit, signal }: DeleteObjects, first_kept: string): Promise<number> {
+  let deleted = 0
+  for (const protocol of postbackProtocols) {
+    const root = `${postback_audit_folder}${protocol}/`
+    const days = await Array.fromAsync(daysBelow(audit, root, ''))
+    for (const day of days.filter((one) => one < first_kept))
+      deleted += await deleteBelow(audit, `${root}${day.replaceAll('-', '/')}/`, signal)
+  }
+  return deleted
+}
+
+/** Objects that are removed at the same time: strangers make a hundred thousand of them a day. */
+const removed_at_once = 16
+
 async function deleteBelow(audit: DeleteObjects['audit'], folder: string, signal: AbortSignal): Promise<number> {
   let deleted = 0
-  for await (const one of audit.list(folder)) {
+  const removed = readAhead(audit.list(folder), removed_at_once, async (one) => {
     signal.throwIfAborted()
-    if (one.kind === 'folder') deleted += await deleteBelow(audit, one.folder, signal)
-    else {
-      await one.remove()
-      deleted += 1
-    }
-  }
+    if (one.kind === 'folder') return deleteBelow(audit, one.folder, signal)
+    await one.remove()
+    return 1
+  })
+  for await (const count of removed) deleted += count
   return deleted
 }

@@ -2,14 +2,16 @@ import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { byAppSql, markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
-import { consumers } from '@tributary/contracts/consumers'
+import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { hour_ms, limits } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { blankAddresses, deleteDays } from './act-on-tables.ts'
 import { blankObjects } from './blank-objects.ts'
-import { deleteArchives, deleteRequests } from './delete-objects.ts'
+import { deleteArchives, deletePostbacks, deleteRequests } from './delete-objects.ts'
+import { deleteUnproven } from './delete-unproven.ts'
 import { firstKept, firstKeptDay, type KeptApp, readKeptApps } from './kept-days.ts'
 
 export interface RetentionDeps {
@@ -59,14 +61,22 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
   const marked = await readRawExpired(clickhouse)
   if (marked.size > 0) {
     const expired = { days: new Map(marked), otherwise: null }
-    await deleteDays(at, 'keep_raw_days', expired, `received_at_ms < ${await writtenBefore(deps, now_ms)}`)
+    await deleteDays(
+      at,
+      'keep_raw_days',
+      expired,
+      `received_at_ms < ${await writtenBefore(deps, consumers.eventWriter, now_ms)}`,
+    )
   }
+  const unproven_before = await unprovenBefore(deps, now_ms)
+  await deleteUnproven(at, unproven_before)
   // 4. Objects, the old ones first: they need no rewriting.
   const objects = new Map(
     apps.flatMap((app): [KeptApp, string][] => (expiring.has(app.app_id) ? [[app, expiring.get(app.app_id)!]] : [])),
   )
   done.objects_deleted += await deleteRequests({ ...deps, signal }, objects)
   done.objects_deleted += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
+  done.objects_deleted += await deletePostbacks({ ...deps, signal }, unproven_before)
   done.objects_blanked = await blankObjectsOf(deps, apps, now_ms, signal)
   return done
 }
@@ -128,9 +138,19 @@ async function advanced(clickhouse: Clickhouse, days: ReadonlyMap<string, string
   return new Map([...days].filter(([app_id, day]) => day > (marked.get(app_id) ?? '')))
 }
 
-/** Events that were received before this time are in all tables, Unix epoch ms. */
-async function writtenBefore({ broker }: RetentionDeps, now_ms: number): Promise<number> {
-  const { name, topic } = consumers.eventWriter
+/** The first day of unproven postbacks that is kept: none that postback-writer has still to write is before it. */
+async function unprovenBefore(deps: RetentionDeps, now_ms: number): Promise<string> {
+  const written = utcDay(await writtenBefore(deps, consumers.postbackWriter, now_ms))
+  const kept = firstKeptDay(now_ms, limits.postback_unproven_days_max)
+  return [written, kept].toSorted()[0]!
+}
+
+/** What a writer takes that was received before this time is in all tables, Unix epoch ms. */
+async function writtenBefore(
+  { broker }: RetentionDeps,
+  { name, topic }: ConsumerGroup,
+  now_ms: number,
+): Promise<number> {
   const places = await broker.groupOffsets(name, topic.name)
   const unread = places.flatMap(({ oldest_unread_ms }) => oldest_unread_ms ?? [])
   return Math.floor(Math.min(now_ms, ...unread) - writing_ms)

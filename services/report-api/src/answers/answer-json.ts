@@ -6,14 +6,18 @@ import { type Answer, isUnchanged } from './answer.ts'
 /** Answers a page of rows as JSON, or 304. */
 export async function answerJson(answer: Answer): Promise<unknown> {
   const { name, requested, reply, now_ms } = answer
-  const { rows, missing_rates, whole_days, elapsed_ms } = await answer.readPage(requested.page)
+  const { rows, missing_rates, whole_days, groups_folded, elapsed_ms } = await answer.readPage(requested.page)
   answer.close({ rows: rows.length, missing_rates, elapsed_ms })
-  const lacking = { ...(missing_rates.length > 0 && { missing_rates }), ...(whole_days && { whole_days }) }
+  const notes = {
+    ...(missing_rates.length > 0 && { missing_rates }),
+    ...(whole_days && { whole_days }),
+    ...(groups_folded && { groups_folded }),
+  }
   const mature_until_ms = matureUntil(name, requested.days, now_ms)
   const mature_from = inWindow(requested.page, mature_until_ms)
-  const tagged = JSON.stringify({ rows, meta: { ...requested.page, mature_from, ...lacking } })
+  const tagged = JSON.stringify({ rows, meta: { ...requested.page, mature_from, ...notes } })
   if (isUnchanged(answer, tagged)) return reply.status(304).send()
-  return { rows, meta: { ...requested.page, elapsed_ms, mature_until_ms, ...lacking } satisfies ReportMeta }
+  return { rows, meta: { ...requested.page, elapsed_ms, mature_until_ms, ...notes } satisfies ReportMeta }
 }
 
 /**

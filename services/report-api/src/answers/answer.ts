@@ -11,6 +11,7 @@ export interface AnsweredPage {
   rows: readonly { day: string }[]
   missing_rates: string[]
   whole_days?: boolean | undefined
+  groups_folded?: boolean | undefined
   /** Waiting included. */
   elapsed_ms: number
 }

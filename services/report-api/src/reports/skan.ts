@@ -2,7 +2,7 @@ import { columnsOf, type ReportRow } from '@tributary/contracts/reports'
 import type { Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { type CountedValue, type DecodedRow, decodeRow, segmentStarts } from './skan-decode.ts'
-import { itemsOf, skanRowsSql } from './skan-rows.ts'
+import { ownedItemsOf, skanRowsSql } from './skan-rows.ts'
 
 /**
  * Apple's postbacks of the app by day of receipt (docs/rules.md#skan-report). Nothing of a row depends on when the app was
@@ -15,20 +15,20 @@ export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offse
   const app = await storeApps.find(app_id)
   if (days === null || app === null || app.store_id === null) return nothing
   const own = { item: app.store_id, ...days }
-  const items = await itemsOf({ clickhouse, storeApps }, own)
+  const owned = await ownedItemsOf({ clickhouse, storeApps }, own)
   const versions = await cvSchemas.find(app_id)
   const counted = await clickhouse.query<SkanRow>(
-    skanRowsSql(firstDayOf[group]('day'), items, segmentStarts(versions)),
+    skanRowsSql(firstDayOf[group]('day'), owned, segmentStarts(versions)),
     {
       ...own,
       environments: app.development_keys ? ['production', 'development'] : ['production'],
       ...{ limit, offset },
     },
   )
-  const rows = counted.map(({ values, ...row }) =>
+  const rows = counted.map(({ values, folded: _, ...row }) =>
     ordered({ ...row, ...decodeRow(versions, row, values.map(toValue)) }),
   )
-  return { rows, missing_rates: [] }
+  return { rows, missing_rates: [], groups_folded: (counted[0]?.folded ?? 0) > 0 }
 }
 
 const columns = columnsOf('skan') as (keyof ReportRow<'skan'>)[]
@@ -38,7 +38,7 @@ const ordered = (row: ReportRow<'skan'>): ReportRow<'skan'> =>
   Object.fromEntries(columns.map((column) => [column, row[column]])) as ReportRow<'skan'>
 
 /** A row without what its values mean. */
-type SkanRow = Omit<ReportRow<'skan'>, keyof DecodedRow> & { values: Value[] }
+type SkanRow = Omit<ReportRow<'skan'>, keyof DecodedRow> & { values: Value[]; folded: number }
 type Value = [version: string, since_ms: number, fine: number | null, coarse: CountedValue['coarse'], postbacks: number]
 
 const toValue = ([version, since_ms, fine, coarse, postbacks]: Value): CountedValue => ({

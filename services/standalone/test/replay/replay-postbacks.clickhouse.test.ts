@@ -42,13 +42,14 @@ async function openDoor({ audit, broker, clock }: World) {
   const groupCommit = createGroupCommit({ store: audit, now, gateway: 'test', ...auditGroups })
   const app = createHttpApp({ logger })
   const partitions = await broker.partitionCount(topics.postbacksReceived.name)
-  const stores = { broker, groupCommit, keyValue: memoryKeyValue(now) }
+  const postbackKeys = { current: () => apple.keys }
+  const stores = { broker, groupCommit, keyValue: memoryKeyValue(now), postbackKeys }
   await app.register(
     postbackGateway({ ...stores, partitions, gateway_id: 'test', now, logger, registry: new Registry() }),
   )
   const writer = await runConsumer({
     ...{ broker, logger, now, registry: new Registry() },
-    consumer: postbackWriter({ clickhouse, postbackKeys: { current: () => apple.keys }, logger }),
+    consumer: postbackWriter({ clickhouse, postbackKeys, logger }),
     fetch: { bytes_min: 1, bytes_max: 64 * 1024, wait_ms_max: 10 },
   })
   return {

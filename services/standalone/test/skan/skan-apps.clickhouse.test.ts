@@ -1,12 +1,15 @@
 import { limits } from '@tributary/contracts/limits'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { development_kid } from '@tributary/testing/postback/apple-twin'
+import { expectedSkanReport } from '@tributary/testing/postback/expected-skan-report'
+import { writeJson } from '@tributary/testing/postback/json'
 import { first_ms } from '@tributary/testing/postback/random-postbacks'
+import type { ReceivedPostback } from '@tributary/testing/postback/received'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { aak, day, forged, item, makeWorld, ours, register, short, skan } from './skan-stage.ts'
+import { aak, apple, day, forged, item, makeWorld, ours, register, short, skan } from './skan-stage.ts'
 
-const { report_unproven_rows_max } = limits
+const { report_unproven_groups_max } = limits
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
@@ -54,30 +57,44 @@ test('lost ads, re-engagements and development keys count as the app asked, from
   expect(await said()).toEqual([['aak', 4, 2, 1, 0]])
 })
 
-test('what strangers make up fills no page: beyond some rows of a day it is one row without names', async () => {
+test('of what strangers make up 1000 groups of a day keep their names, and the others are one row: so loops count too', async () => {
   const world = await makeWorld(clickhouse)
   register(world, ours)
-  const known = skan({ 'ad-network-id': 'z.skadnetwork' }, first_ms)
-  const madeUp = (n: number, ms = first_ms) => {
-    const long = `a${String(n).padStart(2, '0')}${'x'.repeat(200)}`
-    return forged(skan({ 'ad-network-id': long, 'source-identifier': long }, ms), ms)
-  }
-  const twice = Array.from({ length: report_unproven_rows_max }, (_, n) => [madeUp(n), madeUp(n)]).flat()
-  const once = Array.from({ length: 30 }, (_, n) => madeUp(50 + n))
-  await world.receive([
-    known,
+  const madeUp = (n: number, ms = first_ms, id = `${n}`): ReceivedPostback => ({
+    ...{ protocol: 'skan', received_at_ms: ms },
+    body: writeJson({ version: '4.0', 'app-id': item, 'transaction-id': id, 'ad-network-id': `m${n}` }),
+  })
+  const once = Array.from({ length: report_unproven_groups_max + 50 }, (_, n) => madeUp(n))
+  const postbacks = [
+    skan({ 'ad-network-id': 'z.skadnetwork' }, first_ms),
+    forged(skan({ 'ad-network-id': 'z.skadnetwork', 'transaction-id': 'f' }, first_ms), first_ms),
     ...once,
-    ...twice,
-    forged(skan({ 'ad-network-id': 'z.skadnetwork' }, first_ms), first_ms),
-  ])
-  await world.receive([madeUp(7, first_ms + day)])
-  const rows = await world.rows('app')
-  expect(rows).toHaveLength(1 + report_unproven_rows_max + 1 + 1)
-  expect(rows[0]).toMatchObject({ day: '2026-03-01', network: '', source: '', postbacks: 0, unverified: 30 })
-  expect(rows[1]).toMatchObject({ network: `a00${'x'.repeat(61)}`, source: `a00${'x'.repeat(61)}`, unverified: 2 })
-  expect(rows.at(-2)).toMatchObject({ network: 'z.skadnetwork', postbacks: 1, installs: 1, unverified: 1 })
-  expect(rows.at(-1)).toMatchObject({ day: '2026-03-02', network: `a07${'x'.repeat(61)}`, unverified: 1 })
-  expect(await world.rows('app', { limit: 2, offset: 20 })).toEqual(rows.slice(20, 22))
+    madeUp(900, first_ms + 1, 'more'), // a group with more postbacks keeps its name
+    madeUp(report_unproven_groups_max + 49, first_ms + 1, 'more'),
+    ...[1, 2].map((n) => madeUp(n, first_ms + day)),
+  ]
+  await world.receive(postbacks, { chunk: 2000 })
+  const window = { since_ms: first_ms - day, until_ms: first_ms + 9 * day }
+  const expected = expectedSkanReport({ postbacks, apps: [ours], keys: apple.keys }, ours, window)
+  expect(expected).toHaveLength(report_unproven_groups_max + 1 + 1 + 2)
+  expect(expected[0]).toMatchObject({ network: '', source: '', postbacks: 0, unverified: 50 })
+  const pages = await Promise.all([0, 1000].map((offset) => world.rows('app', { ...window, offset })))
+  expect(pages.flat()).toEqual(expected)
+  const meta = async (asked: object) => (await world.request('app', { ...window, ...asked })).json().meta
+  expect(await meta({ limit: 1, offset: 1002 })).toMatchObject({ groups_folded: true })
+  expect(await meta({ since_ms: first_ms + day })).not.toHaveProperty('groups_folded')
+  expect((await world.request('app', { ...window, format: 'csv' })).headers['x-groups-folded']).toBe('true')
+  // A period takes each day as its rows do.
+  const weeks = await world.request('app', { ...window, group: 'month', limit: 1 })
+  expect(weeks.json().rows).toMatchObject([{ day: '2026-03-01', network: '', unverified: 50 }])
+})
+
+test('a text that nobody signed is cut off', async () => {
+  const world = await makeWorld(clickhouse)
+  register(world, ours)
+  const long = 'x'.repeat(200)
+  await world.receive([forged(skan({ 'ad-network-id': long, 'source-identifier': long }, first_ms), first_ms)])
+  expect(await world.rows('app')).toMatchObject([{ network: 'x'.repeat(64), source: 'x'.repeat(64), unverified: 1 }])
 })
 
 test('the report takes the common parameters and no other', async () => {

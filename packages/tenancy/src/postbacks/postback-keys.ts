@@ -30,7 +30,9 @@ export function knownPostbackKeys(options: PostbackKeysOptions): KnownKeys {
   return {
     current: () => keys,
     async refresh() {
-      if (jwks_url === undefined || now() - fetched_at_ms < limits.postback_keys_fresh_ms) return
+      const age_ms = now() - fetched_at_ms
+      // A clock that was set back makes it negative.
+      if (jwks_url === undefined || (age_ms >= 0 && age_ms < limits.postback_keys_fresh_ms)) return
       try {
         const joined = withKeySet(pinned, await fetchKeySet(jwks_url))
         if (joined === null) throw new Error('The answer is no JWK set.')

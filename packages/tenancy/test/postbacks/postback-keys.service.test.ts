@@ -1,11 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { settings } from '@tributary/service-kit/settings/settings'
+import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
 import { expect, onTestFinished, test } from 'vitest'
-import { knownPostbackKeys } from '../src/postback-keys.ts'
-import { apple, noon } from './stage.ts'
+import { knownPostbackKeys } from '../../src/postbacks/postback-keys.ts'
+
+const apple = createAppleTwin()
+const noon = Date.UTC(2026, 5, 10, 12)
 
 const key = (kid: string) => ({
   ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),
@@ -51,6 +54,15 @@ test('a key set holds for an hour; while its host is away the last one holds on,
   set = { keys: [key('b')] }
   await host.refreshAfter(1)
   expect([host.kids(), host.requests()]).toEqual([['b'], 3])
+})
+
+test('a clock that is set back a day has the key set fetched again, and not only when it has caught up', async () => {
+  const host = await makeHost((_request, reply) => void reply.end(JSON.stringify({ keys: [key('a')] })))
+  await host.refreshAfter(0)
+  await host.refreshAfter(-day_ms)
+  expect(host.requests()).toBe(2)
+  await host.refreshAfter(1)
+  expect(host.requests()).toBe(2)
 })
 
 test.each<[string, RequestListener]>([
