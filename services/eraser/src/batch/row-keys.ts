@@ -34,7 +34,7 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     events_raw_v1: events,
     revenue_raw_v1: money,
     transaction_keys_v1: claims,
-    event_keys_v1: events,
+    event_keys_v1: [...events, ...expired.keys],
     event_installs_per_day_v1: events,
     activity_by_day_v1: active,
     activity_per_day_v1: active,
