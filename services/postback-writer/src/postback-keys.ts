@@ -30,7 +30,7 @@ export function knownPostbackKeys(options: PostbackKeysOptions): KnownKeys {
   return {
     current: () => keys,
     async refresh() {
-      if (jwks_url === undefined || now() - fetched_at_ms < limits.postback_keys_fresh_ms) return
+      if (jwks_url === undefined || Math.abs(now() - fetched_at_ms) < limits.postback_keys_fresh_ms) return
       try {
         const joined = withKeySet(pinned, await fetchKeySet(jwks_url))
         if (joined === null) throw new Error('The answer is no JWK set.')

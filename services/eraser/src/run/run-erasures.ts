@@ -84,7 +84,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
       if (waiting.length > 0) logWait(deps, waits, 'all', waiting)
       else waits.delete('all')
     }
-    if (moved && deps.now() - completed_ms < limits.erasure_finish_pause_ms) continue
+    if (moved && Math.abs(deps.now() - completed_ms) < limits.erasure_finish_pause_ms) continue
     // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
     await completeEmptied(deps, signal)
     completed_ms = deps.now()
@@ -181,7 +181,7 @@ async function completeEmptied(deps: EraserDeps, signal: AbortSignal): Promise<v
 function logWait({ now, logger, metrics }: EraserDeps, waits: Map<string, number>, app_id: string, older: OpenWork[]) {
   const since_ms = waits.get(app_id) ?? now()
   waits.set(app_id, since_ms)
-  if (now() - since_ms < limits.erasure_wait_logged_ms) return
+  if (Math.abs(now() - since_ms) < limits.erasure_wait_logged_ms) return
   waits.set(app_id, now())
   metrics?.waiting(older)
   logger.warn({ app_id, older }, 'an erasure waits for batches of consumers that were begun before it')
