@@ -41,7 +41,7 @@ const writing_ms = hour_ms
  */
 export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone | null> {
   const { pool, clickhouse, now, pause } = deps
-  const done: RetentionDone = { rows: {}, objects_blanked: 0, objects_deleted: 0 }
+  const done: RetentionDone = { rows: Object.create(null), objects_blanked: 0, objects_deleted: 0 }
   const onRows = (table: string, rows: number) => {
     if (rows > 0) done.rows[table] = (done.rows[table] ?? 0) + rows
   }

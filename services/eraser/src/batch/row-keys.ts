@@ -52,7 +52,8 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     // The last one: a writer that had looked at a claim before it went may still cancel it.
     revenue_cancelled_v1: claims,
   }
-  const deletes: Deletes = { keys: {}, counts: {} }
+  // An install may have the name of a member of every object, such as `__proto__`.
+  const deletes: Deletes = { keys: Object.create(null), counts: Object.create(null) }
   for (const [table, rows] of Object.entries(byTable)) addTable(deletes, table as ErasedName, rows as readonly Named[])
   return deletes
 }
