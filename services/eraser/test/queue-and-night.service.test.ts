@@ -1,5 +1,5 @@
 import { erasures_begun_key, namedErasureKey, queuedErasureKey } from '@tributary/contracts/erasure'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { findRun, requestRun } from '@tributary/erasure/runs'
