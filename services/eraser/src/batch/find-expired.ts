@@ -14,7 +14,7 @@ export type MoneyRow = Omit<
 >
 
 /** The key of an install event. */
-export type InstallKey = Pick<EventToErase, 'install_uuid' | 'key_day' | 'event_key' | 'topic' | 'partition' | 'offset'>
+type InstallKey = Pick<EventToErase, 'install_uuid' | 'key_day' | 'event_key' | 'topic' | 'partition' | 'offset'>
 
 export interface ExpiredRows {
   money: MoneyRow[]
