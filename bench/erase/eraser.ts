@@ -5,6 +5,7 @@ import { openClickhouseServer } from '@tributary/clickhouse/server'
 import { auditRewriting } from '@tributary/eraser/rewrite-audit-objects'
 import { runErasures } from '@tributary/eraser/run-erasures'
 import { findOlderIntents } from '@tributary/erasure/older-intents'
+import { noteLog } from '@tributary/erasure/unread-events'
 import { openPostgres } from '@tributary/postgres/postgres'
 import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memory'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
@@ -81,6 +82,7 @@ await runErasures(
     ...{ pool, masterKeys: benchKeys, clickhouse, logger, now: Date.now },
     redecisions: postgresRedecisions({ postgres: pool, broker }),
     keyValue: memoryKeyValue(Date.now),
+    noteLog: () => noteLog(broker),
     findOlderWork: (number, installs) => findOlderIntents(broker, number, installs),
     audit: auditRewriting({ pool, masterKeys: benchKeys, audit, now: Date.now, logger }),
     pause: (ms, signal) => pause(ms, undefined, { signal }),

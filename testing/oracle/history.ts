@@ -16,6 +16,10 @@ export interface SentEvent {
   event_id: string
   event_name: string
   event_ts_ms: number
+  /** It came without a time of its own; `event_ts_ms` is then `received_at_ms`. */
+  untimed?: true
+  /** The clock of the client, where it tells it. */
+  sent_at_ms?: number
   revenue: number | null
   currency: string | null
   transaction_id: string | null

@@ -1,16 +1,30 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-/** `npm run histories [-- N]`: holds all reports against the oracle on N random histories. */
+/** Random histories with erasures, second lives and retention, one for so many without: each is written several times. */
+const without_erasures = 5
+
+/**
+ * `npm run histories [-- N]`: holds all reports against the oracle on N random histories, which clocks that jump receive, and on a
+ * fifth as many with erasures, second lives and retention.
+ */
 const histories = Number(process.argv[2] ?? 1000)
 if (!Number.isSafeInteger(histories) || histories < 1) {
   process.stderr.write('Usage: npm run histories -- [N]   (1000 by default)\n')
   process.exitCode = 2
 } else {
   const tests = join(import.meta.dirname, '..', '..', 'tools', 'test.ts')
-  const run = spawn(process.execPath, [tests, 'services/standalone/test/reports/report-oracle'], {
+  const histories_of = [
+    'services/standalone/test/reports/report-oracle',
+    'services/standalone/test/erasure/reports-after',
+  ]
+  const run = spawn(process.execPath, [tests, ...histories_of], {
     stdio: 'inherit',
-    env: { ...process.env, TRIBUTARY_TEST_HISTORIES: String(histories) },
+    env: {
+      ...process.env,
+      TRIBUTARY_TEST_HISTORIES: String(histories),
+      TRIBUTARY_TEST_ERASURES: String(Math.ceil(histories / without_erasures)),
+    },
   })
   run.on('close', (code) => {
     process.exitCode = code ?? 1

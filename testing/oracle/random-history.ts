@@ -1,5 +1,5 @@
 import { methods, organic } from '@tributary/contracts/attribution/verdict'
-import { day_ms } from '@tributary/contracts/limits'
+import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import fc from 'fast-check'
 import { type DecidedInstall, dayOf, type History, midnight, type Rate, type SentEvent } from './history.ts'
 
@@ -8,6 +8,9 @@ export const first_ms = Date.UTC(2025, 11, 28)
 export const now_ms = first_ms + 40 * day_ms
 /** Partitions of the log of events. */
 export const partitions = 2
+
+/** By how much the clock of a process may jump. */
+export const jumps_ms = [60_000, hour_ms, day_ms] as const
 
 /** Times of a day: its edges more often than others. */
 const timeOfDay = fc.oneof(fc.constantFrom(0, 1, day_ms / 2, day_ms - 1), fc.integer({ min: 0, max: day_ms - 1 }))
@@ -42,11 +45,14 @@ const event = fc.record({
   revenue: fc.constantFrom(null, 4.99, 0, 0.000049, -2, 1_234_567.891234),
   currency: fc.constantFrom(null, 'USD', 'eur', 'GBP', 'XXX'),
   transaction_id: fc.constantFrom(null, null, 't1', 't2'),
-  received_ago_ms: fc.constantFrom(0, 5, 1000),
   /** Received so long after the time that it tells; null: received last of all. */
   received_after_ms: fc.constantFrom(null, null, null, 1, -1, -day_ms),
+  /** By how much the clock of the process that received it last of all was ahead of `now_ms`, or behind it. */
+  received_in_ms: fc.constantFrom(0, 0, -5, -1000, ...jumps_ms, ...jumps_ms.map((ms) => -ms)),
   /** What an SDK's clock was slow: up to 24 hours count. */
-  skew_ms: fc.constantFrom(null, null, 0, 1, -1, 3_600_000, -3_600_000, day_ms, -day_ms, day_ms + 1, -day_ms - 1),
+  skew_ms: fc.constantFrom(null, null, 0, 1, -1, hour_ms, -hour_ms, day_ms, -day_ms, day_ms + 1, -day_ms - 1),
+  /** It has no time of its own, and the clock of its client says that it was sent before `now_ms`. */
+  untimed: fc.constantFrom(false, false, false, true),
   /** Place among the events of all installs: late ones are sent after others. */
   place: fc.nat(9),
   /** 0: it is sent again. Otherwise another event follows so many ms after it: often in the next window, on the same day. */
@@ -89,15 +95,23 @@ const byPlace = <Item>(items: readonly (readonly [place: number, item: Item])[])
   items.toSorted(([a], [b]) => a - b).map(([, item]) => item)
 
 const eventsOf = ({ install_uuid, installed_at_ms, events }: Install): [number, SentEvent][] =>
-  events.flatMap(({ at, place, again_ms, received_ago_ms, received_after_ms, ...sent }) => {
-    const event_ts_ms = at(installed_at_ms)
-    const received_at_ms = received_after_ms === null ? now_ms - received_ago_ms : event_ts_ms + received_after_ms
+  events.flatMap(({ at, place, again_ms, received_after_ms, received_in_ms, skew_ms, untimed, ...sent }) => {
+    const last_ms = now_ms + received_in_ms
+    const told_ms = at(installed_at_ms)
+    const times = untimed
+      ? { event_ts_ms: last_ms, received_at_ms: last_ms, untimed, sent_at_ms: now_ms - 10 }
+      : {
+          event_ts_ms: told_ms,
+          received_at_ms: received_after_ms === null ? last_ms : told_ms + received_after_ms,
+          skew_ms,
+        }
     const event: SentEvent = {
       ...{ app: 0, install_uuid, partition: install_uuid.charCodeAt(0) % partitions, ...sent },
-      ...{ event_ts_ms, received_at_ms },
+      ...times,
     }
     if (again_ms === null) return [[place, event]]
-    const other = { event_id: `${event.event_id}x`, event_ts_ms: event.event_ts_ms + again_ms }
+    const moved_ms = untimed ? 0 : again_ms
+    const other = { event_id: `${event.event_id}x`, event_ts_ms: event.event_ts_ms + moved_ms }
     return [
       [place, event],
       [place + 5, { ...event, ...(again_ms !== 0 && other) }],

@@ -22,7 +22,7 @@ export interface DocumentTexts {
 /** The OpenAPI 3.1 document of these routes, in their order. */
 export function openapiDocument(routes: Routes, { guide, errors, samples }: DocumentTexts): JsonSchema {
   const meanings = readMeanings(errors)
-  const paths: Record<string, JsonSchema> = {}
+  const paths: Record<string, JsonSchema> = Object.create(null)
   for (const [id, route] of Object.entries(routes)) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     const operation = toOperationObject(id, route, meanings)

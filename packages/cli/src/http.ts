@@ -53,7 +53,8 @@ export function throwCliError(error: unknown): never {
 function toCliError({ code, status, field, message }: TributaryError): CliError {
   if (code === 'bad_options') return usageError(message)
   if (status === 0) return new CliError(code, `${message} Is the service running?`)
-  const words = message === code ? (explained[code] ?? `The service answered ${status}`) : message
+  const words =
+    message === code ? (Object.hasOwn(explained, code) ? explained[code]! : `The service answered ${status}`) : message
   return new CliError(code, words, 1, field)
 }
 

@@ -40,7 +40,7 @@ const shapes = {
  * the primary key (measured: clickhouse/README.md).
  */
 export async function findEventKeys(
-  clickhouse: Clickhouse,
+  clickhouse: Pick<Clickhouse, 'query'>,
   lookups: readonly EventKeyLookup[],
 ): Promise<StoredEventKey[]> {
   const rows: StoredEventKey[] = []

@@ -242,6 +242,8 @@ export const limits = {
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
   attribution_settings_kept_max: 1000,
+  /** Clocks of two processes that are both right differ by no more. A stored time further ahead counts as not there (docs/clocks.md). */
+  clocks_apart_ms_max: 60_000,
   /** Hour of the day, UTC, from which the nightly run of retention begins: that of erasures begins before it. */
   retention_hour_utc: 3,
   /** Pause between two looks whether retention is due. */

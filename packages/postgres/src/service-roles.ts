@@ -104,7 +104,7 @@ export const serviceRoles = {
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },
     admin_audit_log: { select: '*', also: ['INSERT'] },
-    retention_runs: { select: '*', also: ['INSERT'] },
+    retention_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
 } as const satisfies Record<string, Record<string, Rights>>
 export type PostgresService = keyof typeof serviceRoles

@@ -26,7 +26,10 @@ export interface DueRequest {
 }
 
 const over = (only_over: boolean, days: string) => (only_over ? `toDate(now('UTC')) NOT IN (${days})` : '1')
-const quiet = (quiet_ms: number) => `max(changed) <= toUnixTimestamp64Milli(now64(3)) - ${Number(quiet_ms)}`
+const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
+/** A change far in the future was noted by a clock that was ahead: its day must not stay live until then. */
+const quiet = (quiet_ms: number) =>
+  `(max(changed) <= ${clock_ms} - ${Number(quiet_ms)} OR max(changed) > ${clock_ms} + ${limits.clocks_apart_ms_max})`
 
 /** A page of days whose settled row is missing or has another stamp than the day. */
 export function findDueDays(

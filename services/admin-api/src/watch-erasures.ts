@@ -16,10 +16,14 @@ interface WatchDeps extends Pick<Service, 'now' | 'troubles'> {
  */
 export function watchErasures({ pool, broker, now, troubles }: WatchDeps) {
   let oldest_ms: number | null = null
+  /** Since when this process sees something wait whose time lies in the future. */
+  let ahead_ms: number | null = null
   troubles.push(() => (oldest_ms === null || now() - oldest_ms <= limits.erasure_late_ms ? [] : [lateSince(oldest_ms)]))
   return async () => {
     const waiting = [await findOldestQueued(pool), ...(await findUnread(broker))].filter((at_ms) => at_ms !== null)
-    oldest_ms = waiting.length === 0 ? null : Math.min(...waiting)
+    const first_ms = waiting.length === 0 ? null : Math.min(...waiting)
+    ahead_ms = first_ms !== null && first_ms > now() ? Math.min(ahead_ms ?? now(), now()) : null
+    oldest_ms = ahead_ms ?? first_ms
   }
 }
 

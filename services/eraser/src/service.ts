@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import { topics } from '@tributary/contracts/topics'
 import { findOlderIntents } from '@tributary/erasure/older-intents'
+import { noteLog } from '@tributary/erasure/unread-events'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
@@ -38,6 +39,7 @@ export const service = defineService({
         erasureJob({
           ...{ ...context, pool },
           audit: auditRewriting({ ...context, pool }),
+          noteLog: () => noteLog(context.broker),
           findOlderWork: (number, installs) => findOlderIntents(context.broker, number, installs),
           pause: (ms, signal) => setTimeout(ms, undefined, { signal }),
           metrics: eraserMetrics(context.registry),

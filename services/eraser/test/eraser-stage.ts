@@ -41,6 +41,7 @@ export async function openEraserStage() {
         rewriteArchives: async () => new Map(),
         rewriteNoted: async () => {},
       },
+      noteLog: async () => async () => [],
       findOlderWork: async () => [],
       pause: async () => {},
       ...more,

@@ -1,5 +1,5 @@
 import { erasures_begun_key, namedErasureKey, queuedErasureKey } from '@tributary/contracts/erasure'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { findRun, requestRun } from '@tributary/erasure/runs'
@@ -59,6 +59,7 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
     ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => now_ms), now: () => now_ms, logger },
     clickhouse: { isInserting: async () => false },
     audit: { rewriteNoted: async () => {} },
+    noteLog: async () => async () => [],
   } as unknown as EraserDeps
   const job = erasureJob(deps)
   const nights = async () => {
@@ -78,6 +79,33 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
   await nights()
   expect(await findRun(db.pool, run)).toMatchObject({ done: true, drained: 0, batches: [] })
 })
+
+test.each([60_000, hour_ms, day_ms])(
+  'a night that a clock ahead by %i ms has run is run again when it comes',
+  async (jump_ms) => {
+    await db.pool.query('DELETE FROM erasure_requests')
+    await db.pool.query('DELETE FROM erasure_runs')
+    const right_ms = Date.UTC(2026, 7, 1, limits.erasure_hour_utc)
+    let now_ms = right_ms
+    const deps = emptyDeps({ now: () => now_ms })
+    const nightsAt = async (ms: number) => {
+      now_ms = ms
+      await erasureJob(deps)(new AbortController().signal)
+      const { rows } = await db.pool.query<{ ended: string }>(
+        'SELECT ended_at_ms AS ended FROM erasure_runs ORDER BY run',
+      )
+      return rows.map(({ ended }) => Number(ended))
+    }
+    const ahead = right_ms + 22 * hour_ms + jump_ms
+    const before = await nightsAt(ahead)
+    const next = right_ms + day_ms
+    expect(await nightsAt(next)).toContain(next)
+    // Clocks behind run no night twice.
+    const all = await nightsAt(next + hour_ms)
+    expect(await nightsAt(next - hour_ms)).toEqual(all)
+    expect(all.length).toBeGreaterThanOrEqual(before.length)
+  },
+)
 
 test('the certificate of an app that is not there is unknown_app', async () => {
   const asked = findCertificate({ pool: db.pool, masterKeys }, 'none', 'a')

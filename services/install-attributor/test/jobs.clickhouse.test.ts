@@ -123,6 +123,26 @@ describe('installs that wait for a click', () => {
     expect(again(), 'added a moment ago').toEqual([])
   })
 
+  it.each([60_000, hour_ms, day_ms])(
+    'are decided again after a clock that was ahead by %i ms went back',
+    async (jump_ms) => {
+      const run = pendingJob(deps())
+      const fact = install(1, { referrer: token(7) })
+      clock.ms = fact.received_at_ms
+      await decide(fact, [])
+      // It was looked at in the future of more than all that is looked at again.
+      clock.ms = fact.received_at_ms + 30 * day_ms + jump_ms
+      await run()
+      expect(again()).toEqual(['i1'])
+      clock.ms = fact.received_at_ms + day_ms + 2 * hour_ms
+      await run()
+      expect(again(), 'not decided yet').toEqual(['i1'])
+      // A restart remembers nothing.
+      await pendingJob(deps())()
+      expect(again()).toEqual(['i1'])
+    },
+  )
+
   it('are decided again however late install-writer wrote them', async () => {
     const run = pendingJob(deps())
     const fact = install(1, { referrer: token(7) })
@@ -178,6 +198,8 @@ describe('flooding of clicks', () => {
       ['2099-06-01', 's'],
     ])
     for (const [n, fact] of flood.facts.entries()) await decide(fact, [flood.all[n]!], ['click_flooding'])
+    // The clock was ahead by a day, and goes back: what is worked out from now on counts all the same.
+    clock.ms -= day_ms
     await run(stop)
     expect(again()).toEqual([])
     await source('b', 1, 0)

@@ -45,9 +45,7 @@ export function judgeAgain(deps: JudgeAgainDeps): (signal: AbortSignal) => Promi
     await postbackKeys.refresh()
     const { fingerprint } = postbackKeys.current()
     const at_ms = now()
-    const age_ms = at_ms - looked.at_ms // negative when the clock was set back
-    const isRecent = age_ms >= 0 && age_ms < limits.postback_judging_pause_ms
-    if (looked.fingerprint === fingerprint && isRecent) return
+    if (looked.fingerprint === fingerprint && Math.abs(at_ms - looked.at_ms) < limits.postback_judging_pause_ms) return
     marked = false // a failure between a judgement and its mark leaves a row that is not found again
     for await (const page of findUnverifiable(deps.clickhouse, fingerprint, at_ms)) {
       await judgePage(deps, page)

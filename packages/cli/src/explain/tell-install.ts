@@ -87,7 +87,9 @@ function flags(verdict: Verdict | null): Section['paragraphs'] {
   const flagged = verdict?.fraud_flags ?? []
   if (flagged.length === 0) return []
   return [
-    ...flagged.map((flag) => `${flag}: ${flagMeanings[flag] ?? 'a flag of a newer version.'}`),
+    ...flagged.map(
+      (flag) => `${flag}: ${Object.hasOwn(flagMeanings, flag) ? flagMeanings[flag] : 'a flag of a newer version.'}`,
+    ),
     'A flagged install is counted. The attribution report shows it in fraud_flagged.',
   ]
 }
@@ -117,7 +119,7 @@ function whyLost(lost: Candidate, record: InstallRecord): string {
     case null:
       return 'a newer version decided.'
     default:
-      return lostReasons[lost.reason] ?? lost.reason
+      return Object.hasOwn(lostReasons, lost.reason) ? lostReasons[lost.reason]! : lost.reason
   }
 }
 

@@ -31,7 +31,7 @@ export const freshState = (fingerprint: string): BackfillState => ({
   line: 0,
   accepted: 0,
   rejected: 0,
-  rejected_reasons: {},
+  rejected_reasons: Object.create(null),
   duplicates_possible: 0,
   rejected_bytes: 0,
   complete: false,

@@ -16,7 +16,7 @@ export interface RejectedLine {
 export function countReasons(counts: Record<string, number>, rejected: readonly RejectedLine[]): void {
   for (const { reason, field } of rejected) {
     const name = field === null ? reason : `${reason} (${field})`
-    counts[name] = (counts[name] ?? 0) + 1
+    counts[name] = (Object.hasOwn(counts, name) ? counts[name]! : 0) + 1
   }
 }
 

@@ -45,7 +45,7 @@ export async function send(options: SendOptions): Promise<SendResult> {
   const progress = startProgress(file.bytes, options.show_progress)
   const { content, bytesRead } = file.open()
   const refusals = new Refusals()
-  const total = { accepted: 0, rejected: 0, rejected_reasons: {}, batches: 0 }
+  const total = { accepted: 0, rejected: 0, rejected_reasons: Object.create(null), batches: 0 }
   try {
     await workInOrder(
       batchesOf(jsonLines(file, content, batch_limits), batch_limits),

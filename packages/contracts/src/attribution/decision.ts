@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idShape } from '../event/envelope.ts'
 import { Click } from './click.ts'
-import { Place } from './found.ts'
+import { dated_text, Place } from './found.ts'
 import { Candidate, Verdict, Windows } from './verdict.ts'
 
 const id = z.string().regex(idShape)
@@ -33,6 +33,7 @@ export const Decision = z.object({
   install_uuid: id,
   installed_at_ms: z.number().int().describe('Unix epoch ms.'),
   received_at_ms: z.number().int().describe('When its install event was received, Unix epoch ms.'),
+  dated_at_ms: z.number().int().optional().describe(dated_text),
   place: Place.describe('Of its install event.'),
   pending: z.boolean().describe('True: a click that we signed is not there yet.'),
   verdict: Verdict.nullable().describe('Null while pending.'),

@@ -39,12 +39,16 @@ export const isFact = (event_name: unknown): boolean => factEvents.includes(even
  */
 export const factsHeader = 'facts'
 
+export const dated_text =
+  'Date of its event where an erasure looks at it (docs/rules.md#erased-installs), Unix epoch ms; absent: not before `received_at_ms`.'
+
 const fact = {
   v: z.literal(1).describe('Version of this shape.'),
   company_id: id,
   app_id: id,
   install_uuid: id,
   received_at_ms: z.number().int().describe('When the gateway received the event, Unix epoch ms.'),
+  dated_at_ms: z.number().int().optional().describe(dated_text),
   place: Place,
 }
 

@@ -21,7 +21,7 @@ export function acceptBatch(
   now_ms: number,
   mintEventId: () => string,
 ): BatchVerdict {
-  const verdict: BatchVerdict = { accepted: [], results: [], rejected: new Map(), minted: {} }
+  const verdict: BatchVerdict = { accepted: [], results: [], rejected: new Map(), minted: Object.create(null) }
   for (const [index, event] of events.entries()) {
     const fault = findEventFault(event, source, now_ms)
     if (fault) {

@@ -9,6 +9,7 @@ import {
 import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { normalAddress } from '@tributary/contracts/networks'
+import { datedAt } from '../erasure/is-erased.ts'
 import { installTime } from '../install-time.ts'
 import { tokenOfReferrer } from '../link/play-referrer.ts'
 import { readClickToken } from './click-token.ts'
@@ -36,7 +37,11 @@ export function findFact(
   secrets: TenantSecrets,
 ): Fact | null {
   const { company_id, app_id, install_uuid, received_at_ms } = envelope
-  const shared = { v: 1 as const, company_id, app_id, install_uuid, received_at_ms, place }
+  const dated_at_ms = Math.trunc(datedAt({ ...envelope, event_ts_ms: event.event_ts_ms }))
+  const shared = {
+    ...{ v: 1 as const, company_id, app_id, install_uuid, received_at_ms, place },
+    ...(dated_at_ms < received_at_ms && { dated_at_ms }),
+  }
   const user_id = textOf(event.user_id)
   if (event.event_name === aliasEvent) {
     return user_id === null ? null : ({ kind: 'alias', ...shared, user_id } satisfies AliasFact)
@@ -49,7 +54,16 @@ export function findFact(
 
 type Clues = Omit<
   InstallFact,
-  'kind' | 'v' | 'company_id' | 'app_id' | 'install_uuid' | 'received_at_ms' | 'place' | 'event_name' | 'user_id'
+  | 'kind'
+  | 'v'
+  | 'company_id'
+  | 'app_id'
+  | 'install_uuid'
+  | 'received_at_ms'
+  | 'dated_at_ms'
+  | 'place'
+  | 'event_name'
+  | 'user_id'
 >
 
 function installClues(envelope: EnvelopeHead, event: ReceivedEvent, { link_secret, salt }: TenantSecrets): Clues {

@@ -24,11 +24,21 @@ export interface TombstoneStore {
 export const newestTombstones = async (store: TombstoneStore | undefined): Promise<Tombstones> =>
   store === undefined ? noTombstones : store.upTo(await store.newest())
 
-/** Whether something of an install was erased that was received then, Unix epoch ms. */
+/** Something that was made of an event of an install, Unix epoch ms. */
+interface MadeOfEvent {
+  app_id: string
+  install_uuid: string
+  received_at_ms: number
+  /** `datedAt` of the event; absent where that is not before its receipt, and where an earlier version made it. */
+  dated_at_ms?: number | undefined
+}
+
+/** Whether something was erased that was made of an event, by the rule of `isErased`. */
 export const isGone = (
   tombstones: Tombstones,
-  { app_id, install_uuid, received_at_ms }: { app_id: string; install_uuid: string; received_at_ms: number },
-): boolean => received_at_ms <= (tombstones.markOf(app_id, install_uuid) ?? Number.NEGATIVE_INFINITY)
+  { app_id, install_uuid, received_at_ms, dated_at_ms = received_at_ms }: MadeOfEvent,
+): boolean =>
+  Math.min(received_at_ms, dated_at_ms) <= (tombstones.markOf(app_id, install_uuid) ?? Number.NEGATIVE_INFINITY)
 
 /** Whether an install was erased; false while its app is locked. Only for checks where a wrong `false` loses and doubles nothing. */
 export const wasErased = (

@@ -1,4 +1,5 @@
 import type { ErasureRun } from '@tributary/contracts/admin/erasures'
+import { limits } from '@tributary/contracts/limits'
 import type { Pool } from 'pg'
 
 /** Requests a run of the eraser and returns its number. Requests before that run has begun share it. */
@@ -14,8 +15,12 @@ export async function requestRun(pool: Pool, now_ms: number): Promise<number> {
   return Number(rows[0]!.run)
 }
 
-/** Requests the run of a night, a UTC date, once. */
+/** Requests the run of a night, a UTC date, once. One that a clock ahead requested for this night counts as not there. */
 export async function requestNightlyRun(pool: Pool, night: string, now_ms: number): Promise<void> {
+  await pool.query('UPDATE erasure_runs SET night = NULL WHERE night = $1 AND asked_at_ms > $2', [
+    night,
+    now_ms + limits.clocks_apart_ms_max,
+  ])
   await pool.query('INSERT INTO erasure_runs (night, asked_at_ms) VALUES ($1, $2) ON CONFLICT (night) DO NOTHING', [
     night,
     now_ms,

@@ -36,7 +36,7 @@ export async function openEngines<const E extends Engines>(
   config: Settings<SettingName>,
   service: Service,
 ): Promise<Opened<E>> {
-  const opening: Record<string, Promise<unknown>> = {}
+  const opening: Record<string, Promise<unknown>> = Object.create(null)
   for (const [name, { on = [], open }] of Object.entries<AnyEngine>(engines)) {
     const late = on.find((other) => other in engines && !(other in opening))
     if (late !== undefined) throw new Error(`Engine ${name} is built on ${late}, which must stand before it.`)

@@ -20,7 +20,7 @@ export function readSettings<Name extends SettingName, Required extends SettingN
   required: readonly Required[] = [],
 ): Settings<Name, Required> {
   const problems = findUnknownSettings(env)
-  const values: Record<string, unknown> = {}
+  const values: Record<string, unknown> = Object.create(null)
   for (const name of new Set<SettingName>([...names, ...required])) {
     const { meaning, schema, default_text, ...words }: Setting<unknown> = settings[name]
     const given = env[name] === '' ? undefined : env[name]

@@ -30,9 +30,7 @@ export function knownPostbackKeys(options: PostbackKeysOptions): KnownKeys {
   return {
     current: () => keys,
     async refresh() {
-      const age_ms = now() - fetched_at_ms
-      // A clock that was set back makes it negative.
-      if (jwks_url === undefined || (age_ms >= 0 && age_ms < limits.postback_keys_fresh_ms)) return
+      if (jwks_url === undefined || Math.abs(now() - fetched_at_ms) < limits.postback_keys_fresh_ms) return
       try {
         const joined = withKeySet(pinned, await fetchKeySet(jwks_url))
         if (joined === null) throw new Error('The answer is no JWK set.')

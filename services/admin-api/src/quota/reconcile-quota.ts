@@ -51,6 +51,8 @@ export async function reconcileQuota(deps: ReconcileDeps, signal: AbortSignal): 
     await pause(step_ms, signal)
     if (signal.aborted) return
     await raise(deps)
+    // The clock went back: the next round marks anew, rather than wait until the clock is here again.
+    if (now() < marked_at_ms) return
     if (now() - marked_at_ms < limits.reservation_ms_max) continue // 2.
     const places = await broker.groupOffsets(consumers.eventWriter.name, consumers.eventWriter.topic.name)
     ends ??= new Map(places.map(({ partition, end }) => [partition, end])) // 3.

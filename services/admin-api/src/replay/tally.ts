@@ -16,7 +16,7 @@ export function createTally(): Tally {
     replayed: 0,
     filled: 0,
     unknown: 0,
-    unknown_reasons: {},
+    unknown_reasons: Object.create(null),
     at: '',
     percent: 0,
     seconds: 0,

@@ -25,7 +25,7 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
       if (done === null) return
       await pool.query(
         `INSERT INTO retention_runs (day, ended_at, done) VALUES ($1, to_timestamp($2 / 1000.0), $3)
-         ON CONFLICT DO NOTHING`,
+         ON CONFLICT (day) DO UPDATE SET ended_at = excluded.ended_at, done = excluded.done`,
         [day, now(), done],
       )
       for (const [table, rows] of Object.entries(done.rows)) metrics.rows.inc({ table }, rows)
@@ -36,11 +36,12 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
     })
   }
 
-  /** The day of the newest run; null without one. */
+  /** The day of the newest run; null without one. A run in the future, of a clock that was ahead, counts as not there. */
   async function readNewest(): Promise<string | null> {
     const { rows } = await pool.query<{ day: string; ended_s: number }>(
       `SELECT day::text AS day, extract(epoch FROM ended_at)::float8 AS ended_s FROM retention_runs
-       ORDER BY day DESC LIMIT 1`,
+       WHERE day <= $1 AND ended_at <= to_timestamp($2 / 1000.0) ORDER BY day DESC LIMIT 1`,
+      [utcDay(now()), now() + limits.clocks_apart_ms_max],
     )
     metrics.ended.set(rows[0]?.ended_s ?? 0)
     return rows[0]?.day ?? null

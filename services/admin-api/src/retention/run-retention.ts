@@ -1,6 +1,7 @@
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { mutate } from '@tributary/clickhouse/mutate'
 import { byAppSql, markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { hour_ms, limits } from '@tributary/contracts/limits'
@@ -41,7 +42,7 @@ const writing_ms = hour_ms
  */
 export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone | null> {
   const { pool, clickhouse, now, pause } = deps
-  const done: RetentionDone = { rows: {}, objects_blanked: 0, objects_deleted: 0 }
+  const done: RetentionDone = { rows: Object.create(null), objects_blanked: 0, objects_deleted: 0 }
   const onRows = (table: string, rows: number) => {
     if (rows > 0) done.rows[table] = (done.rows[table] ?? 0) + rows
   }
@@ -49,6 +50,7 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
   const now_ms = now()
   const apps = await readKeptApps(pool)
   const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
+  await takeBackMarks(clickhouse, utcDay(now_ms), signal)
   if (!(await expireRaw(deps, expiring))) return null
   // 1. Readers know from now on which days are going: reports take whole days, and candidates of these clicks stay.
   await markClicks(pool, apps, now_ms)
@@ -83,10 +85,12 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
 
 async function blankObjectsOf(deps: RetentionDeps, apps: readonly KeptApp[], now_ms: number, signal: AbortSignal) {
   const days = apps.map(({ app_id, company_id, keep_ip_days, addresses_blanked_before: from }) => {
-    return { app_id, company_id, from, to: firstKeptDay(now_ms, keep_ip_days) }
+    const to = firstKeptDay(now_ms, keep_ip_days)
+    // A clock that was ahead had set it. Objects that have come since hold addresses.
+    return { app_id, company_id, from: from > utcDay(now_ms) ? '1970-01-01' : from, to }
   })
   const blanked = await blankObjects({ ...deps, signal }, days)
-  await markCompanies(deps.pool, 'addresses_blanked_before', days)
+  await markCompanies(deps.pool, 'addresses_blanked_before', days, now_ms)
   return blanked
 }
 
@@ -95,20 +99,22 @@ const markClicks = (pool: Pool, apps: readonly KeptApp[], now_ms: number): Promi
     pool,
     'clicks_deleted_before',
     apps.map(({ company_id, keep_click_days }) => ({ company_id, to: firstKeptDay(now_ms, keep_click_days) })),
+    now_ms,
   )
 
-/** A mark never goes back. */
+/** A mark goes back only from the future, where a clock that was ahead had put it. */
 async function markCompanies(
   pool: Pool,
   mark: 'clicks_deleted_before' | 'addresses_blanked_before',
   days: readonly { company_id: string; to: string }[],
+  now_ms: number,
 ): Promise<void> {
   const byCompany = new Map(days.map(({ company_id, to }) => [company_id, to]))
   await pool.query(
     `UPDATE companies c SET ${mark} = given.day
      FROM unnest($1::text[], $2::date[]) AS given (company_id, day)
-     WHERE c.company_id = given.company_id AND given.day > coalesce(c.${mark}, '1970-01-01')`,
-    [[...byCompany.keys()], [...byCompany.values()]],
+     WHERE c.company_id = given.company_id AND (given.day > coalesce(c.${mark}, '1970-01-01') OR c.${mark} > $3)`,
+    [[...byCompany.keys()], [...byCompany.values()], utcDay(now_ms)],
   )
 }
 
@@ -130,6 +136,19 @@ async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: Readonly
     await markRawExpired(clickhouse, fresh)
   })
   return marked !== null
+}
+
+/**
+ * Sets marks in the future, of a run whose clock was ahead, back to today: that run deleted no later event, and those that come must
+ * not go before their time. A crash between leaves the later mark, and the next run goes on.
+ */
+async function takeBackMarks(clickhouse: Clickhouse, today: string, signal: AbortSignal): Promise<void> {
+  const ahead = [...(await readRawExpired(clickhouse))].filter(([, before]) => before > today)
+  if (ahead.length === 0) return
+  await markRawExpired(clickhouse, new Map(ahead.map(([app_id]) => [app_id, today])))
+  await mutate(clickhouse, { table: 'raw_expired_v1', action: 'DELETE', where: `expired_before > '${today}'`, signal })
+  // A merge may have taken the earlier mark into the later one.
+  await markRawExpired(clickhouse, new Map(ahead.map(([app_id]) => [app_id, today])))
 }
 
 /** Days that are later than what is marked: a day that is marked is never kept again. */

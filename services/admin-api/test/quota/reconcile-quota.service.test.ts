@@ -43,6 +43,9 @@ function world() {
       state.counted += fresh
     },
     waited_ms: () => now_ms - november,
+    setClock: (ms: number) => {
+      now_ms = ms
+    },
     async round(then: typeof whileWaiting = async () => {}, signal = new AbortController().signal) {
       whileWaiting = then
       waits = 0
@@ -68,6 +71,22 @@ test('what slipped through is added at once, whatever the consumers have still t
   await round(async () => stop.abort(), stop.signal)
   expect(await used()).toBe(40)
 })
+
+test.each([60_000, 3_600_000, 86_400_000])(
+  'a round whose clock goes back by %i ms ends, and the next one is exact',
+  async (jump_ms) => {
+    const { reserve, state, write, round, used, setClock, waited_ms } = world()
+    await reserve(10)
+    state.published = 10
+    write(10, 7)
+    await round(async (waited) => {
+      if (waited === 0) setClock(november - jump_ms)
+    })
+    expect(waited_ms()).toBeLessThan(0)
+    await round()
+    expect(await used()).toBe(7)
+  },
+)
 
 test('nothing is taken off before the consumers have caught up', async () => {
   const { reserve, state, write, round, used } = world()

@@ -1,9 +1,11 @@
 import { findFacts } from '@tributary/attribution/facts'
 import { keySet, literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Fact } from '@tributary/contracts/attribution/found'
 import { deviceKeys } from '@tributary/domain/attribute/match-keys'
+import { isErased } from '@tributary/domain/erasure/is-erased'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
-import { ofApp, ofInstalls, upToMark } from './sql.ts'
+import { coveredVerdicts, ofApp, ofInstalls } from './sql.ts'
 
 /** Clicks of one batch; each has a row for every key. */
 const clicks_max = 100
@@ -28,7 +30,7 @@ export async function findClicks(
 const findHeld = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<ErasedClick>(
     `SELECT install_uuid, click_id FROM installs_v1 FINAL
-     WHERE ${ofInstalls(app_id, installs)} AND ${upToMark(installs)} AND click_id != ''
+     WHERE ${ofInstalls(app_id, installs)} AND ${coveredVerdicts(app_id, installs)} AND click_id != ''
      GROUP BY install_uuid, click_id HAVING sum(sign) > 0 LIMIT ${clicks_max + 1}`,
   )
 
@@ -41,7 +43,7 @@ async function findByDevice(
   const facts = await findFacts(clickhouse, app_id, [...marks.keys()])
   const owners = new Map<string, string>()
   for (const fact of [...facts.values()].flat()) {
-    if (fact.kind === 'alias' || fact.received_at_ms > marks.get(fact.install_uuid)!) continue
+    if (fact.kind === 'alias' || !isErased(timesOf(fact), marks.get(fact.install_uuid)!)) continue
     for (const key of deviceKeys(fact)) owners.set(key, fact.install_uuid)
   }
   if (owners.size === 0) return []
@@ -69,6 +71,9 @@ async function findByDevice(
   }
   return found
 }
+
+/** A fact that has no date of its own is not dated before its receipt, or an earlier version made it. */
+const timesOf = ({ received_at_ms, dated_at_ms: event_ts_ms }: Fact) => ({ received_at_ms, event_ts_ms })
 
 /** Keys of a click may outlive its row, which expires apart: they lead to nothing, and must not take the places of others. */
 async function findStored(clickhouse: Query, app_id: string, clicks: readonly { click_id: string }[]) {

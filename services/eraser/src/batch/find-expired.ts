@@ -1,10 +1,12 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { eventDay } from '@tributary/contracts/report-tables'
+import { eventKey, installKeyDay } from '@tributary/domain/event-key'
 import type { ErasedInstall } from './batch.ts'
-import type { ActiveDay, EventToErase } from './find-rows.ts'
-import { firstMarkDay, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
+import { type ActiveDay, type EventToErase, findActiveDays, onDays } from './find-rows.ts'
+import { coveredMoney, firstMarkDay, ofInstallKeys, ofInstalls, uuidOfKey } from './sql.ts'
 
 /** A row of money, as far as it tells of its event. */
 export type MoneyRow = Omit<
@@ -19,9 +21,13 @@ export type MoneyRow = Omit<
   | 'row_key'
 >
 
+/** The key of an install event. */
+type InstallKey = Pick<EventToErase, 'install_uuid' | 'key_day' | 'event_key' | 'topic' | 'partition' | 'offset'>
+
 export interface ExpiredRows {
   money: MoneyRow[]
   activity: ActiveDay[]
+  keys: InstallKey[]
 }
 
 /**
@@ -35,7 +41,7 @@ export async function findExpired(
   rows_max: number,
 ): Promise<ExpiredRows> {
   const before = (await readRawExpired(clickhouse)).get(app_id)
-  if (before === undefined || rows_max <= 0) return { money: [], activity: [] }
+  if (before === undefined || rows_max <= 0) return { money: [], activity: [], keys: [] }
   // A run may wait so long that days behind its marks expire, which another life has.
   const [end = before] = [before, firstMarkDay(installs)].toSorted()
   const isExpired = (day = 't.day') => `${day} < toDate(${literals('day', [end])})`
@@ -43,7 +49,7 @@ export async function findExpired(
     `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, toString(t.event_key) AS event_key,
        1 AS has_money, toString(t.transaction_key) AS transaction_key, claim_rank, received_at_ms, topic, partition, offset
      FROM revenue_raw_v1 AS t
-     WHERE ${ofInstalls(app_id, installs)} AND ${isExpired()} AND ${upToMark(installs)}
+     WHERE ${ofInstalls(app_id, installs)} AND t.day < toDate(${literals('day', [before])}) AND ${coveredMoney(installs)}
      LIMIT ${rows_max}`,
   )
   const active = await clickhouse.query<{ install: string; key: string; date: string; active: string }>(
@@ -60,5 +66,47 @@ export async function findExpired(
     activity: active.map(({ install, key, date, active: active_day }) => ({
       ...{ install_uuid: install, install_key: key, day: date, active_day },
     })),
+    keys: await findInstallKeys(clickhouse, app_id, installs, before),
   }
+}
+
+/**
+ * Keys of install events whose rows have expired. They count on every day, and would hide the install of a new life; the id alone leads
+ * to them. Installs whose mark has expired too are left out: a key without a row may be that of a new life.
+ */
+async function findInstallKeys(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  before: string,
+): Promise<InstallKey[]> {
+  const asked = installs
+    .filter((one) => firstMarkDay([one]) >= before)
+    .map(({ install_uuid }): [string, string] => {
+      const { event_key } = eventKey({ install_uuid, event_id: '', day: installKeyDay, install: true })
+      return [event_key, install_uuid]
+    })
+  const owners = new Map(asked)
+  const stored = await findEventKeys(
+    clickhouse,
+    [...owners.keys()].map((event_key) => ({ app_id, event_key, key_days: [installKeyDay] })),
+  )
+  if (stored.length === 0) return []
+  // Rows are read after the keys: a key is written behind its row.
+  const active = await findActiveDays(clickhouse, app_id, installs)
+  const rows =
+    active.length === 0
+      ? []
+      : await clickhouse.query<Omit<InstallKey, 'install_uuid' | 'key_day'>>(
+          `SELECT toString(event_key) AS event_key, topic, partition, offset FROM events_raw_v1 AS t
+           WHERE ${ofInstalls(app_id, installs)} AND ${onDays(active)} AND t.key_day = ${literals('day', [installKeyDay])}`,
+        )
+  const placeOf = (key: Omit<InstallKey, 'install_uuid' | 'key_day'>) =>
+    `${key.event_key}/${key.topic}/${key.partition}/${key.offset}`
+  const held = new Set(rows.map(placeOf))
+  return stored
+    .filter((key) => !held.has(placeOf(key)))
+    .map(({ key_day, event_key, topic, partition, offset }) => ({
+      ...{ install_uuid: owners.get(event_key)!, key_day, event_key, topic, partition, offset },
+    }))
 }

@@ -6,7 +6,17 @@ import { correctedDay, eventDay } from '@tributary/contracts/report-tables'
 import { claimRanks } from '@tributary/contracts/rows'
 import { erasedRowKey, hasMoney } from '@tributary/contracts/tables'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
-import { firstMarkDay, markSql, ofApp, ofInstallKeys, ofInstalls, upToMark, uuidOfKey } from './sql.ts'
+import {
+  coveredEvents,
+  coveredFacts,
+  coveredVerdicts,
+  firstMarkDay,
+  markSql,
+  ofApp,
+  ofInstallKeys,
+  ofInstalls,
+  uuidOfKey,
+} from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
 
@@ -76,7 +86,7 @@ const rows_max = limits.erasure_rows_max
 /** Facts of one batch; each has several rows in the table of keys. */
 const facts_max = 80
 
-/** Some events of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
+/** Some events of the installs that their marks cover; fewer than `erasure_rows_max` are all. */
 export async function findEvents(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
   const active = await findActiveDays(clickhouse, app_id, installs)
   if (active.length === 0) return []
@@ -89,7 +99,7 @@ export async function findEvents(clickhouse: Query, app_id: string, installs: re
        toString(toDate(fromUnixTimestamp64Milli(received_at_ms, 'UTC'))) AS received_day,
        toString(${erasedRowKey('t.event_key')}) AS row_key, topic, partition, offset
      FROM events_raw_v1 AS t
-     WHERE ${ofInstalls(app_id, installs)} AND ${onDays(active)} AND ${upToMark(installs)}
+     WHERE ${ofInstalls(app_id, installs)} AND ${onDays(active)} AND ${coveredEvents(installs)}
      LIMIT ${rows_max}`,
   )
 }
@@ -101,7 +111,7 @@ type InstallDay = Pick<EventToErase, 'install_uuid' | 'day'>
 const active_days_max = 10_000
 
 /** SQL condition for days, and for the days of each install: all installs on all of these days may be half of a table. */
-function onDays(active: readonly InstallDay[]): string {
+export function onDays(active: readonly InstallDay[]): string {
   const days = `t.day IN (${literals('day', new Set(active.map(({ day }) => day)))})`
   if (active.length > active_days_max) return days
   const each = active.map((one) => `(${literals('day', [one.day])}, ${literals('install_uuid', [one.install_uuid])})`)
@@ -109,7 +119,7 @@ function onDays(active: readonly InstallDay[]): string {
 }
 
 /** Days on which each of the installs has events. */
-const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+export const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<InstallDay>(
     `SELECT install AS install_uuid, toString(on) AS day FROM (
        SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.${eventDay} AS on
@@ -119,24 +129,28 @@ const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly Er
        FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)})`,
   )
 
-/** Some verdicts of the installs that were received up to their marks; fewer than `erasure_rows_max` are all. */
+/**
+ * Some verdicts of the installs that their marks cover; fewer than `erasure_rows_max` are all. The newest come first: what is left
+ * for the next batch is found by the verdict that it cancels.
+ */
 export const findVerdicts = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<VerdictRow>(
     `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, received_at_ms, pending,
        click_id != '' AS has_click, toString(sipHash64(click_id)) AS click_key,
        toString(sipHash64(topic, partition, offset)) AS row_key, topic, partition, offset
      FROM installs_v1 AS t
-     WHERE ${ofInstalls(app_id, installs)} AND ${upToMark(installs)}
+     WHERE ${ofInstalls(app_id, installs)} AND ${coveredVerdicts(app_id, installs)}
+     ORDER BY topic DESC, offset DESC
      LIMIT 1 BY topic, partition, offset, sign LIMIT ${rows_max}`,
   )
 
-/** Some facts of the installs that were received up to their marks; `full`: there may be more. */
+/** Some facts of the installs that their marks cover; `full`: there may be more. */
 export async function findFactRows(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
   const rows = await clickhouse.query<Omit<FactRow, 'fact'> & { fact: string }>(
     `SELECT install_uuid, toString(t.day) AS day, event_index, arrayMap(x -> toString(x), t.match_keys) AS match_keys, fact,
        topic, partition, offset
      FROM install_facts_v1 AS t
-     WHERE ${ofInstalls(app_id, installs)} AND ${upToMark(installs)}
+     WHERE ${ofInstalls(app_id, installs)} AND ${coveredFacts(installs)}
      LIMIT 1 BY topic, partition, offset, event_index LIMIT ${facts_max}`,
   )
   return {
@@ -165,7 +179,7 @@ export const findIdentities = (clickhouse: Query, app_id: string, installs: read
     `SELECT DISTINCT install_uuid, toString(sipHash64(install_uuid)) AS install_key, toString(sipHash64(user_id)) AS user_key
      FROM identities_v1
      WHERE ${ofInstalls(app_id, installs)} AND (since_ms <= ${markSql(installs)} OR (install_uuid, user_id) NOT IN (
-       SELECT install_uuid, user_id FROM events_raw_v1
-       WHERE ${ofInstalls(app_id, installs)} AND day >= ${literals('day', [firstMarkDay(installs)])} AND NOT ${upToMark(installs)}))
+       SELECT install_uuid, user_id FROM events_raw_v1 AS t
+       WHERE ${ofInstalls(app_id, installs)} AND day >= ${literals('day', [firstMarkDay(installs)])} AND NOT ${coveredEvents(installs)}))
      LIMIT ${rows_max}`,
   )

@@ -33,8 +33,8 @@ export async function planBatch(
   const isLast = !full && events.length + expiring < rows_max && verdicts.length < rows_max
   const identities = isLast ? await findIdentities(clickhouse, app_id, installs) : []
   const drains = isLast && identities.length < rows_max
-  if (events.length + expiring + verdicts.length + facts.length + clickRows.length + identities.length === 0)
-    return null
+  const singles = expired.keys.length + verdicts.length + facts.length + clickRows.length + identities.length
+  if (events.length + expiring + singles === 0) return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
   const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities, expired })
   return {

@@ -34,7 +34,7 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     events_raw_v1: events,
     revenue_raw_v1: money,
     transaction_keys_v1: claims,
-    event_keys_v1: events,
+    event_keys_v1: [...events, ...expired.keys],
     event_installs_per_day_v1: events,
     activity_by_day_v1: active.map((row) => ({ ...row, day: row.active_day, event_day: row.day })),
     activity_per_day_v1: active,
@@ -52,7 +52,8 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     // The last one: a writer that had looked at a claim before it went may still cancel it.
     revenue_cancelled_v1: claims,
   }
-  const deletes: Deletes = { keys: {}, counts: {} }
+  // An install may have the name of a member of every object, such as `__proto__`.
+  const deletes: Deletes = { keys: Object.create(null), counts: Object.create(null) }
   for (const [table, rows] of Object.entries(byTable)) addTable(deletes, table as ErasedName, rows as readonly Named[])
   return deletes
 }

@@ -1,5 +1,6 @@
 import { literals } from '@tributary/attribution/literals'
 import { utcDay } from '@tributary/domain/utc-day'
+import { eventErasedFrom } from '@tributary/erasure/erased-sql'
 import type { ErasedInstall } from './batch.ts'
 
 const uuidsOf = (installs: readonly ErasedInstall[]): string =>
@@ -19,8 +20,25 @@ export const ofInstallKeys = (app_id: string, installs: readonly ErasedInstall[]
 /** SQL of the id of an install in tables with its hash. */
 export const uuidOfKey = (column: string, installs: readonly ErasedInstall[]): string =>
   `transform(${column}, arrayMap(one -> sipHash64(one), [${uuidsOf(installs)}]), [${uuidsOf(installs)}], '')`
-/** SQL condition for what was received up to the mark of its install. */
-export const upToMark = (installs: readonly ErasedInstall[]): string => `received_at_ms <= ${markSql(installs)}`
+/** SQL condition for the rows of `events_raw_v1 AS t` that the mark of their install covers (docs/rules.md#erased-installs). */
+export const coveredEvents = (installs: readonly ErasedInstall[]): string =>
+  `${eventErasedFrom} <= ${markSql(installs)}`
+/** The same for rows of `revenue_raw_v1`, which hold no clock of the client: its raw event would tell. */
+export const coveredMoney = (installs: readonly ErasedInstall[]): string =>
+  `least(received_at_ms, ts_ms) <= ${markSql(installs)}`
+/** The same for rows of `install_facts_v1`. */
+export const coveredFacts = (installs: readonly ErasedInstall[]): string =>
+  `(received_at_ms <= ${markSql(installs)} OR ${isDatedUpTo('fact', installs)})`
+/** The same for rows of `installs_v1` of an app. A row that cancels a verdict has no date: the verdict on the same event has it. */
+export const coveredVerdicts = (app_id: string, installs: readonly ErasedInstall[]): string =>
+  `(received_at_ms <= ${markSql(installs)} OR (install_uuid, ${eventPlace}) IN (
+    SELECT install_uuid, ${eventPlace} FROM installs_v1
+    WHERE ${ofInstalls(app_id, installs)} AND sign = 1 AND ${isDatedUpTo('decision', installs)}))`
+
+const eventPlace = 'event_topic, event_partition, event_offset, event_index'
+const isDatedUpTo = (json: 'fact' | 'decision', installs: readonly ErasedInstall[]): string =>
+  `(JSONHas(${json}, 'dated_at_ms') AND JSONExtractInt(${json}, 'dated_at_ms') <= ${markSql(installs)})`
+
 /** SQL of the mark of the install of a row. */
 export const markSql = (installs: readonly ErasedInstall[]): string =>
   `transform(install_uuid, [${uuidsOf(installs)}], [${installs.map(({ mark_ms }) => `toInt64(${Number(mark_ms)})`)}], toInt64(0))`

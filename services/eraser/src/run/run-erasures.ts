@@ -19,13 +19,12 @@ import {
   findLockedApps,
   findNextInstalls,
   findOpenApps,
-  type RequestStore,
   removeErasedClicks,
   removeMarks,
-  takeRequests,
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
 import { endBatch, findBatch, storeBatch, storePlan } from './stored-batches.ts'
+import { type TakeDeps, type Taking, takeInTurn } from './take-in-turn.ts'
 
 /** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
 export interface AuditRewriting {
@@ -35,7 +34,7 @@ export interface AuditRewriting {
   rewriteNoted(signal: AbortSignal): Promise<void>
 }
 
-export interface EraserDeps extends RequestStore {
+export interface EraserDeps extends TakeDeps {
   clickhouse: Clickhouse
   redecisions: Pick<RedecisionList, 'add'>
   /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the installs. */
@@ -65,21 +64,27 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   }
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
-  await takeRequests(deps)
+  const taking = await takeInTurn(deps)
+  let waiting = await taking.take()
   const waits = new Map<string, number>()
   let completed_ms = deps.now()
   let noted_ms = Number.NEGATIVE_INFINITY
-  for (let apps = await findOpenApps(deps); apps.length > 0; apps = await findOpenApps(deps)) {
+  for (let apps = await findOpenApps(deps); apps.length > 0 || waiting.length > 0; apps = await findOpenApps(deps)) {
     let moved = false
     for (const app_id of apps) {
       signal.throwIfAborted()
-      const older = await eraseSome(deps, run, app_id, signal)
+      const older = await eraseSome({ ...deps, taking }, run, app_id, signal)
       if (older.length === 0) {
         moved = true
         waits.delete(app_id)
       } else logWait(deps, waits, app_id, older)
     }
-    if (moved && deps.now() - completed_ms < limits.erasure_finish_pause_ms) continue
+    if (waiting.length > 0) {
+      waiting = await taking.take()
+      if (waiting.length > 0) logWait(deps, waits, 'all', waiting)
+      else waits.delete('all')
+    }
+    if (moved && Math.abs(deps.now() - completed_ms) < limits.erasure_finish_pause_ms) continue
     // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
     await completeEmptied(deps, signal)
     completed_ms = deps.now()
@@ -89,7 +94,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
       await deps.audit.rewriteNoted(signal)
       noted_ms = deps.now()
     }
-    await takeRequests(deps)
+    if (waiting.length === 0) waiting = await taking.take()
     await deps.pause(wait_pause_ms, signal)
   }
   deps.atStep?.('rewrite noted objects')
@@ -97,8 +102,10 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   await completeEmptied(deps, signal)
 }
 
+type RunDeps = EraserDeps & { taking: Pick<Taking, 'unreadSince'> }
+
 /** Does the next step of the batch of an app; returns the consumers that it has to wait for instead. */
-async function eraseSome(deps: EraserDeps, run: number, app_id: string, signal: AbortSignal): Promise<OpenWork[]> {
+async function eraseSome(deps: RunDeps, run: number, app_id: string, signal: AbortSignal): Promise<OpenWork[]> {
   const { pool, clickhouse, now, metrics } = deps
   const begun = await findBatch(pool, app_id)
   if (begun === null) return beginBatch(deps, run, app_id)
@@ -124,11 +131,14 @@ const ofApp = (app_id: string, installs: readonly ErasedInstall[]): InstallOfApp
   installs.map(({ install_uuid }) => ({ app_id, install_uuid }))
 
 /** Stores a batch of the next installs with its clicks, whose tombstones are written first. */
-async function beginBatch(deps: EraserDeps, run: number, app_id: string): Promise<OpenWork[]> {
+async function beginBatch(deps: RunDeps, run: number, app_id: string): Promise<OpenWork[]> {
   const { pool, masterKeys, clickhouse } = deps
   const { installs, tombstones } = await findNextInstalls(pool, app_id)
   if (installs.length === 0) return []
-  const older = await deps.findOlderWork(tombstones, ofApp(app_id, installs))
+  const older = [
+    ...(await deps.findOlderWork(tombstones, ofApp(app_id, installs))),
+    ...(await deps.taking.unreadSince(tombstones)),
+  ]
   if (older.length > 0) return older
   const { clicks, more } = await findClicks(clickhouse, app_id, installs)
   const mark_ms = Math.max(...installs.map((one) => one.mark_ms))
@@ -171,7 +181,7 @@ async function completeEmptied(deps: EraserDeps, signal: AbortSignal): Promise<v
 function logWait({ now, logger, metrics }: EraserDeps, waits: Map<string, number>, app_id: string, older: OpenWork[]) {
   const since_ms = waits.get(app_id) ?? now()
   waits.set(app_id, since_ms)
-  if (now() - since_ms < limits.erasure_wait_logged_ms) return
+  if (Math.abs(now() - since_ms) < limits.erasure_wait_logged_ms) return
   waits.set(app_id, now())
   metrics?.waiting(older)
   logger.warn({ app_id, older }, 'an erasure waits for batches of consumers that were begun before it')

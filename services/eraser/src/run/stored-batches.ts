@@ -88,7 +88,7 @@ export async function endBatch(
 }
 
 function totalOf(plan: BatchPlan | null): Record<string, number> {
-  const total: Record<string, number> = {}
+  const total: Record<string, number> = Object.create(null)
   for (const counts of Object.values(plan?.counts ?? {})) {
     for (const [table, rows] of Object.entries(counts)) total[table] = (total[table] ?? 0) + rows
   }

@@ -1,14 +1,22 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { idShape } from '@tributary/contracts/envelope'
+import { erasedRowKey } from '@tributary/contracts/tables'
+import { installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
+import { eventErasedFrom } from '@tributary/erasure/erased-sql'
 import type { KnownKey } from '../write/drop-duplicates.ts'
 import type { EventLine } from '../write/event-line.ts'
 import { installOf } from './drop-erased.ts'
 
-/** An event of an erased install that was received after the mark. */
-interface LivingEvent extends Pick<KnownKey, 'app_id' | 'event_key' | 'topic' | 'partition' | 'offset'> {
-  install_uuid: string
-  received_at_ms: number
+type Query = Pick<Clickhouse, 'query'>
+type Placed = Pick<KnownKey, 'app_id' | 'event_key' | 'topic' | 'partition' | 'offset'>
+
+/** A known key that a new life may have, and the row that looks it up. */
+interface Suspect {
+  key: KnownKey
+  row: EventLine
+  mark_ms: number
 }
 
 /** Keys of one statement. */
@@ -17,48 +25,98 @@ const keyShape = /^\d{1,20}$/
 
 /**
  * The known keys without those that an erased life of these installs wrote, whether they are deleted by now or not: a new
- * life is no duplicate of it (docs/adr/0321). Keys do not tell when their event was received, so its row does.
+ * life is no duplicate of it (docs/adr/0321). Keys do not tell when their event was received, so its row does. The key of an event
+ * whose row retention deleted stays.
  */
 export async function forgetErasedKeys(
-  clickhouse: Pick<Clickhouse, 'query'>,
+  clickhouse: Query,
   rows: readonly EventLine[],
   known: readonly KnownKey[],
   marks: ReadonlyMap<string, number>,
 ): Promise<readonly KnownKey[]> {
   if (marks.size === 0) return known
   const reborn = new Map(rows.filter((row) => marks.has(installOf(row))).map((row) => [keyName(row), row]))
-  const suspects = known.filter((key) => reborn.has(keyName(key)))
+  const suspects = known.flatMap((key): Suspect[] => {
+    const row = reborn.get(keyName(key))
+    return row === undefined ? [] : [{ key, row, mark_ms: marks.get(installOf(row))! }]
+  })
   if (suspects.length === 0) return known
-  const living = new Set<string>()
-  for (let at = 0; at < suspects.length; at += keys_max) {
-    const asked = suspects.slice(at, at + keys_max).map((key) => reborn.get(keyName(key))!)
-    for (const event of await clickhouse.query<LivingEvent>(statement(asked, marks))) {
-      if (event.received_at_ms > (marks.get(installOf(event)) ?? Number.POSITIVE_INFINITY))
-        living.add(placedName(event))
-    }
-  }
-  const erased = new Set(suspects.filter((key) => !living.has(placedName(key))))
+  const expired = await readRawExpired(clickhouse)
+  const erased = new Set<KnownKey>()
+  for (let at = 0; at < suspects.length; at += keys_max)
+    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired)) erased.add(key)
   return known.filter((key) => !erased.has(key))
+}
+
+async function findErased(
+  clickhouse: Query,
+  suspects: readonly Suspect[],
+  expired: ReadonlyMap<string, string>,
+): Promise<KnownKey[]> {
+  const mayHaveExpired = ({ key, mark_ms }: Suspect) => {
+    const before = expired.get(key.app_id) ?? ''
+    // What was dated on an earlier day than the mark is erased, whether its row is there or not.
+    const isBehindMark = key.key_day === installKeyDay || key.key_day >= utcDay(mark_ms)
+    return before > utcDay(mark_ms) && key.key_day < before && isBehindMark
+  }
+  const unclear = suspects.filter(mayHaveExpired)
+  const events = await findEvents(clickhouse, suspects, unclear.length > 0)
+  const isErased = ({ key, mark_ms }: Suspect) => {
+    const erased_from_ms = events.get(placedName(key))
+    return erased_from_ms === undefined ? null : erased_from_ms <= mark_ms
+  }
+  const withoutRow = unclear.filter((one) => isErased(one) === null)
+  const kept = new Set(await findExpired(clickhouse, withoutRow))
+  return suspects.filter((one) => isErased(one) !== false && !kept.has(one)).map(({ key }) => key)
+}
+
+/** When the events of these keys are erased from on, by `placedName`, as far as their rows are there. */
+async function findEvents(clickhouse: Query, suspects: readonly Suspect[], of_all_days: boolean) {
+  const first_ms = Math.min(...suspects.map(({ mark_ms }) => mark_ms))
+  // An event that no mark covers is dated after it. Days that have expired hold few rows.
+  const onDays = of_all_days ? '' : `AND t.day >= '${utcDay(first_ms)}'`
+  const installs = listed(suspects.map(({ row }) => checked(row.install_uuid, idShape)))
+  const rows = await clickhouse.query<Placed & { erased_from_ms: number }>(
+    `SELECT app_id, toString(event_key) AS event_key, topic, partition, offset, ${eventErasedFrom} AS erased_from_ms
+     FROM events_raw_v1 AS t
+     WHERE ${ofKeys(suspects)} AND install_uuid IN (${installs}) ${onDays}`,
+  )
+  return new Map(rows.map((row) => [placedName(row), row.erased_from_ms]))
+}
+
+/**
+ * Those of the keys without a row that retention left, and no erasure took. An erasure names its events before it deletes them, and
+ * stops naming them once their keys are gone too (docs/adr/0362). The names are therefore read first, and the keys once more after them.
+ */
+async function findExpired(clickhouse: Query, suspects: readonly Suspect[]): Promise<Suspect[]> {
+  if (suspects.length === 0) return []
+  const apps = listed(suspects.map(({ key }) => checked(key.app_id, idShape)))
+  const named = await clickhouse.query<{ row_key: string }>(
+    `SELECT DISTINCT toString(arrayJoin(row_keys)) AS row_key FROM erased_events_v1 WHERE app_id IN (${apps})`,
+  )
+  const days = listed(suspects.map(({ key }) => checked(key.key_day, /^\d{4}-\d\d-\d\d$/)))
+  const left = await clickhouse.query<Placed & { row_key: string }>(
+    `SELECT app_id, toString(t.event_key) AS event_key, topic, partition, offset, toString(${erasedRowKey('t.event_key')}) AS row_key
+     FROM event_keys_v1 AS t WHERE ${ofKeys(suspects)} AND t.key_day IN (${days})`,
+  )
+  const erased = new Set(named.map(({ row_key }) => row_key))
+  const kept = new Set(left.filter(({ row_key }) => !erased.has(row_key)).map(placedName))
+  return suspects.filter(({ key }) => kept.has(placedName(key)))
 }
 
 const keyName = ({ app_id, event_key }: Pick<KnownKey, 'app_id' | 'event_key'>): string => `${app_id}/${event_key}`
 
-const placedName = (key: Pick<KnownKey, 'app_id' | 'event_key' | 'topic' | 'partition' | 'offset'>): string =>
-  `${keyName(key)}/${key.topic}/${key.partition}/${key.offset}`
+const placedName = (key: Placed): string => `${keyName(key)}/${key.topic}/${key.partition}/${key.offset}`
 
-/** An event that was received after a mark is dated after it as well, so the table is read from the day of the mark on. */
-function statement(asked: readonly EventLine[], marks: ReadonlyMap<string, number>): string {
-  const from_ms = Math.min(...asked.map((row) => marks.get(installOf(row))!))
-  const listed = (name: 'app_id' | 'install_uuid') =>
-    [...new Set(asked.map((row) => `'${checked(row[name], idShape)}'`))].join(',')
-  const keys = asked.map(({ event_key }) => checked(event_key, keyShape))
-  return `SELECT app_id, install_uuid, toString(event_key) AS event_key, received_at_ms, topic, partition, offset
-    FROM events_raw_v1 AS t
-    WHERE app_id IN (${listed('app_id')}) AND install_uuid IN (${listed('install_uuid')}) AND t.day >= '${utcDay(from_ms)}'
-      AND received_at_ms > ${from_ms} AND t.event_key IN CAST('[${keys}]', 'Array(UInt64)')`
+function ofKeys(suspects: readonly Suspect[]): string {
+  const apps = listed(suspects.map(({ key }) => checked(key.app_id, idShape)))
+  const keys = suspects.map(({ key }) => checked(key.event_key, keyShape))
+  return `app_id IN (${apps}) AND t.event_key IN CAST('[${keys}]', 'Array(UInt64)')`
 }
 
+const listed = (values: readonly string[]): string => [...new Set(values)].map((value) => `'${value}'`).join(',')
+
 function checked(value: string, shape: RegExp): string {
-  if (!shape.test(value)) throw new TypeError('app, install or key has another shape')
+  if (!shape.test(value)) throw new TypeError('app, install, day or key has another shape')
   return value
 }

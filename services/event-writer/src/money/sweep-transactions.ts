@@ -3,6 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { TransactionLookup } from '@tributary/clickhouse/transaction-keys'
 import { day_ms } from '@tributary/contracts/limits'
 
+const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
 /** Far longer than it takes from the moment that rows get their time to the moment that everybody sees them. */
 const overlap_ms = 10 * 60_000
 /** What the first run looks at, before the newest row: a process that stopped left no more than its last minute. */
@@ -17,9 +18,10 @@ const first_ms = day_ms
  */
 export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> {
   let again = true
-  let since = `(SELECT max(written_at_ms) FROM transaction_keys_v1) - ${first_ms}`
+  // Rows that a clock ahead has written are behind it too.
+  let since = `(SELECT least(max(written_at_ms), ${clock_ms}) FROM transaction_keys_v1) - ${first_ms}`
   return async () => {
-    const [clock] = await clickhouse.query<{ now_ms: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now_ms')
+    const [clock] = await clickhouse.query<{ now_ms: number }>(`SELECT ${clock_ms} AS now_ms`)
     const suspects = await clickhouse.query<TransactionLookup>(suspectsSql(since))
     const found = { again }
     again = true

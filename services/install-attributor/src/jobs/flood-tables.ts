@@ -78,9 +78,14 @@ export async function findMisflagged(
 }
 
 /** What was worked out last of the sources of these days. */
-export async function findWorkedOut(clickhouse: Query, app_id: string, days: readonly string[]): Promise<FloodRow[]> {
-  const rows = await clickhouse.query<Named<Source> & { flooded: number }>(
-    `SELECT toString(day) AS day, partner, campaign, flooded, toUInt32(clicks) AS clicks, toUInt32(conversions) AS conversions
+export async function findWorkedOut(
+  clickhouse: Query,
+  app_id: string,
+  days: readonly string[],
+): Promise<(FloodRow & { worked_out_ms: number })[]> {
+  const rows = await clickhouse.query<Named<Source> & { flooded: number; worked_out_ms: number }>(
+    `SELECT toString(day) AS day, partner, campaign, flooded, toUInt32(clicks) AS clicks, toUInt32(conversions) AS conversions,
+       worked_out_ms
      FROM click_floods_v1 AS f FINAL WHERE app_id = {app_id:String} AND f.day IN {days:Array(Date)}`,
     { app_id, days },
   )

@@ -50,10 +50,13 @@ async function workOut({ clickhouse, now }: JobDeps, app_id: string, days: reado
   const sources = await findSources(clickhouse, app_id, days)
   const byDay = Map.groupBy(sources, ({ day }) => day)
   const flooded = new Set([...byDay.values()].flatMap((of) => findFloods(of)))
-  const before = new Map((await findWorkedOut(clickhouse, app_id, days)).map((row) => [sourceName(row), row.flooded]))
+  const held = await findWorkedOut(clickhouse, app_id, days)
+  const before = new Map(held.map((row) => [sourceName(row), row.flooded]))
   const rows = sources.map((source): FloodRow => ({ ...source, flooded: flooded.has(source) }))
   const changed = rows.filter((row) => row.flooded !== (before.get(sourceName(row)) ?? false))
-  await insertFloods(clickhouse, app_id, changed, now())
+  // Behind what is there, which a clock ahead may have written.
+  const worked_out_ms = held.reduce((latest, row) => Math.max(latest, row.worked_out_ms + 1), now())
+  await insertFloods(clickhouse, app_id, changed, worked_out_ms)
   return before.size + changed.length > 0
 }
 

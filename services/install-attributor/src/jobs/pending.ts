@@ -41,6 +41,12 @@ export function pendingJob({ clickhouse, redecisions, now }: JobDeps): () => Pro
 
   return async () => {
     const due_ms = now() - limits.pending_ms_max
+    const seen_ms = Math.max(0, due_ms - overlap_ms)
+    // The clock went back: what was seen by a later clock is looked at again.
+    if (seen_ms < from_ms) {
+      from_ms = seen_ms
+      after = nobody
+    }
     let added = 0
     for (let pages = 0; pages < pages_max; pages += 1) {
       const page = await findPage(due_ms)
@@ -51,7 +57,7 @@ export function pendingJob({ clickhouse, redecisions, now }: JobDeps): () => Pro
       after = page.at(-1) ?? nobody
       if (page.length === page_max) continue
       after = nobody
-      from_ms = Math.max(0, due_ms - overlap_ms)
+      from_ms = seen_ms
       break
     }
     return added
@@ -64,7 +70,7 @@ function rememberAdded(now: () => number) {
   return {
     has(install: InstallOfApp) {
       const at_ms = added_at.get(installName(install))
-      return at_ms !== undefined && now() - at_ms < add_again_ms
+      return at_ms !== undefined && Math.abs(now() - at_ms) < add_again_ms
     },
     add(installs: readonly InstallOfApp[]) {
       for (const install of installs) {

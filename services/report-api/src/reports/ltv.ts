@@ -99,7 +99,7 @@ function factorsOf(lookups: readonly FxLookup[], rateOf: RateOf): Record<string,
     const rates = rateOf({ day, currency })
     return rates === null ? [] : [`${day}/${currency}/${usdFactor(rates)}`]
   })
-  const params: Record<string, string[]> = {}
+  const params: Record<string, string[]> = Object.create(null)
   for (let at = 0; at === 0 || at < factors.length; at += factors_per_parameter) {
     params[`factors_${at}`] = factors.slice(at, at + factors_per_parameter)
   }

@@ -26,7 +26,7 @@ export function decodeRow(
   { protocol, sequence_index }: { protocol: PostbackProtocol; sequence_index: SequenceIndex },
   values: readonly CountedValue[],
 ): DecodedRow {
-  const fine: Record<string, number> = {}
+  const fine: Record<string, number> = Object.create(null)
   const used = new Set<number | null>()
   const micros = { min: 0n, max: 0n }
   let schema_ambiguous = false

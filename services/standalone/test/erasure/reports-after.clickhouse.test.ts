@@ -1,16 +1,21 @@
+import { runRetention } from '@tributary/admin-api/run-retention'
 import { day_ms } from '@tributary/contracts/limits'
 import { reportNames } from '@tributary/contracts/reports'
+import { isErased as isCovered } from '@tributary/domain/erasure/is-erased'
 import { afterErasure } from '@tributary/testing/oracle/erased'
-import type { History } from '@tributary/testing/oracle/history'
+import type { History, SentEvent } from '@tributary/testing/oracle/history'
+import { midnight } from '@tributary/testing/oracle/history'
 import { first_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
 import { randomQuestion } from '@tributary/testing/oracle/random-question'
+import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import fc from 'fast-check'
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage } from './stage.ts'
 
 const histories = Number(process.env.TRIBUTARY_TEST_ERASURES ?? 4)
 const written_together = 4
-const run_ms_max = 150_000
+const run_ms_max = 150_000 + histories * 15_000
 
 let stage: ErasureStage
 beforeAll(async () => {
@@ -19,26 +24,36 @@ beforeAll(async () => {
 afterAll(() => stage.close())
 
 const names = reportNames.filter((name) => name !== 'skan')
-const all = { since_ms: first_ms - 5 * day_ms, until_ms: mark_ms + 40 * day_ms }
+/** It begins and ends at midnight: a window takes the whole of a day whose raw events have expired. */
+const all = { since_ms: first_ms - 5 * day_ms, until_ms: midnight(mark_ms, 50) }
 
 const randomPlan = fc.record({
   history: randomHistory,
   /** What comes after the erasure, as a life of its own: of the same installs, transactions and event ids. */
   later: randomHistory,
   erased: fc.subarray(['a', 'b', 'c', 'd', 'e'], { minLength: 1 }),
+  /** Retention then keeps raw events of so many days before `retention_ms`; null: all of them. */
+  keep_raw_days: fc.constantFrom(null, 1, 20, 50),
   rates: randomRates,
   question: randomQuestion,
 })
 type Plan = typeof randomPlan extends fc.Arbitrary<infer Value> ? Value : never
 
-/** A life that begins after the mark, on its day or later. */
+/** When retention runs: all that a history has was received before. */
+const retention_ms = mark_ms + 60 * day_ms
+
+/** A life that begins after the mark, on its day or later. A clock that is behind receives some of it before the mark. */
 const movedOn = ({ events, decisions }: History): History => {
   const by_ms = mark_ms - first_ms + 5 * day_ms
   return {
-    events: events.map((event) => ({
-      ...event,
-      ...{ event_ts_ms: event.event_ts_ms + by_ms, received_at_ms: event.received_at_ms + by_ms },
-    })),
+    events: events.map((event) => {
+      const isBehind = event.event_id === '8'
+      const received_at_ms = isBehind ? mark_ms - 5 : event.received_at_ms + by_ms
+      const times = event.untimed
+        ? { event_ts_ms: received_at_ms, sent_at_ms: mark_ms + 30 * day_ms }
+        : { event_ts_ms: event.event_ts_ms + by_ms }
+      return { ...event, received_at_ms, ...times }
+    }),
     decisions: decisions.map((one) => ({ ...one, installed_at_ms: one.installed_at_ms + by_ms })),
   }
 }
@@ -47,7 +62,9 @@ async function prepare(plan: Plan) {
   const app_id = await stage.makeApp()
   const isErased = ({ install_uuid }: { install_uuid: string }) => plan.erased.includes(install_uuid)
   // Decisions of the first life were received before the mark: install-writer drops by that.
-  return { plan, app_id, isErased, later: movedOn(plan.later) }
+  const isDropped = (event: SentEvent) =>
+    isErased(event) && isCovered({ ...event, event_ts_ms: event.untimed ? undefined : event.event_ts_ms }, mark_ms)
+  return { plan, app_id, isErased, isDropped, later: movedOn(plan.later) }
 }
 type Prepared = Awaited<ReturnType<typeof prepare>>
 
@@ -63,14 +80,42 @@ const write = (prepared: readonly Prepared[], part: (one: Prepared) => History) 
   )
 const offsetOf = (one: Prepared, part: (one: Prepared) => History) => (part(one) === one.later ? 1000 : 0)
 
-async function check(prepared: readonly Prepared[], historyOf: (one: Prepared) => History, note: string) {
+/**
+ * An event as a client sends it again later. Without a time of its own it would be another event then, and one that was dropped would
+ * be part of the new life.
+ */
+const resent = ({ isDropped }: Prepared, event: SentEvent): SentEvent =>
+  event.untimed || isDropped(event) ? event : { ...event, received_at_ms: event.received_at_ms + day_ms }
+
+/** Lets raw events expire, by the settings of each company. */
+async function expire(prepared: readonly Prepared[]): Promise<void> {
+  for (const { app_id, plan } of prepared)
+    await stage.pool.query(
+      'UPDATE companies SET keep_raw_days = $2 WHERE company_id = (SELECT company_id FROM apps WHERE app_id = $1)',
+      [app_id, plan.keep_raw_days],
+    )
+  const { pool, clickhouse, broker } = stage
+  const deps = { pool, clickhouse, broker, audit: memoryAuditStore(), logger: pino({ level: 'silent' }) }
+  const done = await runRetention(
+    { ...deps, now: () => retention_ms, pause: async () => {} },
+    new AbortController().signal,
+  )
+  expect(done, 'no eraser runs').not.toBeNull()
+}
+
+async function check(
+  prepared: readonly Prepared[],
+  historyOf: (one: Prepared) => History,
+  note: string,
+  with_questions = true,
+) {
   for (const one of prepared) {
     stage.setRates(one.plan.rates)
     const history = historyOf(one)
     const told = { history, app: 0, app_id: one.app_id, note: `${note}, erased ${one.plan.erased}` }
     for (const name of names) {
       await stage.compare(told, name, all)
-      await stage.compare(told, name, one.plan.question(one.plan.history, name))
+      if (with_questions) await stage.compare(told, name, one.plan.question(one.plan.history, name))
     }
   }
 }
@@ -90,12 +135,17 @@ test(
       const remaining = (one: Prepared) => afterErasure(one.plan.history, one.isErased)
       await check(prepared, remaining, 'after the erasure')
       await stage.settle()
-      await check(prepared, remaining, 'settled after the erasure')
+      await check(prepared, remaining, 'settled after the erasure', false)
       // What was erased comes again, as a replay or a client that repeats itself would bring it.
       await write(prepared, ({ plan }) => ({ events: plan.history.events, decisions: [] }))
-      await check(prepared, remaining, 'sent again')
+      await check(prepared, remaining, 'sent again', false)
       await write(prepared, ({ later }) => later)
-      await check(prepared, (one) => afterErasure(one.plan.history, one.isErased, one.later), 'with a new life')
+      const withLater = (one: Prepared) => afterErasure(one.plan.history, one.isErased, one.later, one.isDropped)
+      await check(prepared, withLater, 'with a new life')
+      await expire(prepared)
+      await check(prepared, withLater, 'with a new life whose raw events expired', false)
+      await write(prepared, (one) => ({ events: one.later.events.map((event) => resent(one, event)), decisions: [] }))
+      await check(prepared, withLater, 'with a new life whose raw events expired, sent again', false)
       compared += prepared.length
     })
     await fc.assert(property, {

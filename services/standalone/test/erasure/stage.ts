@@ -44,6 +44,7 @@ export async function openErasureStage() {
     ...{ pool, masterKeys, clickhouse: stage.clickhouse, redecisions: memoryRedecisions() },
     keyValue: memoryKeyValue(() => mark_ms),
     now: () => mark_ms,
+    noteLog: async () => async () => [],
     findOlderWork: async () => [],
     audit: { rewriteApp: async () => new Map(), rewriteArchives: async () => new Map(), rewriteNoted: async () => {} },
     pause: async () => {},

@@ -129,11 +129,14 @@ export interface Part {
 }
 
 function recordOfEvent(sent: SentEvent, app_ids: readonly string[]) {
-  const { app, install_uuid, partition, source, received_at_ms, skew_ms, ...event } = sent
+  const { app, install_uuid, partition, source, received_at_ms, skew_ms, untimed, sent_at_ms, event_ts_ms, ...rest } =
+    sent
+  const event = untimed ? rest : { ...rest, event_ts_ms }
   const envelope: Envelope = {
     ...{ v: 1, company_id: 'co_1', app_id: app_ids[app]!, platform: 'ios', source, install_uuid, received_at_ms },
     ...(typeof skew_ms === 'number' && { sent_at_ms: received_at_ms - skew_ms }),
     ...{ ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: '', events: [event] },
+    ...(sent_at_ms !== undefined && { sent_at_ms }),
   }
   return { topic: topics.eventsAccepted.name, partition, key: null, value: Buffer.from(JSON.stringify(envelope)) }
 }

@@ -1,11 +1,11 @@
 import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import { day_ms } from '@tributary/contracts/limits'
-import { erasedTables, tables } from '@tributary/contracts/tables'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from './stage.ts'
+import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from '../stage.ts'
+import { rowsByInstall } from './rows-by-install.ts'
 
 let stage: ErasureStage
 beforeAll(async () => {
@@ -13,21 +13,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => stage.close())
 
-/** Rows by table that name an install, by its id or the hash of it. */
-async function rowsOf(app_id: string, install_uuid: string): Promise<Record<string, number>> {
-  const found: Record<string, number> = {}
-  for (const table of erasedTables) {
-    const personal: readonly string[] = tables[table].personal
-    const by = ['install_uuid', 'install_key'].filter((column) => personal.includes(column))
-    for (const column of by) {
-      const value = column === 'install_uuid' ? `'${install_uuid}'` : `sipHash64('${install_uuid}')`
-      const sql = `SELECT count() AS rows FROM ${table} WHERE app_id = '${app_id}' AND ${column} = ${value}`
-      const [row] = await stage.clickhouse.query<{ rows: number }>(sql)
-      if (row!.rows > 0) found[table] = row!.rows
-    }
-  }
-  return found
-}
+const rowsOf = (app_id: string, install_uuid: string) => rowsByInstall(stage.clickhouse, app_id, install_uuid)
 
 test('an erasure takes money and activity of days whose raw events have expired, and leaves those of others', async () => {
   const app_id = await stage.makeApp()
