@@ -87,6 +87,14 @@ export const limits = {
   erasure_batches_listed_max: 1000,
   /** New erasure requests of one app in any `erasures_window_ms`. */
   erasures_max: 100,
+  /** More of them for installs whose events a gateway took lately, from addresses that have sent few. */
+  erasures_of_known_max: 100,
+  /** The same for other installs. */
+  erasures_of_unknown_max: 50,
+  /** New ones of one address (IPv6: /64) that are few. */
+  erasures_of_address_few: 10,
+  /** Installs that a gateway remembers, twice: the newest, and as many before them. */
+  known_installs_max: 400_000,
   erasures_window_ms: 60_000,
   /** How long an install is known to be queued for erasure; a request after that is stored once more. */
   erasure_mark_kept_ms: 7 * day_ms,

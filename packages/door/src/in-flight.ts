@@ -61,7 +61,7 @@ function openInHand({ requests_max, body_bytes_max }: InFlightLimits, registry: 
 export interface BoundOptions {
   in_flight: InFlightLimits
   registry: Registry
-  now: () => number
+  elapsed: () => number
   /**
    * Names a gateway that takes requests without credentials. They count together: where the process has another gateway,
    * they have half of what there is at most. Their bodies stay in the part of the memory for what nobody signed.
@@ -75,7 +75,7 @@ export interface BoundOptions {
  * once its body has arrived, so that slow bodies can't use up the places. Its bytes count as they arrive, not as they are
  * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
  */
-export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, strangers }: BoundOptions): void {
+export function boundInFlight(app: FastifyInstance, { in_flight, registry, elapsed, strangers }: BoundOptions): void {
   const in_hand = openInHand(in_flight, registry)
   const { requests, memory, metrics } = in_hand
   in_hand.gateways += 1
@@ -114,7 +114,7 @@ export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, 
     close(request)
     done()
   })
-  readBodies(app, now)
+  readBodies(app, elapsed)
   app.addHook('onRoute', (route) => {
     if (route.method === 'OPTIONS') return
     boundHandler(route, async (request, handle) => {
@@ -164,8 +164,8 @@ function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refu
 }
 
 /** Bodies arrive as Buffers, counted while they come, and none too slowly. */
-function readBodies(app: FastifyInstance, now: () => number): void {
-  const pace = createPace(now)
+function readBodies(app: FastifyInstance, elapsed: () => number): void {
+  const pace = createPace(elapsed)
   const checking = setInterval(() => pace.check(), limits.slow_body_check_ms).unref()
   app.addHook('onClose', async () => clearInterval(checking))
   app.removeAllContentTypeParsers()

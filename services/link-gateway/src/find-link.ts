@@ -19,7 +19,9 @@ export function createFindLink({
   })
   function guessesOf(address: string) {
     const made = guesses.get(address)
-    return made !== undefined && now() < made.ends_at_ms ? made : null
+    const left_ms = made === undefined ? 0 : made.ends_at_ms - now()
+    // More than a window is left after a clock that was ahead.
+    return left_ms > 0 && left_ms <= limits.unknown_links_window_ms ? made! : null
   }
   function countGuess(address: string) {
     const counted = guessesOf(address) ?? { count: 0, ends_at_ms: now() + limits.unknown_links_window_ms }

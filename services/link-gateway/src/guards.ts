@@ -36,7 +36,7 @@ export function createGuards({ keyValue, now, registry }: LinkGatewayDeps): Guar
       await step(() => keyValue.addCapped(blockKey(company_id, ip), 1, null, limits.honeypot_block_ms))
     },
     async refuseBlocked(company_id, ip) {
-      const blocked = await step(() => keyValue.get(blockKey(company_id, ip)))
+      const blocked = await step(() => keyValue.get(blockKey(company_id, ip), limits.honeypot_block_ms))
       if (blocked !== null && blocked > 0) throw new CodedError('address_blocked')
     },
     async spendClick(company_id, ip) {

@@ -34,7 +34,10 @@ export function createStoreOnce(
       const found = await counters(async () => {
         const claimed = await keyValue.addCapped(`postback-claim:${digest}`, 1, 1, limits.postback_claim_ms_max)
         // After the claim, so that no request is between the two.
-        return { claimed: claimed.added, stored: await keyValue.get(`postback:${digest}`) }
+        return {
+          claimed: claimed.added,
+          stored: await keyValue.get(`postback:${digest}`, limits.postback_remembered_ms),
+        }
       })
       if (found === null) return null
       const stored = found.stored !== null && found.stored > 0
@@ -70,7 +73,9 @@ function createRoom(now: () => number) {
   let ends_at_ms = 0
   return {
     left() {
-      if (now() >= ends_at_ms) {
+      const left_ms = ends_at_ms - now()
+      // More than a span is left after a clock that was ahead.
+      if (left_ms <= 0 || left_ms > limits.postback_remembered_ms) {
         taken = 0
         ends_at_ms = now() + limits.postback_remembered_ms
       }
