@@ -13,7 +13,7 @@ export function wireBody({ body, headers }: FastifyRequest): { wire: Buffer; enc
  * arrive. Where that throws there is no body, and `request.refusal` holds the error; the bytes that still arrive are
  * dropped, since the client loses the answer when its connection closes while it sends. The body of a sender whose keys
  * are unknown is dropped too. Throws `body_too_large` beyond the route's `bodyLimit`, before anything is read where the
- * length is announced, and `request_timeout` when the body arrives too slowly.
+ * length is announced, and `request_timeout` when the body arrives too slowly. A body that has to make room for others is refused as one that found none.
  */
 export const createReadWire =
   (pace: Pace) =>
@@ -27,6 +27,7 @@ export const createReadWire =
     const chunks: Buffer[] = []
     let bytes = 0
     const watched = pace.watch(() => bytes, end)
+    request.mayEnd(refuse)
 
     function stop() {
       pace.forget(watched)
@@ -36,6 +37,7 @@ export const createReadWire =
     }
     function end(error: Error | null) {
       stop()
+      request.settleBody('whole')
       request.ingest.bytes = bytes
       // A copy, even of a single chunk: what was read from the socket is part of a larger buffer.
       if (error === null) done(null, Buffer.concat(chunks))
@@ -44,6 +46,14 @@ export const createReadWire =
       else done(new CodedError('bad_json', { message: 'The request body could not be read.', cause: error }))
     }
     const finish = () => end(null)
+    function refuse(refusal: Error) {
+      request.refusal = refusal
+      stop()
+      request.settleBody('dropped')
+      chunks.length = 0
+      // Not at once: whoever needs the room is at work.
+      queueMicrotask(() => done(null))
+    }
     function take(chunk: Buffer) {
       bytes += chunk.length
       if (bytes > bodyLimit) return end(new CodedError('body_too_large'))
@@ -52,9 +62,7 @@ export const createReadWire =
         request.hold(chunk.length)
         chunks.push(chunk)
       } catch (error) {
-        request.refusal = error as Error
-        stop()
-        done(null)
+        refuse(error as Error)
       }
     }
     payload.on('data', take)
