@@ -25,7 +25,12 @@ export interface Target {
   /** Data folder of the service, for checks of stored data. */
   data_dir: string
   attacker: AttackTenant
+  /** What anybody can read in an app of the victim. */
+  victim: PublicKeys
   started_ms: number
   signal: AbortSignal
   answers: Answers
 }
+
+/** The keys of an app that are public. */
+export type PublicKeys = Pick<AttackTenant, 'company_key' | 'app_key'>

@@ -3,7 +3,7 @@ import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
 import { erasureFlood, erasuresOfOthers } from './erasure-flood.ts'
 import { forgedInstalls } from './forged-installs.ts'
-import { heldBackBodies } from './held-back-bodies.ts'
+import { endlessBodies, heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
 import { manyConnections } from './many-connections.ts'
@@ -16,6 +16,7 @@ import { clickFlood, postbackFlood } from './stranger-floods.ts'
 /** Every attack that `npm run attack` runs, in this order. */
 export const attacks: readonly Attack[] = [
   heldBackBodies,
+  endlessBodies,
   slowBodies,
   inflatedBytes,
   hostileJson,
