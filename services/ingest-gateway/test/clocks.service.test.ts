@@ -48,7 +48,7 @@ async function open() {
     askForErasure,
     /** Uses up what is left of the windows of the key and of erasure requests. */
     async spendWindows() {
-      const { key_requests_max, key_requests_window_ms, erasures_max, erasures_window_ms } = limits
+      const { key_requests_max, key_requests_window_ms, erasures_max } = limits
       for (let n = 0; n < key_requests_max; n += 1)
         await running.keyValue.hitWindow(`rate:${tenant.key.key_id}`, key_requests_max, key_requests_window_ms)
       for (let n = 0; n < erasures_max; n += 1) await askForErasure(`spent-${clock.now_ms}-${n}`)

@@ -231,18 +231,19 @@ test('bodies that nobody signed yet leave room for others, of the same app too, 
 test('bodies held back with the keys of an app, from many addresses, refuse none of its phones and none of another app', async () => {
   const { head, open, send, inHand, body, gateway } = await listen({ body_bytes_max: 4_000_000 })
   const held: Client[] = []
+  // Small ones after large ones, each from an address of its own, so that no byte is left.
+  const sizes = [...Array(20).fill(60_000), 30_000, 10_000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10]
   const refill = async () => {
-    for (let n = 0; n < 40; n += 1) {
+    for (const size of sizes) {
       const client = await open()
+      const signature = { 'x-service-signature': '0'.repeat(64) }
+      client.socket.write(head('x'.repeat(900_000), { ...from(`192.0.2.${held.length}`), ...signature }))
+      client.socket.write('x'.repeat(size))
       held.push(client)
-      client.socket.write(
-        head('x'.repeat(900_000), { ...from(`192.0.2.${n}`), 'x-service-signature': '0'.repeat(64) }) +
-          'x'.repeat(60_000),
-      )
     }
   }
   await refill()
-  await expect.poll(async () => (await inHand())[1]).toBeGreaterThan(900_000)
+  await expect.poll(async () => (await inHand())[1]).toBeGreaterThan(800_000)
   gateway.pass(1000)
   const statuses = []
   for (let n = 0; n < 20; n += 1) {
@@ -254,7 +255,7 @@ test('bodies held back with the keys of an app, from many addresses, refuse none
   expect(new Set(statuses)).toEqual(new Set([200]))
   expect((await inHand())[1]).toBeLessThanOrEqual(1_000_000)
   const answers = held.map(({ text }) => text()).filter((text) => text !== '')
-  expect(answers.length).toBeGreaterThan(100)
+  expect(answers.length).toBeGreaterThan(50)
   for (const text of answers) expect(text).toMatch(/^HTTP\/1.1 503/)
 })
 
