@@ -10,6 +10,8 @@ export interface Attack {
   expected: readonly string[]
   /** Other answers that may come. Any answer beyond these is a fault. */
   allowed: readonly string[]
+  /** How much memory may grow, where that is less than in any attack. */
+  growth_mib_max?: number
   /** Monthly quota of the attacker's company; unlimited when absent. */
   monthly_quota?: number
   /** Attacks until `target.signal` aborts, and waits for outstanding answers. */

@@ -118,6 +118,10 @@ export const limits = {
   judge_thread_heap_mb_max: 256,
   /** Bodies of one app that wait for the thread; more are 503. */
   judge_thread_waiting_max: 32,
+  /** Time of a body from its arrival to the end of the thread's work; later ones are 503. Less than `silence_ms_max`. */
+  judge_thread_wait_ms_max: 15_000,
+  /** Inflated bytes of a body after which the thread gives its garbage back at once. */
+  judge_thread_kept_bytes_max: 1024 * 1024,
   judge_thread_idle_ms: 10_000,
   /** Connections of one process; one address has as many as it leaves free. More are closed at once. */
   connections_max: 10_000,
