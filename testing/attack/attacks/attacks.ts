@@ -6,6 +6,7 @@ import { forgedInstalls } from './forged-installs.ts'
 import { endlessBodies, heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
+import { leakedSecret } from './leaked-secret.ts'
 import { manyConnections } from './many-connections.ts'
 import { overQuota, rejectedFlood } from './over-quota.ts'
 import { quotaEvasion } from './quota-evasion.ts'
@@ -25,6 +26,7 @@ export const attacks: readonly Attack[] = [
   rejectedFlood,
   quotaEvasion,
   erasureFlood,
+  leakedSecret,
   erasuresOfOthers,
   clickFlood,
   postbackFlood,
