@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { CodedError } from '@tributary/contracts/errors'
 import type { FastifyRequest } from 'fastify'
 import type { Pace } from './pace.ts'
+import { createPieces, type Pieces } from './pieces.ts'
 
 /** The body of a request as it came, empty without one, and its encoding. */
 export function wireBody({ body, headers }: FastifyRequest): { wire: Buffer; encoding: string | undefined } {
@@ -24,7 +25,7 @@ export const createReadWire =
       return
     }
     const known = !(request.sender instanceof Error)
-    const chunks: Buffer[] = []
+    let pieces: Pieces | null = createPieces()
     let bytes = 0
     const watched = pace.watch(() => bytes, end)
     request.mayEnd(refuse)
@@ -39,8 +40,7 @@ export const createReadWire =
       stop()
       request.settleBody('whole')
       request.ingest.bytes = bytes
-      // A copy, even of a single chunk: what was read from the socket is part of a larger buffer.
-      if (error === null) done(null, Buffer.concat(chunks))
+      if (error === null) done(null, pieces?.join())
       else if (error instanceof CodedError) done(error)
       // The client hung up half-way. That is no fault of ours, so it is not logged as one.
       else done(new CodedError('bad_json', { message: 'The request body could not be read.', cause: error }))
@@ -50,7 +50,7 @@ export const createReadWire =
       request.refusal = refusal
       stop()
       request.settleBody('dropped')
-      chunks.length = 0
+      pieces = null
       // Not at once: whoever needs the room is at work.
       queueMicrotask(() => done(null))
     }
@@ -60,7 +60,7 @@ export const createReadWire =
       if (!known) return
       try {
         request.hold(chunk.length)
-        chunks.push(chunk)
+        pieces?.add(chunk)
       } catch (error) {
         refuse(error as Error)
       }
