@@ -14,7 +14,7 @@ export interface QueuedErasuresDeps {
 type AskedInstall = Pick<AskedErasure, 'app_id' | 'install_uuid' | 'requested_at_ms'>
 
 /** What decides about the budget of a request. It is not stored. */
-export interface Asker {
+interface Asker {
   /** The block of the client's address. */
   address: string
   /** Whether the gateway took events of the install lately. */

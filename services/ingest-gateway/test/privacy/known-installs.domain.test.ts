@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createKnownInstalls } from '../src/privacy/known-installs.ts'
+import { createKnownInstalls } from '../../src/privacy/known-installs.ts'
 
 test('knows the newest installs, and few that it never saw', () => {
   const max = 2000

@@ -8,9 +8,9 @@ import { topics } from '@tributary/contracts/topics'
 import { sdkEvent, signedHeaders } from '@tributary/testing/builders'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Gateway, openGateway } from './gateway.ts'
+import { type Gateway, openGateway } from '../gateway.ts'
 
-const file = join(import.meta.dirname, '..', '..', '..', 'docs', 'schemas', 'erasures.requested.v1.json')
+const file = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'schemas', 'erasures.requested.v1.json')
 const isDocumented = new Ajv2020({ strict: true }).compile(JSON.parse(readFileSync(file, 'utf8')))
 
 let gateway: Gateway

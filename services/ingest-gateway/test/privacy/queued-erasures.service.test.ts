@@ -6,7 +6,7 @@ import { limits } from '@tributary/contracts/limits'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { expect, onTestFinished, test } from 'vitest'
-import { createQueuedErasures } from '../src/privacy/queued-erasures.ts'
+import { createQueuedErasures } from '../../src/privacy/queued-erasures.ts'
 
 async function open() {
   const dir = await mkdtemp(join(tmpdir(), 'tributary-erasures-'))
