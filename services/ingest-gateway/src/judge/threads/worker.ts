@@ -1,14 +1,12 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { parentPort } from 'node:worker_threads'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { createCollector } from '@tributary/service-kit/service/shed-start-memory'
 import { readBody } from '../read-body.ts'
 import { type Judge, judges } from './judges.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
-setFlagsFromString('--expose-gc') // the only way to a collection
-const collectGarbage = runInNewContext('gc') as (how: object) => void
+const collectGarbage = createCollector()
 
 /** The thread of `openWorker`. A fault that is not coded is ours: it ends the thread, and the log has it. */
 parentPort?.on('message', (message: Task) => {
