@@ -10,6 +10,8 @@ export interface Attack {
   expected: readonly string[]
   /** Other answers that may come. Any answer beyond these is a fault. */
   allowed: readonly string[]
+  /** How much memory may grow, where that is less than in any attack. */
+  growth_mib_max?: number
   /** Monthly quota of the attacker's company; unlimited when absent. */
   monthly_quota?: number
   /** The victim also sends installs and waits for their verdicts. */
@@ -29,9 +31,14 @@ export interface Target {
   /** Data folder of the service, for checks of stored data. */
   data_dir: string
   attacker: AttackTenant
+  /** What anybody can read in an app of the victim. */
+  victim: PublicKeys
   started_ms: number
   signal: AbortSignal
   /** How long the attack lasts: it may send as much in an hour as in a minute. */
   seconds: number
   answers: Answers
 }
+
+/** The keys of an app that are public. */
+export type PublicKeys = Pick<AttackTenant, 'company_key' | 'app_key'>

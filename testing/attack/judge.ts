@@ -23,7 +23,10 @@ export interface Outcome {
 }
 
 /** The faults of the outcome of an attack; empty when there is none. */
-export function findFaults(attack: Pick<Attack, 'expected' | 'allowed'>, outcome: Outcome): string[] {
+export function findFaults(
+  attack: Pick<Attack, 'expected' | 'allowed' | 'growth_mib_max'>,
+  outcome: Outcome,
+): string[] {
   const { victim, control, reported, answers, memory_mib, faults } = outcome
   const found = [...faults, ...several(victim.faults)]
   if (victim.accepted === 0) found.push('no event of the victim was accepted')
@@ -37,7 +40,7 @@ export function findFaults(attack: Pick<Attack, 'expected' | 'allowed'>, outcome
   }
   if (reported !== victim.accepted) found.push(`${victim.accepted} events of the victim accepted, ${reported} reported`)
   const grown = memory_mib === null ? 0 : memory_mib.peak - memory_mib.before
-  if (grown > growth_mib_max) found.push(`memory grew by ${grown} MiB`)
+  if (grown > (attack.growth_mib_max ?? growth_mib_max)) found.push(`memory grew by ${grown} MiB`)
   for (const name of attack.expected) if (!(name in answers)) found.push(`the attacker was never answered ${name}`)
   const known = [...attack.expected, ...attack.allowed]
   for (const name of Object.keys(answers)) if (!known.includes(name)) found.push(`the attacker got: ${name}`)

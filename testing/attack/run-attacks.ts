@@ -74,7 +74,7 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const started_ms = Date.now()
   const port = Number(new URL(url).port)
   const signal = endOf(attack, answers, seconds)
-  const target = { url, port, data_dir, attacker, started_ms, signal, seconds, answers }
+  const target = { url, port, data_dir, attacker, victim: tenant, started_ms, signal, seconds, answers }
   let seen: VictimFigures
   try {
     await attack.run(target)

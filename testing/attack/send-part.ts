@@ -8,9 +8,10 @@ import type { Target } from './attack.ts'
 /** How long the service may take to close a connection after an answer with `Connection: close`. */
 const close_ms_max = 5000
 
-/** The head of a request to `/event` whose body is `length` bytes long. */
-export function eventHead(length: number, headers: Record<string, string>): string {
-  const all = { host: 'x', 'x-forwarded-for': attacker_ip, 'content-length': length, ...headers }
+/** The head of a request to `/event` whose body is `length` bytes long, or comes in chunks. */
+export function eventHead(length: number | 'endless', headers: Record<string, string>): string {
+  const framing = length === 'endless' ? { 'transfer-encoding': 'chunked' } : { 'content-length': length }
+  const all = { host: 'x', 'x-forwarded-for': attacker_ip, ...framing, ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return `POST /event HTTP/1.1\r\n${lines.join('')}\r\n`
 }
@@ -23,7 +24,7 @@ export async function sendPart(target: Target, part: Buffer, then: (socket: Sock
   const socket = connect({ port: target.port, host: '127.0.0.1' }).on('error', () => {})
   const end = () => socket.destroy()
   target.signal.addEventListener('abort', end)
-  const closed = once(socket, 'close')
+  const closed = once(socket, 'close').catch(() => {}) // a reset, while it sends
   try {
     socket.write(part)
     then(socket)

@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 /** One store that can be opened again after it was closed. */
 export interface KeyValueUnderTest {
   open(): Promise<KeyValue>
+  /** Moves the clock of the store, as far as it concerns this key. */
+  moveClock(key: string, ms: number): Promise<void>
   dispose(): Promise<void>
 }
 
@@ -162,6 +164,62 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       const waited_ms = performance.now() - started
       expect(waited_ms).toBeGreaterThanOrEqual(refused.retry_after_ms - 2)
       expect(waited_ms).toBeLessThan(refused.retry_after_ms + window_ms)
+    })
+
+    // A move of a whole window and more, both ways: what the windows and keys of gateways meet when a clock is corrected.
+    const moves: [string, number][] = [
+      ['a minute', 60_000],
+      ['an hour', 3_600_000],
+      ['a day', 86_400_000],
+    ]
+    describe.each(moves)('when its clock is moved by %s', (_name, jump_ms) => {
+      const window_ms = 30_000
+
+      it('refuses nobody for hits of a clock that was ahead, and allows no more than the limit from then on', async () => {
+        await store.moveClock(key, jump_ms)
+        for (let n = 0; n < 3; n += 1) await keyValue.hitWindow(key, 3, window_ms)
+        expect(await keyValue.hitWindow(key, 3, window_ms)).toMatchObject({ allowed: false })
+        await store.moveClock(key, -jump_ms)
+        const after = []
+        for (let n = 0; n < 4; n += 1) after.push(await keyValue.hitWindow(key, 3, window_ms))
+        expect(after.map(({ allowed }) => allowed)).toEqual([true, true, true, false])
+        expect(after[3]?.retry_after_ms).toBeLessThanOrEqual(window_ms)
+      })
+
+      it('allows the hits of a new window when its clock was behind', async () => {
+        for (let n = 0; n < 3; n += 1) await keyValue.hitWindow(key, 3, window_ms)
+        await store.moveClock(key, jump_ms)
+        expect(await keyValue.hitWindow(key, 3, window_ms)).toMatchObject({ allowed: true, remaining: 2 })
+      })
+
+      it('keeps a counter that was made by a clock that was ahead, no longer than its lifetime from now on', async () => {
+        const ttl_ms = 30_000
+        await store.moveClock(key, jump_ms)
+        await keyValue.addCapped(key, 5, null, ttl_ms)
+        await store.moveClock(key, -jump_ms)
+        expect(await keyValue.get(key, ttl_ms)).toBe(5)
+        await store.moveClock(key, ttl_ms)
+        expect(await keyValue.get(key)).toBeNull()
+      })
+
+      it.each<[string, () => Promise<unknown>]>([
+        ['an add', () => keyValue.addCapped(key, 1, null, 30_000)],
+        ['a settlement', () => keyValue.settle(key, 6, null, 30_000)],
+      ])('ends the lifetime that a clock ahead gave to a counter with %s', async (_what, touch) => {
+        await store.moveClock(key, jump_ms)
+        await keyValue.addCapped(key, 5, null, 30_000)
+        await store.moveClock(key, -jump_ms)
+        await touch()
+        expect(await keyValue.get(key)).toBe(6)
+        await store.moveClock(key, 30_000)
+        expect(await keyValue.get(key)).toBeNull()
+      })
+
+      it('forgets a counter early when its clock was behind, and never adds to an expired one', async () => {
+        await keyValue.addCapped(key, 5, null, 30_000)
+        await store.moveClock(key, jump_ms)
+        expect(await keyValue.addCapped(key, 1, 10, 30_000)).toMatchObject({ added: true, total: 1 })
+      })
     })
 
     it('keeps keys apart', async () => {

@@ -44,7 +44,7 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
     },
     async hitWindow(key, limit, window_ms) {
       if (store.fault) throw store.fault
-      const live = (hits.get(key) ?? []).filter((at) => at > now() - window_ms)
+      const live = (hits.get(key) ?? []).filter((at) => at > now() - window_ms && at <= now())
       const allowed = live.length < limit
       if (allowed) live.push(now())
       hits.set(key, live)

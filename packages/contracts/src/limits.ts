@@ -87,6 +87,14 @@ export const limits = {
   erasure_batches_listed_max: 1000,
   /** New erasure requests of one app in any `erasures_window_ms`. */
   erasures_max: 100,
+  /** More of them for installs whose events a gateway took lately, from addresses that have sent few. */
+  erasures_of_known_max: 100,
+  /** The same for other installs. */
+  erasures_of_unknown_max: 50,
+  /** New ones of one address (IPv6: /64) that are few. */
+  erasures_of_address_few: 10,
+  /** Installs that a gateway remembers, twice: the newest, and as many before them. */
+  known_installs_max: 400_000,
   erasures_window_ms: 60_000,
   /** How long an install is known to be queued for erasure; a request after that is stored once more. */
   erasure_mark_kept_ms: 7 * day_ms,
@@ -110,6 +118,10 @@ export const limits = {
   judge_thread_heap_mb_max: 256,
   /** Bodies of one app that wait for the thread; more are 503. */
   judge_thread_waiting_max: 32,
+  /** Time of a body from its arrival to the end of the thread's work; later ones are 503. Less than `silence_ms_max`. */
+  judge_thread_wait_ms_max: 15_000,
+  /** Inflated bytes of a body after which the thread gives its garbage back at once. */
+  judge_thread_kept_bytes_max: 1024 * 1024,
   judge_thread_idle_ms: 10_000,
   /** Connections of one process; one address has as many as it leaves free. More are closed at once. */
   connections_max: 10_000,

@@ -17,7 +17,7 @@ export interface InFlightLimits {
 }
 
 interface Held extends HeldBytes {
-  /** Name of the client's address among holders. */
+  /** Name of the client's address, its first holder. */
   address: string
   handling: boolean
   closed: boolean
@@ -30,6 +30,10 @@ declare module 'fastify' {
     refusal: Error | null
     /** Counts bytes that stay in memory until the request has ended. Throws `unavailable` beyond the sender's share. */
     hold(bytes: number): void
+    /** Its body is on its way. It may be ended by `end` to make room for others, until `settleBody`. */
+    mayEnd(end: (refusal: Error) => void): void
+    /** Its body has arrived whole, or is dropped. */
+    settleBody(how: 'whole' | 'dropped'): void
     /** Moves what is held of an SDK body to the share of the app that signed it. Throws as `hold`. */
     holdAsSigned(): void
   }
@@ -48,11 +52,12 @@ interface InHand {
 const inHandOf = new WeakMap<Registry, InHand>()
 
 /** Gateways of one process share what the first of them opened: a second one must not double the limits. */
-function openInHand({ requests_max, body_bytes_max }: InFlightLimits, registry: Registry): InHand {
+function openInHand({ in_flight, registry, elapsed }: BoundOptions): InHand {
+  const { requests_max, body_bytes_max } = in_flight
   const known = inHandOf.get(registry)
   if (known !== undefined) return known
   const metrics = inFlightMetrics(registry)
-  const memory = createBodyMemory(body_bytes_max, (bytes) => metrics.bytes.inc(bytes))
+  const memory = createBodyMemory(body_bytes_max, elapsed, (bytes) => metrics.bytes.inc(bytes))
   const opened = { requests: createShares(requests_max), memory, metrics, gateways: 0 }
   inHandOf.set(registry, opened)
   return opened
@@ -61,7 +66,7 @@ function openInHand({ requests_max, body_bytes_max }: InFlightLimits, registry: 
 export interface BoundOptions {
   in_flight: InFlightLimits
   registry: Registry
-  now: () => number
+  elapsed: () => number
   /**
    * Names a gateway that takes requests without credentials. They count together: where the process has another gateway,
    * they have half of what there is at most. Their bodies stay in the part of the memory for what nobody signed.
@@ -75,8 +80,9 @@ export interface BoundOptions {
  * once its body has arrived, so that slow bodies can't use up the places. Its bytes count as they arrive, not as they are
  * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
  */
-export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, strangers }: BoundOptions): void {
-  const in_hand = openInHand(in_flight, registry)
+export function boundInFlight(app: FastifyInstance, options: BoundOptions): void {
+  const { elapsed, strangers } = options
+  const in_hand = openInHand(options)
   const { requests, memory, metrics } = in_hand
   in_hand.gateways += 1
   const alone: readonly string[] = []
@@ -106,7 +112,8 @@ export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, 
       closeIfEndless(request, reply)
       return done(refuse(full))
     }
-    request.held = { bytes: 0, known: false, holders, address, handling: false, closed: false }
+    const body = { bytes: 0, known: false, holders, app: null, evict: null, cost: 0, counted_at_ms: 0 }
+    request.held = { ...body, address, handling: false, closed: false }
     reply.raw.once('close', () => close(request))
     done()
   })
@@ -114,7 +121,7 @@ export function boundInFlight(app: FastifyInstance, { in_flight, registry, now, 
     close(request)
     done()
   })
-  readBodies(app, now)
+  readBodies(app, elapsed)
   app.addHook('onRoute', (route) => {
     if (route.method === 'OPTIONS') return
     boundHandler(route, async (request, handle) => {
@@ -155,6 +162,17 @@ function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refu
     const held = this.held!
     if (!memory.moveToKnown(held, holdersOf(held, this))) throw refuse('bytes')
   })
+  app.decorateRequest('mayEnd', function mayEnd(end) {
+    const { held, ingest } = this
+    if (held === null) return
+    held.app = ingest.app_id ?? null
+    held.evict = () => end(refuse('bytes'))
+  })
+  app.decorateRequest('settleBody', function settleBody(how) {
+    if (this.held === null) return
+    if (how === 'dropped') memory.release(this.held)
+    memory.pin(this.held)
+  })
   app.decorateRequest('hold', function hold(amount) {
     const held = this.held!
     // Only SDK routes have a sender whose signature is yet to be checked.
@@ -164,8 +182,8 @@ function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refu
 }
 
 /** Bodies arrive as Buffers, counted while they come, and none too slowly. */
-function readBodies(app: FastifyInstance, now: () => number): void {
-  const pace = createPace(now)
+function readBodies(app: FastifyInstance, elapsed: () => number): void {
+  const pace = createPace(elapsed)
   const checking = setInterval(() => pace.check(), limits.slow_body_check_ms).unref()
   app.addHook('onClose', async () => clearInterval(checking))
   app.removeAllContentTypeParsers()

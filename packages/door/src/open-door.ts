@@ -7,6 +7,8 @@ import { refuseWhenFull } from './refuse-when-full.ts'
 
 export interface DoorDeps extends Observers {
   now: () => number
+  /** As in `Service`; `performance.now` when absent. */
+  elapsed?: () => number
   /** `limits` when absent. */
   in_flight?: InFlightLimits
   /** Closed while the disk is full; open when absent. */
@@ -33,6 +35,6 @@ export function openDoor(app: FastifyInstance, deps: DoorDeps): void {
   })
   observeRequests(app, deps)
   if (deps.disk) refuseWhenFull(app, deps.disk)
-  const { in_flight = inFlightDefault, registry, now, strangers } = deps
-  boundInFlight(app, { in_flight, registry, now, strangers })
+  const { in_flight = inFlightDefault, registry, elapsed = () => performance.now(), strangers } = deps
+  boundInFlight(app, { in_flight, registry, elapsed, strangers })
 }

@@ -18,17 +18,17 @@ interface Watched {
  * Ends a body with 408 `request_timeout` if it is slower on average than `limits.body_bytes_per_s_min`. It does so only
  * after `limits.slow_body_grace_ms` (docs/rules.md#shares-of-the-gateway).
  */
-export function createPace(now: () => number): Pace {
+export function createPace(elapsed: () => number): Pace {
   const open = new Set<Watched>()
   return {
     watch(bytes, end) {
-      const watched = { since_ms: now(), bytes, end }
+      const watched = { since_ms: elapsed(), bytes, end }
       open.add(watched)
       return watched
     },
     forget: (watched) => void open.delete(watched),
     check() {
-      const now_ms = now()
+      const now_ms = elapsed()
       for (const { since_ms, bytes, end } of open) {
         const age_ms = now_ms - since_ms
         if (age_ms < limits.slow_body_grace_ms || bytes() * 1000 >= age_ms * limits.body_bytes_per_s_min) continue

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { CodedError } from '@tributary/contracts/errors'
 import type { FastifyRequest } from 'fastify'
 import type { Pace } from './pace.ts'
+import { createPieces, type Pieces } from './pieces.ts'
 
 /** The body of a request as it came, empty without one, and its encoding. */
 export function wireBody({ body, headers }: FastifyRequest): { wire: Buffer; encoding: string | undefined } {
@@ -13,7 +14,7 @@ export function wireBody({ body, headers }: FastifyRequest): { wire: Buffer; enc
  * arrive. Where that throws there is no body, and `request.refusal` holds the error; the bytes that still arrive are
  * dropped, since the client loses the answer when its connection closes while it sends. The body of a sender whose keys
  * are unknown is dropped too. Throws `body_too_large` beyond the route's `bodyLimit`, before anything is read where the
- * length is announced, and `request_timeout` when the body arrives too slowly.
+ * length is announced, and `request_timeout` when the body arrives too slowly. A body that has to make room for others is refused as one that found none.
  */
 export const createReadWire =
   (pace: Pace) =>
@@ -24,9 +25,10 @@ export const createReadWire =
       return
     }
     const known = !(request.sender instanceof Error)
-    const chunks: Buffer[] = []
+    let pieces: Pieces | null = createPieces()
     let bytes = 0
     const watched = pace.watch(() => bytes, end)
+    request.mayEnd(refuse)
 
     function stop() {
       pace.forget(watched)
@@ -36,25 +38,31 @@ export const createReadWire =
     }
     function end(error: Error | null) {
       stop()
+      request.settleBody('whole')
       request.ingest.bytes = bytes
-      // A copy, even of a single chunk: what was read from the socket is part of a larger buffer.
-      if (error === null) done(null, Buffer.concat(chunks))
+      if (error === null) done(null, pieces?.join())
       else if (error instanceof CodedError) done(error)
       // The client hung up half-way. That is no fault of ours, so it is not logged as one.
       else done(new CodedError('bad_json', { message: 'The request body could not be read.', cause: error }))
     }
     const finish = () => end(null)
+    function refuse(refusal: Error) {
+      request.refusal = refusal
+      stop()
+      request.settleBody('dropped')
+      pieces = null
+      // Not at once: whoever needs the room is at work.
+      queueMicrotask(() => done(null))
+    }
     function take(chunk: Buffer) {
       bytes += chunk.length
       if (bytes > bodyLimit) return end(new CodedError('body_too_large'))
       if (!known) return
       try {
         request.hold(chunk.length)
-        chunks.push(chunk)
+        pieces?.add(chunk)
       } catch (error) {
-        request.refusal = error as Error
-        stop()
-        done(null)
+        refuse(error as Error)
       }
     }
     payload.on('data', take)

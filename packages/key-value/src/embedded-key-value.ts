@@ -33,7 +33,10 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
   const env = open({ path: dir, eventTurnBatching: false })
   const health = env.openDB<number, string>({ name: 'health' })
   const counters = openShelf<Counter>(env.openDB({ name: 'counters' }), now)
-  const windows = openShelf<Window>(env.openDB({ name: 'windows' }), now, { written_at_flush_only: true })
+  const windows = openShelf<Window>(env.openDB({ name: 'windows' }), now, {
+    written_at_flush_only: true,
+    isOver: ({ hits }, now_ms) => hits[0]! > now_ms,
+  })
   let closing: Promise<void> | null = null
 
   async function sweep(): Promise<number> {
@@ -46,6 +49,10 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
   function assertOpen() {
     if (closing !== null) throw new Error('the key-value store is closed')
   }
+
+  /** The expiry of a counter. A clock that was ahead does not prolong it. */
+  const expiryOf = (known: Entry | undefined, ttl_ms: number) =>
+    Math.min(known?.expires_at_ms ?? Number.POSITIVE_INFINITY, now() + ttl_ms)
 
   async function close() {
     clearInterval(sweeping)
@@ -63,7 +70,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       if (n > 0 && cap !== null && total > cap) return { added: false, total: known?.total ?? 0, ...marked }
       const less = known?.mark?.mark_id === mark_id ? 0 : Math.min(0, n)
       const mark = known?.mark && { ...known.mark, total: Math.max(0, known.mark.total + less) }
-      counters.put(key, { total, expires_at_ms: known?.expires_at_ms ?? now() + ttl_ms, ...(mark && { mark }) })
+      counters.put(key, { total, expires_at_ms: expiryOf(known, ttl_ms), ...(mark && { mark }) })
       return { added: true, total, ...marked }
     },
     async mark(key, mark_id) {
@@ -75,11 +82,15 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
     },
     async settle(key, counted, mark_id, ttl_ms) {
       assertOpen()
-      const { total: before, mark, expires_at_ms } = counters.get(key) ?? { total: 0, expires_at_ms: now() + ttl_ms }
+      const known = counters.get(key)
+      const before = known?.total ?? 0
+      const mark = known?.mark
+      const expires_at_ms = expiryOf(known, ttl_ms)
       const settles = mark !== undefined && mark.mark_id === mark_id
       const excess = settles ? Math.max(0, mark.total - counted) : 0
       const total = Math.max(before - excess, counted)
-      if (total !== before || settles) counters.put(key, { total, expires_at_ms, ...(mark && !settles && { mark }) })
+      if (total !== before || settles || (known !== undefined && known.expires_at_ms > expires_at_ms))
+        counters.put(key, { total, expires_at_ms, ...(mark && !settles && { mark }) })
       return total
     },
     async hitWindow(key, limit, window_ms) {
@@ -89,9 +100,13 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       if (hit.allowed) windows.put(key, { hits, expires_at_ms })
       return hit
     },
-    async get(key) {
+    async get(key, ttl_ms = Number.POSITIVE_INFINITY) {
       assertOpen()
-      return counters.get(key)?.total ?? null
+      const known = counters.get(key)
+      if (known === undefined) return null
+      const expires_at_ms = expiryOf(known, ttl_ms)
+      if (expires_at_ms < known.expires_at_ms) counters.put(key, { ...known, expires_at_ms })
+      return known.total
     },
     async remove(key) {
       assertOpen()

@@ -29,16 +29,18 @@ const written_in_a_turn_max = 128
 const turns_of_a_commit_max = 64
 const looked_at_in_a_turn_max = 4096
 
-export interface ShelfOptions {
+export interface ShelfOptions<E> {
   /** A kill loses the changes since the last `flush`, and not only those of `write_behind_ms`. */
   written_at_flush_only?: boolean
+  /** Whether an entry is of no use before it expires. */
+  isOver?: (entry: E, now_ms: number) => boolean
 }
 
 /** Entries of a database, loaded from it. Each change is written behind, a few in each turn of the event loop. */
 export function openShelf<E extends Entry>(
   database: Database<E, string>,
   now: () => number,
-  { written_at_flush_only = false }: ShelfOptions = {},
+  { written_at_flush_only = false, isOver = () => false }: ShelfOptions<E> = {},
 ): Shelf<E> {
   const entries = new Map<string, E>()
   /** Changes to write. `unwritten`: the database lacks the entry for certain, so nothing is written if the entry goes first. */
@@ -84,8 +86,8 @@ export function openShelf<E extends Entry>(
     const gone: string[] = []
     let forgotten = 0
     let looked = 0
-    for (const [key, { expires_at_ms }] of entries) {
-      if (expires_at_ms <= now()) {
+    for (const [key, entry] of entries) {
+      if (entry.expires_at_ms <= now() || isOver(entry, now())) {
         entries.delete(key)
         forgotten += 1
         if (!changed.get(key)?.unwritten) gone.push(key)

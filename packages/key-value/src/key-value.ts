@@ -20,8 +20,8 @@ export interface KeyValue {
   /** True where a step is taken in this process, without a round trip: then nothing is gained by reserving ahead. */
   is_local: boolean
   /**
-   * Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires after
-   * `ttl_ms`. A negative `n` with the `mark_id` that the counter had when it was added leaves that mark as it is.
+   * Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires `ttl_ms`
+   * after the first add, and never later than that from now: a clock that was ahead does not prolong it. A negative `n` with the `mark_id` that the counter had when it was added leaves that mark as it is.
    */
   addCapped(key: string, n: number, cap: number | null, ttl_ms: number, mark_id?: string | null): Promise<CappedAdd>
   /**
@@ -34,9 +34,13 @@ export interface KeyValue {
    * above `counted`, and removes the mark; another one takes nothing off. Returns the total.
    */
   settle(key: string, counted: number, mark_id: string | null, ttl_ms: number): Promise<number>
-  /** At most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. */
+  /**
+   * At most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. Hits from a clock that was ahead are
+   * forgotten once it is corrected.
+   */
   hitWindow(key: string, limit: number, window_ms: number): Promise<WindowHit>
-  get(key: string): Promise<number | null>
+  /** With the `ttl_ms` that the counter was added with, a clock that was ahead does not prolong its life. */
+  get(key: string, ttl_ms?: number): Promise<number | null>
   /** Removes a counter, with its name: it may tell of a person. */
   remove(key: string): Promise<void>
   checkHealth(): Promise<void>

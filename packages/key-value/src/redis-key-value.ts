@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from './key-value.ts'
 import { openRedisClient, type RedisClientOptions } from './redis-client.ts'
-import { addCappedScript, hitWindowScript, markScript, settleScript } from './redis-scripts.ts'
+import { addCappedScript, getScript, hitWindowScript, markScript, settleScript } from './redis-scripts.ts'
 
 /**
  * Counters in Redis, shared by all gateways: each method is one script on one key, so it is atomic, and any key may live
@@ -18,6 +18,7 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
     ]!
     return (...words: (string | number)[]) => run.apply(redis, words).catch(away)
   }
+  const getMortal = script('tributaryGet', getScript)
   const addCapped = script('tributaryAddCapped', addCappedScript)
   const mark = script('tributaryMark', markScript)
   const settle = script('tributarySettle', settleScript)
@@ -42,9 +43,10 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
       const [allowed, remaining, retry_after_ms] = await hitWindow(windowKey(key), limit, window_ms)
       return { allowed: allowed === 1, remaining: Number(remaining), retry_after_ms: Number(retry_after_ms) }
     },
-    async get(key) {
-      const total = await redis.get(counterKey(key)).catch(away)
-      return total === null ? null : Number.parseInt(total, 10)
+    async get(key, ttl_ms) {
+      const name = counterKey(key)
+      const text = ttl_ms === undefined ? await redis.get(name).catch(away) : await getMortal(name, ttl_ms)
+      return text === null ? null : Number.parseInt(String(text), 10)
     },
     async remove(key) {
       await redis.del(counterKey(key)).catch(away)

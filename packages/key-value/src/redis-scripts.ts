@@ -1,6 +1,6 @@
 /**
  * A counter is the text `<total>` or, with a mark, `<total> <marked> <mark_id>`. Numbers are written with all their digits,
- * since Lua would write a large one as 5e+12. A counter keeps the expiry of its first add.
+ * since Lua would write a large one as 5e+12. A counter keeps the expiry of its first add, unless a clock that was ahead set it.
  */
 const counter = `
 local known = redis.call('GET', KEYS[1])
@@ -10,7 +10,8 @@ marked = tonumber(marked)
 local function put(ttl_ms)
   local text = string.format('%.0f', total)
   if marked then text = text .. string.format(' %.0f ', marked) .. mark_id end
-  if known then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ttl_ms) end
+  local keeps = known and not (ttl_ms and redis.call('PTTL', KEYS[1]) > tonumber(ttl_ms))
+  if keeps then redis.call('SET', KEYS[1], text, 'KEEPTTL') else redis.call('SET', KEYS[1], text, 'PX', ttl_ms) end
 end`
 
 /** `addCapped`: KEYS counter; ARGV n, cap or '', ttl_ms, mark_id of what is given back or ''; answers {added, total, mark_id or ''}. */
@@ -43,18 +44,27 @@ total = math.max(total, counted)
 if known or total > 0 then put(ARGV[3]) end
 return {total}`
 
+/** `get` with the lifetime of the counter: KEYS counter; ARGV ttl_ms; answers the text of the counter, or null. */
+export const getScript = `
+if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return redis.call('GET', KEYS[1])`
+
 /**
  * `hitWindow`: KEYS list of the allowed hits, oldest first; ARGV limit, window_ms; answers {allowed, remaining,
- * retry_after_ms}. The same steps as sliding-window.ts; a clock that was set back stands still until it has caught up.
+ * retry_after_ms}. The same steps as sliding-window.ts.
  */
 export const hitWindowScript = `
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local at = math.max(now, tonumber(redis.call('LINDEX', KEYS[1], -1) or now))
+local last = redis.call('LINDEX', KEYS[1], -1)
+while last and tonumber(last) > now do
+  redis.call('RPOP', KEYS[1])
+  last = redis.call('LINDEX', KEYS[1], -1)
+end
 local first = redis.call('LINDEX', KEYS[1], 0)
-while first and tonumber(first) <= at - window do
+while first and tonumber(first) <= now - window do
   redis.call('LPOP', KEYS[1])
   first = redis.call('LINDEX', KEYS[1], 0)
 end
@@ -62,8 +72,8 @@ local hits = redis.call('LLEN', KEYS[1])
 local allowed = 0
 if hits < limit then
   allowed = 1
-  hits = redis.call('RPUSH', KEYS[1], string.format('%.0f', at))
-  redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', at + window))
+  hits = redis.call('RPUSH', KEYS[1], string.format('%.0f', now))
+  redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', now + window))
 end
 local wait = 0
 if hits >= limit then

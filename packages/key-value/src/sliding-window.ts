@@ -12,21 +12,21 @@ export interface WindowStep extends WindowHit {
 
 /**
  * At most `limit` hits in any half-open window `[t, t + window_ms)`. A log of the allowed hits is exact where buckets
- * are not, and its length is bounded by the limit, since refused hits are not logged.
+ * are not, and its length is bounded by the limit, since refused hits are not logged. Hits in the future are forgotten: the
+ * clock that wrote them was ahead, and they would refuse everything until it is reached again (docs/clocks.md).
  */
 export function hitSlidingWindow(window: SlidingWindow, limit: number, window_ms: number, now_ms: number): WindowStep {
   const { hits } = window
-  // A clock that was set back must not reorder the log: time stands still until it has caught up.
-  const at_ms = Math.max(now_ms, hits.at(-1) ?? now_ms)
-  const gone = hits.findIndex((hit) => hit > at_ms - window_ms)
+  while (hits.length > 0 && hits.at(-1)! > now_ms) hits.pop()
+  const gone = hits.findIndex((hit) => hit > now_ms - window_ms)
   hits.splice(0, gone === -1 ? hits.length : gone)
   const allowed = hits.length < limit
-  if (allowed) hits.push(at_ms)
+  if (allowed) hits.push(now_ms)
   return {
     allowed,
     remaining: Math.max(0, limit - hits.length),
     retry_after_ms: retryAfter(hits, limit, window_ms, now_ms),
-    expires_at_ms: (hits.at(-1) ?? at_ms) + window_ms,
+    expires_at_ms: (hits.at(-1) ?? now_ms) + window_ms,
   }
 }
 

@@ -6,8 +6,12 @@ import { keyValueSuite } from '@tributary/testing/suites/key-value-suite'
 
 keyValueSuite('the embedded key-value store', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'tributary-key-value-'))
+  let moved_ms = 0
   return {
-    open: () => openEmbeddedKeyValue({ dir, now: Date.now }),
+    open: () => openEmbeddedKeyValue({ dir, now: () => Date.now() + moved_ms }),
+    moveClock: async (_key, ms) => {
+      moved_ms += ms
+    },
     dispose: () => rm(dir, { recursive: true, force: true }),
   }
 })

@@ -37,8 +37,8 @@ export const credentialsEngine: Engine<Credentials, never, never, { postgres: Po
   settings: [],
   required: [],
   on: ['postgres', 'masterKeys'],
-  async open(_config, { now, logger, registry, onClose }, { postgres: pool, ...secrets }) {
-    const credentials = await openCredentials({ pool, ...secrets, now, logger, registry })
+  async open(_config, { elapsed, logger, registry, onClose }, { postgres: pool, ...secrets }) {
+    const credentials = await openCredentials({ pool, ...secrets, now: elapsed, logger, registry })
     onClose('credentials', () => credentials.close())
     return credentials
   },
@@ -51,8 +51,8 @@ export const appsWithSecretsEngine: Engine<AttributionApps<AppWithSecrets>, neve
   settings: [],
   required: [],
   on: ['postgres', 'masterKeys'],
-  async open(_config, { now, logger, registry, onClose }, { postgres: pool, masterKeys }) {
-    const apps = await openAppsWithSecrets({ pool, masterKeys, now, logger, registry })
+  async open(_config, { elapsed, logger, registry, onClose }, { postgres: pool, masterKeys }) {
+    const apps = await openAppsWithSecrets({ pool, masterKeys, now: elapsed, logger, registry })
     onClose('apps with secrets', () => apps.close())
     return apps
   },
@@ -63,8 +63,8 @@ export const linksEngine: Engine<Links, never, never, Secrets> = {
   settings: [],
   required: [],
   on: ['postgres', 'masterKeys'],
-  async open(_config, { now, logger, registry, onClose }, { postgres: pool, masterKeys }) {
-    const links = await openLinks({ pool, masterKeys, now, logger, registry })
+  async open(_config, { elapsed, logger, registry, onClose }, { postgres: pool, masterKeys }) {
+    const links = await openLinks({ pool, masterKeys, now: elapsed, logger, registry })
     onClose('links', () => links.close())
     return links
   },
@@ -78,8 +78,8 @@ const keptEngine = <T extends { close(): Promise<void> }>(
   settings: [],
   required: [],
   on: ['postgres'],
-  async open(_config, { now, logger, registry, onClose }, { postgres: pool }) {
-    const opened = await open({ pool, now, logger, registry })
+  async open(_config, { elapsed, logger, registry, onClose }, { postgres: pool }) {
+    const opened = await open({ pool, now: elapsed, logger, registry })
     onClose(name, () => opened.close())
     return opened
   },

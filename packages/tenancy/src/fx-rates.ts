@@ -80,7 +80,7 @@ interface Entry {
   loaded_at: number
 }
 
-/** Rates from memory over PostgreSQL. */
+/** Rates from memory over PostgreSQL. `now` is for ages alone: `elapsed` of `Service`. */
 export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): FxRates {
   const known = new LRUCache<string, Entry>({ max: entries_max })
 

@@ -1,4 +1,5 @@
 import type { Routes } from '@tributary/contracts/route'
+import { topics } from '@tributary/contracts/topics'
 import { openDoor } from '@tributary/door/open-door'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
@@ -6,6 +7,7 @@ import { createQuota } from '@tributary/tenancy/quota/quota'
 import type { FastifyPluginAsync } from 'fastify'
 import type { GatewayDeps } from './deps.ts'
 import { createJudgeBodies } from './judge/threads/judge-bodies.ts'
+import { createKnownInstalls, type KnownInstalls } from './privacy/known-installs.ts'
 import { privacyRoute, privacyRoutes } from './privacy/privacy-route.ts'
 import { createQueuedErasures } from './privacy/queued-erasures.ts'
 import { s2sBulkRoute, serverBulkRoutes } from './s2s/s2s-bulk-route.ts'
@@ -32,7 +34,9 @@ export const ingestGateway =
     app.addHook('onClose', () => bodies.close())
     const limited = { quota: createQuota(counters), keyRate: createKeyRate(counters) }
     app.addHook('onClose', () => limited.quota.close())
-    const deps = { ...gateway, bodies, ...limited, erasures: createQueuedErasures(counters) }
+    const knownInstalls = createKnownInstalls()
+    const broker = noting(gateway.broker, knownInstalls)
+    const deps = { ...gateway, broker, bodies, ...limited, knownInstalls, erasures: createQueuedErasures(counters) }
     corsHeaders(app, declaredRoutes)
     openDoor(app, gateway)
     eventRoute(app, deps)
@@ -41,3 +45,12 @@ export const ingestGateway =
     privacyRoute(app, deps)
     schemaRoute(app, deps)
   }
+
+/** A broker that notes the installs whose events it has taken. */
+const noting = (broker: GatewayDeps['broker'], knownInstalls: KnownInstalls): GatewayDeps['broker'] => ({
+  async publish(records) {
+    await broker.publish(records)
+    for (const { topic, key } of records)
+      if (topic === topics.eventsAccepted.name && key !== null) knownInstalls.note(key)
+  },
+})

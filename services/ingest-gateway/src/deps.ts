@@ -8,6 +8,7 @@ import type { LiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { Quota } from '@tributary/tenancy/quota/quota'
 import type { JudgeBodies } from './judge/threads/judge-bodies.ts'
+import type { KnownInstalls } from './privacy/known-installs.ts'
 import type { QueuedErasures } from './privacy/queued-erasures.ts'
 
 /** What the gateway works with. */
@@ -30,4 +31,5 @@ export interface RouteDeps extends GatewayDeps {
   bodies: JudgeBodies
   keyRate: KeyRate
   erasures: QueuedErasures
+  knownInstalls: Pick<KnownInstalls, 'has'>
 }

@@ -56,6 +56,7 @@ export async function openGateway(
       keyValue,
       partitions,
       now: () => now_ms + passed_ms,
+      elapsed: () => passed_ms,
       registry,
       logger,
       gateway_id: 'test',

@@ -13,3 +13,20 @@ test('a body that ends the thread is 503, and those behind it are judged by a ne
   await expect(fatal).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '1' } })
   expect(await behind).toEqual({ install_uuid: 'i-1' })
 })
+
+test('a body that waits too long is 503 in time, with those that wait behind it; later ones are judged', async () => {
+  const worker = openWorker({ logger: pino({ level: 'silent' }), registry: new Registry(), wait_ms_max: 1 })
+  onTestFinished(() => worker.close())
+  const slow = Buffer.from(`{"a":[${'[],'.repeat(500_000)}[]]}`)
+  const flood = Array.from({ length: 20 }, () =>
+    worker.judge('privacy', { wire: slow, encoding: undefined }, { facts: { app_id: 'app_1' } }),
+  )
+  const answers = await Promise.allSettled(flood)
+  for (const answer of answers)
+    expect(answer).toMatchObject({ reason: { code: 'unavailable', headers: { 'retry-after': '1' } } })
+  const again = () =>
+    worker
+      .judge('privacy', { wire: Buffer.from('{}'), encoding: undefined }, { facts: { app_id: 'app_1' } })
+      .catch(({ code }: { code: string }) => code)
+  await expect.poll(again, { timeout: 180_000 }).toBe('install_uuid_required')
+})

@@ -36,7 +36,8 @@ export function createGuards({ keyValue, now, registry }: LinkGatewayDeps): Guar
       await step(() => keyValue.addCapped(key, 1, null, limits.honeypot_block_ms))
     },
     async isBlocked(company_id, ip) {
-      return ((await step(() => keyValue.get(blockKey(company_id, ip)))) ?? 0) > 0
+      const blocked = await step(() => keyValue.get(blockKey(company_id, ip), limits.honeypot_block_ms))
+      return (blocked ?? 0) > 0
     },
     async takesClick(company_id, ip) {
       return (await hit('clicks', company_id, ip))?.allowed !== false

@@ -34,7 +34,10 @@ export function createStoreOnce(
       const found = await counters(async () => {
         const claimed = await keyValue.addCapped(`postback-claim:${digest}`, 1, 1, limits.postback_claim_ms_max)
         // After the claim, so that no request is between the two.
-        return { claimed: claimed.added, stored: await keyValue.get(`postback:${digest}`) }
+        return {
+          claimed: claimed.added,
+          stored: await keyValue.get(`postback:${digest}`, limits.postback_remembered_ms),
+        }
       })
       if (found === null) return null
       const stored = found.stored !== null && found.stored > 0
@@ -71,7 +74,7 @@ function createRoom(now: () => number) {
   return {
     left() {
       const left_ms = ends_at_ms - now()
-      // More is left than a span when the clock was set back.
+      // More than a span is left after a clock that was ahead.
       if (left_ms <= 0 || left_ms > limits.postback_remembered_ms) {
         taken = 0
         ends_at_ms = now() + limits.postback_remembered_ms

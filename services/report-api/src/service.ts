@@ -19,5 +19,5 @@ export const service = defineService({
   },
   needs: ['clickhouse'],
   routes: async (context) =>
-    reportApi({ ...context, fxRates: openFxRates({ pool: context.postgres, now: context.now }) }),
+    reportApi({ ...context, fxRates: openFxRates({ pool: context.postgres, now: context.elapsed }) }),
 })

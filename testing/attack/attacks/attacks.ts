@@ -2,9 +2,9 @@ import type { Attack } from '../attack.ts'
 import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
 import { crowdedDevices, installsAhead } from './crowded-keys.ts'
-import { erasureFlood, erasuresOfOthers } from './erasure-flood.ts'
+import { erasureFlood, erasuresOfOthers, leakedSecret } from './erasure-flood.ts'
 import { forgedInstalls } from './forged-installs.ts'
-import { heldBackBodies } from './held-back-bodies.ts'
+import { endlessBodies, heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
 import { manyConnections } from './many-connections.ts'
@@ -19,6 +19,7 @@ import { clickFlood, postbackFlood } from './strangers/stranger-floods.ts'
 /** Every attack that `npm run attack` runs, in this order. */
 export const attacks: readonly Attack[] = [
   heldBackBodies,
+  endlessBodies,
   slowBodies,
   inflatedBytes,
   hostileJson,
@@ -27,6 +28,7 @@ export const attacks: readonly Attack[] = [
   rejectedFlood,
   quotaEvasion,
   erasureFlood,
+  leakedSecret,
   erasuresOfOthers,
   clickFlood,
   lostStorePages,

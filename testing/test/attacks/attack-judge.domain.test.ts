@@ -20,6 +20,10 @@ test('an attack that is refused and harms nobody has no fault, also where memory
   expect(findFaults(attack, { ...harmless, memory_mib: null })).toEqual([])
 })
 
+test('an attack may have a limit of memory of its own', () => {
+  expect(findFaults({ ...attack, growth_mib_max: 99 }, harmless)).toEqual(['memory grew by 100 MiB'])
+})
+
 test.each<[string, Partial<Outcome>]>([
   ['a victim that was refused', { victim: { ...victim, faults: ['/event answered 503 unavailable'] } }],
   ['a victim that waited', { victim: { ...victim, max_ms: victim_ms_max + 1 } }],

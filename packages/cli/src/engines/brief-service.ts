@@ -10,6 +10,7 @@ export async function withService<T>(work: (service: Service) => Promise<T>): Pr
     logger: createLogger({ name: 'cli', level: 'silent', format: 'json' }),
     registry: new Registry(),
     now: Date.now,
+    elapsed: () => performance.now(),
     onClose: (_what, close) => closes.push(close),
     checks: {},
     troubles: [],

@@ -32,12 +32,12 @@ export interface Serving {
  */
 export async function serve(
   config: HttpConfig,
-  { logger, registry, now, onClose, checks, troubles }: Service,
+  { logger, registry, elapsed, onClose, checks, troubles }: Service,
   register: (app: FastifyInstance, health: Health) => Promise<void>,
   needs: HealthDeps['needs'] = [],
 ): Promise<Serving> {
   const app = createHttpApp({ logger, trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES })
-  const health = createHealth({ checks, now, registry, troubles, needs })
+  const health = createHealth({ checks, now: elapsed, registry, troubles, needs })
   health.routes(app)
   await register(app, health)
   const host = config.TRIBUTARY_HOST

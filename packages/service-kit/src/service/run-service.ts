@@ -13,7 +13,10 @@ export interface Service {
   name: string
   logger: Logger
   registry: Registry
+  /** Unix epoch ms. Somebody may set this clock, both ways (docs/clocks.md). */
   now(): number
+  /** For durations: milliseconds of a clock that nobody sets. */
+  elapsed(): number
   onClose: OnClose
   /** By binding of `/health`: `database`, `object_storage`, `key_value`, `queues`, `analytics`. */
   checks: Record<string, () => Promise<void>>
@@ -97,7 +100,8 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     stop('unhandled rejection', 1)
   })
   try {
-    await start(config, { name, logger, registry, now: Date.now, onClose, endNow, checks: {}, troubles: [] })
+    const clocks = { now: Date.now, elapsed: () => performance.now() }
+    await start(config, { name, logger, registry, ...clocks, onClose, endNow, checks: {}, troubles: [] })
     shedStartMemory()
   } catch (err) {
     // The start used what the stop had closed: no fault.

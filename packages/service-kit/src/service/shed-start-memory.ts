@@ -6,7 +6,11 @@ import { runInNewContext } from 'node:vm'
  * do it, and keeps the pages that it grew to. Takes some 40 ms, once.
  */
 export function shedStartMemory(): void {
+  createCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
+
+/** Makes the function that collects the garbage of this thread. */
+export function createCollector(): (how: object) => void {
   setFlagsFromString('--expose-gc') // the only way to a collection; what runs already is not changed by it
-  const collect = runInNewContext('gc') as (how: object) => void
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return runInNewContext('gc') as (how: object) => void
 }

@@ -18,6 +18,7 @@ export function serviceUnderTest() {
     logger: pino({ level: 'trace' }, sink),
     registry: new Registry(),
     now: Date.now,
+    elapsed: () => performance.now(),
     onClose: (_what, close) => closes.push(close),
     checks: {},
     troubles: [],

@@ -14,19 +14,21 @@ export function countersBreaker(now: () => number, onMissed = () => {}): Counter
   let failures = 0
   let open_at_ms = 0
   let trying = false
+  // A pause that is longer was begun by a clock that was ahead.
+  const pauses = () => open_at_ms - now() > 0 && open_at_ms - now() <= pause_most_ms
   const miss = () => {
     onMissed()
     return null
   }
   return async (step) => {
-    if (failures > 0 && (trying || now() < open_at_ms)) return miss()
+    if (failures > 0 && (trying || pauses())) return miss()
     trying = true
     try {
       const answer = await step()
       failures = 0
       return answer
     } catch {
-      if (now() < open_at_ms) return miss() // one of many that were cut off together
+      if (pauses()) return miss() // one of many that were cut off together
       open_at_ms = now() + Math.min(pause_most_ms, pause_first_ms * 2 ** failures)
       failures += 1
       return miss()

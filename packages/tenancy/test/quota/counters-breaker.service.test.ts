@@ -1,6 +1,17 @@
 import { expect, it } from 'vitest'
 import { countersBreaker } from '../../src/quota/counters-breaker.ts'
 
+it.each([60_000, 3_600_000, 86_400_000])(
+  'tries again at once when the clock was %i ms ahead and is corrected',
+  async (ahead_ms) => {
+    let now_ms = ahead_ms
+    const breaker = countersBreaker(() => now_ms)
+    expect(await breaker(() => Promise.reject(new Error('away')))).toBeNull()
+    now_ms = 0
+    expect(await breaker(async () => 'counted')).toBe('counted')
+  },
+)
+
 it('lets one request at a time find out whether the counters are back, after growing pauses', async () => {
   let now_ms = 0
   let tries = 0

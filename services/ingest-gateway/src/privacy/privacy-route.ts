@@ -2,6 +2,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { installPartition } from '@tributary/broker/partition'
 import { ErasureAsked, ErasureReply, type ErasureRequest } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/contracts/networks'
 import type { Routes } from '@tributary/contracts/route'
 import { topics } from '@tributary/contracts/topics'
 import { type AskedErasure, auditedErasure } from '@tributary/domain/erasure/audited-request'
@@ -19,7 +20,7 @@ export const privacyRoutes = {
     tag: 'Privacy',
     summary: 'Request the erasure of an install',
     description:
-      'Signed like `/event`, with the same limits of the body. Queues the install: the eraser erases all that it finds of it each night at 02:00 UTC. While a request for the install is queued, another one is answered alike and stores nothing new; an app may make 100 new requests in any 60 s.',
+      'Signed like `/event`, with the same limits of the body. Queues the install: the eraser erases all that it finds of it each night at 02:00 UTC. While a request for the install is queued, another one is answered alike and stores nothing new; an app may make 100 new requests in any 60 s. Beyond that, addresses that have sent few may make more: 100 for installs whose events were taken lately, and 50 for others.',
     headers: sdkHeaders,
     body: {
       schema: { ErasureAsked },
@@ -39,13 +40,17 @@ const { askForErasure } = privacyRoutes
 
 /** POST /privacy/delete. 202 means that the audit store and the log both hold the request; no quota is asked. */
 export function privacyRoute(app: FastifyInstance, deps: RouteDeps) {
-  const { audit, broker, credentials, erasures, partitions } = deps
+  const { audit, broker, credentials, erasures, knownInstalls, partitions } = deps
   // Steps 1 to 8 are those of docs/rules.md#order-of-checks: 1. auth headers present, 2. size on the wire (bodyLimit)
   const options = { bodyLimit: askForErasure.body.bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
   app.post(askForErasure.path, options, async (request, reply) => {
     const asked = await takeRequest(request, deps) // 3. to 8.
     // 9. to 12. queued unless a request for this install is (queued-erasures.ts)
-    await erasures.queueOnce(asked, async () => {
+    const asker = {
+      address: addressBlock(request.client_ip),
+      is_known: knownInstalls.has(`${asked.app_id}/${asked.install_uuid}`),
+    }
+    await erasures.queueOnce(asked, asker, async () => {
       // 11. audit, and log: a record that comes again only moves the erasure to a later time
       request.ingest.audit_key = await makeDurable(broker, auditErasure(audit, asked), (audit_key) => [
         toRecord({ ...asked, audit_key }, partitions),

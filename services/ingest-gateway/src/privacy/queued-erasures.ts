@@ -13,13 +13,21 @@ export interface QueuedErasuresDeps {
 
 type AskedInstall = Pick<AskedErasure, 'app_id' | 'install_uuid' | 'requested_at_ms'>
 
+/** What decides about the budget of a request. It is not stored. */
+interface Asker {
+  /** The block of the client's address. */
+  address: string
+  /** Whether the gateway took events of the install lately. */
+  is_known: boolean
+}
+
 export interface QueuedErasures {
   /**
    * Queues the erasure of an install by `store`, which resolves once the request is durable; stores nothing while one
-   * for the same install is queued. Throws `rate_limited` for more new ones of an app than `erasures_max`, and what
+   * for the same install is queued. Throws `rate_limited` for more new ones of an app than its budgets hold, and what
    * `store` throws.
    */
-  queueOnce(asked: AskedInstall, store: () => Promise<void>): Promise<void>
+  queueOnce(asked: AskedInstall, asker: Asker, store: () => Promise<void>): Promise<void>
 }
 
 /** A request in hand. */
@@ -39,48 +47,68 @@ interface Running {
 export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps): QueuedErasures {
   const running = new Map<string, Running>()
 
-  /** Whether a request is queued for certain: no erasure that has begun covers it. */
-  async function isQueued(requested_at_ms: number): Promise<boolean> {
+  /**
+   * Whether a request is queued for certain: no erasure that has begun covers it. One in the future of `now_ms` is of a clock
+   * that was ahead. It is not: the erasure that covers it may have ended.
+   */
+  async function isQueued(requested_at_ms: number, now_ms: number): Promise<boolean> {
+    if (requested_at_ms > now_ms) return false
     const begun = await breaker(async () => (await keyValue.get(erasures_begun_key)) ?? 0)
     return begun !== null && requested_at_ms > begun
   }
 
-  async function spendRate(app_id: string): Promise<void> {
-    const { erasures_max, erasures_window_ms } = limits
-    const hit = await breaker(() => keyValue.hitWindow(`erasures:${app_id}`, erasures_max, erasures_window_ms))
-    if (hit === null || hit.allowed) return
-    throw rateLimited(hit.retry_after_ms)
+  /**
+   * Uses up one new request of the app. Beyond `erasures_max` addresses that have sent few have two more budgets: whoever
+   * sends many, or for made-up installs, leaves room for others (docs/rules.md#taking-a-request).
+   */
+  async function spendRate(app_id: string, { address, is_known }: Asker): Promise<void> {
+    const { erasures_max, erasures_of_known_max, erasures_of_unknown_max, erasures_of_address_few } = limits
+    const hit = (what: string, max: number) =>
+      breaker(() => keyValue.hitWindow(`erasures${what}:${app_id}`, max, limits.erasures_window_ms))
+    const all = await hit('', erasures_max)
+    if (all === null) return
+    const own = await hit(`-of:${address}`, all.allowed ? erasures_max : erasures_of_address_few)
+    if (all.allowed || own === null) return
+    if (!own.allowed) throw rateLimited(Math.max(all.retry_after_ms, own.retry_after_ms))
+    const more = await (is_known
+      ? hit('-of-known', erasures_of_known_max)
+      : hit('-of-unknown', erasures_of_unknown_max))
+    if (more?.allowed === false) throw rateLimited(Math.min(all.retry_after_ms, more.retry_after_ms))
   }
 
-  async function queue({ app_id, install_uuid, requested_at_ms }: AskedInstall, store: () => Promise<void>) {
+  async function queue(
+    { app_id, install_uuid, requested_at_ms }: AskedInstall,
+    asker: Asker,
+    store: () => Promise<void>,
+  ) {
     const mark = queuedErasureKey(app_id, install_uuid)
     // 9. a mark means that an earlier request is durable, and will be erased after this moment
-    const marked_ms = await breaker(() => keyValue.get(mark))
-    if (marked_ms !== null && (await isQueued(marked_ms))) return { at_ms: marked_ms, stored: false }
+    const marked_ms = await breaker(() => keyValue.get(mark, limits.erasure_mark_kept_ms))
+    if (marked_ms !== null && (await isQueued(marked_ms, requested_at_ms))) return { at_ms: marked_ms, stored: false }
     // 10. the rate of new requests
-    await spendRate(app_id)
+    await spendRate(app_id, asker)
     // 11. the request is durable; a crash before 12 leaves a request without a mark, and one sent again is stored again
     await store()
     // 12. the mark
-    if (await isQueued(requested_at_ms))
+    if (await isQueued(requested_at_ms, requested_at_ms))
       await breaker(() => keyValue.settle(mark, requested_at_ms, null, limits.erasure_mark_kept_ms))
     return { at_ms: requested_at_ms, stored: true }
   }
 
   return {
-    async queueOnce(asked, store) {
+    async queueOnce(asked, asker, store) {
       const key = queuedErasureKey(asked.app_id, asked.install_uuid)
       // A request that comes before the first one is being stored is covered by it; a later one only while no erasure has begun.
       for (let first = running.get(key); first !== undefined; first = running.get(key)) {
         const is_early = !first.is_storing
         const { at_ms, stored } = await first.queued
-        if ((is_early && stored) || (await isQueued(at_ms))) return
+        if ((is_early && stored) || (await isQueued(at_ms, asked.requested_at_ms))) return
       }
       const storing = () => {
         own.is_storing = true
         return store()
       }
-      const queued = queue(asked, storing).finally(() => running.delete(key))
+      const queued = queue(asked, asker, storing).finally(() => running.delete(key))
       const own: Running = { is_storing: false, queued }
       running.set(key, own)
       await queued

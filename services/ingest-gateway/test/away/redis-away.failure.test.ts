@@ -23,6 +23,7 @@ await describeWithOwnEngine('redis', (redis) => {
       logger: pino({ level: 'silent' }),
       registry: new Registry(),
       now: Date.now,
+      elapsed: () => performance.now(),
       onClose: (_what, close) => closes.push(close),
       checks,
       troubles: [],

@@ -17,7 +17,8 @@ const closes: (() => Promise<void>)[] = []
 beforeEach(async () => {
   clickhouse = await openTestClickhouse()
   service = {
-    ...{ name: 'test', logger: pino({ level: 'silent' }), registry: new Registry(), now: Date.now },
+    ...{ name: 'test', logger: pino({ level: 'silent' }), registry: new Registry() },
+    ...{ now: Date.now, elapsed: () => performance.now() },
     ...{ onClose: (_what, close) => closes.push(close), checks: {}, troubles: [], endNow() {} },
   }
   for (const n of [1, 2, 3]) {

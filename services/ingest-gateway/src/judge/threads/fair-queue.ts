@@ -3,6 +3,8 @@ export interface FairQueue<Job> {
   push(holder: string, job: Job): void
   /** The oldest job of the holder that has used least, taken out. */
   next(): { holder: string; job: Job } | undefined
+  /** Takes a job out that waits; nothing happens where it does not. */
+  remove(holder: string, job: Job): void
   /** What a job has cost its holder, in any unit. */
   spent(holder: string, cost: number): void
   size(): number
@@ -42,6 +44,14 @@ export function createFairQueue<Job>(): FairQueue<Job> {
       now = start(holder)
       forget()
       return { holder, job }
+    },
+    remove(holder, job) {
+      const jobs = jobsOf.get(holder) ?? []
+      const at = jobs.indexOf(job)
+      if (at === -1) return
+      jobs.splice(at, 1)
+      if (jobs.length === 0) jobsOf.delete(holder)
+      size -= 1
     },
     spent(holder, cost) {
       startOf.set(holder, start(holder) + cost)

@@ -9,9 +9,16 @@ import type { Judged, Kind } from './judges.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
 export interface JudgeWorker {
-  /** Rejects with `unavailable` while too many bodies of the app wait. */
+  /** Rejects with `unavailable` while too many bodies of the app wait, and after `wait_ms_max`. */
   judge<K extends Kind>(kind: K, body: WireBody, input: Judged[K]['input']): Promise<Judged[K]['judged']>
   close(): Promise<void>
+}
+
+interface WorkerOptions {
+  logger: Logger
+  registry: Registry
+  /** `limits` when absent. */
+  wait_ms_max?: number
 }
 
 interface Job {
@@ -25,7 +32,11 @@ interface Job {
  * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
  * that outgrows its memory, or a fault of ours, ends it too: that request is 503, and the next body starts it anew.
  */
-export function openWorker({ logger, registry }: { logger: Logger; registry: Registry }): JudgeWorker {
+export function openWorker({
+  logger,
+  registry,
+  wait_ms_max = limits.judge_thread_wait_ms_max,
+}: WorkerOptions): JudgeWorker {
   const queue = createFairQueue<Job>()
   const judgedTotal = workerMetrics(registry, () => queue.size())
   let worker: Worker | null = null
@@ -86,7 +97,23 @@ export function openWorker({ logger, registry }: { logger: Logger; registry: Reg
       new Promise((resolve, reject) => {
         const { app_id } = input.facts
         if (closed || queue.waiting(app_id) >= limits.judge_thread_waiting_max) return reject(unavailable())
-        queue.push(app_id, { task: { kind, wire, encoding, input }, resolve, reject } as Job)
+        // A connection on which nothing moves is closed without an answer: the answer must come before.
+        const late = setTimeout(() => {
+          queue.remove(app_id, job)
+          reject(unavailable())
+        }, wait_ms_max).unref()
+        const job: Job = {
+          task: { kind, wire, encoding, input },
+          resolve(judged) {
+            clearTimeout(late)
+            resolve(judged)
+          },
+          reject(error) {
+            clearTimeout(late)
+            reject(error)
+          },
+        }
+        queue.push(app_id, job)
         next()
       }),
     close,

@@ -1,16 +1,31 @@
 import { parentPort } from 'node:worker_threads'
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { createCollector } from '@tributary/service-kit/service/shed-start-memory'
 import { readBody } from '../read-body.ts'
 import { type Judge, judges } from './judges.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
+const collectGarbage = createCollector()
+
 /** The thread of `openWorker`. A fault that is not coded is ours: it ends the thread, and the log has it. */
-parentPort?.on('message', (message: Task) => parentPort?.postMessage(judgeTask(fromThread(message) as Task)))
+parentPort?.on('message', (message: Task) => {
+  const answer = judgeTask(fromThread(message) as Task)
+  parentPort?.postMessage(answer)
+  // V8 would let the garbage of many large bodies pile up to the limit of the thread: 200 MiB instead of 80.
+  if (inflated_bytes > limits.judge_thread_kept_bytes_max) collectGarbage({ type: 'major', execution: 'sync' })
+})
+
+/** Of the body that was judged last. */
+let inflated_bytes = 0
 
 function judgeTask({ kind, wire, encoding, input }: Task): Answer {
   const judge = judges[kind] as Judge<unknown, unknown>
+  // A body that inflates beyond the limit made as much garbage as the limit.
+  inflated_bytes = judge.inflated_bytes_max
   try {
     const body = readBody({ wire, encoding }, judge)
+    inflated_bytes = body.length
     return { judged: judge.judgePlain?.(body, wire, input, null) ?? judge.judge(body, wire, input) }
   } catch (error) {
     if (!(error instanceof CodedError)) throw error

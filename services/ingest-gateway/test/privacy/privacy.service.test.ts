@@ -5,12 +5,12 @@ import { installPartition } from '@tributary/broker/partition'
 import { ErasureRequest } from '@tributary/contracts/erasure'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { signedHeaders } from '@tributary/testing/builders'
+import { sdkEvent, signedHeaders } from '@tributary/testing/builders'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Gateway, openGateway } from './gateway.ts'
+import { type Gateway, openGateway } from '../gateway.ts'
 
-const file = join(import.meta.dirname, '..', '..', '..', 'docs', 'schemas', 'erasures.requested.v1.json')
+const file = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'schemas', 'erasures.requested.v1.json')
 const isDocumented = new Ajv2020({ strict: true }).compile(JSON.parse(readFileSync(file, 'utf8')))
 
 let gateway: Gateway
@@ -21,6 +21,20 @@ beforeEach(async () => {
 const ask = (body: Buffer | string, headers: Record<string, string> = {}, as = gateway.tenant) =>
   gateway.call('/privacy/delete', { ...signedHeaders(as, body), ...headers }, body)
 const erase = (install_uuid: string, as = gateway.tenant) => ask(JSON.stringify({ install_uuid }), {}, as)
+/** A gateway that believes `X-Forwarded-For`. */
+async function behindProxy() {
+  gateway = await openGateway({}, { trusted_proxies: ['127.0.0.1'] })
+  const from = (n: number) => `192.0.2.${n}`
+  return {
+    from,
+    send: (install_uuid: string, address: string) =>
+      ask(JSON.stringify({ install_uuid }), { 'x-forwarded-for': address }),
+    sendEvents: (...install_uuids: string[]) => {
+      const events = install_uuids.map((install_uuid) => sdkEvent({ install_uuid, event_ts_ms: gateway.now_ms }))
+      return gateway.event(JSON.stringify({ events }))
+    },
+  }
+}
 const erasures = () =>
   gateway.recordsOf(topics.erasuresRequested.name).map(({ value }) => JSON.parse(value.toString()) as ErasureRequest)
 
@@ -69,6 +83,41 @@ describe('POST /privacy/delete', () => {
     expect((await erase('i-7')).statusCode).toBe(202)
     expect((await erase('i-100', gateway.other)).statusCode).toBe(202)
     expect(erasures()).toHaveLength(101)
+  })
+
+  test('leaves requests of others room when one address uses up those of the app', async () => {
+    const { send, from } = await behindProxy()
+    for (let n = 0; n < 100; n += 1) await send(`made-up-${n}`, from(1))
+    expect((await send('made-up-100', from(1))).statusCode).toBe(429)
+    for (let n = 0; n < 10; n += 1) expect((await send(`other-${n}`, from(2))).statusCode).toBe(202)
+    expect((await send('other-10', from(2))).statusCode).toBe(429)
+  })
+
+  test('takes a request for an install that sent events when made-up installs of many addresses use up the rest', async () => {
+    const { send, sendEvents, from } = await behindProxy()
+    await sendEvents('real-1', 'real-2')
+    const statuses = new Map<number, number>()
+    for (let n = 0; n < 300; n += 1) {
+      const { statusCode } = await send(`made-up-${n}`, from(n % 50))
+      statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
+    }
+    expect(statuses).toEqual(
+      new Map([
+        [202, 150],
+        [429, 150],
+      ]),
+    )
+    expect((await send('real-1', from(60))).statusCode).toBe(202)
+    expect((await send('real-2', from(61))).statusCode).toBe(202)
+    expect((await send('made-up', from(62))).statusCode).toBe(429)
+  })
+
+  test('an IPv6 client is its /64', async () => {
+    const { send } = await behindProxy()
+    for (let n = 0; n < 100; n += 1) await send(`made-up-${n}`, '192.0.2.1')
+    for (let n = 0; n < 10; n += 1) expect((await send(`six-${n}`, `2001:db8::${n + 1}`)).statusCode).toBe(202)
+    expect((await send('six-10', '2001:db8::ff')).statusCode).toBe(429)
+    expect((await send('six-11', '2001:db8:0:1::1')).statusCode).toBe(202)
   })
 
   test('is never taken for queued when storing it failed, nor while the counters are away', async () => {

@@ -6,7 +6,7 @@ import { limits } from '@tributary/contracts/limits'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { expect, onTestFinished, test } from 'vitest'
-import { createQueuedErasures } from '../src/privacy/queued-erasures.ts'
+import { createQueuedErasures } from '../../src/privacy/queued-erasures.ts'
 
 async function open() {
   const dir = await mkdtemp(join(tmpdir(), 'tributary-erasures-'))
@@ -30,6 +30,7 @@ async function open() {
   }
 }
 
+const asker = { address: '192.0.2.1', is_known: false }
 const install = { app_id: 'app_1', install_uuid: 'i-1' }
 
 test('requests for an install that come while the first is stored store nothing, and end as it does', async () => {
@@ -39,7 +40,7 @@ test('requests for an install that come while the first is stored store nothing,
     let stored = 0
     const stores = Promise.withResolvers<void>()
     const ask = () =>
-      erasures.queueOnce({ ...install, requested_at_ms: clock.now_ms }, () => {
+      erasures.queueOnce({ ...install, requested_at_ms: clock.now_ms }, asker, () => {
         stored += 1
         return stores.promise
       })
@@ -58,7 +59,7 @@ test('an install is known to be queued for a week, over all gateways; a request 
   const { clock, gateway } = await open()
   let stored = 0
   const ask = () =>
-    gateway().queueOnce({ ...install, requested_at_ms: clock.now_ms }, async () => {
+    gateway().queueOnce({ ...install, requested_at_ms: clock.now_ms }, asker, async () => {
       stored += 1
     })
   await ask()
@@ -75,7 +76,7 @@ test('a mark that is set when its request is erased already keeps no later reque
   const stored: number[] = []
   const ask = async (store = async () => {}) => {
     const requested_at_ms = clock.now_ms
-    await gateway().queueOnce({ ...install, requested_at_ms }, async () => {
+    await gateway().queueOnce({ ...install, requested_at_ms }, asker, async () => {
       stored.push(requested_at_ms)
       await store()
     })
@@ -104,7 +105,7 @@ test('a request that comes while an earlier one is stored is stored itself if an
   const stored: number[] = []
   const ask = () => {
     const requested_at_ms = clock.now_ms
-    return erasures.queueOnce({ ...install, requested_at_ms }, () => {
+    return erasures.queueOnce({ ...install, requested_at_ms }, asker, () => {
       stored.push(requested_at_ms)
       return stores.promise
     })

@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto'
+import { limits } from '@tributary/contracts/limits'
+
+/** Installs of which this process took events lately. */
+export interface KnownInstalls {
+  /** Takes the key of a record of events: `<app_id>/<install_uuid>`. */
+  note(key: string): void
+  has(key: string): boolean
+}
+
+/** Bits of a filter for each install that it holds, and those that one sets: two of a thousand others are known by mistake. */
+const bits_per_install = 16
+const bits_set = 4
+
+/**
+ * Remembers installs in two Bloom filters: a new one for the next `max` installs, and the one before it. It tells who is
+ * known without a look-up in another engine. Mistakes are harmless: they choose a budget (queued-erasures.ts).
+ */
+export function createKnownInstalls(max: number = limits.known_installs_max): KnownInstalls {
+  const bits = max * bits_per_install
+  let newest = new Uint32Array(Math.ceil(bits / 32))
+  let before = new Uint32Array(newest.length)
+  let noted = 0
+
+  function placesOf(key: string): number[] {
+    const digest = hash('sha256', key, 'buffer')
+    return Array.from({ length: bits_set }, (_, n) => digest.readUInt32LE(4 * n) % bits)
+  }
+  const holds = (filter: Uint32Array, places: readonly number[]) =>
+    places.every((place) => (filter[place >>> 5]! & (1 << (place & 31))) !== 0)
+
+  return {
+    note(key) {
+      const places = placesOf(key)
+      if (holds(newest, places)) return
+      if (noted >= max) {
+        const oldest = before
+        before = newest
+        newest = oldest.fill(0)
+        noted = 0
+      }
+      noted += 1
+      for (const place of places) newest[place >>> 5]! |= 1 << (place & 31)
+    },
+    has(key) {
+      const places = placesOf(key)
+      return holds(newest, places) || holds(before, places)
+    },
+  }
+}
