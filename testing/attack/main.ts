@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { attacks } from './attacks/attacks.ts'
+import { attacks, partOf } from './attacks/attacks.ts'
 import { runAttacks } from './run-attacks.ts'
 
 const help = `npm run attack -- [options]
@@ -12,6 +12,7 @@ attacker must be refused with the codes that the attack names. The memory of the
 
   --seconds S   duration of each attack (10); some attacks need longer until they are refused
   --only NAME   run only this attack
+  --part N/M    run every M-th attack, from the N-th on
   --list        list the attacks
   --json        print exactly one JSON document on stdout
 
@@ -22,6 +23,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     only: { type: 'string' },
+    part: { type: 'string', default: '1/1' },
     list: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -31,7 +33,7 @@ const { values } = parseArgs({
 async function main(): Promise<number> {
   const seconds = Number(values.seconds)
   if (!(seconds >= 1)) throw new Error('--seconds needs a number of at least 1')
-  const chosen = attacks.filter(({ name }) => values.only === undefined || values.only === name)
+  const chosen = partOf(attacks, values.part).filter(({ name }) => values.only === undefined || values.only === name)
   if (chosen.length === 0) throw new Error(`no attack is named ${values.only}; --list shows all`)
   const log = values.json ? console.error : console.info
   const results = await runAttacks({ attacks: chosen, seconds, log })

@@ -93,7 +93,7 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
   function stale(lookups: readonly FxLookup[], cause: unknown): Map<string, Entry> {
     const entries = lookups.map((lookup): [string, Entry] => {
       const entry = known.get(keyOf(lookup))
-      if (entry === undefined || Math.abs(now() - entry.loaded_at) > limits.credentials_stale_ms_max) {
+      if (entry === undefined || now() - entry.loaded_at > limits.credentials_stale_ms_max) {
         throw postgresUnavailable(cause)
       }
       return [keyOf(lookup), entry]
@@ -107,7 +107,7 @@ export function openFxRates({ pool, now }: { pool: Pool; now: () => number }): F
         lookups.map((lookup) => [keyOf(lookup), known.get(keyOf(lookup))]),
       )
       const missing = lookups.filter(
-        (lookup) => Math.abs(now() - (answers.get(keyOf(lookup))?.loaded_at ?? -Infinity)) >= limits.fx_rates_fresh_ms,
+        (lookup) => now() - (answers.get(keyOf(lookup))?.loaded_at ?? -Infinity) >= limits.fx_rates_fresh_ms,
       )
       if (missing.length > 0) {
         const loaded = await load(missing).catch((error) => {

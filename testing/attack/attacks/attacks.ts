@@ -41,3 +41,10 @@ export const attacks: readonly Attack[] = [
   adminGuesses,
   manyConnections,
 ]
+
+/** Of a list every M-th attack, from the N-th on; `part`: `N/M`. Throws an Error for another text. */
+export function partOf(all: readonly Attack[], part: string): Attack[] {
+  const [n = 0, parts = 0] = (/^(\d+)\/(\d+)$/.exec(part) ?? []).slice(1).map(Number)
+  if (n < 1 || n > parts) throw new Error('--part needs two numbers, such as 1/3')
+  return all.filter((_, place) => place % parts === n - 1)
+}

@@ -57,7 +57,7 @@ export function createHealth({ checks, now, registry, troubles = [], needs = [] 
   let latest: { at_ms: number; bindings: Promise<Bindings> } | null = null
 
   const bindings = () => {
-    if (latest === null || Math.abs(now() - latest.at_ms) >= check_fresh_ms) {
+    if (latest === null || now() - latest.at_ms >= check_fresh_ms) {
       latest = { at_ms: now(), bindings: checkAll(checks) }
     }
     return latest.bindings
