@@ -20,6 +20,8 @@ export interface Attack {
   prepare?(data_dir: string): Promise<{ env: Record<string, string>; close(): Promise<void> }>
   /** Attacks until `target.signal` aborts, and waits for outstanding answers. */
   run(target: Target): Promise<void>
+  /** As many requests with nothing hostile in them. The control of the victim runs beside them; beside nothing where absent. */
+  ordinary?(target: Target): Promise<void>
   /** Checks the stored data once all events are written, and returns the faults. */
   check?(target: Target): Promise<string[]>
 }

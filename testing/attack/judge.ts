@@ -35,8 +35,7 @@ export function findFaults(
     const [seen, alone] = [victim.steps[step], control?.steps[step]]
     if (seen === undefined || alone === undefined) continue
     const most_ms = Math.max(slow_ms_min, slower_max * alone.p99_ms)
-    if (seen.p99_ms > most_ms)
-      found.push(`p99 of ${step}: ${seen.p99_ms} ms, and ${alone.p99_ms} ms without the attack`)
+    if (seen.p99_ms > most_ms) found.push(`p99 of ${step}: ${seen.p99_ms} ms, and ${alone.p99_ms} ms in the control`)
   }
   if (reported !== victim.accepted) found.push(`${victim.accepted} events of the victim accepted, ${reported} reported`)
   const grown = memory_mib === null ? 0 : memory_mib.peak - memory_mib.before

@@ -10,7 +10,7 @@ import {
 import { residentMib } from '../fuzz/memory.ts'
 import { proxy_address } from './addresses.ts'
 import { type Answers, countAnswers } from './answers.ts'
-import type { Attack } from './attack.ts'
+import type { Attack, Target } from './attack.ts'
 import { findFaults, type Outcome } from './judge.ts'
 import { countEvents } from './reports.ts'
 import { makeTenant } from './tenants.ts'
@@ -64,17 +64,18 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
     makeTenant(url, token, 'Victim'),
     makeTenant(url, token, 'Attacker', attack.monthly_quota),
   ])
+  const steps = victimSteps.filter((step) => step !== 'verdict' || attack.verdicts === true)
+  const port = Number(new URL(url).port)
+  const place = { url, port, data_dir, seconds }
+  const control = seconds < judged_s_min ? null : await controlOf(attack, place, token, steps)
   const answers = countAnswers()
   const printed = service.output().length
   const memory = watchMemory(service.pid)
-  const steps = victimSteps.filter((step) => step !== 'verdict' || attack.verdicts === true)
-  const control = seconds < judged_s_min ? null : await controlOf(url, token, steps, seconds)
   const victim = startVictim(url, tenant, steps)
   await pause(calm_ms)
   const started_ms = Date.now()
-  const port = Number(new URL(url).port)
   const signal = endOf(attack, answers, seconds)
-  const target = { url, port, data_dir, attacker, victim: tenant, started_ms, signal, seconds, answers }
+  const target = { ...place, attacker, victim: tenant, started_ms, signal, answers }
   let seen: VictimFigures
   try {
     await attack.run(target)
@@ -84,18 +85,6 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const took_s = Math.round((Date.now() - started_ms) / 100) / 10
   await waitUntilWritten(url, data_dir)
   const faults = (await attack.check?.(target)) ?? []
-  if (process.env.PROF)
-    console.error(
-      (await (await fetch(url + '/metrics')).text())
-        .split('\n')
-        .filter(
-          (l) =>
-            /attribut|redecision|event_loop|consumer_(batch|records)/.test(l) &&
-            !l.startsWith('#') &&
-            !/bucket/.test(l),
-        )
-        .join('\n'),
-    )
   const reported = await countEvents(url, tenant)
   const logged = errorLine(service.output().slice(printed))
   const outcome = {
@@ -109,11 +98,22 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   return { name: attack.name, seconds: took_s, ...outcome, faults: findFaults(attack, outcome) }
 }
 
-/** The same customer with nobody else, as another company. */
-async function controlOf(url: string, token: string, steps: readonly VictimStep[], seconds: number) {
-  const victim = startVictim(url, await makeTenant(url, token, 'Control'), steps)
-  await pause(seconds * 1000)
-  return victim.end()
+/** The same customer, as another company, beside ordinary traffic. */
+async function controlOf(
+  attack: Attack,
+  place: Pick<Target, 'url' | 'port' | 'data_dir' | 'seconds'>,
+  token: string,
+  steps: readonly VictimStep[],
+) {
+  const { url, data_dir, seconds } = place
+  const [tenant, attacker] = await Promise.all([makeTenant(url, token, 'Control'), makeTenant(url, token, 'Ordinary')])
+  const victim = startVictim(url, tenant, steps)
+  const signal = AbortSignal.timeout(seconds * 1000)
+  const target = { ...place, attacker, victim: tenant, started_ms: Date.now(), signal, answers: countAnswers() }
+  await Promise.all([attack.ordinary?.(target), pause(seconds * 1000)])
+  const seen = await victim.end()
+  await waitUntilWritten(url, data_dir)
+  return seen
 }
 
 /** Aborts after the seconds once all expected answers came, at the latest `expected_ms_max` later. */
@@ -159,7 +159,7 @@ function lineOf({ name, seconds, victim, control, answers, memory_mib, faults }:
       const alone = control?.steps[step]
       return seen === undefined || alone === undefined
         ? []
-        : [`\n     ${step}: ${timesLine(seen)} (alone ${timesLine(alone)})`]
+        : [`\n     ${step}: ${timesLine(seen)} (control: ${timesLine(alone)})`]
     }),
     `attacker: ${got.join(', ') || 'nothing'}`,
     `memory: ${memory}`,

@@ -21,12 +21,8 @@ export const installsAhead: Attack = {
   expected: ['200', '302'],
   allowed: ['503 unavailable'],
   verdicts: true,
-  async run(target) {
-    const gaid = randomUUID()
-    await inTurn(target, bulk_installs_max / bulk_size, () => sendBulk(target, gaid))
-    await inTurn(target, clicks, (n) => click(target, gaid, `203.0.113.${n}`))
-    await rest(target, 3_600_000)
-  },
+  run: (target) => tellInstalls(target, [randomUUID()], 23 * hour_ms),
+  ordinary: (target) => tellInstalls(target, manyIds(bulk_installs_max), 0),
 }
 
 /** Whoever has the secret of an app, which is in each phone, sends installs of few devices. */
@@ -36,34 +32,44 @@ export const crowdedDevices: Attack = {
   expected: ['200'],
   allowed: ['503 unavailable'],
   verdicts: true,
-  async run(target) {
-    const ids = Array.from({ length: devices }, () => randomUUID())
-    await inTurn(target, sdk_installs_max / batch_size, () => {
-      const events = Array.from({ length: batch_size }, (_, n) => ({
-        ...{ event_id: randomUUID(), event_name: 'app_install', install_uuid: randomUUID(), event_ts_ms: Date.now() },
-        device: { os: 'android', gaid: ids[n % devices] },
-      }))
-      const body = gzipSync(JSON.stringify({ events, sent_at_ms: Date.now() }))
-      return sendSigned(target, declaredRoutes.sendBatch.path, body as Buffer<ArrayBuffer>, true)
-    })
-    await rest(target, 3_600_000)
-  },
+  run: (target) => sendInstalls(target, manyIds(devices)),
+  ordinary: (target) => sendInstalls(target, manyIds(sdk_installs_max)),
+}
+
+const manyIds = (length: number): string[] => Array.from({ length }, () => randomUUID())
+
+async function tellInstalls(target: Target, ids: readonly string[], ahead_ms: number) {
+  let told = 0
+  await inTurn(target, bulk_installs_max / bulk_size, () => {
+    const events = Array.from({ length: bulk_size }, () => ({
+      ...{ event_name: 'app_install', install_uuid: randomUUID(), event_ts_ms: Date.now() + ahead_ms },
+      device: { os: 'android', gaid: ids[told++ % ids.length] },
+    }))
+    const headers = { authorization: `Bearer ${target.attacker.server_key}` }
+    const body = JSON.stringify({ events })
+    return send(target, declaredRoutes.sendServerEvents.path, { method: 'POST', headers, body })
+  })
+  await inTurn(target, clicks, (n) => click(target, ids[n % ids.length]!, `203.0.113.${n}`))
+  await rest(target, 3_600_000)
+}
+
+async function sendInstalls(target: Target, ids: readonly string[]) {
+  let sent = 0
+  await inTurn(target, sdk_installs_max / batch_size, () => {
+    const events = Array.from({ length: batch_size }, () => ({
+      ...{ event_id: randomUUID(), event_name: 'app_install', install_uuid: randomUUID(), event_ts_ms: Date.now() },
+      device: { os: 'android', gaid: ids[sent++ % ids.length] },
+    }))
+    const body = gzipSync(JSON.stringify({ events, sent_at_ms: Date.now() }))
+    return sendSigned(target, declaredRoutes.sendBatch.path, body, true)
+  })
+  await rest(target, 3_600_000)
 }
 
 /** As many times as the attack is long, at the most so often. */
 async function inTurn({ seconds, signal }: Target, times_max: number, step: (n: number) => Promise<unknown>) {
   const times = Math.min(times_max, Math.ceil((seconds * installs_per_s) / bulk_size))
   for (let n = 0; n < times && !signal.aborted; n += 1) await step(n)
-}
-
-function sendBulk(target: Target, gaid: string) {
-  const events = Array.from({ length: bulk_size }, () => ({
-    ...{ event_name: 'app_install', install_uuid: randomUUID(), event_ts_ms: Date.now() + 23 * hour_ms },
-    device: { os: 'android', gaid },
-  }))
-  const headers = { authorization: `Bearer ${target.attacker.server_key}` }
-  const body = JSON.stringify({ events })
-  return send(target, declaredRoutes.sendServerEvents.path, { method: 'POST', headers, body })
 }
 
 function click(target: Target, gaid: string, ip: string) {
