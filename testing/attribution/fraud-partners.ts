@@ -81,6 +81,23 @@ export const trap: Behaviour = (stage, app, day) => {
   })
 }
 
+export const clone_installs = 60
+export const clones_unflagged = 50
+
+/** Emulators that are copies of one phone: each is a reinstall of the first, and soon the device is crowded. */
+export function clones(stage: Stage, app: SimApp, day: number): void {
+  const { device_id } = stage.newPerson(app)
+  const start_ms = stage.momentOf(day)
+  for (let n = 0; n < clone_installs; n += 1) {
+    stage.install(app, { ...stage.newPerson(app), device_id }, start_ms + n * minute_ms, {
+      truth: {
+        ...{ reinstall: n > 0, guilty: ['crowded_device'] },
+        flags: n < clones_unflagged ? [] : ['crowded_device'],
+      },
+    })
+  }
+}
+
 export const farm_installs = 60
 const unflagged_installs = 20
 

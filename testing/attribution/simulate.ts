@@ -1,6 +1,6 @@
 import type { Random } from '../fuzz/random.ts'
 import { type Behaviour, deep, devices, search, social, web } from './clean-partners.ts'
-import { bots, farm, flood, inject, trap } from './fraud-partners.ts'
+import { bots, clones, farm, flood, inject, trap } from './fraud-partners.ts'
 import { type History, openStage, type SimApp } from './history.ts'
 import { forgers, latecomers, sharers, strangers, unheard } from './organic-people.ts'
 
@@ -47,6 +47,7 @@ export function simulate({ android, ios, start_ms, days, acts, flood_clicks, ran
     for (const [behave, share] of shares.ios) repeat(acts * share, () => behave(stage, ios, day))
     if (day % 2 === 0) flood(stage, android, day, flood_clicks)
     farm(stage, android, day, day)
+    clones(stage, android, day)
   }
   return stage.history
 }

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 test('figures of what the version before stored equal those of the same data stored now, before and after settling', async () => {
   await migrateClickhouse({ clickhouse, dir: earlier })
-  await writeApp(clickhouse, 'old')
+  await writeApp(clickhouse, 'old', ['correction_ms'])
   await migrateClickhouse({ clickhouse })
   await writeApp(clickhouse, 'new')
   const expected = await liveFigures(clickhouse, 'new')

@@ -30,7 +30,12 @@ function run(statements: readonly string[]): string[] {
 /** chdb takes no change of a replicated table: a table is made as it is after all migrations. */
 const withLastColumns = (statement: string): string => {
   const columns = new RegExp(`CREATE TABLE ${tableOf(statement)}\\n(\\([\\s\\S]*?\\n\\))`).exec(schema)?.[1]
-  return columns === undefined ? statement : statement.replace(/^\([\s\S]*?^\)/m, () => columns)
+  const order = new RegExp(
+    `CREATE TABLE ${tableOf(statement)}\\n[\\s\\S]*?\\n((?:PRIMARY KEY .*\\n)?ORDER BY .*)`,
+  ).exec(schema)?.[1]
+  return columns === undefined || order === undefined
+    ? statement
+    : statement.replace(/^\([\s\S]*?^\)/m, () => columns).replace(/^(?:PRIMARY KEY .*\n)?ORDER BY .*$/m, () => order)
 }
 
 describe('the replicated form of the migrations', () => {
