@@ -1,8 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
-import type { KeyFacts } from '@tributary/domain/attribute/crowds'
-import { byInstall } from '@tributary/domain/attribute/verdict'
+import { byInstall, type Claim } from '@tributary/domain/attribute/verdict'
 import { keySet, literals } from './literals.ts'
 
 type Query = Pick<Clickhouse, 'query'>
@@ -18,6 +17,19 @@ export interface KeyFact {
   place: Place
 }
 
+/** Install events with one key, in the order of `byInstall`. */
+export interface KeyFacts {
+  rows: readonly KeyFact[]
+  /** There are earlier ones, which are not among them. */
+  cut: boolean
+}
+
+/** A key of an install. */
+export interface KeyOfInstall {
+  match_key: string
+  install: Claim
+}
+
 /** Install events with a key, from a time on. */
 export interface KeyRange {
   app_id: string
@@ -28,9 +40,7 @@ export interface KeyRange {
 /** Keys of one statement. */
 const keys_max = 5000
 /** Facts of one key that are read at first: few keys have as many. */
-const quiet_facts_max = 2 * limits.crowd_facts
-/** Facts that are read of a busier one: those of a batch, all of one key, and as many before or behind them. */
-const key_facts_max = 2000
+const quietFacts = () => Math.min(2 * limits.crowd_facts, limits.key_facts_max)
 /** Busy keys of one statement: whoever parses the answer holds others up. */
 const busy_keys_max = 2
 /** Facts of one range that is read by itself, some of which may be erased. */
@@ -38,7 +48,7 @@ const range_facts_max = 4 * limits.crowd_facts
 const ranges_max = 50
 
 /**
- * Install events of an app by key, from the earliest on: of each key the latest `key_facts_max` by install time, and none before
+ * Install events of an app by key, from the earliest on: of each key the latest `limits.key_facts_max` by install time, and none before
  * a time. Those of erased lives are left out by `isLiving`.
  */
 export async function findLastByKey(
@@ -46,7 +56,7 @@ export async function findLastByKey(
   app_id: string,
   { match_keys, installed_from_ms }: { match_keys: readonly string[]; installed_from_ms: number },
   isLiving: (fact: KeyFact) => boolean = () => true,
-): Promise<Map<string, KeyFacts<KeyFact>>> {
+): Promise<Map<string, KeyFacts>> {
   const known = await readKeys(match_keys, (keys, facts_max) =>
     clickhouse.query<Row>(
       `${select(keys, [app_id], installed_from_ms)} ORDER BY ${installOrder('DESC')} LIMIT ${facts_max} BY key`,
@@ -54,7 +64,7 @@ export async function findLastByKey(
   )
   return new Map(
     [...Map.groupBy(known, ({ match_key }) => match_key)].map(([key, of]) => {
-      const cut = of.length >= key_facts_max
+      const cut = of.length >= limits.key_facts_max
       return [key, { rows: of.filter(isLiving).toSorted(byInstall), cut }]
     }),
   )
@@ -68,17 +78,52 @@ async function readKeys(
   const found: KeyFact[] = []
   const busy: string[] = []
   for (let at = 0; at < match_keys.length; at += keys_max) {
-    const rows = await read(match_keys.slice(at, at + keys_max), quiet_facts_max)
+    const rows = await read(match_keys.slice(at, at + keys_max), quietFacts())
     for (const [key, of] of Map.groupBy(rows.map(toFact), ({ match_key }) => match_key)) {
-      if (of.length < quiet_facts_max) found.push(...of)
+      if (of.length < quietFacts()) found.push(...of)
       else busy.push(key)
     }
   }
   for (let at = 0; at < busy.length; at += busy_keys_max) {
-    const rows = await read(busy.slice(at, at + busy_keys_max), key_facts_max)
+    const rows = await read(busy.slice(at, at + busy_keys_max), limits.key_facts_max)
     for (const row of rows) found.push(toFact(row))
   }
   return found
+}
+
+/**
+ * The facts of a key around an install: the nearest before it, and those from it on, `range_facts_max` each. It reads a busy key
+ * once for each install.
+ */
+export async function findAround(
+  clickhouse: Query,
+  app_id: string,
+  keys: readonly KeyOfInstall[],
+  isLiving: (fact: KeyFact) => boolean = () => true,
+): Promise<KeyFact[][]> {
+  const found: KeyFact[][] = []
+  for (let at = 0; at < keys.length; at += ranges_max) {
+    const part = keys.slice(at, at + ranges_max)
+    const statements = part.flatMap((one, n) => aroundSql(app_id, one, n))
+    const rows = await clickhouse.query<Row & { n: number }>(statements.join(' UNION ALL '))
+    const byNumber = Map.groupBy(rows, ({ n }) => n)
+    for (const n of part.keys()) {
+      const facts = (byNumber.get(n) ?? []).map(({ n: _n, ...row }) => toFact(row))
+      found.push(facts.filter(isLiving).toSorted(byInstall))
+    }
+  }
+  return found
+}
+
+function aroundSql(app_id: string, { match_key, install }: KeyOfInstall, n: number): string[] {
+  const { topic, partition, offset, index } = install.place
+  const [name] = topic.split('@', 1)
+  const place = `(${Number(install.installed_at_ms)}, ${literals('topic', [name!])}, ${Number(partition)},
+    ${literals('topic', [topic])}, ${Number(offset)}, ${Number(index)})`
+  const part = (way: 'ASC' | 'DESC', sign: '<' | '>=') =>
+    `SELECT * FROM (${select([match_key], [app_id], 0, `, toUInt32(${n}) AS n`)} AND (${orderColumns.join(', ')}) ${sign} ${place}
+     ORDER BY ${installOrder(way)} LIMIT ${range_facts_max})`
+  return [part('DESC', '<'), part('ASC', '>=')]
 }
 
 /** Of each range the first `crowd_facts` install events (docs/rules.md#how-far-a-click-is-seen), but for erased ones. */
@@ -105,20 +150,17 @@ export async function findFirstByKey(
     return first
   }
   const found = ranges.map((range) => firstOf(known.get(nameOf(range)) ?? [], range))
-  // Of a busy key the first rows may all be before the range.
+  // The first rows of a busy key may all lie before the range.
   const short = ranges.flatMap((range, n) => {
-    const isCut = (known.get(nameOf(range)) ?? []).length >= key_facts_max
+    const isCut = (known.get(nameOf(range)) ?? []).length >= limits.key_facts_max
     return isCut && found[n]!.length < limits.crowd_facts ? [n] : []
   })
   for (let at = 0; at < short.length; at += ranges_max) {
     const part = short.slice(at, at + ranges_max)
     const statements = part.map((n) => ofRange(ranges[n]!))
     const rows = await clickhouse.query<Row>(statements.join(' UNION ALL '))
-    for (const n of part) {
-      const range = ranges[n]!
-      const own = rows.map(toFact).filter((row) => nameOf(row) === nameOf(range))
-      found[n] = firstOf(own.toSorted(byInstall), range)
-    }
+    const byName = Map.groupBy(rows.map(toFact), nameOf)
+    for (const n of part) found[n] = firstOf((byName.get(nameOf(ranges[n]!)) ?? []).toSorted(byInstall), ranges[n]!)
   }
   return found
 }
@@ -134,17 +176,15 @@ const toFact = ({ app_id, key, install_uuid, received_at_ms, installed_at_ms, ..
 const nameOf = ({ app_id, match_key }: Pick<KeyFact, 'app_id' | 'match_key'>): string => `${app_id}/${match_key}`
 
 /** The key alone is read of most granules (PREWHERE). */
-const select = (match_keys: readonly string[], app_ids: readonly string[], from_ms: number): string =>
+const select = (match_keys: readonly string[], app_ids: readonly string[], from_ms: number, more = ''): string =>
   `SELECT DISTINCT app_id, toString(k.match_key) AS key, install_uuid, received_at_ms, installed_at_ms,
-     topic, partition, offset, event_index AS index
+     topic, partition, offset, event_index AS index${more}
    FROM install_fact_keys_v1 AS k PREWHERE k.match_key IN ${keySet(match_keys)}
    WHERE app_id IN (${literals('app_id', app_ids)}) AND kind = 'install' AND installed_at_ms >= ${Number(from_ms)}`
 
 /** SQL of `byInstall`. */
-const installOrder = (way: 'ASC' | 'DESC'): string =>
-  ['installed_at_ms', "substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'index']
-    .map((column) => `${column} ${way}`)
-    .join(', ')
+const orderColumns = ['installed_at_ms', "substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'index']
+const installOrder = (way: 'ASC' | 'DESC'): string => orderColumns.map((column) => `${column} ${way}`).join(', ')
 
 /** Index of the first row installed at this time or later. */
 function firstFrom(rows: readonly KeyFact[], at_ms: number): number {

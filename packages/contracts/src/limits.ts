@@ -234,6 +234,8 @@ export const limits = {
   candidates_after_max: 5,
   /** Install facts before an install that make a key of it crowded, and installs after a click that see it by one key. */
   crowd_facts: 50,
+  /** Install facts of one key that are read for a batch: the latest. What lies before them is read for each install. */
+  key_facts_max: 2000,
   /** How long before an install these facts may lie to make its device, user or click id crowded. */
   crowd_window_ms: 90 * day_ms,
   /** Clicks that a decision keeps whole: those that may still win when they have expired. */

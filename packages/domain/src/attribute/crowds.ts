@@ -49,13 +49,6 @@ export function withCrowds<Install extends InstallClues>(install: Install, crowd
   }
 }
 
-/** Install facts with one key, from the earliest on (`byInstall`). */
-export interface KeyFacts<Row extends Claim> {
-  rows: readonly Row[]
-  /** There are earlier ones, which nobody has read. */
-  cut: boolean
-}
-
 /** Where an install stands among the facts of a key: the number of rows before it. */
 export function rankOf(rows: readonly Claim[], install: Claim): number {
   let [low, high] = [0, rows.length]
@@ -67,9 +60,6 @@ export function rankOf(rows: readonly Claim[], install: Claim): number {
   return low
 }
 
-/** Install time of the `crowd_facts`th fact before an install; undefined without so many. What nobody has read counts as a crowd. */
-export function crowdOf<Row extends Claim>({ rows, cut }: KeyFacts<Row>, install: Claim): number | undefined {
-  const rank = rankOf(rows, install)
-  if (rank >= limits.crowd_facts) return rows[rank - limits.crowd_facts]!.installed_at_ms
-  return cut ? install.installed_at_ms : undefined
-}
+/** Install time of the `crowd_facts`th fact before an install, among the facts of a key in the order of `byInstall`; undefined without so many. */
+export const crowdOf = (rows: readonly Claim[], install: Claim): number | undefined =>
+  rows[rankOf(rows, install) - limits.crowd_facts]?.installed_at_ms

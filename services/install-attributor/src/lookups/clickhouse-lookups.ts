@@ -1,6 +1,6 @@
 import { findClicks } from '@tributary/attribution/clicks'
 import { findFacts } from '@tributary/attribution/facts'
-import { findFirstByKey, findLastByKey } from '@tributary/attribution/key-facts'
+import { findAround, findFirstByKey, findLastByKey } from '@tributary/attribution/key-facts'
 import { literals } from '@tributary/attribution/literals'
 import { findClaims, findNewest } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -39,6 +39,7 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
     },
     installs: (app_id, ranges, of_key_max) => findKeyedFacts(clickhouse, app_id, ranges, of_key_max),
     lastByKey: (app_id, keys, isLiving) => findLastByKey(clickhouse, app_id, keys, isLiving),
+    aroundByKey: (app_id, keys, isLiving) => findAround(clickhouse, app_id, keys, isLiving),
     firstByKey(app_id, ranges, isLiving) {
       const ofApp = ranges.map((range) => ({ ...range, app_id }))
       return findFirstByKey(clickhouse, ofApp, isLiving)

@@ -1,8 +1,7 @@
-import type { KeyFact, KeyRange } from '@tributary/attribution/key-facts'
+import type { KeyFact, KeyFacts, KeyOfInstall, KeyRange } from '@tributary/attribution/key-facts'
 import type { WrittenClaim } from '@tributary/attribution/verdicts'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
-import type { KeyFacts } from '@tributary/domain/attribute/crowds'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 
 /** Facts with a key, within exact times; those that are absent bound nothing. `to` is exclusive. */
@@ -55,7 +54,9 @@ export interface Lookups {
   /** Facts with one of these keys; of a key the newest `of_key_max`, `key_facts_max` by default. */
   installs(app_id: string, ranges: readonly InstallRange[], of_key_max?: number): Promise<KeyedFact[]>
   /** Install events by key, from the earliest on: of each key the latest, and none before a time. See `findLastByKey`. */
-  lastByKey(app_id: string, keys: LastByKey, isLiving?: IsLiving): Promise<Map<string, KeyFacts<KeyFact>>>
+  lastByKey(app_id: string, keys: LastByKey, isLiving?: IsLiving): Promise<Map<string, KeyFacts>>
+  /** Install events around an install by key. See `findAround`. */
+  aroundByKey(app_id: string, keys: readonly KeyOfInstall[], isLiving?: IsLiving): Promise<KeyFact[][]>
   /** Of each range the first install events that see a click. See `findFirstByKey`. */
   firstByKey(app_id: string, ranges: readonly FirstByKey[], isLiving?: IsLiving): Promise<KeyFact[][]>
   /** Hits of honeypots of these apps, by the block of their address. */

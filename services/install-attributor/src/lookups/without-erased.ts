@@ -52,6 +52,7 @@ export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups
       return tombstones.hasAny(app_id) ? found.filter((fact) => !isGone(tombstones, { app_id, ...fact })) : found
     },
     lastByKey: (app_id, keys) => lookups.lastByKey(app_id, keys, isLiving),
+    aroundByKey: (app_id, keys) => lookups.aroundByKey(app_id, keys, isLiving),
     firstByKey: (app_id, ranges) => lookups.firstByKey(app_id, ranges, isLiving),
     async hits(app_ids, ranges) {
       const found = await lookups.hits(app_ids, ranges)

@@ -1,7 +1,7 @@
-import type { KeyFact } from '@tributary/attribution/key-facts'
+import type { KeyFact, KeyFacts } from '@tributary/attribution/key-facts'
 import type { Fact, InstallFact, Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
-import { clueKeys, crowdOf, isCrowdedAt, type KeyFacts, rankOf } from '@tributary/domain/attribute/crowds'
+import { clueKeys, crowdOf, isCrowdedAt, rankOf } from '@tributary/domain/attribute/crowds'
 import { deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, type Crowds } from '@tributary/domain/attribute/verdict'
 import type { Lookups } from '../lookups/lookups.ts'
@@ -19,7 +19,7 @@ export interface KeyCrowds {
 /** More than the events of others that are no install event which counts, and so hide an earlier install. */
 const near_installs_max = 50
 
-const nobody: KeyFacts<KeyFact> = { rows: [], cut: false }
+const nobody: KeyFacts = { rows: [], cut: false }
 
 /** Loads the install events with a key of these facts, which may be in the tables or not yet. */
 export async function loadCrowds(lookups: Lookups, app_id: string, facts: readonly Fact[]): Promise<KeyCrowds> {
@@ -27,7 +27,8 @@ export async function loadCrowds(lookups: Lookups, app_id: string, facts: readon
   const { sharedKeys, addressKeys, allKeys } = createKeys()
   const shared = new Set(installs.flatMap(sharedKeys))
   const others = new Set(installs.flatMap(allKeys).filter((key) => !shared.has(key)))
-  const from_ms = Math.min(...installs.map(({ installed_at_ms }) => installed_at_ms)) - limits.crowd_window_ms
+  const first_ms = installs.reduce((ms, { installed_at_ms }) => Math.min(ms, installed_at_ms), Number.POSITIVE_INFINITY)
+  const from_ms = Math.max(0, first_ms - limits.crowd_window_ms)
   const [byShared, byOther] = await Promise.all([
     // The install before may lie years back: the window of reinstalls is a setting.
     lookups.lastByKey(app_id, { match_keys: [...shared], installed_from_ms: 0 }),
@@ -40,27 +41,62 @@ export async function loadCrowds(lookups: Lookups, app_id: string, facts: readon
   )
   for (const [key, added] of own) byKey.set(key, withRows(byKey.get(key) ?? nobody, added))
 
+  const around = await loadAround(lookups, app_id, installs, allKeys, byKey)
+  const rowsOf = (key: string, install: InstallFact) =>
+    around.get(`${key}/${placeName(install)}`) ?? byKey.get(key)?.rows ?? []
+
   return {
     of: (install) =>
       new Map(
         allKeys(install).flatMap((key) => {
-          const crowd_ms = crowdOf(byKey.get(key) ?? nobody, install)
+          const crowd_ms = crowdOf(rowsOf(key, install), install)
           return crowd_ms === undefined ? [] : [[key, crowd_ms]]
         }),
       ),
-    before: (install) => sharedKeys(install).flatMap((key) => nearest(byKey.get(key) ?? nobody, install, -1)),
-    after: (install) => sharedKeys(install).flatMap((key) => nearest(byKey.get(key) ?? nobody, install, 1)),
+    before: (install) => sharedKeys(install).flatMap((key) => nearest(rowsOf(key, install), install, -1)),
+    after: (install) => sharedKeys(install).flatMap((key) => nearest(rowsOf(key, install), install, 1)),
     pushedBy(added) {
       const installs = added.filter((fact) => fact.kind === 'install')
       const isAdded = createPlaces(installs)
       const addresses = new Set(installs.flatMap(addressKeys))
-      const keys = [...new Set(installs.flatMap(allKeys))]
-      return [...new Set(keys.flatMap((key) => pushedIn((byKey.get(key) ?? nobody).rows, isAdded, addresses.has(key))))]
+      // An install has the same rows as others of its key, but where it has its own.
+      const lists = new Map<readonly KeyFact[], boolean>()
+      for (const install of installs) {
+        for (const key of allKeys(install)) {
+          for (const rows of [rowsOf(key, install), byKey.get(key)?.rows ?? []]) lists.set(rows, addresses.has(key))
+        }
+      }
+      return [...new Set([...lists].flatMap(([rows, is_address]) => pushedIn(rows, isAdded, is_address)))]
     },
   }
 }
 
-function nearest({ rows }: KeyFacts<KeyFact>, install: InstallFact, step: 1 | -1): string[] {
+/** The rows around each install that lies before those that were read of its key, or among the first of them. */
+async function loadAround(
+  lookups: Lookups,
+  app_id: string,
+  installs: readonly InstallFact[],
+  keysOf: (install: InstallFact) => string[],
+  byKey: ReadonlyMap<string, KeyFacts>,
+): Promise<Map<string, readonly KeyFact[]>> {
+  const early = installs.flatMap((install) =>
+    keysOf(install).flatMap((match_key) => {
+      const { rows, cut } = byKey.get(match_key) ?? nobody
+      return cut && rankOf(rows, install) < Math.max(near_installs_max, limits.crowd_facts)
+        ? [{ match_key, install }]
+        : []
+    }),
+  )
+  const found = await lookups.aroundByKey(app_id, early)
+  return new Map(
+    early.map(({ match_key, install }, n) => {
+      const { rows } = withRows({ rows: found[n]!, cut: false }, [{ ...install, match_key }])
+      return [`${match_key}/${placeName(install)}`, rows]
+    }),
+  )
+}
+
+function nearest(rows: readonly KeyFact[], install: InstallFact, step: 1 | -1): string[] {
   const found = new Set<string>()
   for (let n = rankOf(rows, install) + step; n >= 0 && n < rows.length && found.size < near_installs_max; n += step) {
     found.add(rows[n]!.install_uuid)
@@ -100,9 +136,10 @@ function createPlaces(facts: readonly { place: Place }[]): (fact: { place: Place
   return (fact) => names.has(placeName(fact))
 }
 
-/** The engine may show the facts of a batch a moment later, and a batch may hold one twice. */
-function withRows({ rows, cut }: KeyFacts<KeyFact>, added: readonly KeyFact[]): KeyFacts<KeyFact> {
-  const all = [...rows, ...added].toSorted(byInstall)
+/** The engine may show the facts of a batch a moment later, and a batch may hold one twice. Those before a cut list stay out. */
+function withRows({ rows, cut }: KeyFacts, added: readonly KeyFact[]): KeyFacts {
+  const within = cut ? added.filter((row) => byInstall(rows[0] ?? row, row) <= 0) : added
+  const all = [...rows, ...within].toSorted(byInstall)
   return { rows: all.filter((row, n) => n === 0 || byPlace(all[n - 1]!.place, row.place) !== 0), cut }
 }
 

@@ -78,7 +78,7 @@ export const story = clicks.chain((known) =>
 )
 
 /** Limits with which a story has crowds; like the real ones, clicks are shown after an install for less than the window. */
-export const fewMakeACrowd = { crowd_facts: 2, crowd_window_ms: 30 * hour_ms }
+export const fewMakeACrowd = { crowd_facts: 2, crowd_window_ms: 30 * hour_ms, key_facts_max: 4 }
 
 export interface Story {
   clicks: readonly KeptClick[]

@@ -68,9 +68,15 @@ export function memoryLookups(tables: MemoryTables): Lookups {
         }),
       ),
     async lastByKey(_app_id, { match_keys, installed_from_ms }, isLiving = () => true) {
-      const ofKey = (key: string) => keyed(key, installed_from_ms).filter(isLiving)
-      return new Map(match_keys.map((key) => [key, { rows: ofKey(key), cut: false }]))
+      return new Map(
+        match_keys.map((key) => {
+          const latest = keyed(key, installed_from_ms).slice(-limits.key_facts_max)
+          return [key, { rows: latest.filter(isLiving), cut: latest.length >= limits.key_facts_max }]
+        }),
+      )
     },
+    aroundByKey: async (_app_id, keys, isLiving = () => true) =>
+      keys.map(({ match_key }) => keyed(match_key, 0).filter(isLiving)),
     firstByKey: async (_app_id, ranges, isLiving = () => true) =>
       ranges.map(({ match_key, installed_from_ms }) =>
         keyed(match_key, installed_from_ms).filter(isLiving).slice(0, limits.crowd_facts),
