@@ -114,6 +114,14 @@ export function redecisionsSuite(name: string, start: () => Promise<RedecisionsU
       expect(await list.take(slice(), 2)).toHaveLength(2)
     })
 
+    it('lets what a slice released without a decision keep its age, before younger entries of its app', async () => {
+      for (const one of installs(app, 3)) await list.add([one])
+      const first = slice()
+      const taken = await list.take(first, 2)
+      await list.finish(first, [])
+      expect(named(await list.take(slice(), 2))).toEqual(named(taken))
+    })
+
     it('takes of each app in turn, so that a thousand entries of one hold no other up', async () => {
       await list.add(installs(app, 1000))
       await list.add(installs(other, 1))

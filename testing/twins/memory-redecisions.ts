@@ -71,8 +71,10 @@ export function memoryRedecisions({
       }
       for (const entry of inPartition(partition)) {
         if (entry.slice !== name) continue
+        entry.slice = null
+        if (!decided.some((one) => one.app_id === entry.app_id && one.install_uuid === entry.install_uuid)) continue
         numbers += 1
-        Object.assign(entry, { slice: null, added: numbers, added_ms: now() })
+        Object.assign(entry, { added: numbers, added_ms: now() })
       }
       return inPartition(partition).length > 0
     },

@@ -78,7 +78,7 @@ export function postgresRedecisions({ postgres: pool, broker }: Deps): Redecisio
         const numbers = decided.map(({ reason_number }) => reason_number)
         await client.query(lockSql, [partition, name])
         await client.query(removeSql, [...keysOf(decided), numbers, name])
-        await client.query(releaseSql, [partition, name])
+        await client.query(releaseSql, [partition, name, ...keysOf(decided)])
         const { rows } = await client.query<{ left: boolean }>(leftSql, [partition])
         return rows[0]!.left
       }),
@@ -143,9 +143,11 @@ const removeSql = `
   WHERE r.app_id = decided.app_id AND r.install_uuid = decided.install_uuid
     AND r.reason_number = decided.reason_number AND r.slice = $4`
 
-/** What has a new reason waits behind the others of its app. */
+/** An entry that was decided and has a new reason waits behind the others of its app. One that was not keeps its age. */
 const releaseSql = `
-  UPDATE redecisions SET slice = NULL, added_at = now() WHERE partition = $1 AND slice IS NOT NULL AND slice = $2`
+  UPDATE redecisions SET slice = NULL,
+    added_at = CASE WHEN (app_id, install_uuid) IN (SELECT * FROM unnest($3::text[], $4::text[])) THEN now() ELSE added_at END
+  WHERE partition = $1 AND slice IS NOT NULL AND slice = $2`
 
 const leftSql = 'SELECT EXISTS (SELECT 1 FROM redecisions WHERE partition = $1) AS left'
 

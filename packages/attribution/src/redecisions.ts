@@ -46,7 +46,7 @@ export interface RedecisionList {
   take(slice: Slice, max: number): Promise<TakenRedecision[]>
   /**
    * Removes the entries that a slice has decided, but those that have another number by now, and gives the others of the
-   * slice free. Changes nothing of entries that a later slice took. Resolves to whether the partition has entries left.
+   * slice free: those that were decided behind the others of their app. Changes nothing of entries that a later slice took. Resolves to whether the partition has entries left.
    */
   finish(slice: Slice, decided: readonly TakenRedecision[]): Promise<boolean>
   /** Partitions that have entries. */

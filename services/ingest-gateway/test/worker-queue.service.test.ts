@@ -7,7 +7,7 @@ test('a body that ends the thread is 503, and those behind it are judged by a ne
   const worker = openWorker({ logger: pino({ level: 'silent' }), registry: new Registry() })
   onTestFinished(() => worker.close())
   const body = (text: string) => ({ wire: Buffer.from(text), encoding: undefined })
-  const input = { facts: { app_id: 'app_1' } }
+  const input = { facts: { company_id: 'co_1', app_id: 'app_1' } }
   const fatal = worker.judge('no such kind' as 'privacy', body('{}'), input)
   const behind = worker.judge('privacy', body('{"install_uuid":"i-1"}'), input)
   await expect(fatal).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '1' } })
@@ -19,14 +19,18 @@ test('a body that waits too long is 503 in time, with those that wait behind it;
   onTestFinished(() => worker.close())
   const slow = Buffer.from(`{"a":[${'[],'.repeat(500_000)}[]]}`)
   const flood = Array.from({ length: 20 }, () =>
-    worker.judge('privacy', { wire: slow, encoding: undefined }, { facts: { app_id: 'app_1' } }),
+    worker.judge('privacy', { wire: slow, encoding: undefined }, { facts: { company_id: 'co_1', app_id: 'app_1' } }),
   )
   const answers = await Promise.allSettled(flood)
   for (const answer of answers)
     expect(answer).toMatchObject({ reason: { code: 'unavailable', headers: { 'retry-after': '1' } } })
   const again = () =>
     worker
-      .judge('privacy', { wire: Buffer.from('{}'), encoding: undefined }, { facts: { app_id: 'app_1' } })
+      .judge(
+        'privacy',
+        { wire: Buffer.from('{}'), encoding: undefined },
+        { facts: { company_id: 'co_1', app_id: 'app_1' } },
+      )
       .catch(({ code }: { code: string }) => code)
   await expect.poll(again, { timeout: 180_000 }).toBe('install_uuid_required')
 })

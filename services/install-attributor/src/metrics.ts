@@ -1,4 +1,4 @@
-import type { RedecisionList } from '@tributary/attribution/redecisions'
+import type { Backlog, RedecisionList } from '@tributary/attribution/redecisions'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
@@ -16,20 +16,32 @@ export const attributorMetrics = (registry: Registry) => ({
   }),
 })
 
-/** What waits in the list, read with each scrape; while PostgreSQL is away, what it said last. */
+/** What waits in the list, read once with each scrape; while PostgreSQL is away, what it said last. */
 export function watchRedecisions(registry: Registry, list: Pick<RedecisionList, 'backlog'>): void {
+  let reading: Promise<Backlog | null> | null = null
+  const read = () => {
+    reading ??= list
+      .backlog()
+      .catch(() => null)
+      .finally(() => {
+        reading = null
+      })
+    return reading
+  }
   const oldest: Gauge = sharedMetric(registry, Gauge, {
     name: 'tributary_redecisions_oldest_seconds',
     help: 'How long the first install that is to be decided again has waited.',
+    collect: async () => {
+      const found = await read()
+      if (found !== null) oldest.set((found.oldest_ms ?? 0) / 1000)
+    },
   })
   const count: Gauge = sharedMetric(registry, Gauge, {
     name: 'tributary_redecisions',
     help: 'Installs that wait to be decided again.',
     collect: async () => {
-      const found = await list.backlog().catch(() => null)
-      if (found === null) return
-      count.set(found.count)
-      oldest.set((found.oldest_ms ?? 0) / 1000)
+      const found = await read()
+      if (found !== null) count.set(found.count)
     },
   })
 }

@@ -3,7 +3,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { readJsonObject } from './read-json-object.ts'
 
 export interface PrivacyInput {
-  facts: { app_id: string }
+  facts: { company_id: string; app_id: string }
 }
 
 /** A request of `/privacy/delete`. */

@@ -19,7 +19,7 @@ interface ChangedClick {
 
 /**
  * Installs that are to be decided again because of what was decided, or what was found, about the installs of a batch
- * (docs/attribution.md#re-decisions). All of them are later than what changed, or received later.
+ * (docs/attribution.md#re-decisions). All of them are later than what changed, by install time or by receipt.
  */
 export async function findWishes(
   lookups: Lookups,
@@ -35,7 +35,8 @@ export async function findWishes(
     findByNeighbours(lookups, app_id, facts, evidence, decided, settled),
   ])
   const again = (reason: RedecisionReason) => (install_uuid: string) => ({ app_id, install_uuid, reason })
-  return [...clicks.map(again('click')), ...neighbours.filter((uuid) => !clicks.includes(uuid)).map(again('neighbour'))]
+  const byClick = new Set(clicks)
+  return [...clicks.map(again('click')), ...neighbours.filter((uuid) => !byClick.has(uuid)).map(again('neighbour'))]
 }
 
 /** Where an install stood before, if it had been decided, and where it stands now: the earlier of both. */

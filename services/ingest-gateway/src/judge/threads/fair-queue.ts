@@ -60,3 +60,57 @@ export function createFairQueue<Job>(): FairQueue<Job> {
     waiting: (holder) => jobsOf.get(holder)?.length ?? 0,
   }
 }
+
+export interface Tenant {
+  company_id: string
+  app_id: string
+}
+
+/** Companies take turns by what their jobs cost, and within each its apps: a company does not come more often for having more apps. */
+export interface TenantQueue<Job> {
+  push(tenant: Tenant, job: Job): void
+  next(): { job: Job; holder: Tenant } | undefined
+  remove(tenant: Tenant, job: Job): void
+  spent(tenant: Tenant, cost: number): void
+  size(): number
+  /** Jobs of one app. */
+  waiting(tenant: Tenant): number
+}
+
+export function createTenantQueue<Job>(): TenantQueue<Job> {
+  /** It holds a turn for each job of a company. */
+  const companies = createFairQueue<'turn'>()
+  const appsOf = new Map<string, FairQueue<Job>>()
+  const forgetEmpty = (company_id: string) => {
+    if (appsOf.get(company_id)?.size() === 0) appsOf.delete(company_id)
+  }
+  return {
+    push({ company_id, app_id }, job) {
+      const apps = appsOf.get(company_id) ?? createFairQueue<Job>()
+      appsOf.set(company_id, apps)
+      apps.push(app_id, job)
+      companies.push(company_id, 'turn')
+    },
+    next() {
+      const turn = companies.next()
+      if (turn === undefined) return undefined
+      const company_id = turn.holder
+      const { holder: app_id, job } = appsOf.get(company_id)!.next()!
+      return { job, holder: { company_id, app_id } }
+    },
+    remove({ company_id, app_id }, job) {
+      const apps = appsOf.get(company_id)
+      const before = apps?.size() ?? 0
+      apps?.remove(app_id, job)
+      if (apps !== undefined && apps.size() < before) companies.remove(company_id, 'turn')
+      forgetEmpty(company_id)
+    },
+    spent({ company_id, app_id }, cost) {
+      companies.spent(company_id, cost)
+      appsOf.get(company_id)?.spent(app_id, cost)
+      forgetEmpty(company_id)
+    },
+    size: () => companies.size(),
+    waiting: ({ company_id, app_id }) => appsOf.get(company_id)?.waiting(app_id) ?? 0,
+  }
+}

@@ -4,7 +4,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { WireBody } from '../read-body.ts'
-import { createFairQueue } from './fair-queue.ts'
+import { createTenantQueue, type Tenant } from './fair-queue.ts'
 import type { Judged, Kind } from './judges.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
@@ -28,7 +28,7 @@ interface Job {
 }
 
 /**
- * A thread that judges one body at a time, apps taking turns by the time that theirs took. It starts with the first
+ * A thread that judges one body at a time, companies and their apps taking turns by the time that theirs took. It starts with the first
  * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
  * that outgrows its memory, or a fault of ours, ends it too: that request is 503, and the next body starts it anew.
  */
@@ -37,10 +37,10 @@ export function openWorker({
   registry,
   wait_ms_max = limits.judge_thread_wait_ms_max,
 }: WorkerOptions): JudgeWorker {
-  const queue = createFairQueue<Job>()
+  const queue = createTenantQueue<Job>()
   const judgedTotal = workerMetrics(registry, () => queue.size())
   let worker: Worker | null = null
-  let running: { holder: string; job: Job; from_ms: number } | null = null
+  let running: { holder: Tenant; job: Job; from_ms: number } | null = null
   let idle: NodeJS.Timeout | undefined
   let closed = false
 
@@ -95,11 +95,11 @@ export function openWorker({
   return {
     judge: (kind, { wire, encoding }, input) =>
       new Promise((resolve, reject) => {
-        const { app_id } = input.facts
-        if (closed || queue.waiting(app_id) >= limits.judge_thread_waiting_max) return reject(unavailable())
+        const tenant = input.facts
+        if (closed || queue.waiting(tenant) >= limits.judge_thread_waiting_max) return reject(unavailable())
         // A connection on which nothing moves is closed without an answer: the answer must come before.
         const late = setTimeout(() => {
-          queue.remove(app_id, job)
+          queue.remove(tenant, job)
           reject(unavailable())
         }, wait_ms_max).unref()
         const job: Job = {
@@ -113,7 +113,7 @@ export function openWorker({
             reject(error)
           },
         }
-        queue.push(app_id, job)
+        queue.push(tenant, job)
         next()
       }),
     close,
