@@ -28,20 +28,29 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
   let accepted = 0
   let stopping = false
 
-  async function send(path: string, headers: Record<string, string>, body?: Buffer, expected = 200) {
+  /** Status 0 means no answer, which is a fault. */
+  async function ask(path: string, headers: Record<string, string>, body?: Buffer) {
     const signal = AbortSignal.timeout(answer_ms_max)
-    const answer = await request(`${url}${path}`, {
-      dispatcher: agent,
-      signal,
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { 'x-forwarded-for': victim_ip, ...headers },
-      ...(body && { body }),
-    })
-      .then(async ({ statusCode, body }) => ({ status: statusCode, text: await body.text() }))
-      .catch((error: Error) => ({ status: 0, text: error.message }))
-    if (answer.status === 0) faults.push(`${path} had no answer: ${answer.text}`)
-    else if (answer.status !== expected) faults.push(`${path} answered ${answerName(answer.status, answer.text)}`)
-    return answer.status === expected ? answer.text : '{}'
+    try {
+      const answer = await request(`${url}${path}`, {
+        dispatcher: agent,
+        signal,
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'x-forwarded-for': victim_ip, ...headers },
+        ...(body && { body }),
+      })
+      return { status: answer.statusCode, text: await answer.body.text() }
+    } catch (error) {
+      const text = (error as Error).message
+      faults.push(`${path} had no answer: ${text}`)
+      return { status: 0, text }
+    }
+  }
+  async function send(path: string, headers: Record<string, string>, body?: Buffer, expected = 200) {
+    const { status, text } = await ask(path, headers, body)
+    if (status === expected) return text
+    if (status !== 0) faults.push(`${path} answered ${answerName(status, text)}`)
+    return '{}'
   }
   const take = (answer: string) => {
     accepted += (JSON.parse(answer || '{}') as { accepted?: number }).accepted ?? 0
@@ -69,12 +78,11 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
       const install_uuid = randomUUID()
       await sendBatch([{ ...makeEvent(install_uuid), event_name: 'app_install' }])
       const path = declaredRoutes.getInstall.path.replace(':install_uuid', install_uuid)
-      const headers = { 'x-forwarded-for': victim_ip, ...bearer(tenant.watch_key) }
       const until_ms = performance.now() + answer_ms_max
       while (performance.now() < until_ms) {
-        const { statusCode, body } = await request(`${url}${path}`, { dispatcher: agent, headers })
-        const text = await body.text()
-        if (statusCode === 200 && (JSON.parse(text) as { verdict: unknown }).verdict !== null) return
+        const { status, text } = await ask(path, bearer(tenant.watch_key))
+        if (status === 0) return
+        if (status === 200 && (JSON.parse(text) as { verdict: unknown }).verdict !== null) return
         await pause(watch_ms)
       }
       faults.push('an install was not decided in time')

@@ -215,6 +215,15 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
         expect(await keyValue.get(key)).toBeNull()
       })
 
+      it('ends the lifetime that a clock ahead gave to a full counter with an add that it refuses', async () => {
+        await store.moveClock(key, jump_ms)
+        await keyValue.addCapped(key, 5, null, 30_000)
+        await store.moveClock(key, -jump_ms)
+        expect(await keyValue.addCapped(key, 1, 5, 30_000)).toMatchObject({ added: false, total: 5 })
+        await store.moveClock(key, 30_000)
+        expect(await keyValue.addCapped(key, 1, 5, 30_000)).toMatchObject({ added: true, total: 1 })
+      })
+
       it('forgets a counter early when its clock was behind, and never adds to an expired one', async () => {
         await keyValue.addCapped(key, 5, null, 30_000)
         await store.moveClock(key, jump_ms)

@@ -49,6 +49,22 @@ describe('tributary backfill --resume', () => {
     expect(requests).toBe(requests_before)
   })
 
+  it('does not ask again about columns that an earlier run was told are meant', async () => {
+    let revoked = true
+    const { shelf, env } = await bulkService(() => {
+      return revoked ? { status: 401, body: { error: 'unknown_or_revoked_key' } } : null
+    })
+    const header = 'event_id,event_name,event_ts_ms,install_uuid,colour'
+    const path = await fileWith('a.csv', `${header}\ne1,level_up,1357000000000,i1,red\n`)
+    const args = ['backfill', '--key', key, '--json', path]
+    expect((await tributary([...args, '--extra-fields'], env)).code).toBe(1)
+    revoked = false
+    const resumed = await tributary([...args, '--resume'], env)
+    expect(resumed).toMatchObject({ code: 0, stderr: '' })
+    expect([...shelf.events.values()]).toMatchObject([{ colour: 'red' }])
+    expect((await tributary(args, env)).code).toBe(2)
+  })
+
   it('refuses to resume a file that has changed, and a second run at the same time', async () => {
     const { env } = await bulkService(() => null)
     const path = await fileWith('a.jsonl', jsonl(many(5)))

@@ -54,6 +54,12 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
   const expiryOf = (known: Entry | undefined, ttl_ms: number) =>
     Math.min(known?.expires_at_ms ?? Number.POSITIVE_INFINITY, now() + ttl_ms)
 
+  /** Ends the lifetime that a clock ahead gave to a counter which stays as it is. */
+  function shorten(key: string, known: Counter, ttl_ms: number): void {
+    const expires_at_ms = expiryOf(known, ttl_ms)
+    if (expires_at_ms < known.expires_at_ms) counters.put(key, { ...known, expires_at_ms })
+  }
+
   async function close() {
     clearInterval(sweeping)
     await Promise.allSettled([counters.flush(), windows.flush()])
@@ -67,7 +73,10 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       const known = counters.get(key)
       const total = Math.max(0, (known?.total ?? 0) + n)
       const marked = { mark_id: known?.mark?.mark_id ?? null }
-      if (n > 0 && cap !== null && total > cap) return { added: false, total: known?.total ?? 0, ...marked }
+      if (n > 0 && cap !== null && total > cap) {
+        if (known) shorten(key, known, ttl_ms)
+        return { added: false, total: known?.total ?? 0, ...marked }
+      }
       const less = known?.mark?.mark_id === mark_id ? 0 : Math.min(0, n)
       const mark = known?.mark && { ...known.mark, total: Math.max(0, known.mark.total + less) }
       counters.put(key, { total, expires_at_ms: expiryOf(known, ttl_ms), ...(mark && { mark }) })
@@ -104,8 +113,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       assertOpen()
       const known = counters.get(key)
       if (known === undefined) return null
-      const expires_at_ms = expiryOf(known, ttl_ms)
-      if (expires_at_ms < known.expires_at_ms) counters.put(key, { ...known, expires_at_ms })
+      shorten(key, known, ttl_ms)
       return known.total
     },
     async remove(key) {

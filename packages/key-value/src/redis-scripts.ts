@@ -19,7 +19,10 @@ export const addCappedScript = `${counter}
 local n = tonumber(ARGV[1])
 local sum = math.max(0, total + n)
 local id = marked and mark_id or ''
-if n > 0 and ARGV[2] ~= '' and sum > tonumber(ARGV[2]) then return {0, total, id} end
+if n > 0 and ARGV[2] ~= '' and sum > tonumber(ARGV[2]) then
+  if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+  return {0, total, id}
+end
 total = sum
 if marked and mark_id ~= ARGV[4] then marked = math.max(0, marked + math.min(0, n)) end
 put(ARGV[3])

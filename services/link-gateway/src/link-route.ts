@@ -137,11 +137,11 @@ function redirect(reply: FastifyReply, location: string | null) {
     .send()
 }
 
-/** Why the owner of a link has no clicks on it counted; null when they are. */
+/** Why the owner of a link has no clicks on it counted; null when they are. A honeypot needs no store page to catch. */
 function whyOff(link: TrackingLink): StopReason | null {
   if (!link.enabled) return 'disabled'
   if (link.company_status !== 'active') return 'suspended'
-  return plainStoreUrl(link) === null ? 'no_store_page' : null
+  return plainStoreUrl(link) === null && !link.honeypot ? 'no_store_page' : null
 }
 
 /** A browser could keep a redirect and use it for the real tap, which would lose its click. */

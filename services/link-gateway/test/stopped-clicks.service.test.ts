@@ -57,6 +57,15 @@ describe('a person whose click is stopped', () => {
     expect(gateway.clicks()).toEqual([])
   })
 
+  it('is caught by a honeypot of an app that lost its store page', async () => {
+    const trap = buildLink({ bundle_id: null, store_id: null, honeypot: true, fallback_url })
+    const link = buildLink({ company_id: trap.company_id })
+    const gateway = await openGateway({ links: [link, trap] })
+    expect((await gateway.click(trap)).status).toBe(404)
+    expect(gateway.clicks()).toMatchObject([{ filtered_reason: 'honeypot', link_id: trap.link_id }])
+    expect(await gateway.click(link)).toMatchObject({ status: 302, location: android })
+  })
+
   it('is not caught by a honeypot that is disabled', async () => {
     const trap = buildLink({ honeypot: true, enabled: false })
     const link = buildLink({ company_id: trap.company_id })

@@ -48,8 +48,13 @@ export function receivePostbacks(app: FastifyInstance, deps: PostbackGatewayDeps
     const read = readPostback(protocol, wire) // 3.
     const digest = hash('sha256', Buffer.concat([Buffer.from(`${protocol}\0`), wire]), 'base64url')
     const storeNew = async () => {
-      await spendBudget({ protocol, body: read.text, wire_bytes: wire.length }, request) // 5.
-      await store(protocol, read, request) // 6. and 7.
+      const giveBack = await spendBudget({ protocol, body: read.text, wire_bytes: wire.length }, request) // 5.
+      try {
+        await store(protocol, read, request) // 6. and 7.
+      } catch (error) {
+        await giveBack()
+        throw error
+      }
     }
     count(protocol, await storeOnce(digest, storeNew)) // 4. and 8.
     return { ok: true }

@@ -62,6 +62,37 @@ test('an address whose budget is used up takes nothing from the budget of all', 
   expect(gateway.keyValue.totals.get(`postback-bytes:${utcDay(gateway.clock.now_ms)}`)).toBeUndefined()
 })
 
+test('a postback that the budget of all refuses, or lets pass by its proof, takes nothing from its address', async () => {
+  const gateway = await openGateway()
+  leave(gateway, { address: bytesOf(skanBody()), all: 0 })
+  for (let n = 0; n < 5; n += 1) expect((await gateway.send(skanBody())).status).toBe(429)
+  expect((await gateway.send(signed())).status).toBe(200)
+  leave(gateway, { all: bytesOf(skanBody()) })
+  expect((await gateway.send(skanBody())).status).toBe(200)
+})
+
+test('a postback that could not be stored takes nothing from a budget', async () => {
+  const gateway = await openGateway()
+  leave(gateway, { address: bytesOf(skanBody()), all: bytesOf(skanBody()) })
+  gateway.log.fault = new Error('away')
+  const body = skanBody()
+  for (let n = 0; n < 5; n += 1) expect((await gateway.send(body)).status).toBe(503)
+  gateway.log.fault = null
+  expect((await gateway.send(body)).status).toBe(200)
+  expect((await gateway.send(skanBody())).status).toBe(429)
+})
+
+test('a genuine postback is taken once the log is back, however often its device sent it meanwhile', async () => {
+  const gateway = await openGateway()
+  leave(gateway, { address: 0 })
+  gateway.log.fault = new Error('away')
+  const body = signed()
+  for (let n = 0; n < 3 * limits.postback_proven_copies_max; n += 1) expect((await gateway.send(body)).status).toBe(503)
+  gateway.log.fault = null
+  expect((await gateway.send(body)).status).toBe(200)
+  expect(gateway.received()).toHaveLength(1)
+})
+
 test('what is counted is body, content type and record, of stored postbacks alone, for the /64 of a client', async () => {
   const gateway = await openGateway()
   const body = skanBody()

@@ -43,9 +43,10 @@ export async function backfill(options: BackfillOptions): Promise<BackfillResult
   const unlock = lockFile(options.path)
   try {
     const file = await openFile(options.path)
-    await lookAhead(file, { ...bulk, mapping: options.mapping }, options.look)
     const fingerprint = fingerprintOf(file, options)
     const saved = options.resume ? await readState(options.path, fingerprint) : null
+    // A saved state means that an earlier run looked, and that what it found was meant.
+    if (saved === null) await lookAhead(file, { ...bulk, mapping: options.mapping }, options.look)
     const state = saved ?? freshState(fingerprint)
     const rejected_path = await sendFile(file, state, saved !== null, options)
     const { accepted, rejected, rejected_reasons, duplicates_possible } = state

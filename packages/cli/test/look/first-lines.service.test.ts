@@ -79,6 +79,14 @@ describe('the first lines of a file', () => {
     expect((await tributary(backfill(path, '--extra-fields'), env)).stderr).toBe('')
   })
 
+  it('of JSON name a field with the name of a column of properties, whose value no report reads', async () => {
+    const { env } = await bulkService()
+    const path = await fileWith('a.jsonl', jsonl([event(1, { 'props.level': 3, 'device.os': 'ios', props: { a: 1 } })]))
+    const run = await tributary(backfill(path), env)
+    expect(run.code).toBe(0)
+    expect(JSON.parse(run.stderr).message).toContain(': props.level, device.os (did you mean device?).')
+  })
+
   it('count the purchases that bring no money', async () => {
     const { env } = await bulkService()
     const events = [

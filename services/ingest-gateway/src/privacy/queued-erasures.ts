@@ -6,7 +6,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 
 export interface QueuedErasuresDeps {
-  keyValue: Pick<KeyValue, 'get' | 'settle' | 'hitWindow'>
+  keyValue: Pick<KeyValue, 'get' | 'settle' | 'hitWindow' | 'remove'>
   /** Shared by all that count in the same store. */
   breaker: CountersBreaker
 }
@@ -89,9 +89,12 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
     await spendRate(app_id, asker)
     // 11. the request is durable; a crash before 12 leaves a request without a mark, and one sent again is stored again
     await store()
-    // 12. the mark
+    // 12. the mark, in place of one of a clock that was ahead: settling only raises it
     if (await isQueued(requested_at_ms, requested_at_ms))
-      await breaker(() => keyValue.settle(mark, requested_at_ms, null, limits.erasure_mark_kept_ms))
+      await breaker(async () => {
+        if (marked_ms !== null && marked_ms > requested_at_ms) await keyValue.remove(mark)
+        await keyValue.settle(mark, requested_at_ms, null, limits.erasure_mark_kept_ms)
+      })
     return { at_ms: requested_at_ms, stored: true }
   }
 

@@ -71,6 +71,24 @@ test('an install is known to be queued for a week, over all gateways; a request 
   expect(stored).toBe(2)
 })
 
+test('a mark of a clock that was ahead has one request stored once more, and the next is known to be queued', async () => {
+  const { clock, gateway } = await open()
+  const stored: number[] = []
+  const ask = async () => {
+    const requested_at_ms = clock.now_ms
+    await gateway().queueOnce({ ...install, requested_at_ms }, asker, async () => void stored.push(requested_at_ms))
+  }
+  const ahead_ms = limits.erasure_mark_kept_ms / 2
+  clock.now_ms += ahead_ms
+  await ask()
+  clock.now_ms -= ahead_ms
+  for (let n = 0; n < 3; n += 1) {
+    await ask()
+    clock.now_ms += 1000
+  }
+  expect(stored).toEqual([clock.now_ms - 3000 + ahead_ms, clock.now_ms - 3000])
+})
+
 test('a mark that is set when its request is erased already keeps no later request away', async () => {
   const { clock, gateway, keyValue, beginErasure } = await open()
   const stored: number[] = []

@@ -34,8 +34,8 @@ revenue: an accepted event never changes. --dry-run reads the whole file, prints
 with sums of revenue, and sends nothing. It needs no key. It does not know what the key allows, nor what was sent before.
 
 The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, text} and sends the others.
-FILE.backfill.json holds the progress. After a kill, the same command with --resume continues from there. Without
---resume it starts again from the beginning.
+FILE.backfill.json holds the progress. After a kill, the same command with --resume continues from there, and does not
+ask about columns again. Without --resume it starts again from the beginning.
 
 A line without event_id gets one from the content of the file and the line number, so a line that is sent twice counts
 once. duplicates_possible counts accepted lines that may have been sent before, by a killed run or in a request without

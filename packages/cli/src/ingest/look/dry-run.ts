@@ -3,7 +3,7 @@ import { findEventFault } from '@tributary/domain/accept/accept-event'
 import { moneyOf } from '@tributary/domain/event-row'
 import { printable } from '../../output.ts'
 import type { RejectedLine } from '../deliver-batch.ts'
-import { openFile } from '../lines.ts'
+import type { OpenedFile } from '../lines.ts'
 import { Findings } from './findings.ts'
 import { type FileForm, findUnknownColumns, linesOf, type UnknownName } from './first-lines.ts'
 import { unknownNames } from './heed.ts'
@@ -26,8 +26,7 @@ export interface DryRun {
 }
 
 /** Reads a whole file by the rules of the gateway, and sends nothing. */
-export async function dryRun(path: string, form: FileForm, source: Envelope['source']): Promise<DryRun> {
-  const file = await openFile(path)
+export async function dryRun(file: OpenedFile, form: FileForm, source: Envelope['source']): Promise<DryRun> {
   const columns = await findUnknownColumns(file, form)
   const found = new Findings()
   const rejected_lines: RejectedLine[] = []

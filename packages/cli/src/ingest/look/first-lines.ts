@@ -2,7 +2,7 @@ import { columnsIn, csvLines, type Mapping } from '../csv.ts'
 import { jsonLines } from '../events.ts'
 import type { FileLine, OpenedFile } from '../lines.ts'
 import { Findings } from './findings.ts'
-import { findMeantField, isEventField } from './meant-field.ts'
+import { findMeantField, isColumnField } from './meant-field.ts'
 
 /** Lines that are read before the first one is sent. */
 const first_lines_max = 1000
@@ -33,7 +33,7 @@ export async function findUnknownColumns(file: OpenedFile, { mapping }: FileForm
     ...[...mapping.set.keys()].map((field) => ({ name: field, field })),
   ]
   return columns
-    .filter(({ field }) => field !== '' && !isEventField(field))
+    .filter(({ field }) => field !== '' && !isColumnField(field))
     .map(({ name, field }) => ({ name, did_you_mean: findMeantField(field) }))
 }
 

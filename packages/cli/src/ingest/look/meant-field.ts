@@ -1,10 +1,11 @@
 import { type EventFieldName, eventFieldNames } from '@tributary/contracts/event-fields'
 import { findNearestName } from '@tributary/service-kit/settings/nearest-name'
 
-const isField = (name: string): boolean => (eventFieldNames as readonly string[]).includes(name)
+/** Whether events have a top-level field of this name. */
+export const isEventField = (name: string): boolean => (eventFieldNames as readonly string[]).includes(name)
 
-/** Whether events have a field of this name. `props.NAME` and `device.NAME` of a column go into those objects. */
-export const isEventField = (name: string): boolean => isField(name) || /^(props|device)\../s.test(name)
+/** Whether a column fills something that events have. `props.NAME` and `device.NAME` of a column go into those objects. */
+export const isColumnField = (name: string): boolean => isEventField(name) || /^(props|device)\../s.test(name)
 
 /** Names that other systems give to a field, and that are spelled unlike it. */
 const otherNames: Partial<Record<EventFieldName, readonly string[]>> = {

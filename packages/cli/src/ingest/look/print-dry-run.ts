@@ -1,5 +1,6 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import { print } from '../../output.ts'
+import { openFile } from '../lines.ts'
 import { refuseAllRejected } from '../rejected-totals.ts'
 import { type DryRun, describeDryRun, dryRun } from './dry-run.ts'
 import type { FileForm } from './first-lines.ts'
@@ -17,10 +18,10 @@ export async function printDryRun(
   form: FileForm,
   { source, extra_fields }: Printed,
 ): Promise<void> {
-  const found = await dryRun(path, form, source)
+  const file = await openFile(path)
+  const found = await dryRun(file, form, source)
   print(options, found, describeDryRun(found))
-  const is_csv = /\.csv(\.gz)?$/i.test(path)
-  if (is_csv && found.unknown_fields.length > 0 && !extra_fields) throw refuseColumns(found.unknown_fields)
+  if (file.is_csv && found.unknown_fields.length > 0 && !extra_fields) throw refuseColumns(found.unknown_fields)
   refuseAllRejected(found, Object.fromEntries(found.reasons.map((of) => [nameOf(of), of.lines])))
 }
 
