@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
+import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { report_path } from '@tributary/contracts/reports'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -84,8 +84,11 @@ async function isTapCounted(): Promise<boolean> {
 
 /** Uses up the window of clicks of the network. */
 async function spendClicks(): Promise<void> {
-  await Promise.all(Array.from({ length: limits.clicks_max }, isTapCounted))
-  expect(await isTapCounted()).toBe(false)
+  const isSpent = async () => {
+    await Promise.all(Array.from({ length: 50 }, isTapCounted))
+    return !(await isTapCounted())
+  }
+  await expect.poll(isSpent).toBe(true)
 }
 
 async function expectCounted(): Promise<void> {

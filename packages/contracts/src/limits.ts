@@ -167,7 +167,7 @@ export const limits = {
   postback_group_rest_ms: 5,
   /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */
   click_value_chars_max: 512,
-  /** Clicks of a company from one network (IPv4 /24, IPv6 /48) in any `clicks_window_ms`; more are 429. */
+  /** Clicks of a company from one network (IPv4 /24, IPv6 /48) in any `clicks_window_ms`; more are not counted. */
   clicks_max: 300,
   clicks_window_ms: 60_000,
   /** How long a hit of a honeypot blocks an address for the links of the company. */
