@@ -1,4 +1,4 @@
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { findAppsWithErasedObjects, noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { folderOf } from '@tributary/erasure/audit/rewrite-counts'
 import { countUnreadable } from '@tributary/erasure/audit/unreadable-objects'
@@ -33,23 +33,27 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   await db.pool.query(`INSERT INTO erasure_clicks VALUES ($1, 'c', 'a'), ($2, 'c', 'a')`, [waiting, open])
   const stopped = new AbortController()
   let pauses = 0
+  let now_ms = midnight
   const rewriteNoted = vi.fn(async () => {})
   const run = runOnce(
     emptyDeps({
+      now: () => now_ms,
       audit: { ...emptyDeps().audit, rewriteNoted },
       findOlderWork: async (_number, installs) =>
         installs.some(({ app_id }) => app_id === waiting) ? [{ consumer: 'event-writer', partition: 1 }] : [],
       async pause() {
         pauses += 1
         if (pauses === 1) await ask(later)
+        // A clock that was ahead is corrected.
+        if (pauses === 3) now_ms -= 40 * day_ms
         if (pauses === 5) stopped.abort(new Error('stopped'))
       },
     }),
     stopped.signal,
   )
   await expect(run).rejects.toThrow('stopped')
-  // Objects of what came after earlier erasures do not wait either.
-  expect(rewriteNoted).toHaveBeenCalledTimes(1)
+  // Objects of what came after earlier erasures do not wait either, nor for a clock to come back to where it was.
+  expect(rewriteNoted).toHaveBeenCalledTimes(2)
   expect(await Promise.all([stateOf(waiting), stateOf(open), stateOf(later)])).toEqual([
     ...['draining', 'completed', 'completed'],
   ])

@@ -11,26 +11,34 @@ export interface RetentionJobDeps extends RetentionDeps {
 
 /**
  * Runs retention once a UTC day from `limits.retention_hour_utc` on, and at once when a night was missed. One process of
- * several does it, while its session holds the lease. A run that fails is done again at the next call.
+ * several does it, while its session holds the lease. A run that fails is done again at the next call; one that the eraser
+ * kept from raw events, once the eraser has ended.
  */
 export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => Promise<void> {
   const { pool, now, logger } = deps
   const metrics = retentionMetrics(deps.registry)
+  /** The day on which all but raw events was done. */
+  let but_raw: string | null = null
   return async (stop) => {
     if (!isDue(await readNewest(), now())) return
     await unlessRunning(pool, 'retention', async (lost) => {
       if (!isDue(await readNewest(), now())) return
       const day = utcDay(now())
-      const done = await runRetention(deps, AbortSignal.any([stop, lost]))
+      const done = await runRetention(deps, AbortSignal.any([stop, lost]), { raw_first: but_raw === day })
       if (done === null) return
+      for (const [table, rows] of Object.entries(done.rows)) metrics.rows.inc({ table }, rows)
+      metrics.objects.inc({ change: 'blanked' }, done.objects_blanked)
+      metrics.objects.inc({ change: 'deleted' }, done.objects_deleted)
+      if (done.raw_waits) {
+        but_raw = day
+        logger.warn({ day, ...done }, 'retention is done but for raw events, which wait for the eraser')
+        return
+      }
       await pool.query(
         `INSERT INTO retention_runs (day, ended_at, done) VALUES ($1, to_timestamp($2 / 1000.0), $3)
          ON CONFLICT (day) DO UPDATE SET ended_at = excluded.ended_at, done = excluded.done`,
         [day, now(), done],
       )
-      for (const [table, rows] of Object.entries(done.rows)) metrics.rows.inc({ table }, rows)
-      metrics.objects.inc({ change: 'blanked' }, done.objects_blanked)
-      metrics.objects.inc({ change: 'deleted' }, done.objects_deleted)
       await readNewest()
       logger.info({ day, ...done }, 'retention is done')
     })

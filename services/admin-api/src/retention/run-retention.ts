@@ -31,6 +31,8 @@ export interface RetentionDone {
   rows: Record<string, number>
   objects_blanked: number
   objects_deleted: number
+  /** Raw events of more days are to go once the eraser, which runs, has ended. */
+  raw_waits?: true
 }
 
 /** Half-done batches may hold rows received so long before the oldest one that is not written. */
@@ -38,9 +40,14 @@ const writing_ms = hour_ms
 
 /**
  * Makes the settings of each company act on all that is stored (docs/privacy.md#retention). Each step may be repeated, and a
- * crash leaves less to do. Null while the eraser runs: it counts what remains of a day in raw events.
+ * crash leaves less to do. No further day of raw events goes while the eraser runs, which counts what remains of a day in
+ * them; with `raw_first` nothing else is done then either, and the result is null.
  */
-export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<RetentionDone | null> {
+export async function runRetention(
+  deps: RetentionDeps,
+  signal: AbortSignal,
+  { raw_first = false } = {},
+): Promise<RetentionDone | null> {
   const { pool, clickhouse, now, pause } = deps
   const done: RetentionDone = { rows: Object.create(null), objects_blanked: 0, objects_deleted: 0 }
   const onRows = (table: string, rows: number) => {
@@ -51,7 +58,10 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
   const apps = await readKeptApps(pool)
   const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
   await takeBackMarks(clickhouse, utcDay(now_ms), signal)
-  if (!(await expireRaw(deps, expiring))) return null
+  if (!(await expireRaw(deps, expiring))) {
+    if (raw_first) return null
+    done.raw_waits = true
+  }
   // 1. Readers know from now on which days are going: reports take whole days, and candidates of these clicks stay.
   await markClicks(pool, apps, now_ms)
   // 2. Addresses, while reports that began before the marks come to their end.

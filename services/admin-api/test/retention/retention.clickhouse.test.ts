@@ -193,7 +193,7 @@ test('distinct installs that an erasure has touched are kept when their raw even
     { on, n: 2 },
     { on: dayOf(151), n: 1 },
   ])
-  await changeCompany(postgres.pool, app.company_id, { keep_raw_days: 1 }, request)
+  await changeCompany(postgres.pool, app.company_id, { keep_ip_days: 1, keep_raw_days: 1 }, request)
   const begun = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
   const erasing = unlessRunning(postgres.pool, 'eraser', () => {
@@ -201,12 +201,37 @@ test('distinct installs that an erasure has touched are kept when their raw even
     return end.promise
   })
   await begun.promise
-  expect(await runAt(160)).toBeNull()
-  expect(await daysIn('events_raw_v1', app.app_id)).toHaveLength(2)
+  // An erasure that waits for another service, perhaps for days, holds up no address.
+  const waiting = await runAt(160)
+  const left = await daysIn('events_raw_v1', app.app_id)
   end.resolve()
   await erasing
+  expect(waiting).toMatchObject({ raw_waits: true })
+  expect(await addresses(app.app_id)).toEqual(eachOf())
+  expect(left).toHaveLength(2)
   expect(await runAt(160)).toMatchObject({ rows: { events_raw_v1: 3 } })
   expect(await uniques()).toEqual(before)
+})
+
+test('the job does all but raw events once while the eraser runs, and ends the run after it', async () => {
+  const app = await newApp()
+  await fill(app, [170])
+  await changeCompany(postgres.pool, app.company_id, { keep_raw_days: 1 }, request)
+  const registry = new Registry()
+  const job = retentionJob({ ...deps(), registry })
+  const ended = async () =>
+    (await registry.getSingleMetric('tributary_retention_ended_seconds')!.get()).values[0]!.value * 1000
+  clock.ms = after(175)
+  const before = pauses.length
+  await unlessRunning(postgres.pool, 'eraser', async () => {
+    for (const _minute of [1, 2]) await job(new AbortController().signal)
+  })
+  expect(pauses).toHaveLength(before + 1)
+  expect(await daysIn('events_raw_v1', app.app_id)).toEqual(on(170))
+  expect(await ended()).not.toBe(clock.ms)
+  await job(new AbortController().signal)
+  expect(await daysIn('events_raw_v1', app.app_id)).toEqual([])
+  expect(await ended()).toBe(clock.ms)
 })
 
 test('archives of clicks go when no company may keep their clicks any more', async () => {

@@ -89,7 +89,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
     await completeEmptied(deps, signal)
     completed_ms = deps.now()
     if (moved) continue
-    if (deps.now() - noted_ms >= day_ms) {
+    if (Math.abs(deps.now() - noted_ms) >= day_ms) {
       // Objects of events that came after earlier erasures wait for no consumer.
       await deps.audit.rewriteNoted(signal)
       noted_ms = deps.now()
