@@ -6,7 +6,7 @@ import { hour_ms } from '@tributary/contracts/limits'
 import { addressNetwork } from '@tributary/contracts/networks'
 import { candidateBounds } from '@tributary/domain/attribute/candidates'
 import { clueKeys } from '@tributary/domain/attribute/crowds'
-import { deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
+import { matchKey } from '@tributary/domain/attribute/match-keys'
 import type { ErasedInstall } from './batch.ts'
 import type { ClickRow } from './find-rows.ts'
 import { ofApp } from './sql.ts'
@@ -19,14 +19,12 @@ interface Range {
   match_key: string
   received_from_ms?: number
   received_to_ms?: number
-  installed_from_ms?: number
-  installed_to_ms?: number
 }
 
 /**
- * Installs whose verdicts may change when these facts and clicks are gone: those of the same device or user, of the same
- * network within the hour after, those that may have one of the clicks as a candidate, and those that see more by a key
- * that has one install less (docs/rules.md#how-far-a-click-is-seen). One too many is decided as before.
+ * Installs whose verdicts may change when these facts and clicks are gone: the next ones of the same device or user, those of
+ * the same network within the hour after, those that see one of the clicks, and those that see more by a key that has one
+ * install less (docs/rules.md#how-far-a-click-is-seen). One too many is decided as before.
  */
 export async function findNeighbours(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -35,12 +33,16 @@ export async function findNeighbours(
   { facts, clicks }: { facts: readonly Fact[]; clicks: readonly ClickRow[] },
 ): Promise<string[]> {
   const own = new Set(installs.map(({ install_uuid }) => install_uuid))
-  const ranges = [...facts.flatMap(rangesOfFact), ...clicks.flatMap(rangesOfClick)]
-  const [sharing, behind] = await Promise.all([
-    findWithin(clickhouse, app_id, ranges),
-    findFirstByKey(clickhouse, facts.flatMap(crowdRanges), ({ install_uuid }) => !own.has(install_uuid)),
+  const behind = [...facts.flatMap(keysOfFact), ...clicks.flatMap(keysOfClick)]
+  const [within, next] = await Promise.all([
+    findWithin(clickhouse, app_id, facts.flatMap(rangesOfFact)),
+    findFirstByKey(
+      clickhouse,
+      behind.map((range) => ({ ...range, app_id })),
+      ({ install_uuid }) => !own.has(install_uuid),
+    ),
   ])
-  const uuids = [...sharing, ...behind.flat()].map(({ install_uuid }) => install_uuid)
+  const uuids = [...within, ...next.flat()].map(({ install_uuid }) => install_uuid)
   return [...new Set(uuids)].filter((uuid) => !own.has(uuid))
 }
 
@@ -48,7 +50,7 @@ async function findWithin(clickhouse: Pick<Clickhouse, 'query'>, app_id: string,
   if (ranges.length === 0) return []
   const byKey = Map.groupBy(ranges, ({ match_key }) => match_key)
   const rows = await clickhouse.query<Row>(
-    `SELECT toString(k.match_key) AS match_key, install_uuid, received_at_ms, installed_at_ms, kind
+    `SELECT toString(k.match_key) AS match_key, install_uuid, received_at_ms
      FROM install_fact_keys_v1 AS k
      PREWHERE k.match_key IN ${keySet(byKey.keys())}
      WHERE ${ofApp(app_id)}
@@ -62,40 +64,36 @@ interface Row {
   match_key: string
   install_uuid: string
   received_at_ms: number
-  installed_at_ms: number
-  kind: string
 }
 
+/** All who share the user of an alias, which has no install time, and the hour of a network. */
 function rangesOfFact(fact: Fact): Range[] {
-  const users = fact.user_id === null ? [] : [{ match_key: matchKey('user', fact.user_id) }]
-  if (fact.kind === 'alias') return users
-  const devices = deviceKeys(fact).map((match_key) => ({ match_key }))
-  if (!fact.is_sdk || fact.ip === null) return [...users, ...devices]
+  if (fact.kind === 'alias') return [{ match_key: matchKey('user', fact.user_id) }]
+  if (!fact.is_sdk || fact.ip === null) return []
   const { received_at_ms: at_ms } = fact
-  const hour = { received_from_ms: at_ms, received_to_ms: at_ms + hour_ms }
-  return [...users, ...devices, { match_key: matchKey('network', addressNetwork(fact.ip)), ...hour }]
+  const network = matchKey('network', addressNetwork(fact.ip))
+  return [{ match_key: network, received_from_ms: at_ms, received_to_ms: at_ms + hour_ms }]
 }
 
-/** All installs of a device or a user are decided again anyway. */
+type KeyFrom = Omit<KeyRange, 'app_id'>
 
-function crowdRanges(fact: Fact): KeyRange[] {
+function keysOfFact(fact: Fact): KeyFrom[] {
   if (fact.kind === 'alias') return []
-  const { app_id, installed_at_ms } = fact
   const { own, addresses } = clueKeys(fact)
-  return [...own, ...addresses].map((match_key) => ({ app_id, match_key, installed_from_ms: installed_at_ms }))
+  const users = fact.user_id === null ? [] : [matchKey('user', fact.user_id)]
+  return [...own, ...users, ...addresses].map((match_key) => ({ match_key, installed_from_ms: fact.installed_at_ms }))
 }
 
-function rangesOfClick({ click_id, clicked_at_ms, match_keys }: ClickRow): Range[] {
-  const { before_ms, after_ms } = candidateBounds.device
-  const times = { installed_from_ms: clicked_at_ms - after_ms, installed_to_ms: clicked_at_ms + before_ms }
-  return [{ match_key: matchKey('click', click_id) }, ...match_keys.map((match_key) => ({ match_key, ...times }))]
+/** The first installs after a click, and after the time from which it is shown. */
+function keysOfClick({ click_id, clicked_at_ms, match_keys }: ClickRow): KeyFrom[] {
+  const shown_ms = Math.max(0, clicked_at_ms - candidateBounds.device.after_ms)
+  const fromBoth = (match_key: string, from_ms: number) =>
+    [from_ms, clicked_at_ms].map((installed_from_ms) => ({ match_key, installed_from_ms }))
+  return [...fromBoth(matchKey('click', click_id), 0), ...match_keys.flatMap((key) => fromBoth(key, shown_ms))]
 }
 
-const never_ms = Number.POSITIVE_INFINITY
-
-/** The bounds are inclusive. An alias has no install time. */
-function isWithin({ received_at_ms, installed_at_ms, kind }: Row, range: Range): boolean {
-  const { received_from_ms = 0, received_to_ms = never_ms, installed_from_ms = 0, installed_to_ms = never_ms } = range
-  if (received_at_ms < received_from_ms || received_at_ms > received_to_ms) return false
-  return kind === 'alias' || (installed_at_ms >= installed_from_ms && installed_at_ms <= installed_to_ms)
-}
+/** The bounds are inclusive. */
+const isWithin = (
+  { received_at_ms }: Row,
+  { received_from_ms = 0, received_to_ms = Number.POSITIVE_INFINITY }: Range,
+) => received_at_ms >= received_from_ms && received_at_ms <= received_to_ms

@@ -115,6 +115,8 @@ test('clicks of an erased install go and never come back, and the installs that 
 
 test.each([
   ['an address', { ip: '192.0.2.7' }],
+  ['a device', { ip: null, device_hashes: ['crowd'] }],
+  ['a user', { ip: null, user_id: 'crowd' }],
   ['a click', { ip: null, named_click: { click_id: clickId(9), signature: 'valid' as const } }],
 ])('of many installs with the key of an erased one, %s, the 50 behind it are decided again', async (_what, clues) => {
   const app_id = await stage.makeApp()
