@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, readdirSync } from 'node:fs'
+import { chmodSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 
@@ -20,13 +20,14 @@ const refused_names: ReadonlySet<string> = new Set(['master-key', 'admin-token']
 /**
  * Takes a data folder away from other users: the folder and what lies directly in it, which closes all below. Modes are
  * only ever tightened. Root leaves others the right to enter the folder itself, if they had it: embedded PostgreSQL runs as another
- * user then. Links are left as they are: they may lead to something else. Gives what was open. Throws `StartRefused` for
+ * user then. Links in it are left as they are: they may lead to something else. Gives what was open. Throws `StartRefused` for
  * a folder that belongs to another user.
  */
 export function closeFolder(data_dir: string): Closed[] {
   const names = readdirSync(data_dir).filter((name) => !refused_names.has(name))
   const ofFolder = process.getuid?.() === 0 ? foreign_bits & ~enter_bits : foreign_bits
-  const folder = close(data_dir, ofFolder, refuse)
+  // The setting may name a link: what it leads to is the data folder.
+  const folder = close(realpathSync(data_dir), ofFolder, refuse)
   // What is another user's, and open, lies in a folder that is closed now.
   const inner = names.map((name) => close(join(data_dir, name), foreign_bits, () => null))
   return [folder, ...inner].filter((one) => one !== null)

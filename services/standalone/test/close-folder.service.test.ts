@@ -52,3 +52,11 @@ test('a secret that others could read is left to be refused, and a link to what 
   expect(closeFolder(folder)).toEqual([])
   expect([key, elsewhere].map(modeOf)).toEqual(['644', '755'])
 })
+
+test('a folder that is named by a link is closed', () => {
+  const { scratch, folder } = folderOf(0o777)
+  const link = join(scratch, 'link')
+  symlinkSync(folder, link)
+  closeFolder(link)
+  expect(modeOf(folder)).toBe(is_root ? '711' : '700')
+})
