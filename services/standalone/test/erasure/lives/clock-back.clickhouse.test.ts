@@ -1,5 +1,7 @@
+import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import { erasures_begun_key } from '@tributary/contracts/erasure'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from '../stage.ts'
@@ -37,3 +39,17 @@ for (const [name, back_ms] of Object.entries({ minute: 60_000, hour: hour_ms, da
       { install_uuid: 'person', ts_ms: at_ms + 1 },
     ])
   })
+
+test('an erased install can be installed anew when retention ran days ahead of the corrected clock', async () => {
+  const app_id = await stage.makeApp()
+  const at = { received_at_ms: mark_ms - 1, event_ts_ms: mark_ms - 1 }
+  await stage.write({ events: [sentEvent('person', { ...at, event_name: 'app_install' })], decisions: [] }, [app_id])
+  await markRawExpired(stage.clickhouse, new Map([[app_id, utcDay(mark_ms + 2 * day_ms)]]))
+  await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}'`)
+  await stage.request(app_id, ['person'])
+  await stage.run()
+  const anew = { received_at_ms: mark_ms + hour_ms, event_ts_ms: mark_ms + hour_ms, event_name: 'app_install' }
+  await stage.write({ events: [sentEvent('person', anew)], decisions: [] }, [app_id])
+  const left = await stage.clickhouse.query(`SELECT event_name FROM events_raw_v1 WHERE app_id = '${app_id}'`)
+  expect(left).toEqual([{ event_name: 'app_install' }])
+})
