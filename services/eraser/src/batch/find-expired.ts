@@ -4,6 +4,7 @@ import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { eventDay } from '@tributary/contracts/report-tables'
 import { eventKey, installKeyDay } from '@tributary/domain/event-key'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedInstall } from './batch.ts'
 import { type ActiveDay, type EventToErase, findActiveDays, onDays } from './find-rows.ts'
 import { coveredMoney, firstMarkDay, ofInstallKeys, ofInstalls, uuidOfKey } from './sql.ts'
@@ -38,10 +39,12 @@ export async function findExpired(
   clickhouse: Pick<Clickhouse, 'query'>,
   app_id: string,
   installs: readonly ErasedInstall[],
-  rows_max: number,
+  { rows_max, now_ms }: { rows_max: number; now_ms: number },
 ): Promise<ExpiredRows> {
   const before = (await readRawExpired(clickhouse)).get(app_id)
   if (before === undefined || rows_max <= 0) return { money: [], activity: [], keys: [] }
+  // Retention whose clock was ahead marks days that have not come: they hold no other life.
+  const [past = before] = [before, utcDay(now_ms)].toSorted()
   // A run may wait so long that days behind its marks expire, which another life has.
   const [end = before] = [before, firstMarkDay(installs)].toSorted()
   const isExpired = (day = 't.day') => `${day} < toDate(${literals('day', [end])})`
@@ -66,7 +69,7 @@ export async function findExpired(
     activity: active.map(({ install, key, date, active: active_day }) => ({
       ...{ install_uuid: install, install_key: key, day: date, active_day },
     })),
-    keys: await findInstallKeys(clickhouse, app_id, installs, before),
+    keys: await findInstallKeys(clickhouse, app_id, installs, past),
   }
 }
 

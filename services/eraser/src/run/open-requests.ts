@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { erasures_begun_key, namedErasureKey, queuedErasureKey } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
@@ -8,10 +9,12 @@ import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
+import { findNewestReceived } from './newest-received.ts'
 
 export interface RequestStore {
   pool: Pool
   masterKeys: MasterKeys
+  clickhouse: Pick<Clickhouse, 'query'>
   /** The marks of queued erasures that gateways keep. */
   keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'settle'>
   now(): number
@@ -57,14 +60,16 @@ export async function takeRequests(store: RequestStore): Promise<number> {
 }
 
 async function takeQueued(
-  { pool, masterKeys, keyValue, now }: RequestStore,
+  { pool, masterKeys, clickhouse, keyValue, now }: RequestStore,
   queued: readonly QueuedRow[],
 ): Promise<number> {
   const readable = new Set(await withReadableSalt({ pool, masterKeys }, [...new Set(queued.map(appOf))]))
   const rows = queued.filter(({ app_id }) => readable.has(app_id))
   if (rows.length === 0) return 0
-  const requested_ms = rows.reduce((latest, { requested_at_ms }) => Math.max(latest, Number(requested_at_ms)), 0)
-  const begun_ms = Math.max(now(), requested_ms) + limits.erasure_begin_ms
+  // A mark covers all that is there: a clock that was set back since may have received some of it later than now.
+  const received = await findNewestReceived(clickhouse, rows, now())
+  const least_ms = rows.map((row, n) => Math.max(Number(row.requested_at_ms), received[n]!))
+  const begun_ms = latest([now(), ...least_ms]) + limits.erasure_begin_ms
   const before_ms = (await keyValue.get(erasures_begun_key)) ?? 0
   await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
   // Gateways of an older version look for nothing but their own marks.
@@ -72,7 +77,7 @@ async function takeQueued(
   const now_ms = now()
   if (now_ms > begun_ms)
     throw new CodedError('unavailable', { message: 'marks of queued erasures took too long to end' })
-  const marks = rows.map(({ requested_at_ms }) => Math.max(now_ms, Number(requested_at_ms)))
+  const marks = least_ms.map((at_ms) => Math.max(now_ms, at_ms))
   const tombstones = rows.map(
     ({ app_id, install_uuid }, n): NewTombstone => ({ app_id, kind: 'install', id: install_uuid, mark_ms: marks[n]! }),
   )
@@ -85,9 +90,12 @@ async function takeQueued(
       [rows.map(({ app_id }) => app_id), rows.map(({ install_hash }) => install_hash), marks, newest],
     )
   })
-  await lowerBegun(keyValue, Math.max(before_ms, now_ms, requested_ms))
+  await lowerBegun(keyValue, latest([before_ms, now_ms, ...marks]))
   return rows.length
 }
+
+/** A spread of as many arguments may be too much for a call. */
+const latest = (times: readonly number[]): number => times.reduce((one, other) => Math.max(one, other), 0)
 
 /** Lowers what gateways were told to the last mark that was written: a request behind it is queued, and known to be. */
 async function lowerBegun(keyValue: RequestStore['keyValue'], begun_ms: number): Promise<void> {

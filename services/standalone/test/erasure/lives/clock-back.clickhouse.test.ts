@@ -1,0 +1,55 @@
+import { markRawExpired } from '@tributary/clickhouse/raw-expired'
+import { erasures_begun_key } from '@tributary/contracts/erasure'
+import { day_ms, hour_ms } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
+import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from '../stage.ts'
+import { rowsByInstall } from './rows-by-install.ts'
+
+let stage: ErasureStage
+beforeAll(async () => {
+  stage = await openErasureStage()
+})
+afterAll(() => stage.close())
+
+for (const [name, back_ms] of Object.entries({ minute: 60_000, hour: hour_ms, day: day_ms }))
+  test(`an erasure takes all that was received before the clock was set back by one ${name}`, async () => {
+    const app_id = await stage.makeApp()
+    const at_ms = mark_ms + back_ms
+    const at = { received_at_ms: at_ms, event_ts_ms: at_ms }
+    const paid = { event_name: 'purchase', revenue: 5, transaction_id: 't' }
+    const own = [sentEvent('person', { ...at, event_name: 'app_install' }), sentEvent('person', { ...at, ...paid })]
+    await stage.write({ events: [...own, sentEvent('other', at)], decisions: [] }, [app_id])
+    await stage.request(app_id, ['person'])
+    const keyValue = memoryKeyValue(() => mark_ms)
+    await stage.run({ keyValue })
+    const certificate = (await stage.certificate(app_id, 'person'))!
+    expect(await rowsByInstall(stage.clickhouse, app_id, 'person')).toEqual({})
+    expect(certificate).toMatchObject({ state: 'completed', marks: [{ erased_up_to_ms: at_ms }] })
+    expect(await keyValue.get(erasures_begun_key), 'gateways store each request up to the mark').toBe(at_ms)
+    // What was there comes again, and a new life begins behind the mark.
+    const anew = { received_at_ms: at_ms + 1, event_ts_ms: at_ms + 1, event_name: 'app_install' }
+    await stage.write({ events: [...own, sentEvent('person', anew)], decisions: [] }, [app_id])
+    const left = await stage.clickhouse.query(
+      `SELECT install_uuid, ts_ms FROM events_raw_v1 WHERE app_id = '${app_id}' ORDER BY install_uuid`,
+    )
+    expect(left).toEqual([
+      { install_uuid: 'other', ts_ms: at_ms },
+      { install_uuid: 'person', ts_ms: at_ms + 1 },
+    ])
+  })
+
+test('an erased install can be installed anew when retention ran days ahead of the corrected clock', async () => {
+  const app_id = await stage.makeApp()
+  const at = { received_at_ms: mark_ms - 1, event_ts_ms: mark_ms - 1 }
+  await stage.write({ events: [sentEvent('person', { ...at, event_name: 'app_install' })], decisions: [] }, [app_id])
+  await markRawExpired(stage.clickhouse, new Map([[app_id, utcDay(mark_ms + 2 * day_ms)]]))
+  await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}'`)
+  await stage.request(app_id, ['person'])
+  await stage.run()
+  const anew = { received_at_ms: mark_ms + hour_ms, event_ts_ms: mark_ms + hour_ms, event_name: 'app_install' }
+  await stage.write({ events: [sentEvent('person', anew)], decisions: [] }, [app_id])
+  const left = await stage.clickhouse.query(`SELECT event_name FROM events_raw_v1 WHERE app_id = '${app_id}'`)
+  expect(left).toEqual([{ event_name: 'app_install' }])
+})
