@@ -37,8 +37,9 @@ export async function startStandaloneProcess(options: StandaloneProcessOptions):
     TRIBUTARY_DATA_DIR: options.data_dir,
   }
   mkdirSync(options.data_dir, { recursive: true, mode: 0o700 })
-  if (options.from_nothing !== true && !readdirSync(options.data_dir).includes('clickhouse'))
-    await copyTables(options.data_dir)
+  // A folder that has one of them is not new: a test removed the other.
+  const isNew = !readdirSync(options.data_dir).some((name) => name === 'postgres' || name === 'clickhouse')
+  if (options.from_nothing !== true && isNew) await copyTables(options.data_dir)
   const child = spawn('node', [...serviceFlags, join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
     // The files that it leaves for commands in its directory are deleted with its data.
     cwd: options.cwd ?? options.data_dir,
