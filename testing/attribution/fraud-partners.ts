@@ -90,6 +90,7 @@ export function clones(stage: Stage, app: SimApp, day: number): void {
   const start_ms = stage.momentOf(day)
   for (let n = 0; n < clone_installs; n += 1) {
     stage.install(app, { ...stage.newPerson(app), device_id }, start_ms + n * minute_ms, {
+      once: true,
       truth: {
         ...{ reinstall: n > 0, guilty: ['crowded_device'] },
         flags: n < clones_unflagged ? [] : ['crowded_device'],

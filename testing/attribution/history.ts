@@ -47,6 +47,8 @@ export interface SimInstall {
   /** How far the clock of the phone is off. */
   skew_ms: number
   props: Record<string, unknown>
+  /** Its request never comes twice: a second fact would count in the crowd of its device. */
+  once: boolean
   truth: Truth
 }
 
@@ -75,6 +77,7 @@ interface InstallOptions {
   truth?: Partial<Truth>
   props?: Record<string, unknown>
   source?: 'sdk' | 's2s'
+  once?: boolean
 }
 
 /** What people and partners of a simulation act with; whatever they do is written into `history`. */
@@ -111,9 +114,9 @@ export function openStage(random: Random, start_ms: number): Stage {
       history.clicks.push({ click, lost: options.lost ?? false })
       return click
     },
-    install(app, person, at_ms, { truth = {}, props = {}, source = 'sdk' } = {}) {
+    install(app, person, at_ms, { truth = {}, props = {}, source = 'sdk', once = false } = {}) {
       const install: SimInstall = {
-        ...{ app, install_uuid: uuid(random), at_ms, person, source, props },
+        ...{ app, install_uuid: uuid(random), at_ms, person, source, props, once },
         skew_ms: random.chance(0.2) ? random.below(2 * hour_ms) - hour_ms : 0,
         truth: { partner: 'organic', attribution_type: 'organic', reinstall: false, flags: [], guilty: [], ...truth },
       }

@@ -16,12 +16,14 @@ export function recordsOf({ clicks, installs }: History, partitions: number, ran
   const dated = [
     ...clicks
       .filter(({ lost }) => !lost)
-      .map(({ click }) => ({ at_ms: click.clicked_at_ms, record: clickRecord(click, partitions) })),
-    ...installs.map((install) => ({ at_ms: install.at_ms, record: installRecord(install, partitions, random) })),
+      .map(({ click }) => ({ at_ms: click.clicked_at_ms, record: clickRecord(click, partitions), once: false })),
+    ...installs.map((install) => ({
+      ...{ at_ms: install.at_ms, record: installRecord(install, partitions, random), once: install.once },
+    })),
   ]
-  const arrivals = dated.flatMap(({ at_ms, record }) => [
+  const arrivals = dated.flatMap(({ at_ms, record, once }) => [
     { at_ms: at_ms + (random.chance(0.1) ? random.below(48 * 3_600_000) : 0), record },
-    ...(random.chance(0.05) ? [{ at_ms: at_ms + random.below(3_600_000), record }] : []),
+    ...(random.chance(0.05) && !once ? [{ at_ms: at_ms + random.below(3_600_000), record }] : []),
   ])
   return arrivals.toSorted((a, b) => a.at_ms - b.at_ms).map(({ record }) => record)
 }
