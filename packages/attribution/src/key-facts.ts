@@ -126,7 +126,7 @@ function aroundSql(app_id: string, { match_key, install }: KeyOfInstall, n: numb
   return [part('DESC', '<'), part('ASC', '>=')]
 }
 
-/** Of each range the first `crowd_facts` install events (docs/rules.md#how-far-a-click-is-seen), but for erased ones. */
+/** The first `crowd_facts` install events of each range (docs/rules.md#how-far-a-click-is-seen), without erased ones. */
 export async function findFirstByKey(
   clickhouse: Query,
   ranges: readonly KeyRange[],

@@ -7,7 +7,7 @@ export interface MadeColumns {
   day: string
   /** Event time, Unix epoch milliseconds. */
   ts_ms: number
-  /** What the age of the event adds to `ts_ms`, in milliseconds (docs/rules.md#age-of-an-event). */
+  /** Milliseconds to add to `ts_ms` for the age of the event (docs/rules.md#age-of-an-event). */
   correction_ms: number
   event_name: string
   event_id: string

@@ -33,7 +33,7 @@ export const hasCrowdedKey = (install: Omit<InstallClues, 'crowds'> & { user_id:
   )
 
 /**
- * What an install may find a click by: crowded devices and click ids match none. A click id with a wrong signature stays, for
+ * Gives the clues by which an install may find a click: crowded devices and click ids match none. A click id with a wrong signature stays, for
  * what it says of the install, but its click is not looked up (`namedClicks`).
  */
 export function withCrowds<Install extends InstallClues>(install: Install, crowds: Crowds): Install {

@@ -6,8 +6,8 @@ import type { Candidate, Method } from '@tributary/contracts/attribution/verdict
 export const rule_version = 2
 
 /**
- * Of the keys of an install those that many install facts carried before it: the install time of the `crowd_facts`th before it,
- * the latest first (docs/rules.md#crowded-keys).
+ * The keys of an install that at least `crowd_facts` install facts carried before it, each with the install time of the
+ * `crowd_facts`th, counted back from the install (docs/rules.md#crowded-keys).
  */
 export type Crowds = ReadonlyMap<string, number>
 
