@@ -4,11 +4,13 @@ import type { Reporter, TestModule } from 'vitest/node'
 import { type FailedFile, findHungFiles } from './hung-files.ts'
 import { findKeptLeaks } from './log-check/find-leaks.ts'
 
+/** What a file should take at most. */
+const file_s_max = Number(process.env.TEST_FILE_S_MAX ?? 60)
 /** Workers end within seconds of their last test. */
 const close_ms_max = Number(process.env.CLOSE_MS_MAX ?? 20_000)
 
 /**
- * Closes a run with `N passed, N failed`. A file that fails to load, an error outside of tests, and secrets in the logs of
+ * Closes a run with the time of each ring and `N passed, N failed`. A file that fails to load, an error outside of tests, and secrets in the logs of
  * started programs count as failed.
  */
 export default class ClosingLine implements Reporter {
@@ -37,6 +39,7 @@ export default class ClosingLine implements Reporter {
       const hung = findHungFiles(modules.filter((module) => module.state() === 'failed').map(toFailedFile))
       writeFileSync(HUNG_FILES_IN, JSON.stringify(hung))
     }
+    for (const line of ringTimes(modules)) console.info(line)
     for (const line of failures(modules)) console.info(line)
     if (clean === true) passed += 1
     if (clean === false) failed += 1
@@ -55,6 +58,25 @@ const toFailedFile = (module: TestModule): FailedFile => ({
     ({ message }) => message,
   ),
 })
+
+/** How long each ring took, all workers together, and each file that took longer than it should. */
+function ringTimes(modules: readonly TestModule[]): string[] {
+  const rings = Map.groupBy(modules, (module) => module.project.name)
+  return [...rings].flatMap(([ring, files]) => {
+    const timed = files.map((module) => ({ file: relative(process.cwd(), module.moduleId), took_s: seconds(module) }))
+    const total_s = timed.reduce((sum, { took_s }) => sum + took_s, 0)
+    const slow = timed.filter(({ took_s }) => took_s > file_s_max).toSorted((a, b) => b.took_s - a.took_s)
+    return [
+      `${ring}: ${files.length} files, ${total_s.toFixed(0)} s`,
+      ...slow.map(({ file, took_s }) => `  ${took_s.toFixed(0)} s ${file}`),
+    ]
+  })
+}
+
+function seconds(module: TestModule): number {
+  const { collectDuration, duration, environmentSetupDuration, prepareDuration, setupDuration } = module.diagnostic()
+  return (collectDuration + duration + environmentSetupDuration + prepareDuration + setupDuration) / 1000
+}
 
 /** Names of failed tests with the first lines of their errors. They stand at the end, because a cut log keeps its last lines. */
 function failures(modules: readonly TestModule[]): string[] {
