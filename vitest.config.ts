@@ -2,7 +2,7 @@ import { totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** One project per test ring (docs: CONTRIBUTING.md). A file's ring is the word before `.test.ts`. */
-const rings = ['domain', 'service', 'contract', 'clickhouse', 'failure', 'whole']
+const rings = ['domain', 'service', 'contract', 'clickhouse', 'failure', 'whole', 'prove']
 
 /** Ends a test or hook that hangs. A machine may stand still for minutes, so it is far from what any of them takes. */
 const hang_ms = 300_000

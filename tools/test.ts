@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { processesWith } from './left-processes.ts'
 
 /**
- * `npm test [-- vitest arguments]`: runs all tests and closes with one line `N passed, N failed`. The logs of started
+ * `npm test [-- vitest arguments]`: runs all tests but those of `npm run prove`, and closes with one line `N passed, N failed`. The logs of started
  * programs are kept and searched for secrets (`tools/log-check`), which counts as one more test.
  * Files in which a test or hook hung run once more, alone, when nothing else failed; a failed promise is never tried again.
  * Processes that tests leave behind are ended. They fail the run with a line behind that one.
@@ -45,7 +45,8 @@ const env = {
   // what tests make in folders of their own.
   NODE_COMPILE_CACHE: folder('compiled'),
 }
-let code = await runVitest(process.argv.slice(2), { ...env, HUNG_FILES_IN: hung_file })
+const args = process.argv.slice(2)
+let code = await runVitest(args.length > 0 ? args : ['--project', '!prove'], { ...env, HUNG_FILES_IN: hung_file })
 const hung: string[] = existsSync(hung_file) ? JSON.parse(readFileSync(hung_file, 'utf8')) : []
 if (code !== 0 && hung.length > 0 && hung.length <= hung_files_max) {
   console.error(

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const help = `npm run prove -- [options]
+
+Proves at length what npm test proves once. Without options it runs the tests of the ring "prove" (about ten minutes): attacks, fuzz, a soak
+with kill -9 of all services, saved histories, the packed client, the compose file.
+
+  --mutants  breaks each rule once and looks whether a test of it fails (minutes)
+  --night    all of this in its full length, and 1000 random histories (hours)
+
+Exit code 1 when something was not proved.`
+
+const { values } = parseArgs({
+  options: {
+    mutants: { type: 'boolean', default: false },
+    night: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const root = join(import.meta.dirname, '..')
+type Program = readonly [file: string, ...args: string[]]
+const ring: Program = ['tools/test.ts', '--project', 'prove']
+const mutants: Program = ['testing/mutants/main.ts']
+const night: readonly Program[] = [
+  ring,
+  mutants,
+  ['testing/attack/main.ts', '--seconds', '30'],
+  ['testing/fuzz/main.ts', '--requests', '2000000'],
+  ['testing/fleet/main.ts', '--minutes', '60', '--accidents'],
+  ['testing/fleet/main.ts', '--attribution'],
+  ['testing/oracle/main.ts', '1000'],
+]
+
+if (values.help) console.info(help)
+else {
+  const failed: Program[] = []
+  for (const program of values.night ? night : [values.mutants ? mutants : ring]) {
+    if ((await run(program)) !== 0) failed.push(program)
+  }
+  for (const [file, ...args] of failed) console.error(`NOT PROVED: ${file} ${args.join(' ')}`)
+  process.exitCode = failed.length > 0 ? 1 : 0
+}
+
+function run([file, ...args]: Program): Promise<number> {
+  const program = spawn(process.execPath, [join(root, file), ...args], { cwd: root, stdio: 'inherit' })
+  return new Promise((resolve) => program.on('close', (code) => resolve(code ?? 1)))
+}
