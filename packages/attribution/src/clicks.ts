@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Place } from '@tributary/contracts/attribution/found'
@@ -94,7 +95,7 @@ export async function hasClicksBehind(
   const from = last === null ? '' : checked('click_id', last.click_id).slice(0, quarter_digits)
   const found = await clickhouse.query(
     `SELECT 1 FROM clicks_raw_v1
-     WHERE click_id >= '${from}' AND ${ofPartition(at)} AND offset >= ${offset + 1} LIMIT 1`,
+     WHERE click_id >= ${textLiteral(from)} AND ${ofPartition(at)} AND offset >= ${offset + 1} LIMIT 1`,
   )
   return found.length > 0
 }

@@ -1,8 +1,8 @@
 import { revenueRowColumns } from '@tributary/contracts/rows'
 import type { Clickhouse } from './clickhouse.ts'
 import { insertSettings } from './insert-settings.ts'
+import { textLiteral, textLiterals } from './literals.ts'
 import { settingsSql } from './settings-sql.ts'
-import { textLiteral } from './text-literal.ts'
 import {
   findTransactionClaims,
   selectTransactions,
@@ -82,14 +82,13 @@ async function cancel(clickhouse: Clickhouse, app_id: string, rows: readonly Cla
   const columns = revenueRowColumns.join(', ')
   for (let at = 0; at < rows.length; at += cancelled_rows_max) {
     const some = rows.slice(at, at + cancelled_rows_max)
-    const days = new Set(some.map(({ day }) => textLiteral(day)))
     const names = some.map(
       ({ transaction_key, topic, partition, offset }) =>
         `(${BigInt(transaction_key)}, ${textLiteral(topic)}, ${Number(partition)}, ${Number(offset)})`,
     )
     await clickhouse.command(
       `INSERT INTO revenue_cancelled_v1 (${columns}) SELECT ${columns} FROM revenue_raw_v1
-       WHERE app_id = ${textLiteral(app_id)} AND day IN (${[...days].join(', ')})
+       WHERE app_id = ${textLiteral(app_id)} AND day IN (${textLiterals(some.map(({ day }) => day))})
          AND (transaction_key, topic, partition, offset) IN (${names.join(', ')})
        SETTINGS ${settingsSql(copySettings)}`,
       { name: cancellingOf(app_id) },

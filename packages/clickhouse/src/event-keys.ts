@@ -1,4 +1,5 @@
 import type { Clickhouse } from './clickhouse.ts'
+import { keySet, textLiteral, textLiterals, unsigned } from './literals.ts'
 
 /** One question: does this app hold this key on one of these key days? */
 export interface EventKeyLookup {
@@ -28,16 +29,9 @@ const keys_a_day_min = 50
 /** Look-ups of one statement: larger statements save work. With three neighbouring days a key these stay below `statement_bytes_max`. */
 const lookups_max = { sets: 40_000, tuples: 10_000 } as const
 
-const shapes = {
-  app_id: /^[A-Za-z0-9_-]{1,64}$/,
-  key_day: /^\d{4}-\d\d-\d\d$/,
-  event_key: /^\d{1,20}$/,
-} as const
-
 /**
  * The keys that `event_keys_v1` holds; a key looked up or written more than once may come more than once. Throws a
- * TypeError for a lookup of another shape: the values stand in the statement as literals, since only constant sets use
- * the primary key (measured: clickhouse/README.md).
+ * TypeError for a key that is no number.
  */
 export async function findEventKeys(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -74,37 +68,26 @@ function divide(lookups: readonly EventKeyLookup[]): Record<How, EventKeyLookup[
   return { sets: lookups.filter(isDense), tuples: lookups.filter((lookup) => !isDense(lookup)) }
 }
 
-/** Keys stand in one text that is cast to an array: thousands of single literals cost the parser 2 us each. */
 function statement(how: How, lookups: readonly EventKeyLookup[]): string {
   const apps = new Set(lookups.map(({ app_id }) => app_id))
   return `
   SELECT app_id, toString(key_day) AS key_day, toString(event_key) AS event_key, topic, partition, offset
   FROM event_keys_v1
-  WHERE app_id IN (${quoted('app_id', apps)})
+  WHERE app_id IN (${textLiterals(apps)})
     AND ${how === 'sets' ? inSets(lookups) : inTuples(lookups, apps.size > 1)}`
 }
 
-function inSets(lookups: readonly EventKeyLookup[]): string {
-  const days = new Set(lookups.flatMap(({ key_days }) => key_days))
-  const keys = lookups.map(({ event_key }) => checked('event_key', event_key)).join(',')
-  return `event_keys_v1.key_day IN (${quoted('key_day', days)})
-    AND event_keys_v1.event_key IN CAST('[${keys}]', 'Array(UInt64)')`
-}
+const inSets = (lookups: readonly EventKeyLookup[]): string =>
+  `event_keys_v1.key_day IN (${textLiterals(lookups.flatMap(({ key_days }) => key_days))})
+    AND event_keys_v1.event_key IN ${keySet(lookups.map(({ event_key }) => event_key))}`
 
 /** Without its app in the tuple, a key reads a granule of each app of the statement. With it, it costs twice as much to compare. */
 function inTuples(lookups: readonly EventKeyLookup[], with_app: boolean): string {
   const tuples = lookups.flatMap(({ app_id, key_days, event_key }) => {
-    const app = with_app ? `\\'${checked('app_id', app_id)}\\',` : ''
-    return key_days.map((day) => `(${app}\\'${checked('key_day', day)}\\',${checked('event_key', event_key)})`)
+    const app = with_app ? `${textLiteral(app_id)},` : ''
+    return key_days.map((day) => `(${app}${textLiteral(day)},${unsigned(event_key)})`)
   })
   const [columns, types] = with_app ? ['event_keys_v1.app_id, ', 'String, '] : ['', '']
-  return `(${columns}event_keys_v1.key_day, event_keys_v1.event_key) IN CAST('[${tuples.join(',')}]', 'Array(Tuple(${types}Date, UInt64))')`
-}
-
-const quoted = (column: keyof typeof shapes, values: Set<string>): string =>
-  [...values].map((value) => `'${checked(column, value)}'`).join(',')
-
-function checked(column: keyof typeof shapes, value: string): string {
-  if (!shapes[column].test(value)) throw new TypeError(`${column} of an event key has another shape`)
-  return value
+  const set = textLiteral(`[${tuples.join(',')}]`)
+  return `(${columns}event_keys_v1.key_day, event_keys_v1.event_key) IN CAST(${set}, 'Array(Tuple(${types}Date, UInt64))')`
 }

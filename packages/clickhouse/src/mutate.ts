@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Clickhouse } from './clickhouse.ts'
+import { textLiteral } from './literals.ts'
 
 /** A change of stored rows: what is to be done, and which rows it concerns. Both are SQL from the code. */
 export interface Mutation {
@@ -31,7 +32,7 @@ export async function mutate(clickhouse: Clickhouse, mutation: Mutation): Promis
     signal.throwIfAborted()
     // Not in one statement with its end: a session of the embedded engine is held by its statement.
     await clickhouse.command(
-      `ALTER TABLE ${table} ${action} IN PARTITION ID '${_partition_id}' WHERE ${where} SETTINGS ${settings}`,
+      `ALTER TABLE ${table} ${action} IN PARTITION ID ${textLiteral(_partition_id)} WHERE ${where} SETTINGS ${settings}`,
     )
     await untilDone(clickhouse, table, signal)
   }
@@ -42,7 +43,7 @@ async function untilDone(clickhouse: Clickhouse, table: string, signal: AbortSig
   for (;;) {
     const [open] = await clickhouse.query<{ reason: string }>(
       `SELECT latest_fail_reason AS reason FROM system.mutations
-       WHERE database = currentDatabase() AND table = '${table}' AND NOT is_done LIMIT 1`,
+       WHERE database = currentDatabase() AND table = ${textLiteral(table)} AND NOT is_done LIMIT 1`,
     )
     if (open === undefined) return
     if (open.reason !== '') throw new Error(`ClickHouse can't rewrite ${table}: ${open.reason}`)

@@ -1,4 +1,5 @@
 import type { Clickhouse } from './clickhouse.ts'
+import { textLiteral, textLiterals } from './literals.ts'
 
 /** By app the first UTC day (`YYYY-MM-DD`) whose raw events retention has not deleted; apps without an entry have all. */
 export type RawExpired = ReadonlyMap<string, string>
@@ -22,16 +23,9 @@ export async function markRawExpired(clickhouse: Pick<Clickhouse, 'insert'>, exp
 /** SQL of a value that each app has of its own, for the app of a row. The values are SQL. */
 export function byAppSql(values: ReadonlyMap<string, string>, otherwise: string): string {
   if (values.size === 0) return otherwise
-  const apps = [...values.keys()].map((app_id) => `'${checkedApp(app_id)}'`)
-  return `transform(toString(app_id), [${apps.join(', ')}], [${[...values.values()].join(', ')}], ${otherwise})`
+  return `transform(toString(app_id), [${textLiterals(values.keys())}], [${[...values.values()].join(', ')}], ${otherwise})`
 }
 
 /** SQL condition for rows of a column of days that are not expired. */
 export const isKeptSql = (expired: RawExpired, day: string): string =>
-  `${day} >= ${byAppSql(new Map([...expired].map(([app_id, before]) => [app_id, `toDate('${before}')`])), 'toDate(0)')}`
-
-/** Ids come from PostgreSQL or a table, never from a request; one with a quote would be another statement all the same. */
-function checkedApp(app_id: string): string {
-  if (!/^[\w-]+$/.test(app_id)) throw new Error('an app id has a character that no id has')
-  return app_id
-}
+  `${day} >= ${byAppSql(new Map([...expired].map(([app_id, before]) => [app_id, `toDate(${textLiteral(before)})`])), 'toDate(0)')}`

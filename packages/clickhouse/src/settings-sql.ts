@@ -1,10 +1,12 @@
+import { textLiteral } from './literals.ts'
+
 /** Settings of a statement, by name. */
 type Settings = Readonly<Record<string, string | number>>
 
-/** Settings as the text right of `SETTINGS`. Their names and values come from the code, never from a request. */
+/** Settings as the text right of `SETTINGS`. Their names come from the code. */
 export const settingsSql = (settings: Settings): string =>
   Object.entries(settings)
-    .map(([name, value]) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`)
+    .map(([name, value]) => `${name} = ${typeof value === 'string' ? textLiteral(value) : value}`)
     .join(', ')
 
 /**

@@ -1,4 +1,5 @@
 import type { Clickhouse } from './clickhouse.ts'
+import { keySet, textLiterals } from './literals.ts'
 
 /** Money of one transaction under one event name. */
 export interface TransactionLookup {
@@ -22,10 +23,6 @@ export interface TransactionClaim extends TransactionLookup {
 /** Of one statement: 40 000 keys and as many apps stay below `statement_bytes_max`. */
 const lookups_max = 40_000
 
-const appShape = /^[A-Za-z0-9_-]{1,64}$/
-const keyShape = /^\d{1,20}$/
-const dayShape = /^\d{4}-\d\d-\d\d$/
-
 /** The columns of a claim in `transaction_keys_v1` and `erased_claims_v1`. */
 export const claimColumns = [
   ...(['app_id', 'transaction_key', 'day', 'claim_rank', 'received_at_ms'] as const),
@@ -34,8 +31,7 @@ export const claimColumns = [
 
 /**
  * All claims on these transactions that `transaction_keys_v1` and `erased_claims_v1` hold, in no certain order; one that is
- * being erased may be there twice. Throws a TypeError for a lookup of another shape: the values stand in the statement as
- * literals, which alone use the primary key.
+ * being erased may be there twice. Throws a TypeError for a key that is no number.
  */
 export async function findTransactionClaims(
   clickhouse: Clickhouse,
@@ -56,7 +52,7 @@ export async function selectTransactions<Row extends TransactionLookup>(
   days?: ReadonlySet<string>,
 ): Promise<Row[]> {
   const values = columns.map((name) => (textColumns.has(name) ? `toString(t.${name}) AS ${name}` : name))
-  const onDays = days === undefined ? '' : `AND t.day IN (${[...days].map((day) => `'${checked(day, dayShape)}'`)})`
+  const onDays = days === undefined ? '' : `AND t.day IN (${textLiterals(days)})`
   const rows: Row[] = []
   for (let at = 0; at < lookups.length; at += lookups_max) {
     const some = oneOf(lookups.slice(at, at + lookups_max))
@@ -72,14 +68,6 @@ const textColumns: ReadonlySet<string> = new Set(['transaction_key', 'event_key'
 /** The identity of a transaction as one text. */
 export const transactionOf = ({ app_id, transaction_key }: TransactionLookup): string => `${app_id}/${transaction_key}`
 
-function oneOf(lookups: readonly TransactionLookup[]): string {
-  const apps = new Set(lookups.map(({ app_id }) => checked(app_id, appShape)))
-  const keys = lookups.map(({ transaction_key }) => checked(transaction_key, keyShape))
-  const quoted = [...apps].map((app_id) => `'${app_id}'`)
-  return `t.app_id IN (${quoted}) AND t.transaction_key IN CAST('[${keys}]', 'Array(UInt64)')`
-}
-
-function checked(value: string, shape: RegExp): string {
-  if (!shape.test(value)) throw new TypeError('app, key or day of a transaction has another shape')
-  return value
-}
+const oneOf = (lookups: readonly TransactionLookup[]): string =>
+  `t.app_id IN (${textLiterals(lookups.map(({ app_id }) => app_id))})
+   AND t.transaction_key IN ${keySet(lookups.map(({ transaction_key }) => transaction_key))}`

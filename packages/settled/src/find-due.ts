@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { textLiteral } from '@tributary/clickhouse/text-literal'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { limits } from '@tributary/contracts/limits'
 import { ofApps } from '@tributary/contracts/tables'
 import { type FigureName, figureOf } from './figures.ts'
@@ -49,7 +49,7 @@ export function findDueDays(
      FROM (
        SELECT app_id, day AS date, sum(rows) AS present, sum(added) AS events_added, max(changed_at_ms) AS changed,
          toUInt64(0) AS settled
-       FROM report_stamps_v1 WHERE source = '${source}' AND ${ofApps} GROUP BY app_id, date
+       FROM report_stamps_v1 WHERE source = ${textLiteral(source)} AND ${ofApps} GROUP BY app_id, date
        UNION ALL
        SELECT app_id, day AS date, 0, 0, 0, max(stamp) FROM ${table} WHERE ${isNoted} GROUP BY app_id, date
      )

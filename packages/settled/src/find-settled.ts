@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { addDays, daysBetween } from './days.ts'
 import { type FigureName, figureOf } from './figures.ts'
 import type { CohortPair } from './sql/cohorts.ts'
@@ -35,7 +36,7 @@ export async function findSettled(
     `SELECT toString(date) AS day
      FROM (
        SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled FROM report_stamps_v1
-       WHERE app_id = {app_id:String} AND source = '${source}' AND day >= {from:Date} AND day < {to:Date} GROUP BY date
+       WHERE app_id = {app_id:String} AND source = ${textLiteral(source)} AND day >= {from:Date} AND day < {to:Date} GROUP BY date
        UNION ALL
        SELECT day AS date, toUInt64(0) AS present, max(stamp) AS settled FROM ${table}
        WHERE app_id = {app_id:String} AND day >= {from:Date} AND day < {to:Date} GROUP BY date

@@ -1,5 +1,6 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { unsigned } from '@tributary/clickhouse/literals'
 import { type FigureName, figureOf } from './figures.ts'
 import { insertSelect } from './insert-select.ts'
 import { activityDays, type CohortPair, retainedSql } from './sql/cohorts.ts'
@@ -140,8 +141,3 @@ const setOf = (days: readonly { day: string }[]): string => `(${days.map(dayOf).
 /** Literals as one array: the engine plans a statement for longer than it runs, and a call for each value would be most of that. */
 const arrayOf = (type: string, values: readonly (string | number)[]): string =>
   `CAST([${values.join(', ')}], 'Array(${type})')`
-
-function unsigned(text: string): string {
-  if (!/^\d{1,20}$/.test(text)) throw new TypeError('a number has another shape')
-  return text
-}

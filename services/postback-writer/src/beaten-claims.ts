@@ -3,6 +3,7 @@ import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { claimKeySql } from '@tributary/contracts/postback/claim-key'
 import { type JudgedPostback, postbackEnvironments } from '@tributary/contracts/postback/judged'
 import type { PostbackPlace } from './postback-rows.ts'
@@ -78,7 +79,7 @@ function keysSql(valid: readonly StoredJudgement[]): string {
   ])
   const text = Buffer.from(JSON.stringify(claimed)).toString('base64')
   return `SELECT sipHash64(one.1, one.2, one.3, one.4) FROM (
-      SELECT arrayJoin(JSONExtract(base64Decode('${text}'), 'Array(Tuple(String, String, String, UInt8))')) AS one)`
+      SELECT arrayJoin(JSONExtract(base64Decode(${textLiteral(text)}), 'Array(Tuple(String, String, String, UInt8))')) AS one)`
 }
 
 /** SQL condition for the claims of a batch. */
@@ -105,7 +106,7 @@ const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[
     ...keys.flatMap((key) =>
       postbackEnvironments.map(
         (environment) => `
-      SELECT * FROM (${claimsOf([key])} AND environment = '${environment}'
+      SELECT * FROM (${claimsOf([key])} AND environment = ${textLiteral(environment)}
         ORDER BY postback_key, environment, received_at_ms, topic, partition, offset
         LIMIT ${(other_claims_max + batch.length) * copies_max})`,
       ),

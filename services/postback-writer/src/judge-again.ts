@@ -2,6 +2,7 @@ import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { limits } from '@tributary/contracts/limits'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -81,10 +82,8 @@ const placeValues = ({ day, topic, partition, offset }: RowKey): string =>
   `toDate(${literals('day', [day])}), ${literals('topic', [topic])}, ${Number(partition)}, ${Number(offset)}`
 
 /** SQL condition: not verifiable with the keys that it was judged with, which are not these. */
-function isOpen(fingerprint: string): string {
-  if (!/^[0-9a-f]+$/.test(fingerprint)) throw new TypeError('the fingerprint of the keys has another shape')
-  return `verdict = 'unverifiable' AND moved = 0 AND judged_by != '${fingerprint}'`
-}
+const isOpen = (fingerprint: string): string =>
+  `verdict = 'unverifiable' AND moved = 0 AND judged_by != ${textLiteral(fingerprint)}`
 
 /** A postback whose newest judgement is to be made again. */
 interface OpenPostback extends Pick<PostbackReceived, 'protocol' | 'body' | 'received_at_ms'> {

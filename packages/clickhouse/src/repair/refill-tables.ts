@@ -7,6 +7,7 @@ import {
   sweptFrom,
 } from '@tributary/contracts/tables'
 import type { Clickhouse } from '../clickhouse.ts'
+import { textLiteral } from '../literals.ts'
 import { mutate } from '../mutate.ts'
 import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
 import { readViewSources, type ViewSource } from '../schema/view-sources.ts'
@@ -145,7 +146,7 @@ async function refill(
   const remains = isErasing && source === 'events_raw_v1' ? `AND NOT ${beingErased}` : ''
   const slices = await cutDays(clickhouse, source)
   for (const [done, { from, to, rows }] of slices.entries()) {
-    const part = `(SELECT * FROM ${source} WHERE day BETWEEN '${from}' AND '${to}' ${remains})`
+    const part = `(SELECT * FROM ${source} WHERE day BETWEEN ${textLiteral(from)} AND ${textLiteral(to)} ${remains})`
     const rows_sql = view.selectFrom(part)
     const chosen = refilled === null || refilled === '0' ? rows_sql : `SELECT * FROM (${rows_sql}) WHERE ${refilled}`
     await clickhouse.command(`INSERT INTO ${target} (${columns.join(', ')}) ${chosen} SETTINGS ${settings}`, {

@@ -1,3 +1,5 @@
+import { textLiteral } from '../literals.ts'
+
 type Ask = <Row>(sql: string, params?: Record<string, unknown>) => Promise<Row[]>
 
 /**
@@ -22,7 +24,7 @@ export async function isAnyInserting(ask: Ask, prefix: string): Promise<boolean>
   }
   const [replicas] = await ask<{ active: number }>(active_sql)
   const [found] = await ask<{ running: number; servers: number }>(
-    `${isRunning} FROM clusterAllReplicas('${replicated.cluster}', system.processes) SETTINGS skip_unavailable_shards = 1`,
+    `${isRunning} FROM clusterAllReplicas(${textLiteral(replicated.cluster)}, system.processes) SETTINGS skip_unavailable_shards = 1`,
     { prefix },
   )
   if (found!.running > 0) return true

@@ -1,3 +1,4 @@
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { organic } from '@tributary/contracts/attribution/verdict'
 import { day_ms } from '@tributary/contracts/limits'
 import { refundEvents } from '@tributary/contracts/rows'
@@ -6,7 +7,7 @@ import { isFilledSql } from './filled.ts'
 import { type GrownDays, isCounted } from './grown.ts'
 
 /** SQL condition for a money event that is no refund (docs/rules.md#revenue). */
-export const isPurchase = `event_name NOT IN (${refundEvents.map((name) => `'${name}'`).join(', ')})`
+export const isPurchase = `event_name NOT IN (${textLiterals(refundEvents)})`
 
 /** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples from a subquery are slow. */
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
@@ -51,7 +52,7 @@ const payingSql = (at: DaysOfApp): string => `SELECT install_key FROM revenue_ra
  * `again` (1 for a reinstall) say nothing.
  */
 export const moneyEventsSql = (at: DaysOfApp): string => `
-    SELECT *, if(empty(verdict), '${organic}', verdict) AS partner
+    SELECT *, if(empty(verdict), ${textLiteral(organic)}, verdict) AS partner
     FROM (${countedSql(at)}
     ) AS counted
     LEFT JOIN (${verdictsSql(at)}
@@ -65,7 +66,7 @@ export function grownMoneySql(live: DaysOfApp, grown: GrownDays): string {
   const at = { ...live, days: `arrayConcat(${live.days}, ${grown.days})` }
   const since = { ...at, moments: `${live.moments ?? '1'} AND NOT ${isCounted(grown)}` }
   return `
-    SELECT *, if(empty(verdict), '${organic}', verdict) AS partner
+    SELECT *, if(empty(verdict), ${textLiteral(organic)}, verdict) AS partner
     FROM (${countedSql(at, `install_key IN (${payingSql(since)})`, `, NOT ${isCounted(grown)} AS is_new`)}
     ) AS counted
     LEFT JOIN (${verdictsSql(since)}

@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { limits } from '@tributary/contracts/limits'
 
 type Queries = Pick<Clickhouse, 'query'>
@@ -95,7 +96,7 @@ const isText = (type: string): boolean => /String/.test(type)
 /** Behind the row at `at0`, `at1`, ... The first column stands apart, since it tells the engine where to begin. */
 function behindSql(order: readonly KeyColumn[]): string {
   const values = order.map(({ type }, n) =>
-    isText(type) ? `unhex({at${n}:String})` : `CAST({at${n}:String}, '${type.replaceAll("'", "\\'")}')`,
+    isText(type) ? `unhex({at${n}:String})` : `CAST({at${n}:String}, ${textLiteral(type)})`,
   )
   const names = order.map(({ name }) => `\`${name}\``)
   return `${names[0]} >= ${values[0]} AND (${names.join(', ')}) > (${values.join(', ')})`

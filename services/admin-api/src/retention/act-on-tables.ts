@@ -1,4 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { mutate } from '@tributary/clickhouse/mutate'
 import { byAppSql } from '@tributary/clickhouse/raw-expired'
 import type { Table, TableRetention } from '@tributary/contracts/table'
@@ -33,7 +34,7 @@ export async function deleteDays(
 ): Promise<void> {
   for (const [table, { deleted_after }] of declaredTables()) {
     if (deleted_after !== setting) continue
-    const where = `day < ${firstKeptSql(kept, (day) => `toDate('${day}')`)} AND ${condition}`
+    const where = `day < ${firstKeptSql(kept, (day) => `toDate(${textLiteral(day)})`)} AND ${condition}`
     onRows(table, await mutate(clickhouse, { table, action: 'DELETE', where, signal }))
   }
 }

@@ -1,3 +1,4 @@
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { mutate } from '@tributary/clickhouse/mutate'
 import type { ActOnTables } from './act-on-tables.ts'
 
@@ -15,10 +16,10 @@ export async function deleteUnproven(
 ): Promise<void> {
   const days = await clickhouse.query<UnprovenDay>(
     `SELECT toString(day) AS on, countIf(verdict = 'valid') AS proven FROM postbacks_decoded_v1
-     WHERE day < toDate('${before}') GROUP BY day HAVING countIf(verdict != 'valid') > 0 ORDER BY day`,
+     WHERE day < toDate(${textLiteral(before)}) GROUP BY day HAVING countIf(verdict != 'valid') > 0 ORDER BY day`,
   )
   for (const { from, to } of spansOf(days, together)) {
-    const inDays = `day >= toDate('${from}') AND day <= toDate('${to}')`
+    const inDays = `day >= toDate(${textLiteral(from)}) AND day <= toDate(${textLiteral(to)})`
     const proven = `SELECT topic, partition, offset FROM postbacks_decoded_v1 WHERE ${inDays} AND verdict = 'valid'`
     const remove = async (table: string, unproven: string, reads_other_table?: true) => {
       const where = `${inDays} AND ${unproven}`

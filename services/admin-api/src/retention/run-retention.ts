@@ -1,6 +1,7 @@
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { mutate } from '@tributary/clickhouse/mutate'
 import { byAppSql, markRawExpired, readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
@@ -136,7 +137,7 @@ async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: Readonly
   const fresh = await advanced(clickhouse, expiring)
   if (fresh.size === 0) return true
   const marked = await unlessRunning(pool, 'eraser', async () => {
-    const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate('${day}')`]))
+    const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate(${textLiteral(day)})`]))
     await clickhouse.command(
       `INSERT INTO event_installs_per_day_v1 (app_id, day, event_name, installs)
        SELECT app_id, day, event_name, uniqExactState(install_uuid) FROM events_raw_v1
@@ -156,7 +157,12 @@ async function takeBackMarks(clickhouse: Clickhouse, today: string, signal: Abor
   const ahead = [...(await readRawExpired(clickhouse))].filter(([, before]) => before > today)
   if (ahead.length === 0) return
   await markRawExpired(clickhouse, new Map(ahead.map(([app_id]) => [app_id, today])))
-  await mutate(clickhouse, { table: 'raw_expired_v1', action: 'DELETE', where: `expired_before > '${today}'`, signal })
+  await mutate(clickhouse, {
+    table: 'raw_expired_v1',
+    action: 'DELETE',
+    where: `expired_before > ${textLiteral(today)}`,
+    signal,
+  })
   // A merge may have taken the earlier mark into the later one.
   await markRawExpired(clickhouse, new Map(ahead.map(([app_id]) => [app_id, today])))
 }

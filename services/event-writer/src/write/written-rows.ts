@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { idShape } from '@tributary/contracts/envelope'
@@ -132,19 +133,10 @@ async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: str
   )
 }
 
-const dayShape = /^\d{4}-\d\d-\d\d$/
-const sourceShape = /^[A-Za-z0-9._@-]{1,300}$/
-
-/** Bounds what is read by apps and days, which the tables are ordered by; ids are checked, since they stand as literals. */
+/** Bounds what is read by apps and days, which the tables are ordered by. */
 function within(rows: readonly Row[], { source, partition, from, to }: Range): string {
-  const apps = new Set(rows.map(({ app_id }) => checked(app_id, idShape)))
-  const days = rows.map(({ day }) => checked(day, dayShape)).toSorted()
-  return `t.app_id IN (${[...apps].map((app_id) => `'${app_id}'`)})
-    AND t.day BETWEEN '${days[0]}' AND '${days.at(-1)}'
-    AND t.topic = '${checked(source, sourceShape)}' AND t.partition = ${partition} AND t.offset BETWEEN ${from} AND ${to}`
-}
-
-function checked(value: string, shape: RegExp): string {
-  if (!shape.test(value)) throw new TypeError('app, day or source has another shape')
-  return value
+  const days = rows.map(({ day }) => day).toSorted()
+  return `t.app_id IN (${textLiterals(rows.map(({ app_id }) => app_id))})
+    AND t.day BETWEEN ${textLiteral(days[0]!)} AND ${textLiteral(days.at(-1)!)}
+    AND t.topic = ${textLiteral(source)} AND t.partition = ${partition} AND t.offset BETWEEN ${from} AND ${to}`
 }

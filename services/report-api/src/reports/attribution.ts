@@ -1,3 +1,4 @@
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { organic } from '@tributary/contracts/attribution/verdict'
 import type { ReportRow } from '@tributary/contracts/reports'
 import { filterSql, type Report } from '../report.ts'
@@ -23,7 +24,7 @@ export const attributionReport: Report<'attribution'> = async (
 /** `passes` is a condition on partner and attribution type. */
 const installsSql = (found: FoundDays<'installs'>, period: string, passes: string) => `
 SELECT toString(${period}) AS day, partner, attribution_type, sum(fresh) AS installs,
-  sumIf(fresh, attribution_type = '${organic}') AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged
+  sumIf(fresh, attribution_type = ${textLiteral(organic)}) AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged
 FROM (
   SELECT date, partner, attribution_type, installs AS fresh, reinstalls AS again, fraud_flagged AS flagged
   FROM (${windowSql(found, 'groups')}

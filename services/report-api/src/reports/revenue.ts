@@ -1,3 +1,4 @@
+import { textLiteral } from '@tributary/clickhouse/literals'
 import type { ReportRow } from '@tributary/contracts/reports'
 import { cameSince } from '@tributary/settled/grown'
 import { countedSql, grownMoneySql, isPurchase, moneyEventsSql } from '@tributary/settled/money-events'
@@ -114,7 +115,7 @@ ORDER BY code, date`
 
 // A currency that has a rate on a day has one on every later day; one without any rate is beyond all days.
 const isRated = (currency: string) =>
-  `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate('${end_of_days}'))`
+  `date >= transform(toString(${currency}), {currencies:Array(String)}, {rated_from:Array(Date)}, toDate(${textLiteral(end_of_days)}))`
 
 const nobody = `arrayReduce('uniqExactState', emptyArrayUInt64())`
 const pays = `${isPurchase} AND amount > 0 AND ${isRated('code')}`

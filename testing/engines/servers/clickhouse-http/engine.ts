@@ -1,5 +1,6 @@
 import { restoreCrashSignals } from '@tributary/clickhouse/embedded/crash-signals'
 import { mendDedupeLogs } from '@tributary/clickhouse/embedded/mend-dedupe-logs'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { Semaphore } from 'async-mutex'
 import { Session, version } from 'chdb'
 
@@ -69,7 +70,7 @@ async function runAlone(data_dir: string, { sql, rows, database, settings, forma
       [...ownSettings, ...settings].filter(([name]) => /^param_/.test(name) === is),
     )
     for (const some of [plain, params]) {
-      const list = some.map(([name, value]) => `${identifier(name)} = ${quoted(value)}`)
+      const list = some.map(([name, value]) => `${identifier(name)} = ${textLiteral(value)}`)
       if (list.length > 0) await session.queryAsync(`SET ${list.join()}`)
     }
     const insert = rows.length > 0 ? rawInsert(sql) : null
@@ -83,8 +84,6 @@ async function runAlone(data_dir: string, { sql, rows, database, settings, forma
     session.close()
   }
 }
-
-const quoted = (value: string): string => `'${value.replaceAll(/[\\']/g, '\\$&')}'`
 
 function identifier(name: string): string {
   if (!/^[A-Za-z_]\w*$/.test(name)) throw new Error(`Code: 115. DB::Exception: Unknown setting. (UNKNOWN_SETTING)`)

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+import { textLiterals } from '@tributary/clickhouse/literals'
 import type { Answer, Engine, Statement } from './engine.ts'
 
 /**
@@ -50,8 +51,7 @@ async function runNamed(engine: Engine, query_id: string, statement: Statement):
       `Code: 216. DB::Exception: Query with id = ${query_id} is already running. (QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING)`,
     )
   }
-  const names = [...running].map((name) => `'${name.replaceAll(/[\\']/g, '\\$&')}'`)
-  const processes = `(SELECT arrayJoin(CAST([${names}], 'Array(String)')) AS query_id)`
+  const processes = `(SELECT arrayJoin(CAST([${textLiterals(running)}], 'Array(String)')) AS query_id)`
   running.add(query_id)
   try {
     return await engine.run({ ...statement, sql: statement.sql.replaceAll('system.processes', () => processes) })
