@@ -1,13 +1,16 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
-import { readRawExpired } from '@tributary/clickhouse/raw-expired'
-import { eventDay } from '@tributary/contracts/report-tables'
+import { notAhead, readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { limits } from '@tributary/contracts/limits'
+import { correctedDay, eventDay } from '@tributary/contracts/report-tables'
 import { eventKey, installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedInstall } from './batch.ts'
 import { type ActiveDay, type EventToErase, findActiveDays, onDays } from './find-rows.ts'
 import { coveredMoney, firstMarkDay, ofInstallKeys, ofInstalls, uuidOfKey } from './sql.ts'
+
+type Query = Pick<Clickhouse, 'query'>
 
 /** A row of money, as far as it tells of its event. */
 export type MoneyRow = Omit<
@@ -31,54 +34,139 @@ export interface ExpiredRows {
   keys: InstallKey[]
 }
 
+/** What is known of a batch before its expired rows are looked up. */
+interface Known {
+  /** All events that the marks cover, unless they are `erasure_rows_max`. */
+  events: readonly EventToErase[]
+  now_ms: number
+}
+
 /**
- * The rows that tables by install hold of days whose raw events retention has deleted, at most `rows_max` of each. Sums of these days
- * stay: nothing tells what they counted (docs/privacy.md#erasure).
+ * The rows that tables by install hold of events that retention has deleted. With those of `events` they are at most
+ * `erasure_rows_max` of each; fewer are all. They are found by the install alone: the mark of retention does not tell what a run
+ * whose clock was ahead has deleted (docs/adr/0498). Sums of these days stay: nothing tells what they counted
+ * (docs/privacy.md#erasure).
  */
 export async function findExpired(
-  clickhouse: Pick<Clickhouse, 'query'>,
+  clickhouse: Query,
   app_id: string,
   installs: readonly ErasedInstall[],
-  { rows_max, now_ms }: { rows_max: number; now_ms: number },
+  { events, now_ms }: Known,
 ): Promise<ExpiredRows> {
+  const rows_max = limits.erasure_rows_max - events.length
   const before = (await readRawExpired(clickhouse)).get(app_id)
   if (before === undefined || rows_max <= 0) return { money: [], activity: [], keys: [] }
-  // Retention whose clock was ahead marks days that have not come: they hold no other life.
-  const [past = before] = [before, utcDay(now_ms)].toSorted()
-  // A run may wait so long that days behind its marks expire, which another life has.
-  const [end = before] = [before, firstMarkDay(installs)].toSorted()
-  const isExpired = (day = 't.day') => `${day} < toDate(${literals('day', [end])})`
-  const money = await clickhouse.query<MoneyRow>(
-    `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, toString(t.event_key) AS event_key,
-       1 AS has_money, toString(t.transaction_key) AS transaction_key, claim_rank, received_at_ms, topic, partition, offset
-     FROM revenue_raw_v1 AS t
-     WHERE ${ofInstalls(app_id, installs)} AND t.day < toDate(${literals('day', [before])}) AND ${coveredMoney(installs)}
-     LIMIT ${rows_max}`,
-  )
-  const active = await clickhouse.query<{ install: string; key: string; date: string; active: string }>(
-    `SELECT install, toString(hash) AS key, toString(on) AS date, toString(corrected) AS active FROM (
-       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.install_key AS hash, t.${eventDay} AS on, t.day AS corrected
-       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)} AND ${isExpired(`t.${eventDay}`)}
-       UNION DISTINCT
-       SELECT install_uuid AS install, sipHash64(install_uuid) AS hash, t.day AS on, t.day AS corrected
-       FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)} AND ${isExpired()})
-     LIMIT ${rows_max}`,
-  )
+  const past = notAhead(before, now_ms)
+  const active = await findActivity(clickhouse, app_id, installs)
+  const money = await findMoney(clickhouse, app_id, installs, active)
+  const held = new Set(events.map(placeOf))
+  const heldDays = new Set(events.map(dayName))
+  const others = active.filter((row) => !heldDays.has(dayName(row)))
+  const activity = await withoutEvents(clickhouse, app_id, installs, others, past)
   return {
-    money,
-    activity: active.map(({ install, key, date, active: active_day }) => ({
-      ...{ install_uuid: install, install_key: key, day: date, active_day },
-    })),
+    money: money.filter((row) => !held.has(placeOf(row))).slice(0, rows_max),
+    activity: activity.slice(0, rows_max),
     keys: await findInstallKeys(clickhouse, app_id, installs, past),
   }
 }
+
+/** Money that the marks cover, with an event or without one. The days of money of an install lead to its part of each day. */
+async function findMoney(
+  clickhouse: Query,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  active: readonly Activity[],
+): Promise<MoneyRow[]> {
+  const paid = await clickhouse.query<Pick<ActiveDay, 'install_uuid' | 'day'>>(
+    `SELECT DISTINCT ${uuidOfKey('t.install_key', installs)} AS install_uuid, toString(t.day) AS day
+     FROM money_days_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}`,
+  )
+  const days = [...paid, ...active]
+  if (days.length === 0) return []
+  return clickhouse.query<MoneyRow>(
+    `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, toString(t.event_key) AS event_key,
+       1 AS has_money, toString(t.transaction_key) AS transaction_key, claim_rank, received_at_ms, topic, partition, offset
+     FROM revenue_raw_v1 AS t
+     WHERE ${ofInstalls(app_id, installs)} AND ${onDays(days)} AND ${coveredMoney(installs)}
+     LIMIT 1 BY t.day, t.event_key, topic, partition, offset LIMIT ${limits.erasure_rows_max}`,
+  )
+}
+
+/** A row of activity, and its first and last corrected time. */
+interface Activity extends ActiveDay {
+  min_ts_ms: number
+  max_ts_ms: number
+}
+
+/** All activity of the installs. */
+const findActivity = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]): Promise<Activity[]> =>
+  clickhouse.query<Activity>(
+    `SELECT install AS install_uuid, toString(sipHash64(install)) AS install_key, toString(on) AS day,
+       toString(corrected) AS active_day, min(first_ms) AS min_ts_ms, max(last_ms) AS max_ts_ms
+     FROM (
+       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.${eventDay} AS on, t.day AS corrected,
+         min_ts_ms AS first_ms, max_ts_ms AS last_ms
+       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
+       UNION ALL
+       SELECT install_uuid AS install, t.day AS on, t.day AS corrected, min_ts_ms AS first_ms, max_ts_ms AS last_ms
+       FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)})
+     GROUP BY install, on, corrected`,
+  )
+
+/**
+ * The activity to take away, of rows that no covered event leads to. A day before that of the mark has no other life. On later ones the
+ * raw events that are left tell what a row has of a new life, as long as the day has not expired; then its times do.
+ */
+async function withoutEvents(
+  clickhouse: Query,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  rows: readonly Activity[],
+  past: string,
+): Promise<Activity[]> {
+  const marks = new Map(installs.map(({ install_uuid, mark_ms }) => [install_uuid, mark_ms]))
+  const markOf = ({ install_uuid }: Activity): number => marks.get(install_uuid)!
+  const isEarlier = (row: Activity) => row.day < utcDay(markOf(row))
+  const later = rows.filter((row) => !isEarlier(row))
+  // Read after the activity, which is written behind them: a new life that goes on meanwhile is not taken for an expired one.
+  const raw = later.length === 0 ? [] : await findRawActivity(clickhouse, app_id, installs, later)
+  const rawOf = new Map(raw.map((row) => [dayName(row), row]))
+  const isExplained = (row: Activity) => {
+    const left = rawOf.get(dayName(row))
+    return left !== undefined && left.min_ts_ms <= row.min_ts_ms && left.max_ts_ms >= row.max_ts_ms
+  }
+  const isGone = (row: Activity) => !isExplained(row) && (row.day >= past || row.max_ts_ms <= markOf(row))
+  return rows.filter((row) => isEarlier(row) || isGone(row))
+}
+
+/** The same of the raw events of these days. */
+const findRawActivity = (
+  clickhouse: Query,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  days: readonly ActiveDay[],
+) =>
+  clickhouse.query<Omit<Activity, 'install_key'>>(
+    `SELECT install_uuid, toString(t.day) AS day, toString(${correctedDay}) AS active_day,
+       min(ts_ms + correction_ms) AS min_ts_ms, max(ts_ms + correction_ms) AS max_ts_ms
+     FROM events_raw_v1 AS t
+     WHERE ${ofInstalls(app_id, installs)} AND ${onDays(days)}
+     GROUP BY install_uuid, t.day, active_day`,
+  )
+
+const dayName = ({ install_uuid, day, active_day }: Omit<ActiveDay, 'install_key'>): string =>
+  `${day}/${active_day}/${install_uuid}`
+
+type Placed = Pick<EventToErase, 'event_key' | 'topic' | 'partition' | 'offset'>
+const placeOf = ({ event_key, topic, partition, offset }: Placed): string =>
+  `${event_key}/${topic}/${partition}/${offset}`
 
 /**
  * Keys of install events whose rows have expired. They count on every day, and would hide the install of a new life; the id alone leads
  * to them. Installs whose mark has expired too are left out: a key without a row may be that of a new life.
  */
 async function findInstallKeys(
-  clickhouse: Pick<Clickhouse, 'query'>,
+  clickhouse: Query,
   app_id: string,
   installs: readonly ErasedInstall[],
   before: string,
@@ -104,8 +192,6 @@ async function findInstallKeys(
           `SELECT toString(event_key) AS event_key, topic, partition, offset FROM events_raw_v1 AS t
            WHERE ${ofInstalls(app_id, installs)} AND ${onDays(active)} AND t.key_day = ${literals('day', [installKeyDay])}`,
         )
-  const placeOf = (key: Omit<InstallKey, 'install_uuid' | 'key_day'>) =>
-    `${key.event_key}/${key.topic}/${key.partition}/${key.offset}`
   const held = new Set(rows.map(placeOf))
   return stored
     .filter((key) => !held.has(placeOf(key)))
