@@ -1,14 +1,14 @@
 import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { findEventKeys } from '@tributary/clickhouse/event-keys'
-import { notAhead, readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { limits } from '@tributary/contracts/limits'
 import { correctedDay, eventDay } from '@tributary/contracts/report-tables'
 import { eventKey, installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedInstall } from './batch.ts'
 import { type ActiveDay, type EventToErase, findActiveDays, onDays } from './find-rows.ts'
-import { coveredMoney, firstMarkDay, ofInstallKeys, ofInstalls, uuidOfKey } from './sql.ts'
+import { coveredMoney, ofInstallKeys, ofInstalls, uuidOfKey } from './sql.ts'
 
 type Query = Pick<Clickhouse, 'query'>
 
@@ -34,16 +34,9 @@ export interface ExpiredRows {
   keys: InstallKey[]
 }
 
-/** What is known of a batch before its expired rows are looked up. */
-interface Known {
-  /** All events that the marks cover, unless they are `erasure_rows_max`. */
-  events: readonly EventToErase[]
-  now_ms: number
-}
-
 /**
- * The rows that tables by install hold of events that retention has deleted. With those of `events` they are at most
- * `erasure_rows_max` of each; fewer are all. They are found by the install alone: the mark of retention does not tell what a run
+ * The rows that tables by install hold of events that retention has deleted, besides those of `events`, which are all that the marks
+ * cover or `erasure_rows_max`. Both together are at most so many of each; fewer are all. They are found by the install alone: the mark of retention does not tell what a run
  * whose clock was ahead has deleted (docs/adr/0498). Sums of these days stay: nothing tells what they counted
  * (docs/privacy.md#erasure).
  */
@@ -51,22 +44,21 @@ export async function findExpired(
   clickhouse: Query,
   app_id: string,
   installs: readonly ErasedInstall[],
-  { events, now_ms }: Known,
+  events: readonly EventToErase[],
 ): Promise<ExpiredRows> {
   const rows_max = limits.erasure_rows_max - events.length
-  const before = (await readRawExpired(clickhouse)).get(app_id)
-  if (before === undefined || rows_max <= 0) return { money: [], activity: [], keys: [] }
-  const past = notAhead(before, now_ms)
+  const mayHave = rows_max > 0 && (await readRawExpired(clickhouse)).has(app_id)
+  if (!mayHave) return { money: [], activity: [], keys: [] }
   const active = await findActivity(clickhouse, app_id, installs)
   const money = await findMoney(clickhouse, app_id, installs, active)
   const held = new Set(events.map(placeOf))
   const heldDays = new Set(events.map(dayName))
   const others = active.filter((row) => !heldDays.has(dayName(row)))
-  const activity = await withoutEvents(clickhouse, app_id, installs, others, past)
+  const activity = await withoutEvents(clickhouse, app_id, installs, others)
   return {
     money: money.filter((row) => !held.has(placeOf(row))).slice(0, rows_max),
     activity: activity.slice(0, rows_max),
-    keys: await findInstallKeys(clickhouse, app_id, installs, past),
+    keys: await findInstallKeys(clickhouse, app_id, installs),
   }
 }
 
@@ -115,18 +107,16 @@ const findActivity = (clickhouse: Query, app_id: string, installs: readonly Eras
 
 /**
  * The activity to take away, of rows that no covered event leads to. A day before that of the mark has no other life. On later ones the
- * raw events that are left tell what a row has of a new life, as long as the day has not expired; then its times do.
+ * raw events tell what a row has of a new life: retention leaves them until the erasure is over.
  */
 async function withoutEvents(
   clickhouse: Query,
   app_id: string,
   installs: readonly ErasedInstall[],
   rows: readonly Activity[],
-  past: string,
 ): Promise<Activity[]> {
-  const marks = new Map(installs.map(({ install_uuid, mark_ms }) => [install_uuid, mark_ms]))
-  const markOf = ({ install_uuid }: Activity): number => marks.get(install_uuid)!
-  const isEarlier = (row: Activity) => row.day < utcDay(markOf(row))
+  const markDays = new Map(installs.map(({ install_uuid, mark_ms }) => [install_uuid, utcDay(mark_ms)]))
+  const isEarlier = ({ install_uuid, day }: Activity) => day < markDays.get(install_uuid)!
   const later = rows.filter((row) => !isEarlier(row))
   // Read after the activity, which is written behind them: a new life that goes on meanwhile is not taken for an expired one.
   const raw = later.length === 0 ? [] : await findRawActivity(clickhouse, app_id, installs, later)
@@ -135,8 +125,7 @@ async function withoutEvents(
     const left = rawOf.get(dayName(row))
     return left !== undefined && left.min_ts_ms <= row.min_ts_ms && left.max_ts_ms >= row.max_ts_ms
   }
-  const isGone = (row: Activity) => !isExplained(row) && (row.day >= past || row.max_ts_ms <= markOf(row))
-  return rows.filter((row) => isEarlier(row) || isGone(row))
+  return rows.filter((row) => isEarlier(row) || !isExplained(row))
 }
 
 /** The same of the raw events of these days. */
@@ -163,20 +152,17 @@ const placeOf = ({ event_key, topic, partition, offset }: Placed): string =>
 
 /**
  * Keys of install events whose rows have expired. They count on every day, and would hide the install of a new life; the id alone leads
- * to them. Installs whose mark has expired too are left out: a key without a row may be that of a new life.
+ * to them. The row of a new life is there as long as the erasure goes on.
  */
 async function findInstallKeys(
   clickhouse: Query,
   app_id: string,
   installs: readonly ErasedInstall[],
-  before: string,
 ): Promise<InstallKey[]> {
-  const asked = installs
-    .filter((one) => firstMarkDay([one]) >= before)
-    .map(({ install_uuid }): [string, string] => {
-      const { event_key } = eventKey({ install_uuid, event_id: '', day: installKeyDay, install: true })
-      return [event_key, install_uuid]
-    })
+  const asked = installs.map(({ install_uuid }): [string, string] => {
+    const { event_key } = eventKey({ install_uuid, event_id: '', day: installKeyDay, install: true })
+    return [event_key, install_uuid]
+  })
   const owners = new Map(asked)
   const stored = await findEventKeys(
     clickhouse,

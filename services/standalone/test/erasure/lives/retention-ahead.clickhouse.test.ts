@@ -109,18 +109,47 @@ test('an erasure leaves of such a day what a new life did on it', async () => {
   expect(left).toEqual([{ min_ts_ms: mark_ms + 1, max_ts_ms: mark_ms + 1 }])
 })
 
-test('an erasure that waits until days behind its mark expire takes the erased life and leaves the new one', async () => {
+test('raw events of the day of the mark and later stay until an erasure is over, and the new life with them', async () => {
   const app_id = await makeApp()
-  await stage.write({ events: lifeOf('gone').slice(0, 2), decisions: [] }, [app_id])
-  await erase(app_id, mark_ms + 4 * day_ms, async () => {
-    const anew = sentEvent('gone', { ...at(mark_ms + day_ms), ...paid('anew') })
+  await stage.write({ events: lifeOf('gone'), decisions: [] }, [app_id])
+  await retain(mark_ms + 5 * day_ms)
+  const late_ms = mark_ms + 4 * day_ms
+  await erase(app_id, late_ms, async () => {
+    const anew = sentEvent('gone', { ...at(mark_ms + day_ms), ...paid('anew'), event_name: 'app_install' })
     await stage.write({ events: [anew], decisions: [] }, [app_id])
-    await retain(mark_ms + 4 * day_ms)
+    await retain(late_ms)
   })
-  expect(await rowsOf(app_id, 'gone')).toEqual({ activity_by_day_v1: 1, revenue_raw_v1: 1, money_days_v1: 1 })
-  const left = await stage.clickhouse.query(`SELECT min_ts_ms FROM activity_by_day_v1 WHERE app_id = '${app_id}'`)
-  expect(left).toEqual([{ min_ts_ms: mark_ms + day_ms }])
+  const left = { activity_by_day_v1: 1, revenue_raw_v1: 1, money_days_v1: 1 }
+  expect(await rowsOf(app_id, 'gone')).toEqual({ ...left, events_raw_v1: 1 })
+  await retain(late_ms)
+  expect(await rowsOf(app_id, 'gone')).toEqual(left)
+  const activity = await stage.clickhouse.query(`SELECT min_ts_ms FROM activity_by_day_v1 WHERE app_id = '${app_id}'`)
+  expect(activity).toEqual([{ min_ts_ms: mark_ms + day_ms }])
+  const keys = await stage.clickhouse.query(
+    `SELECT count() AS n FROM event_keys_v1 WHERE app_id = '${app_id}' AND key_day = '1970-01-01'`,
+  )
+  expect(keys, 'the install event of the new life').toEqual([{ n: 1 }])
 })
+
+test('an erasure that goes on a day later takes what a retention ahead left of days behind its mark', async () => {
+  const app_id = await makeApp()
+  await stage.write({ events: lifeOf('gone'), decisions: [] }, [app_id])
+  await retain(mark_ms + 5 * day_ms)
+  await erase(app_id, mark_ms + 2 * day_ms, () => retain(mark_ms + 2 * day_ms))
+  expect(await rowsOf(app_id, 'gone')).toEqual({})
+})
+
+for (const [which, waited_days] of Object.entries({ 'the same day': 0, 'another day': 1 }))
+  test(`an install can be installed anew when a retention ahead deleted its event and the erasure ends on ${which}`, async () => {
+    const app_id = await makeApp()
+    const install = (ms: number) => sentEvent('gone', { ...at(ms), event_name: 'app_install' })
+    await stage.write({ events: [install(mark_ms - hour_ms)], decisions: [] }, [app_id])
+    await retain(mark_ms + 5 * day_ms)
+    await erase(app_id, mark_ms + waited_days * day_ms)
+    const anew = install(mark_ms + 2 * day_ms)
+    await stage.write({ events: [anew, { ...anew, event_id: 'again' }], decisions: [] }, [app_id])
+    expect(await rowsOf(app_id, 'gone')).toMatchObject({ events_raw_v1: 1 })
+  })
 
 test('more rows without a raw event than a batch takes go all the same', async () => {
   const app_id = await makeApp()
