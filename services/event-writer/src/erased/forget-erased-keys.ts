@@ -45,8 +45,7 @@ export async function forgetErasedKeys(
   const expired = await readRawExpired(clickhouse)
   const erased = new Set<KnownKey>()
   for (let at = 0; at < suspects.length; at += keys_max)
-    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, now_ms))
-      erased.add(key)
+    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, now_ms)) erased.add(key)
   return known.filter((key) => !erased.has(key))
 }
 

@@ -5,7 +5,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ErasureStage, openErasureStage, mark_ms as stage_mark_ms, sentEvent } from '../stage.ts'
+import { type ErasureStage, openErasureStage, sentEvent, mark_ms as stage_mark_ms } from '../stage.ts'
 import { rowsByInstall } from './rows-by-install.ts'
 
 /** In the afternoon of its day, so that both lives may have a part of it. */
