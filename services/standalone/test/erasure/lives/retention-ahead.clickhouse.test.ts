@@ -1,4 +1,5 @@
 import { runRetention } from '@tributary/admin-api/run-retention'
+import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
@@ -129,6 +130,20 @@ test('raw events of the day of the mark and later stay until an erasure is over,
     `SELECT count() AS n FROM event_keys_v1 WHERE app_id = '${app_id}' AND key_day = '1970-01-01'`,
   )
   expect(keys, 'the install event of the new life').toEqual([{ n: 1 }])
+})
+
+test('no day from that of the mark on counts as expired while an erasure waits', async () => {
+  const app_id = await makeApp()
+  await stage.write({ events: lifeOf('gone'), decisions: [] }, [app_id])
+  const late_ms = mark_ms + 4 * day_ms
+  const expiredBefore = async () => (await readRawExpired(stage.clickhouse)).get(app_id)
+  await erase(app_id, late_ms, async () => {
+    await retain(late_ms)
+    expect(await expiredBefore()).toBe(utcDay(mark_ms))
+  })
+  await retain(late_ms)
+  expect(await expiredBefore()).toBe(utcDay(late_ms - day_ms))
+  expect(await rowsOf(app_id, 'gone')).toEqual({})
 })
 
 test('an erasure that goes on a day later takes what a retention ahead left of days behind its mark', async () => {
