@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { readRawExpired } from '@tributary/clickhouse/raw-expired'
+import { notAhead, readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { idShape } from '@tributary/contracts/envelope'
 import { erasedRowKey } from '@tributary/contracts/tables'
 import { installKeyDay } from '@tributary/domain/event-key'
@@ -33,6 +33,7 @@ export async function forgetErasedKeys(
   rows: readonly EventLine[],
   known: readonly KnownKey[],
   marks: ReadonlyMap<string, number>,
+  now_ms: number,
 ): Promise<readonly KnownKey[]> {
   if (marks.size === 0) return known
   const reborn = new Map(rows.filter((row) => marks.has(installOf(row))).map((row) => [keyName(row), row]))
@@ -44,7 +45,7 @@ export async function forgetErasedKeys(
   const expired = await readRawExpired(clickhouse)
   const erased = new Set<KnownKey>()
   for (let at = 0; at < suspects.length; at += keys_max)
-    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired)) erased.add(key)
+    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, now_ms)) erased.add(key)
   return known.filter((key) => !erased.has(key))
 }
 
@@ -52,12 +53,14 @@ async function findErased(
   clickhouse: Query,
   suspects: readonly Suspect[],
   expired: ReadonlyMap<string, string>,
+  now_ms: number,
 ): Promise<KnownKey[]> {
   const mayHaveExpired = ({ key, mark_ms }: Suspect) => {
     const before = expired.get(key.app_id) ?? ''
     // What was dated on an earlier day than the mark is erased, whether its row is there or not.
     const isBehindMark = key.key_day === installKeyDay || key.key_day >= utcDay(mark_ms)
-    return before > utcDay(mark_ms) && key.key_day < before && isBehindMark
+    // A mark in the future tells of no day of a new life. Days up to it may have lost their rows all the same.
+    return notAhead(before, now_ms) > utcDay(mark_ms) && key.key_day < before && isBehindMark
   }
   const unclear = suspects.filter(mayHaveExpired)
   const events = await findEvents(clickhouse, suspects, unclear.length > 0)
