@@ -64,7 +64,10 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
     makeTenant(url, token, 'Victim'),
     makeTenant(url, token, 'Attacker', attack.monthly_quota),
   ])
-  const wanted: Partial<Record<VictimStep, boolean | undefined>> = { verdict: attack.verdicts, large: attack.large_batches }
+  const wanted: Partial<Record<VictimStep, boolean | undefined>> = {
+    verdict: attack.verdicts,
+    large: attack.large_batches,
+  }
   const steps = victimSteps.filter((step) => !(step in wanted) || wanted[step] === true)
   const port = Number(new URL(url).port)
   const place = { url, port, data_dir, seconds }

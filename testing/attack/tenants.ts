@@ -47,7 +47,12 @@ export async function makeTenant(
 }
 
 /** Makes companies with some apps each. Gives the signers of all apps, those of one company behind each other. */
-export async function makeSigners(url: string, admin_token: string, companies: number, apps: number): Promise<Signer[]> {
+export async function makeSigners(
+  url: string,
+  admin_token: string,
+  companies: number,
+  apps: number,
+): Promise<Signer[]> {
   const admin = adminApi(url, admin_token)
   const signers: Signer[] = []
   for (let n = 0; n < companies; n += 1) {

@@ -66,7 +66,8 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
 
   const steps: Record<VictimStep, () => Promise<void>> = {
     event: () => sendBatch(Array.from({ length: batch_events }, () => makeEvent(victim_install))),
-    large: () => sendBatch(Array.from({ length: large_events }, () => ({ ...makeEvent(victim_install), props: large_props }))),
+    large: () =>
+      sendBatch(Array.from({ length: large_events }, () => ({ ...makeEvent(victim_install), props: large_props }))),
     async s2s() {
       const body = Buffer.from(JSON.stringify(makeEvent(randomUUID())))
       take(await send(declaredRoutes.sendServerEvent.path, bearer(tenant.server_key), body))
