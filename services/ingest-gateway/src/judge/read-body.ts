@@ -48,13 +48,16 @@ export interface SmallBody {
   plain_gzip: Buffer | null
 }
 
-/** `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones. */
+/**
+ * `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones, and for those that claim too
+ * little.
+ */
 export function createReadSmallBody(): (body: WireBody, limit: BodyLimit) => SmallBody | null {
   const inflatePlain = createInflatePlain()
-  return ({ wire, encoding }, { inflated_bytes_max }) => {
-    const bytes_max = Math.min(limits.inline_inflated_bytes_max, inflated_bytes_max)
-    if (wire.length > bytes_max) return null
-    if (!isPlain(encoding) && claimOf(wire) > bytes_max) return null
+  return (whole, limit) => {
+    const { wire, encoding } = whole
+    const bytes_max = claimedBytes(whole, limit)
+    if (bytes_max > Math.min(limits.inline_inflated_bytes_max, limit.inflated_bytes_max)) return null
     const plain = isPlain(encoding) ? null : inflatePlain(wire)
     const body = plain ?? (isPlain(encoding) ? wire : inflate(wire, bytes_max))
     return body === null || body.length > bytes_max ? null : { body, plain_gzip: plain && wire }

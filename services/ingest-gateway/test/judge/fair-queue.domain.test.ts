@@ -56,8 +56,8 @@ describe('a small body', () => {
       const server = openServer()
       const companies = Array.from({ length: n }, (_, company) => company)
       const attack = () => {
-      for (const company of companies) server.push(bodyOf(company, large))
-    }
+        for (const company of companies) server.push(bodyOf(company, large))
+      }
       attack()
       // At many places of their rounds.
       for (let round = 0; round < 20; round += 1) {

@@ -1,8 +1,8 @@
 import { limits } from '@tributary/contracts/limits'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { createReadSmallBody, type WireBody } from '../read-body.ts'
-import { type Judge, type Judged, judges, type Kind } from './judges.ts'
+import { claimedBytes, createReadSmallBody, type WireBody } from '../read-body.ts'
+import { type Judge, type Judged, judgedMs, judges, type Kind } from './judges.ts'
 import { createTimeShares } from './time-shares.ts'
 import { openWorker } from './worker-queue.ts'
 
@@ -30,7 +30,8 @@ export function createJudgeBodies({ logger, registry }: { logger: Logger; regist
     async judge(kind, body, input, hold) {
       const judge = judges[kind] as Judge<typeof input, Judged[typeof kind]['judged']>
       const sender = input.facts
-      const here = time.isLeft(sender) ? time.measure(sender, () => judgeHere(judge, body, input)) : null
+      const ms = judgedMs(claimedBytes(body, judge))
+      const here = time.isLeft(sender, ms) ? time.measure(sender, () => judgeHere(judge, body, input)) : null
       const judged = here ?? (await worker.judge(kind, body, input))
       hold(judge.storedBytes(judged))
       return judged

@@ -1,23 +1,26 @@
 import { countedOf, type Sender, senderHolders } from '@tributary/service-kit/http/shares'
 
+/** Work that is done at once for whoever used nothing yet. */
+const quick_ms = 1
+
 export interface TimeShares {
-  /** Whether a sender may use more of this second. */
-  isLeft(sender: Sender): boolean
+  /** Whether a sender may use more of this second, for work of `ms` at most. */
+  isLeft(sender: Sender, ms: number): boolean
   /** Does the work and counts its time for the sender; the last work of a second may go beyond. */
   measure<T>(sender: Sender, work: () => T): T
 }
 
 /**
  * Shares of each second of the event loop, as `Shares` gives them: an app may use as much as is left free, and its company
- * twice as much, so one app alone has half of `ms_per_s`. A company that used nothing yet finds time however many are
- * busy. `now` in milliseconds.
+ * twice as much, so one app alone has half of `ms_per_s`. A company that used nothing yet finds time for quick work however
+ * many are busy, and for slow work while so much is left. `now` in milliseconds.
  */
 export function createTimeShares({ ms_per_s, now }: { ms_per_s: number; now: () => number }): TimeShares {
   const usedBy = new Map<string, number>()
   let used = 0
   let since_ms = now()
   return {
-    isLeft(sender) {
+    isLeft(sender, ms) {
       const now_ms = now()
       if (now_ms - since_ms >= 1000) {
         usedBy.clear()
@@ -26,7 +29,8 @@ export function createTimeShares({ ms_per_s, now }: { ms_per_s: number; now: () 
       }
       return senderHolders(sender).every((holder) => {
         const own = usedBy.get(holder) ?? 0
-        return own === 0 || countedOf(holder, own) <= ms_per_s - used
+        if (own === 0) return ms <= Math.max(quick_ms, ms_per_s - used)
+        return countedOf(holder, own) <= ms_per_s - used
       })
     },
     measure(sender, work) {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { claimedBytes, type WireBody } from '../read-body.ts'
 import { createFairQueue } from './fair-queue.ts'
-import { type Judged, judges, type Kind } from './judges.ts'
+import { type Judged, judgedMs, judges, type Kind } from './judges.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
 export interface JudgeWorker {
@@ -31,9 +31,6 @@ interface Job {
   reject(error: Error): void
 }
 
-/** At worst, arrays in arrays. */
-const json_ms_per_byte_max = 100e-6
-
 /**
  * A thread that judges one body at a time. Companies, and the apps of each, share its time; a body is next the sooner, the
  * less it may take (`createFairQueue`). A gzip body is estimated by what it claims to inflate to. Where that is a lie, the thread
@@ -47,7 +44,7 @@ export function openWorker({
   registry,
   wait_ms_max = limits.judge_thread_wait_ms_max,
 }: WorkerOptions): JudgeWorker {
-  const queue = createFairQueue<Job>(2, ({ task }) => task.bytes_max * json_ms_per_byte_max)
+  const queue = createFairQueue<Job>(2, ({ task }) => judgedMs(task.bytes_max))
   const judgedTotal = workerMetrics(registry, () => queue.waiting([]))
   let worker: Worker | null = null
   let running: { job: Job; from_ms: number } | null = null
