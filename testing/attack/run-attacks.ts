@@ -66,7 +66,7 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   ])
   const wanted: Partial<Record<VictimStep, boolean | undefined>> = {
     verdict: attack.verdicts,
-    large: attack.large_batches,
+    large: attack.large_batches && seconds >= judged_s_min,
   }
   const steps = victimSteps.filter((step) => !(step in wanted) || wanted[step] === true)
   const port = Number(new URL(url).port)

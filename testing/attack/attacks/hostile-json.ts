@@ -31,6 +31,8 @@ const shapes = (): string[] => [
   `{"events":[{${event},"props":{${Array.from({ length: 150_000 }, (_, n) => `"k${n}":${n}`).join()}}}]}`,
   `{"events":[{${event},"a":${'['.repeat(1e6)}${']'.repeat(1e6)}}]}`,
 ]
+/** Few enough bytes to be before the others. */
+const quickly_refused = gzipSync(`{"events":[${filled('[]', limits.inline_inflated_bytes_max + 1000)}]}`)
 /** A last member of one byte, so that the end of the body tells a small size. */
 const small_end = gzipSync(' ')
 
@@ -48,11 +50,16 @@ export const hostileJson: Attack = {
     const honest = shapes().map((shape) => gzipSync(shape))
     const bodies = [...honest, ...honest.map((body) => Buffer.concat([body, small_end]))]
     let sent = 0
+    const refused = inParallel(target, 1, async () => {
+      await sendSigned(target, declaredRoutes.sendBatch.path, quickly_refused, true)
+      await rest(target, pause_ms)
+    })
     await inParallel(target, signers.length, async (n) => {
       const body = bodies[sent++ % bodies.length]!
       const sender = { signer: signers[n]!, ip: `203.0.113.${n + 1}` }
       await sendSigned(target, declaredRoutes.sendBatch.path, body, true, sender)
       await rest(target, pause_ms)
     })
+    await refused
   },
 }
