@@ -60,12 +60,12 @@ export const limits = {
   refusals_log_ms: 10_000,
   /**
    * Ingest requests of one process that are worked on at the same time; more are 503. An app or an address alone has half,
-   * and the bench `overload` finds that so many are done in a second.
+   * a company two thirds, and the bench `overload` finds that so many are done in a second.
    */
   requests_in_flight_max: 256,
   /**
    * Bytes of all their bodies, on the wire and inflated. A quarter is for bodies whose signature is not checked yet; an app
-   * or an address alone has half of either part.
+   * or an address alone has half of either part, a company two thirds.
    */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
@@ -112,7 +112,7 @@ export const limits = {
   inline_inflated_bytes_max: 512 * 1024,
   /** The same for JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
   inline_json_bytes_max: 128 * 1024,
-  /** Time of the event loop for all bodies; an app may use as much as it leaves free. Beyond it, the thread judges. */
+  /** Time of the event loop for all bodies, with shares as above. Beyond it, the thread judges. */
   inline_judge_ms_per_s: 800,
   /** The worst 8 MiB of JSON take 224 MB. */
   judge_thread_heap_mb_max: 256,
