@@ -11,6 +11,7 @@ import { manyConnections } from './many-connections.ts'
 import { overQuota, rejectedFlood } from './over-quota.ts'
 import { postbackBudget } from './postbacks/postback-budget.ts'
 import { quotaEvasion } from './quota-evasion.ts'
+import { repeatedBytes } from './repeated-bytes.ts'
 import { reportFlood } from './report-flood.ts'
 import { slowBodies } from './slow-bodies.ts'
 import { lostStorePages } from './strangers/lost-store-pages.ts'
@@ -27,6 +28,7 @@ export const attacks: readonly Attack[] = [
   overQuota,
   rejectedFlood,
   quotaEvasion,
+  repeatedBytes,
   erasureFlood,
   leakedSecret,
   erasuresOfOthers,

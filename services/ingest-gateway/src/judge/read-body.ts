@@ -28,6 +28,12 @@ export function readBody({ wire, encoding }: WireBody, limit: BodyLimit): Buffer
   throw new CodedError(limit.too_large, { message: `At most ${limit.inflated_bytes_max} bytes inflated.` })
 }
 
+/**
+ * Bytes that a body counts as: inflated, or as it came where that is more. gzip can be padded with members of nothing, and
+ * the audit store keeps it as it came.
+ */
+export const bodyBytes = (body: Buffer, wire: Buffer): number => Math.max(body.length, wire.length)
+
 export interface SmallBody {
   /** Holds until the next body is read. */
   body: Buffer
