@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
-import type { Attack, Target } from '../attack.ts'
-import { inParallel, sendSigned } from '../send.ts'
-import { bytesBelow, storedOf } from '../stored.ts'
+import type { Attack, Target } from '../../attack.ts'
+import { inParallel, sendSigned } from '../../send.ts'
+import { bytesBelow, storedOf } from '../../stored.ts'
 
 const clients = 4
 /** A short attack sends so many more: its bytes must stand out. */
