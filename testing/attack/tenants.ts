@@ -3,6 +3,7 @@ import { adminApi, makeLink } from '../fuzz/tenants.ts'
 
 /** A company with one app and the credentials of its clients. */
 export interface AttackTenant {
+  company_id: string
   app_id: string
   company_key: string
   app_key: string
@@ -43,7 +44,18 @@ export async function makeTenant(
   const [server_key, report_key, watch_key] = await Promise.all([makeKey(), makeKey(), makeKey()])
   const { link_id } = await admin<{ link_id: string }>('/links', { app_id, partner: 'net' })
   const trap_id = await makeLink(admin, company_id, true)
-  return { app_id, company_key, app_key, signing_secret, server_key, report_key, watch_key, link_id, trap_id }
+  return {
+    company_id,
+    app_id,
+    company_key,
+    app_key,
+    signing_secret,
+    server_key,
+    report_key,
+    watch_key,
+    link_id,
+    trap_id,
+  }
 }
 
 /** Makes companies with some apps each. Gives the signers of all apps, those of one company behind each other. */

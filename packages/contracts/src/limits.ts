@@ -68,6 +68,10 @@ export const limits = {
    * or an address alone has half of either part, a company two thirds.
    */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
+  /** Bytes of request bodies that a month may have for each event of the quota (docs/rules.md#bytes-of-a-month). */
+  quota_event_bytes: 4096,
+  /** The same for all of a small quota. */
+  quota_bytes_min: 1024 * 1024 * 1024,
   /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
   reservation_ms_max: 20_000,
   /** Requests of one batch of the eraser, and rows that it takes from a table. */

@@ -41,6 +41,12 @@ export function claimedBytes({ wire, encoding }: WireBody, { inflated_bytes_max 
   return Math.min(Math.max(claimOf(wire), wire.length, 1), inflated_bytes_max)
 }
 
+/**
+ * Bytes that a body counts as: inflated, or as it came where that is more. gzip can be padded with members of nothing, and
+ * the audit store keeps it as it came.
+ */
+export const bodyBytes = (body: Buffer, wire: Buffer): number => Math.max(body.length, wire.length)
+
 export interface SmallBody {
   /** Holds until the next body is read. */
   body: Buffer
