@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import { limits } from '@tributary/contracts/limits'
 import { bodyBytesKey, bodyBytesMax, quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
 import { sdkEvent } from '@tributary/testing/builders'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -97,7 +98,7 @@ describe('the monthly quota at the door', () => {
       { bytes: JSON.stringify(same).length, send: () => gateway.s2s('/s2s/event', same) },
     ]
     for (const { bytes, send } of requests) {
-      gateway.keyValue.totals.set(key, cap - bytes)
+      gateway.keyValue.totals.set(key, cap - bytes - limits.quota_request_bytes)
       expect((await send()).statusCode).toBe(200)
       expect(gateway.keyValue.totals.get(key)).toBe(cap)
       const stored = gateway.audit.objects.size

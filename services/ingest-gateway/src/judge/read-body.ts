@@ -42,10 +42,11 @@ export function claimedBytes({ wire, encoding }: WireBody, { inflated_bytes_max 
 }
 
 /**
- * Bytes that a body counts as: inflated, or as it came where that is more. gzip can be padded with members of nothing, and
- * the audit store keeps it as it came.
+ * Bytes that a body counts as (docs/rules.md#bytes-of-a-month): inflated, or as it came where that is more. gzip can be padded with
+ * members of nothing, and the audit store keeps it as it came.
  */
-export const bodyBytes = (body: Buffer, wire: Buffer): number => Math.max(body.length, wire.length)
+export const bodyBytes = (body: Buffer, wire: Buffer): number =>
+  Math.max(body.length, wire.length) + limits.quota_request_bytes
 
 export interface SmallBody {
   /** Holds until the next body is read. */
