@@ -19,6 +19,8 @@ export const reportLimits = {
   report_day_max: 365,
   /** Newest decisions on an install that its record tells of; older ones are left out. */
   install_decisions_max: 1000,
+  /** User ids of an install that its record tells of, from the first on. */
+  install_identities_max: 1000,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
