@@ -51,5 +51,7 @@ export interface RedecisionList {
   finish(slice: Slice, decided: readonly TakenRedecision[]): Promise<boolean>
   /** Partitions that have entries. */
   partitions(): Promise<number[]>
+  /** Up to `max` apps of a partition that have entries, in their order, from the one behind `after` on. */
+  apps(partition: number, after: string, max: number): Promise<string[]>
   backlog(): Promise<Backlog>
 }
