@@ -10,9 +10,6 @@ export interface InstallRange {
   match_key: string
   received_from_ms?: number
   received_to_ms?: number
-  /** An alias has no install time: it is found whatever these say. */
-  installed_from_ms?: number
-  installed_to_ms?: number
 }
 
 /** A fact that has a key. */
