@@ -1,15 +1,7 @@
-/** Why an install is decided again. */
-export type RedecisionReason = 'click' | 'honeypot' | 'neighbour' | 'pending' | 'flooding' | 'erased'
-
 /** An install of an app. */
 export interface InstallOfApp {
   app_id: string
   install_uuid: string
-}
-
-/** An install that is to be decided again. */
-export interface Redecision extends InstallOfApp {
-  reason: RedecisionReason
 }
 
 /** An entry that a slice took. */

@@ -1,4 +1,4 @@
-import type { Redecision, RedecisionReason } from '@tributary/attribution/redecisions'
+import type { InstallOfApp } from '@tributary/attribution/redecisions'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
@@ -21,12 +21,12 @@ interface ChangedClick {
  * Installs that are to be decided again because of what was decided, or what was found, about the installs of a batch
  * (docs/attribution.md#re-decisions). All of them are later than what changed, by install time or by receipt.
  */
-export async function findWishes(
+export async function findRedecisions(
   lookups: Lookups,
   { app, facts }: AppWork,
   evidence: Evidence,
   decided: readonly DecidedInstall[],
-): Promise<Redecision[]> {
+): Promise<InstallOfApp[]> {
   const { app_id } = app
   // Decided with the facts of the whole batch, and after the decisions that they depend on.
   const settled = new Set(decided.map(({ install }) => install.install_uuid))
@@ -34,9 +34,7 @@ export async function findWishes(
     findByClicks(lookups, app_id, decided, settled),
     findByNeighbours(lookups, app_id, facts, evidence, decided, settled),
   ])
-  const again = (reason: RedecisionReason) => (install_uuid: string) => ({ app_id, install_uuid, reason })
-  const byClick = new Set(clicks)
-  return [...clicks.map(again('click')), ...neighbours.filter((uuid) => !byClick.has(uuid)).map(again('neighbour'))]
+  return [...new Set([...clicks, ...neighbours])].map((install_uuid) => ({ app_id, install_uuid }))
 }
 
 /** Where an install stood before, if it had been decided, and where it stands now: the earlier of both. */
