@@ -2,6 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { byInstall, type Claim } from '@tributary/domain/attribute/verdict'
+import { firstIndex } from '@tributary/domain/first-index'
 import { keySet, literals } from './literals.ts'
 
 type Query = Pick<Clickhouse, 'query'>
@@ -127,7 +128,8 @@ export async function findFirstByKey(
   const known = new Map([...Map.groupBy(rows, nameOf)].map(([name, of]) => [name, of.toSorted(byInstall)] as const))
   const firstOf = (rows: readonly KeyFact[], { installed_from_ms }: KeyRange) => {
     const first: KeyFact[] = []
-    for (let n = firstFrom(rows, installed_from_ms); n < rows.length && first.length < limits.crowd_facts; n += 1) {
+    const from = firstIndex(rows, (row) => row.installed_at_ms >= installed_from_ms)
+    for (let n = from; n < rows.length && first.length < limits.crowd_facts; n += 1) {
       if (isLiving(rows[n]!)) first.push(rows[n]!)
     }
     return first
@@ -237,14 +239,3 @@ const select = (match_keys: readonly string[], app_ids: readonly string[], from_
 /** SQL of `byInstall`. */
 const orderColumns = ['installed_at_ms', "substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'index']
 const installOrder = (way: 'ASC' | 'DESC'): string => orderColumns.map((column) => `${column} ${way}`).join(', ')
-
-/** Index of the first row installed at this time or later. */
-function firstFrom(rows: readonly KeyFact[], at_ms: number): number {
-  let [low, high] = [0, rows.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (rows[middle]!.installed_at_ms < at_ms) low = middle + 1
-    else high = middle
-  }
-  return low
-}
