@@ -44,7 +44,7 @@ export const reportLimits = {
   report_result_bytes_max: 64_000_000,
   /** Threads of one statement of a report. */
   report_threads_max: 2,
-  /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
+  /** Advertised apps of one publisher whose owners a report looks up each; of more it reads which apps there are. */
   report_published_items_max: 10_000,
   /** Groups of a day in the report `skan` with nothing proven that have a row of their own; the others are folded. */
   report_unproven_groups_max: 1000,
