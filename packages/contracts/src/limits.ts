@@ -240,6 +240,10 @@ export const limits = {
   candidates_after_max: 5,
   /** Install facts before an install that make a key of it crowded, and installs after a click that see it by one key. */
   crowd_facts: 50,
+  /** Install events of one install and name that are read for a decision: the first on the log. Only the first of all counts. */
+  install_facts_max: 20,
+  /** Aliases of one install that are read for a decision: the earliest. */
+  install_aliases_max: 1000,
   /** Install facts of one key that are read for a batch: the latest. What lies before them is read for each install. */
   key_facts_max: 2000,
   /** How long before an install these facts may lie to make its device, user or click id crowded. */

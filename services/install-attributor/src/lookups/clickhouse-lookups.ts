@@ -1,5 +1,5 @@
 import { findClicks } from '@tributary/attribution/clicks'
-import { findFacts } from '@tributary/attribution/facts'
+import { findDecidingFacts } from '@tributary/attribution/facts'
 import { findAround, findFirstByKey, findLastByKey } from '@tributary/attribution/key-facts'
 import { literals } from '@tributary/attribution/literals'
 import { findClaims, findNewest } from '@tributary/attribution/verdicts'
@@ -26,8 +26,8 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
     inParts(click_ids, (part) => findClicks(clickhouse, { app_id, click_ids: part }))
 
   return {
-    facts: async (app_id, ids) =>
-      joined(await inParts(ids, async (part) => [await findFacts(clickhouse, app_id, part)])),
+    facts: async (app_id, ids, markOf) =>
+      joined(await inParts(ids, async (part) => [await findDecidingFacts(clickhouse, app_id, part, markOf)])),
     async newest(app_id, ids) {
       const found = await inParts(ids, async (part) => [...(await findNewest(clickhouse, app_id, part))])
       return new Map(found.map(([uuid, { decision }]) => [uuid, decision]))
