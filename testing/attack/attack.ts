@@ -16,6 +16,8 @@ export interface Attack {
   monthly_quota?: number
   /** The victim also sends installs and waits for their verdicts. */
   verdicts?: boolean
+  /** The victim also sends batches of more than half a MiB, where the attack is long enough to be compared. */
+  large_batches?: boolean
   /** Readies the data folder before the service starts, and names settings of it. `close` is called at the end. */
   prepare?(data_dir: string): Promise<{ env: Record<string, string>; close(): Promise<void> }>
   /** Attacks until `target.signal` aborts, and waits for outstanding answers. */

@@ -64,7 +64,11 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
     makeTenant(url, token, 'Victim'),
     makeTenant(url, token, 'Attacker', attack.monthly_quota),
   ])
-  const steps = victimSteps.filter((step) => step !== 'verdict' || attack.verdicts === true)
+  const wanted: Partial<Record<VictimStep, boolean | undefined>> = {
+    verdict: attack.verdicts,
+    large: attack.large_batches && seconds >= judged_s_min,
+  }
+  const steps = victimSteps.filter((step) => !(step in wanted) || wanted[step] === true)
   const port = Number(new URL(url).port)
   const place = { url, port, data_dir, seconds }
   const control = seconds < judged_s_min ? null : await controlOf(attack, place, token, steps)

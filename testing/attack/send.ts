@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { attacker_ip } from './addresses.ts'
 import { answerName } from './answers.ts'
 import type { Target } from './attack.ts'
-import { signedHeaders } from './tenants.ts'
+import { type Signer, signedHeaders } from './tenants.ts'
 
 /** How long the attacker waits for an answer. */
 const answer_ms_max = 60_000
@@ -27,10 +27,17 @@ export async function send(target: Target, path: string, init: RequestInit): Pro
   return got
 }
 
-/** Sends a body with the signature of the attacker's app. */
-export const sendSigned = (target: Target, path: string, body: Buffer<ArrayBuffer>, gzip: boolean): Promise<Got> => {
+/** Sends a body with the signature of the attacker's app, or of another whose secret it has. */
+export const sendSigned = (
+  target: Target,
+  path: string,
+  body: Buffer<ArrayBuffer>,
+  gzip: boolean,
+  { signer = target.attacker, ip = attacker_ip }: { signer?: Signer; ip?: string } = {},
+): Promise<Got> => {
   const encoding = gzip ? { 'content-encoding': 'gzip' } : {}
-  return send(target, path, { method: 'POST', headers: { ...signedHeaders(target.attacker, body), ...encoding }, body })
+  const headers = { 'x-forwarded-for': ip, ...signedHeaders(signer, body), ...encoding }
+  return send(target, path, { method: 'POST', headers, body })
 }
 
 /** Runs `clients` in parallel. Each repeats `step` until the attack ends. */

@@ -14,6 +14,9 @@ import { type Times, type VictimFigures, type VictimStep, victim_install, victim
 const answer_ms_max = 40_000
 const pause_ms = 100
 const batch_events = 5
+/** Together more than a gateway judges between other requests. */
+const large_events = 40
+const large_props = { note: 'x'.repeat(15_000) }
 /** Between two looks for a verdict. */
 const watch_ms = 100
 const phone = {
@@ -63,6 +66,8 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
 
   const steps: Record<VictimStep, () => Promise<void>> = {
     event: () => sendBatch(Array.from({ length: batch_events }, () => makeEvent(victim_install))),
+    large: () =>
+      sendBatch(Array.from({ length: large_events }, () => ({ ...makeEvent(victim_install), props: large_props }))),
     async s2s() {
       const body = Buffer.from(JSON.stringify(makeEvent(randomUUID())))
       take(await send(declaredRoutes.sendServerEvent.path, bearer(tenant.server_key), body))

@@ -16,8 +16,11 @@ export interface Times {
   max_ms: number
 }
 
-/** What the victim does; `verdict`: it sends an install and waits until it is decided. */
-export const victimSteps = ['event', 's2s', 'report', 'click', 'verdict'] as const
+/**
+ * What the victim does; `verdict`: it sends an install and waits until it is decided; `large`: a batch of more than half a
+ * MiB, which the gateway judges in a thread.
+ */
+export const victimSteps = ['event', 's2s', 'report', 'click', 'verdict', 'large'] as const
 export type VictimStep = (typeof victimSteps)[number]
 
 /** The times of all requests together, and of each step. */

@@ -156,6 +156,14 @@ export function redecisionsSuite(name: string, start: () => Promise<RedecisionsU
       expect(await list.partitions()).toEqual([0])
     })
 
+    it('knows the apps of a partition that have entries, by pages', async () => {
+      const apps = appsOf(0, 5)
+      await list.add([...apps, ...appsOf(1, 1)].flatMap((one) => installs(one, 3)))
+      expect(await list.apps(0, '', 3)).toEqual(apps.slice(0, 3))
+      expect(await list.apps(0, apps[2]!, 3)).toEqual(apps.slice(3))
+      expect(await list.apps(0, apps[4]!, 3)).toEqual([])
+    })
+
     it('takes thousands of entries from several at once, each of them once', async () => {
       const all = installs(app, 5000)
       await Promise.all([list.add(all), list.add(all.toReversed()), under.open().add(all)])

@@ -79,6 +79,13 @@ export function memoryRedecisions({
       return inPartition(partition).length > 0
     },
     partitions: async () => [...new Set([...entries.values()].map(({ partition }) => partition))].toSorted(),
+    async apps(partition, after, max) {
+      const apps = new Set(inPartition(partition).map(({ app_id }) => app_id))
+      return [...apps]
+        .filter((app_id) => app_id > after)
+        .toSorted()
+        .slice(0, max)
+    },
     async backlog() {
       const oldest = Math.min(...[...entries.values()].map(({ added_ms }) => added_ms))
       return { count: entries.size, oldest_ms: entries.size === 0 ? null : Math.max(0, now() - oldest) }

@@ -14,6 +14,7 @@ export function memoryStoreApps(): MemoryStoreApps {
     add: (app) => void apps.set(app.app_id, { company_id: 'co_1', store_id: null, development_keys: false, ...app }),
     find: async (app_id) => apps.get(app_id) ?? null,
     findOwner: async (store_id) => [...apps.values()].find((app) => app.store_id === store_id) ?? null,
+    ownedItems: async () => [...apps.values()].flatMap(({ store_id }) => store_id ?? []),
     close: async () => {},
   }
 }

@@ -1,12 +1,11 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { textLiteral } from '@tributary/clickhouse/literals'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import { utcDay } from '@tributary/domain/utc-day'
 import { type LogPartition, ofPartition } from './install-rows.ts'
-import { checked, literals } from './literals.ts'
 
 /** The columns of an insert into `clicks_raw_v1`, in the order of a line. */
 export const clickColumns = [
@@ -58,7 +57,7 @@ export async function findClicks(
   const rows = await clickhouse.query<ClickRow>(
     `SELECT click, ip, user_agent, arrayMap(key -> toString(key), if(ip = '', match_keys, [])) AS match_keys,
        topic, partition, offset FROM clicks_raw_v1
-     PREWHERE click_id IN (${literals('click_id', click_ids)}) WHERE app_id = ${literals('app_id', [app_id])}
+     PREWHERE click_id IN (${textLiterals(click_ids)}) WHERE app_id = ${textLiteral(app_id)}
      ORDER BY click_id, topic, partition, offset LIMIT 1 BY click_id`,
   )
   return rows.map(toClick)
@@ -74,7 +73,7 @@ export async function hasClick(
 ): Promise<boolean> {
   const found = await clickhouse.query(
     `SELECT 1 FROM clicks_raw_v1
-     WHERE app_id = ${literals('app_id', [app_id])} AND click_id = ${literals('click_id', [click_id])} LIMIT 1`,
+     WHERE app_id = ${textLiteral(app_id)} AND click_id = ${textLiteral(click_id)} LIMIT 1`,
   )
   return found.length > 0
 }
@@ -92,7 +91,7 @@ export async function hasClicksBehind(
   offset: number,
   last: ClickPlace | null,
 ): Promise<boolean> {
-  const from = last === null ? '' : checked('click_id', last.click_id).slice(0, quarter_digits)
+  const from = last === null ? '' : last.click_id.slice(0, quarter_digits)
   const found = await clickhouse.query(
     `SELECT 1 FROM clicks_raw_v1
      WHERE click_id >= ${textLiteral(from)} AND ${ofPartition(at)} AND offset >= ${offset + 1} LIMIT 1`,

@@ -1,10 +1,11 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Fact, Place } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
 import { factKeys } from '@tributary/domain/attribute/match-keys'
 import { byPlace } from '@tributary/domain/attribute/verdict'
 import { utcDay } from '@tributary/domain/utc-day'
 import { ofPartition } from './install-rows.ts'
-import { literals } from './literals.ts'
 
 /** The columns of an insert into `install_facts_v1`, in the order of a line. */
 export const factColumns = [
@@ -36,11 +37,46 @@ export async function findFacts(
   if (install_uuids.length === 0) return new Map()
   const rows = await clickhouse.query<{ fact: string }>(
     `SELECT fact FROM install_facts_v1 FINAL
-     PREWHERE install_uuid IN (${literals('install_uuid', install_uuids)}) WHERE app_id = ${literals('app_id', [app_id])}`,
+     PREWHERE install_uuid IN (${textLiterals(install_uuids)}) WHERE app_id = ${textLiteral(app_id)}`,
   )
   const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
   return Map.groupBy(facts, ({ install_uuid }) => install_uuid)
 }
+
+/**
+ * Of the facts of some installs of an app those that may decide, in the order of the log: the first events of an install, and
+ * its earliest aliases, those of one user `install_facts_max` times at most. Whoever has the secret of an app may send any
+ * number of them. `markOf`: what an erasure covers (`isGone`) is left out, and takes the place of no other.
+ */
+export async function findDecidingFacts(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  app_id: string,
+  install_uuids: readonly string[],
+  markOf: (install_uuid: string) => number | null = () => null,
+): Promise<Map<string, Fact[]>> {
+  if (install_uuids.length === 0) return new Map()
+  const marks = install_uuids.flatMap((id) => (markOf(id) === null ? [] : [[id, Number(markOf(id))] as const]))
+  const rows = await clickhouse.query<{ fact: string }>(
+    `SELECT fact FROM (
+       SELECT install_uuid, kind, fact, ${placed.join(', ')} FROM install_facts_v1 FINAL
+       PREWHERE install_uuid IN (${textLiterals(install_uuids)})
+       WHERE app_id = ${textLiteral(app_id)} ${marks.length === 0 ? '' : `AND ${livingSql(marks)}`}
+       ORDER BY ${placed.join(', ')}
+       LIMIT ${limits.install_facts_max} BY install_uuid, kind,
+         JSONExtractString(fact, if(kind = 'alias', 'user_id', 'event_name')))
+     ORDER BY ${placed.join(', ')} LIMIT ${limits.install_aliases_max} BY install_uuid, kind`,
+  )
+  const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
+  return Map.groupBy(facts, ({ install_uuid }) => install_uuid)
+}
+
+/** SQL of `byPlace`. */
+const placed = ["substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'event_index']
+
+/** SQL of what no mark of an erasure covers. */
+const livingSql = (marks: readonly (readonly [install_uuid: string, mark_ms: number])[]): string => `
+  least(received_at_ms, if(JSONHas(fact, 'dated_at_ms'), JSONExtractInt(fact, 'dated_at_ms'), received_at_ms)) >
+    transform(install_uuid, [${marks.map(([id]) => textLiteral(id)).join(',')}], [${marks.map(([, mark_ms]) => `toInt64(${mark_ms})`).join(',')}], toInt64(-1))`
 
 /** A row of `install_facts_v1`. */
 export type FactPlace = Pick<Fact, 'app_id' | 'install_uuid'> & Place
@@ -52,7 +88,7 @@ export async function hasFact(
 ): Promise<boolean> {
   const found = await clickhouse.query(
     `SELECT 1 FROM install_facts_v1
-     WHERE app_id = ${literals('app_id', [app_id])} AND install_uuid = ${literals('install_uuid', [install_uuid])}
+     WHERE app_id = ${textLiteral(app_id)} AND install_uuid = ${textLiteral(install_uuid)}
        AND ${ofPartition({ source: topic, partition })} AND offset = ${Number(offset)} AND event_index = ${Number(index)}
      LIMIT 1`,
   )

@@ -1,8 +1,8 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { utcDay } from '@tributary/domain/utc-day'
-import { literals } from './literals.ts'
 
 /** The columns of an insert into `installs_v1`, in the order of a line. */
 export const installColumns = [
@@ -52,7 +52,7 @@ export interface LogPartition {
 
 /** SQL condition for the rows that a partition of a log has written. */
 export const ofPartition = ({ source, partition }: LogPartition): string =>
-  `topic = ${literals('topic', [source])} AND partition = ${Number(partition)}`
+  `topic = ${textLiteral(source)} AND partition = ${Number(partition)}`
 
 /** A row that a partition of a log wrote. */
 export type RowPlace = Pick<Decision, 'app_id' | 'install_uuid'> & { offset: number }
@@ -65,7 +65,7 @@ export async function hasInstallRow(
 ): Promise<boolean> {
   const found = await clickhouse.query(
     `SELECT 1 FROM installs_v1
-     WHERE app_id = ${literals('app_id', [app_id])} AND install_uuid = ${literals('install_uuid', [install_uuid])}
+     WHERE app_id = ${textLiteral(app_id)} AND install_uuid = ${textLiteral(install_uuid)}
        AND ${ofPartition(at)} AND offset = ${Number(offset)} LIMIT 1`,
   )
   return found.length > 0

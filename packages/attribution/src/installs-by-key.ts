@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { checked, keySet, literals } from './literals.ts'
+import { keySet, textLiteral, textLiterals, unsigned } from '@tributary/clickhouse/literals'
 
 /** Install facts of these apps with one of these keys, received within exact times: an app may come with the key of another. */
 export interface InstallKeyLookup {
@@ -27,8 +27,8 @@ const apps_max = 20_000
 const page_rows = 10_000
 
 /**
- * Install events by what a click may match them by, in pages. Throws a TypeError for an app or a key of another shape: they
- * stand in the statement as literals (clickhouse/README.md).
+ * Install events by what a click may match them by, in pages. Throws a TypeError for a key that is no
+ * number.
  */
 export async function* findInstallsByKeys(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -38,7 +38,7 @@ export async function* findInstallsByKeys(
     for (const keys of slices(match_keys, keys_max)) {
       yield* pagesOf(
         clickhouse,
-        `app_id IN (${literals('app_id', apps)}) AND install_fact_keys_v1.match_key IN ${keySet(keys)}
+        `app_id IN (${textLiterals(apps)}) AND install_fact_keys_v1.match_key IN ${keySet(keys)}
          AND kind = 'install' AND received_at_ms >= ${Number(received_from_ms)} AND received_at_ms < ${Number(received_to_ms)}`,
       )
     }
@@ -63,5 +63,5 @@ async function* pagesOf(clickhouse: Pick<Clickhouse, 'query'>, matching: string)
 }
 
 const behindSql = ({ app_id, key, received_at_ms, install_uuid }: KeyedInstall): string =>
-  `(app_id, match_key, received_at_ms, install_uuid) > (${literals('app_id', [app_id])},
-    toUInt64(${checked('match_key', key)}), ${Number(received_at_ms)}, ${literals('install_uuid', [install_uuid])})`
+  `(app_id, match_key, received_at_ms, install_uuid) > (${textLiteral(app_id)},
+    toUInt64(${unsigned(key)}), ${Number(received_at_ms)}, ${textLiteral(install_uuid)})`

@@ -1,8 +1,9 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { byInstall, type Claim } from '@tributary/domain/attribute/verdict'
-import { keySet, literals } from './literals.ts'
+import { firstIndex } from '@tributary/domain/first-index'
 
 type Query = Pick<Clickhouse, 'query'>
 
@@ -43,9 +44,10 @@ const keys_max = 5000
 const quietFacts = () => Math.min(2 * limits.crowd_facts, limits.key_facts_max)
 /** Busy keys of one statement: whoever parses the answer holds others up. */
 const busy_keys_max = 2
-/** Facts of one range that is read by itself, some of which may be erased. */
-const range_facts_max = 4 * limits.crowd_facts
-const ranges_max = 50
+/** Facts that are read at first from a place on: enough, unless some are erased. */
+const near_facts_max = 4 * limits.crowd_facts
+/** Runs of one statement. */
+const runs_max = 50
 
 /**
  * Install events of an app by key, from the earliest on: of each key the latest `limits.key_facts_max` by install time, and none before
@@ -92,8 +94,8 @@ async function readKeys(
 }
 
 /**
- * The facts of a key around an install: the nearest before it, and those from it on, `range_facts_max` each. It reads a busy key
- * once for each install.
+ * The facts of a key around an install: those nearest before it and those nearest behind it, at least `crowd_facts` each where
+ * there are so many. It reads a busy key once for each install.
  */
 export async function findAround(
   clickhouse: Query,
@@ -101,29 +103,11 @@ export async function findAround(
   keys: readonly KeyOfInstall[],
   isLiving: (fact: KeyFact) => boolean = () => true,
 ): Promise<KeyFact[][]> {
-  const found: KeyFact[][] = []
-  for (let at = 0; at < keys.length; at += ranges_max) {
-    const part = keys.slice(at, at + ranges_max)
-    const statements = part.flatMap((one, n) => aroundSql(app_id, one, n))
-    const rows = await clickhouse.query<Row & { n: number }>(statements.join(' UNION ALL '))
-    const byNumber = Map.groupBy(rows, ({ n }) => n)
-    for (const n of part.keys()) {
-      const facts = (byNumber.get(n) ?? []).map(({ n: _n, ...row }) => toFact(row))
-      found.push(facts.filter(isLiving).toSorted(byInstall))
-    }
-  }
-  return found
-}
-
-function aroundSql(app_id: string, { match_key, install }: KeyOfInstall, n: number): string[] {
-  const { topic, partition, offset, index } = install.place
-  const [name] = topic.split('@', 1)
-  const place = `(${Number(install.installed_at_ms)}, ${literals('topic', [name!])}, ${Number(partition)},
-    ${literals('topic', [topic])}, ${Number(offset)}, ${Number(index)})`
-  const part = (way: 'ASC' | 'DESC', sign: '<' | '>=') =>
-    `SELECT * FROM (${select([match_key], [app_id], 0, `, toUInt32(${n}) AS n`)} AND (${orderColumns.join(', ')}) ${sign} ${place}
-     ORDER BY ${installOrder(way)} LIMIT ${range_facts_max})`
-  return [part('DESC', '<'), part('ASC', '>=')]
+  const runs = keys.flatMap(({ match_key, install }) =>
+    (['DESC', 'ASC'] as const).map((way) => ({ app_id, match_key, way, from: install })),
+  )
+  const found = await readRuns(clickhouse, runs, isLiving)
+  return keys.map((_, n) => [...found[2 * n]!.toReversed(), ...found[2 * n + 1]!])
 }
 
 /** The first `crowd_facts` install events of each range (docs/rules.md#how-far-a-click-is-seen), without erased ones. */
@@ -144,7 +128,8 @@ export async function findFirstByKey(
   const known = new Map([...Map.groupBy(rows, nameOf)].map(([name, of]) => [name, of.toSorted(byInstall)] as const))
   const firstOf = (rows: readonly KeyFact[], { installed_from_ms }: KeyRange) => {
     const first: KeyFact[] = []
-    for (let n = firstFrom(rows, installed_from_ms); n < rows.length && first.length < limits.crowd_facts; n += 1) {
+    const from = firstIndex(rows, (row) => row.installed_at_ms >= installed_from_ms)
+    for (let n = from; n < rows.length && first.length < limits.crowd_facts; n += 1) {
       if (isLiving(rows[n]!)) first.push(rows[n]!)
     }
     return first
@@ -155,14 +140,83 @@ export async function findFirstByKey(
     const isCut = (known.get(nameOf(range)) ?? []).length >= limits.key_facts_max
     return isCut && found[n]!.length < limits.crowd_facts ? [n] : []
   })
-  for (let at = 0; at < short.length; at += ranges_max) {
-    const part = short.slice(at, at + ranges_max)
-    const statements = part.map((n) => ofRange(ranges[n]!))
-    const rows = await clickhouse.query<Row>(statements.join(' UNION ALL '))
-    const byName = Map.groupBy(rows.map(toFact), nameOf)
-    for (const n of part) found[n] = firstOf((byName.get(nameOf(ranges[n]!)) ?? []).toSorted(byInstall), ranges[n]!)
+  const runs = short.map((n) => ({ ...ranges[n]!, way: 'ASC' as const }))
+  for (const [at, facts] of (await readRuns(clickhouse, runs, isLiving)).entries()) {
+    found[short[at]!] = facts.slice(0, limits.crowd_facts)
   }
   return found
+}
+
+type Way = 'ASC' | 'DESC'
+
+/** Facts of a key in the order of `byInstall` from a time on: those behind a place, or those before it backwards. */
+interface Run {
+  app_id: string
+  match_key: string
+  way: Way
+  installed_from_ms?: number
+  from?: Claim
+}
+
+/**
+ * The living facts of each run, `crowd_facts` or more where there are so many. Where nearly all are erased it reads on: runs
+ * of one key share their pages, so that its erased facts cost one reading however many runs there are.
+ */
+async function readRuns(
+  clickhouse: Query,
+  runs: readonly Run[],
+  isLiving: (fact: KeyFact) => boolean,
+): Promise<KeyFact[][]> {
+  const found: KeyFact[][] = []
+  const short: { n: number; end: KeyFact }[] = []
+  for (let at = 0; at < runs.length; at += runs_max) {
+    const part = runs.slice(at, at + runs_max)
+    const statements = part.map((run, n) => `SELECT * FROM (${runSql(run, near_facts_max, n)})`)
+    const rows = await clickhouse.query<Row & { n: number }>(statements.join(' UNION ALL '))
+    const byNumber = Map.groupBy(rows, ({ n }) => n)
+    for (const [n, run] of part.entries()) {
+      const facts = (byNumber.get(n) ?? []).map(({ n: _, ...row }) => toFact(row)).toSorted(orderOf(run))
+      found.push(facts.filter(isLiving))
+      const isShort = facts.length === near_facts_max && found.at(-1)!.length < limits.crowd_facts
+      if (isShort) short.push({ n: at + n, end: facts.at(-1)! })
+    }
+  }
+  const byKey = Map.groupBy(short, ({ n }) => `${runs[n]!.way} ${nameOf(runs[n]!)}`)
+  for (const of of byKey.values()) {
+    const order = orderOf(runs[of[0]!.n]!)
+    const inOrder = of.toSorted((a, b) => order(a.end, b.end))
+    // What was read behind the end of a run and is living, and how far; null for all.
+    let living: KeyFact[] = []
+    let to: KeyFact | null = inOrder[0]!.end
+    for (const { n, end } of inOrder) {
+      living = living.filter((fact) => order(end, fact) < 0)
+      if (to !== null && order(to, end) < 0) to = end
+      while (to !== null && found[n]!.length + living.length < limits.crowd_facts) {
+        const page: Row[] = await clickhouse.query<Row>(runSql({ ...runs[n]!, from: to }, limits.key_facts_max))
+        const facts = page.map(toFact)
+        living.push(...facts.filter(isLiving))
+        to = facts.length < limits.key_facts_max ? null : facts.at(-1)!
+      }
+      found[n]!.push(...living.slice(0, limits.crowd_facts - found[n]!.length))
+    }
+  }
+  return found
+}
+
+const orderOf = ({ way }: Run): typeof byInstall => (way === 'ASC' ? byInstall : (a, b) => byInstall(b, a))
+
+function runSql({ app_id, match_key, way, installed_from_ms = 0, from }: Run, facts_max: number, n = 0): string {
+  const rows = select([match_key], [app_id], installed_from_ms, `, toUInt32(${n}) AS n`)
+  const bound =
+    from === undefined ? '' : `AND (${orderColumns.join(', ')}) ${way === 'ASC' ? '>' : '<'} ${placeSql(from)}`
+  return `${rows} ${bound} ORDER BY ${installOrder(way)} LIMIT ${facts_max}`
+}
+
+function placeSql({ installed_at_ms, place }: Claim): string {
+  const { topic, partition, offset, index } = place
+  const [name] = topic.split('@', 1)
+  return `(${Number(installed_at_ms)}, ${textLiteral(name!)}, ${Number(partition)},
+    ${textLiteral(topic)}, ${Number(offset)}, ${Number(index)})`
 }
 
 interface Row extends Omit<KeyFact, 'place' | 'match_key'>, Place {
@@ -180,22 +234,8 @@ const select = (match_keys: readonly string[], app_ids: readonly string[], from_
   `SELECT DISTINCT app_id, toString(k.match_key) AS key, install_uuid, received_at_ms, installed_at_ms,
      topic, partition, offset, event_index AS index${more}
    FROM install_fact_keys_v1 AS k PREWHERE k.match_key IN ${keySet(match_keys)}
-   WHERE app_id IN (${literals('app_id', app_ids)}) AND kind = 'install' AND installed_at_ms >= ${Number(from_ms)}`
+   WHERE app_id IN (${textLiterals(app_ids)}) AND kind = 'install' AND installed_at_ms >= ${Number(from_ms)}`
 
 /** SQL of `byInstall`. */
 const orderColumns = ['installed_at_ms', "substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'index']
 const installOrder = (way: 'ASC' | 'DESC'): string => orderColumns.map((column) => `${column} ${way}`).join(', ')
-
-/** Index of the first row installed at this time or later. */
-function firstFrom(rows: readonly KeyFact[], at_ms: number): number {
-  let [low, high] = [0, rows.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (rows[middle]!.installed_at_ms < at_ms) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-const ofRange = ({ app_id, match_key, installed_from_ms }: KeyRange): string =>
-  `SELECT * FROM (${select([match_key], [app_id], installed_from_ms)} ORDER BY ${installOrder('ASC')} LIMIT ${range_facts_max})`

@@ -30,7 +30,6 @@ export function postgresRedecisions({ postgres: pool, broker }: Deps): Redecisio
   /** The app of each partition whose turn was last. A new owner begins anywhere, which is as fair. */
   const lastApps = new Map<number, string>()
 
-  /** Apps of a partition that have entries, from the one behind `after` on. */
   async function appsBehind(partition: number, after: string, max: number): Promise<string[]> {
     const { rows } = await pool.query<{ app_id: string }>(appsSql, [partition, after, max])
     return rows.map(({ app_id }) => app_id)
@@ -86,6 +85,7 @@ export function postgresRedecisions({ postgres: pool, broker }: Deps): Redecisio
       const { rows } = await pool.query<{ partition: number }>(partitionsSql)
       return rows.map(({ partition }) => partition)
     },
+    apps: appsBehind,
     async backlog() {
       const { rows } = await pool.query<{ count: number; oldest_ms: number | null }>(backlogSql)
       const { count, oldest_ms } = rows[0]!

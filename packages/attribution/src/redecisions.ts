@@ -1,15 +1,7 @@
-/** Why an install is decided again. */
-export type RedecisionReason = 'click' | 'honeypot' | 'neighbour' | 'pending' | 'flooding' | 'erased'
-
 /** An install of an app. */
 export interface InstallOfApp {
   app_id: string
   install_uuid: string
-}
-
-/** An install that is to be decided again. */
-export interface Redecision extends InstallOfApp {
-  reason: RedecisionReason
 }
 
 /** An entry that a slice took. */
@@ -51,5 +43,7 @@ export interface RedecisionList {
   finish(slice: Slice, decided: readonly TakenRedecision[]): Promise<boolean>
   /** Partitions that have entries. */
   partitions(): Promise<number[]>
+  /** Up to `max` apps of a partition that have entries, in their order, from the one behind `after` on. */
+  apps(partition: number, after: string, max: number): Promise<string[]>
   backlog(): Promise<Backlog>
 }

@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Place } from '@tributary/contracts/attribution/found'
-import { literals } from './literals.ts'
 
 /** A decision as `installs_v1` holds it, with its position on `installs.attributed.v1`. */
 export interface WrittenDecision {
@@ -62,9 +62,9 @@ function newestSql(
   installs: readonly Pick<Decision, 'app_id' | 'install_uuid'>[],
   below?: { topic: string; offset: number },
 ): string {
-  const apps = literals('app_id', new Set(installs.map(({ app_id }) => app_id)))
-  const uuids = literals('install_uuid', new Set(installs.map(({ install_uuid }) => install_uuid)))
-  const own = below && `AND NOT (topic = ${literals('topic', [below.topic])} AND offset >= ${Number(below.offset)})`
+  const apps = textLiterals(installs.map(({ app_id }) => app_id))
+  const uuids = textLiterals(installs.map(({ install_uuid }) => install_uuid))
+  const own = below && `AND NOT (topic = ${textLiteral(below.topic)} AND offset >= ${Number(below.offset)})`
   return `
   SELECT decision, topic, partition, offset FROM installs_v1
   WHERE app_id IN (${apps}) AND install_uuid IN (${uuids}) AND sign = 1 ${own ?? ''}
@@ -98,7 +98,7 @@ export async function findClaims(
     `SELECT click_id, install_uuid, installed_at_ms, event_topic AS topic, event_partition AS partition, event_offset AS offset,
        event_index AS index
      FROM install_claims_v1 FINAL
-     WHERE app_id = ${literals('app_id', [app_id])} AND click_id IN (${literals('click_id', click_ids)})
+     WHERE app_id = ${textLiteral(app_id)} AND click_id IN (${textLiterals(click_ids)})
      GROUP BY click_id, install_uuid, installed_at_ms, event_topic, event_partition, event_offset, event_index
      HAVING sum(sign) > 0`,
   )

@@ -12,6 +12,15 @@ export async function readRawExpired(clickhouse: Pick<Clickhouse, 'query'>): Pro
   return new Map(rows.map(({ app_id, before }) => [app_id, before]))
 }
 
+/**
+ * A mark as far as it tells what retention deletes by a right clock. A run whose clock was ahead marks days that have not come, and
+ * the next run takes that back.
+ */
+export function notAhead(before: string, now_ms: number): string {
+  const today = new Date(now_ms).toISOString().slice(0, 10)
+  return before < today ? before : today
+}
+
 /** Records that the raw events of apps are deleted up to a day; durable when this resolves. An earlier day changes nothing. */
 export async function markRawExpired(clickhouse: Pick<Clickhouse, 'insert'>, expired: RawExpired): Promise<void> {
   if (expired.size === 0) return

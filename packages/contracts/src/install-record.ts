@@ -23,5 +23,6 @@ export const InstallRecord = z.object({
   identities: z
     .array(z.object({ user_id: z.string(), since_ms: z.number().int() }))
     .describe('User ids of the install, ordered by `since_ms`, the time of the first event with the user id.'),
+  identities_cut: z.literal(true).optional().describe('There are more user ids, which are left out; absent otherwise.'),
 })
 export type InstallRecord = z.infer<typeof InstallRecord>

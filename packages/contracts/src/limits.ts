@@ -60,14 +60,20 @@ export const limits = {
   refusals_log_ms: 10_000,
   /**
    * Ingest requests of one process that are worked on at the same time; more are 503. An app or an address alone has half,
-   * and the bench `overload` finds that so many are done in a second.
+   * a company two thirds, and the bench `overload` finds that so many are done in a second.
    */
   requests_in_flight_max: 256,
   /**
    * Bytes of all their bodies, on the wire and inflated. A quarter is for bodies whose signature is not checked yet; an app
-   * or an address alone has half of either part.
+   * or an address alone has half of either part, a company two thirds.
    */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
+  /** Bytes of request bodies that a month may have for each event of the quota (docs/rules.md#bytes-of-a-month). */
+  quota_event_bytes: 4096,
+  /** What each request counts besides its body, for what is stored beside it: the head of the audit object, and envelopes. */
+  quota_request_bytes: 1024,
+  /** Bytes that a month of a small quota may have. */
+  quota_bytes_min: 1024 * 1024 * 1024,
   /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
   reservation_ms_max: 20_000,
   /** Requests of one batch of the eraser, and rows that it takes from a table. */
@@ -112,7 +118,7 @@ export const limits = {
   inline_inflated_bytes_max: 512 * 1024,
   /** The same for JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
   inline_json_bytes_max: 128 * 1024,
-  /** Time of the event loop for all bodies; an app may use as much as it leaves free. Beyond it, the thread judges. */
+  /** Time of the event loop for all bodies, with shares as above. Beyond it, the thread judges. */
   inline_judge_ms_per_s: 800,
   /** The worst 8 MiB of JSON take 224 MB. */
   judge_thread_heap_mb_max: 256,
@@ -234,6 +240,10 @@ export const limits = {
   candidates_after_max: 5,
   /** Install facts before an install that make a key of it crowded, and installs after a click that see it by one key. */
   crowd_facts: 50,
+  /** Install events of one install and name that are read for a decision: the first on the log. Only the first of all counts. */
+  install_facts_max: 20,
+  /** Aliases of one install that are read for a decision: the earliest. */
+  install_aliases_max: 1000,
   /** Install facts of one key that are read for a batch: the latest. What lies before them is read for each install. */
   key_facts_max: 2000,
   /** How long before an install these facts may lie to make its device, user or click id crowded. */

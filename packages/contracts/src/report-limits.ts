@@ -19,6 +19,8 @@ export const reportLimits = {
   report_day_max: 365,
   /** Newest decisions on an install that its record tells of; older ones are left out. */
   install_decisions_max: 1000,
+  /** User ids of an install that its record tells of, from the first on. */
+  install_identities_max: 1000,
   /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
@@ -42,7 +44,7 @@ export const reportLimits = {
   report_result_bytes_max: 64_000_000,
   /** Threads of one statement of a report. */
   report_threads_max: 2,
-  /** Advertised apps of one publisher that a report takes in: those that no app of Tributary is (docs/skan.md). */
+  /** Advertised apps of one publisher whose owners a report looks up each; of more it reads which apps there are. */
   report_published_items_max: 10_000,
   /** Groups of a day in the report `skan` with nothing proven that have a row of their own; the others are folded. */
   report_unproven_groups_max: 1000,

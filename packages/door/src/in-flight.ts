@@ -1,7 +1,7 @@
 import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
-import { createShares, type Shares } from '@tributary/service-kit/http/shares'
+import { createShares, type Shares, senderHolders } from '@tributary/service-kit/http/shares'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
@@ -34,7 +34,7 @@ declare module 'fastify' {
     mayEnd(end: (refusal: Error) => void): void
     /** Its body has arrived whole, or is dropped. */
     settleBody(how: 'whole' | 'dropped'): void
-    /** Moves what is held of an SDK body to the share of the app that signed it. Throws as `hold`. */
+    /** Moves what is held of an SDK body to the shares of the app that signed it and of its company. Throws as `hold`. */
     holdAsSigned(): void
   }
 }
@@ -75,7 +75,7 @@ export interface BoundOptions {
 }
 
 /**
- * Bounds what the routes added after it have in hand, for all clients together and for each app and client address
+ * Bounds what the routes added after it have in hand, for all clients together and for each company, app and client address
  * (`Shares`), for all gateways of a process together. More is refused with 503 `unavailable` at once, where possible before the body is read. A request counts
  * once its body has arrived, so that slow bodies can't use up the places. Its bytes count as they arrive, not as they are
  * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
@@ -205,9 +205,11 @@ function boundHandler(
   }
 }
 
-/** The client's address, and the app once it is known. */
-const holdersOf = ({ address }: Held, { ingest: { app_id } }: FastifyRequest): readonly string[] =>
-  app_id === undefined ? [address] : [address, `app ${app_id}`]
+/** The client's address, and the company and app once they are known. */
+const holdersOf = ({ address }: Held, { ingest }: FastifyRequest): readonly string[] => [
+  address,
+  ...senderHolders(ingest),
+]
 
 /**
  * Closes the connection of a refused request unless its body is short: what still arrives of it is read and dropped, and

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import { ofApps } from '@tributary/contracts/tables'
 import { addStamps } from './bump-stamps.ts'
@@ -124,7 +124,7 @@ async function copyDays(clickhouse: Clickhouse, { from: table, to, columns, sele
     clickhouse,
     [table],
     `INSERT INTO ${to} (${columns}) SELECT ${select} FROM ${table}
-     WHERE day BETWEEN toDate(${literals('day', [slice.from])}) AND toDate(${literals('day', [slice.to])})`,
+     WHERE day BETWEEN toDate(${textLiteral(slice.from)}) AND toDate(${textLiteral(slice.to)})`,
     { max_insert_block_size: block_rows_max, min_insert_block_size_rows: block_rows_max },
   )
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiterals } from '@tributary/clickhouse/literals'
 import type { StampSource } from '@tributary/contracts/report-tables'
 
 interface Stamps {
@@ -31,8 +31,8 @@ export async function bumpMoneyDays(
 ): Promise<void> {
   for (let at = 0; at < installs.length; at += installs_max) {
     const some = installs.slice(at, at + installs_max)
-    const apps = literals('app_id', new Set(some.map(({ app_id }) => app_id)))
-    const ids = literals('install_uuid', new Set(some.map(({ install_uuid }) => install_uuid)))
+    const apps = textLiterals(some.map(({ app_id }) => app_id))
+    const ids = textLiterals(some.map(({ install_uuid }) => install_uuid))
     const found = await clickhouse.query<{ app_id: string; day: string }>(
       `SELECT app_id, toString(t.day) AS day FROM money_days_v1 AS t
        WHERE app_id IN (${apps}) AND install_key IN (SELECT sipHash64(arrayJoin([${ids}]))) GROUP BY app_id, t.day`,

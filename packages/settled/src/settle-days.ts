@@ -1,6 +1,5 @@
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { unsigned } from '@tributary/clickhouse/literals'
+import { textLiteral, unsigned } from '@tributary/clickhouse/literals'
 import { type FigureName, figureOf } from './figures.ts'
 import { insertSelect } from './insert-select.ts'
 import { activityDays, type CohortPair, retainedSql } from './sql/cohorts.ts'
@@ -32,7 +31,7 @@ export async function settleDays(
   days: readonly StampedDay[],
 ): Promise<void> {
   const { table, lists, grows } = figureOf(name)
-  const whole = { app_id: literals('app_id', [app_id]), days: setOf(days) }
+  const whole = { app_id: textLiteral(app_id), days: setOf(days) }
   const { at, notes } = grows ? await noteMoney(clickhouse, whole, days) : { at: whole, notes: {} }
   const noted: Notes = { stamp: days.map(({ stamp }) => stamp), ...notes }
   const noted_columns = Object.keys(noted)
@@ -119,7 +118,7 @@ export async function settleCohorts(clickhouse: Clickhouse, app_id: string, pair
     'UInt64',
     pairs.map((one) => unsigned(one.stamp)),
   )
-  const app = literals('app_id', [app_id])
+  const app = textLiteral(app_id)
   const activity_days = setOf(activityDays(pairs).map((day) => ({ day })))
   const retained = retainedSql({ app_id: app, days, numbers, activity_days })
   await insertSelect(
@@ -133,7 +132,7 @@ LEFT JOIN (${retained}
   )
 }
 
-const dayOf = ({ day }: { day: string }): string => literals('day', [day])
+const dayOf = ({ day }: { day: string }): string => textLiteral(day)
 
 /** Days right of `IN`. */
 const setOf = (days: readonly { day: string }[]): string => `(${days.map(dayOf).join(', ')})`

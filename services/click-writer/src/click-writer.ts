@@ -24,7 +24,7 @@ import {
 import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { findWishes } from './late-clicks.ts'
+import { findRedecisions } from './late-clicks.ts'
 
 /** A click as the log has it. */
 interface RecordedClick {
@@ -82,7 +82,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
   }
 
   async function addRedecisions(clicks: readonly KeptClick[], tombstones: Tombstones): Promise<void> {
-    for await (const installs of findWishes({ clickhouse, apps, tombstones }, clicks)) {
+    for await (const installs of findRedecisions({ clickhouse, apps, tombstones }, clicks)) {
       await redecisions.add(installs)
       for (const { reason } of installs) added?.inc({ reason })
     }

@@ -1,5 +1,5 @@
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiterals } from '@tributary/clickhouse/literals'
 import type { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
 
@@ -45,8 +45,7 @@ interface Row {
 /** The table may hold a row more than once. A click without so many before it gets 0. */
 function earlierSql(clicks: readonly KeyedClick[], after_ms: number): string {
   const times = clicks.map(({ click }) => click.clicked_at_ms)
-  const listed = (column: 'app_id' | 'match_key' | 'click_id', of: (one: KeyedClick) => string) =>
-    literals(column, new Set(clicks.map(of)))
+  const listed = (of: (one: KeyedClick) => string) => textLiterals(clicks.map(of))
   return `
   SELECT app_id, toString(key) AS match_key, click_id, earlier_ms FROM (
     SELECT app_id, key, click_id, lagInFrame(clicked_at_ms, ${limits.candidates_after_max}, toInt64(0)) OVER (
@@ -54,9 +53,9 @@ function earlierSql(clicks: readonly KeyedClick[], after_ms: number): string {
     ) AS earlier_ms
     FROM (
       SELECT DISTINCT app_id, k.match_key AS key, clicked_at_ms, click_id FROM click_keys_v1 AS k
-      WHERE app_id IN (${listed('app_id', ({ click }) => click.app_id)})
-        AND k.match_key IN (${listed('match_key', (one) => one.match_key)})
+      WHERE app_id IN (${listed(({ click }) => click.app_id)})
+        AND k.match_key IN (${listed((one) => one.match_key)})
         AND clicked_at_ms > ${Math.min(...times) - after_ms} AND clicked_at_ms <= ${Math.max(...times)}
     )
-  ) WHERE click_id IN (${listed('click_id', ({ click }) => click.click_id)})`
+  ) WHERE click_id IN (${listed(({ click }) => click.click_id)})`
 }

@@ -1,6 +1,6 @@
 import { findInstallsByKeys, type KeyedInstall } from '@tributary/attribution/installs-by-key'
 import { findFirstByKey, type KeyFact } from '@tributary/attribution/key-facts'
-import type { InstallOfApp, Redecision, RedecisionReason } from '@tributary/attribution/redecisions'
+import type { InstallOfApp } from '@tributary/attribution/redecisions'
 import { installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
@@ -19,9 +19,13 @@ export interface LateClickDeps {
   tombstones: Tombstones
 }
 
+/** An install that is to be decided again, and the kind of click that it is decided again for. */
+export interface Redecision extends InstallOfApp {
+  reason: 'click' | 'honeypot'
+}
+
 /** Installs that are decided again for the same reason. Some may be erased. */
-interface Touched {
-  reason: RedecisionReason
+interface Touched extends Pick<Redecision, 'reason'> {
   installs: readonly (InstallOfApp & { received_at_ms: number })[]
 }
 
@@ -32,13 +36,12 @@ interface Touched {
  * Clicks mostly come before their install, and then nothing is found: a search costs one statement for all clicks. The
  * clicks must be in their table: an install that is stored later is decided with them.
  */
-export async function* findWishes(deps: LateClickDeps, clicks: readonly Click[]): AsyncGenerator<Redecision[]> {
-  const wished = new Set<string>()
+export async function* findRedecisions(deps: LateClickDeps, clicks: readonly Click[]): AsyncGenerator<Redecision[]> {
+  const found = new Set<string>()
   for await (const { reason, installs } of findTouched(deps, clicks)) {
-    const fresh = installs.filter((install) => isLiving(deps, install) && !wished.has(installName(install)))
-    for (const install of fresh) wished.add(installName(install))
-    const wishes = fresh.map(({ app_id, install_uuid }) => ({ app_id, install_uuid, reason }))
-    if (wishes.length > 0) yield wishes
+    const fresh = installs.filter((install) => isLiving(deps, install) && !found.has(installName(install)))
+    for (const install of fresh) found.add(installName(install))
+    if (fresh.length > 0) yield fresh.map(({ app_id, install_uuid }) => ({ app_id, install_uuid, reason }))
   }
 }
 

@@ -272,7 +272,7 @@ test('a record that is no click, and one that ClickHouse refuses, become dead le
   expect(JSON.parse(letters.find(({ headers }) => headers.reason === 'row_refused')!.value.toString())).toEqual(refused)
 })
 
-test('an erased click comes back to no table and no archive, and wishes for no erased install', async () => {
+test('an erased click comes back to no table and no archive, and has no erased install decided again', async () => {
   const stage = makeStage()
   const erased = memoryTombstones()
   const app_id = newAppId()

@@ -37,6 +37,7 @@ export interface EventWriterDeps {
   erased?: ErasedRecords
   registry?: Registry
   logger?: Logger
+  now?: () => number
 }
 
 /**
@@ -48,6 +49,7 @@ export function eventWriter({
   erased,
   registry,
   logger,
+  now = Date.now,
 }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
   const cancelled = registry && cancelledTotal(registry)
@@ -84,7 +86,7 @@ export function eventWriter({
       if (batch.repeated) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToLookUp(rows))
-      const living = await forgetErasedKeys(clickhouse, rows, known, marks)
+      const living = await forgetErasedKeys(clickhouse, rows, known, marks, now())
       const counted = dropDuplicates(rows, living, batch.repeated ? range : null)
       batch.dropped('duplicate', rows.length - counted.length)
       const claims = await findTransactionClaims(clickhouse, transactionsToLookUp(counted))

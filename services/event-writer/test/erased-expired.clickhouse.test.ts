@@ -32,13 +32,13 @@ interface Sent {
 }
 
 /** A writer and its log, for one install of an app that is erased at the mark. */
-async function openLife() {
+async function openLife(now_ms = later_ms) {
   const app_id = `app_${randomBytes(10).toString('hex')}`
-  const broker = memoryBroker(1, () => later_ms)
+  const broker = memoryBroker(1, () => now_ms)
   const erased = memoryTombstones()
   const running = await runConsumer({
-    ...{ broker, registry: new Registry(), logger: pino({ level: 'silent' }), now: () => later_ms },
-    consumer: eventWriter({ clickhouse, erased }),
+    ...{ broker, registry: new Registry(), logger: pino({ level: 'silent' }), now: () => now_ms },
+    consumer: eventWriter({ clickhouse, erased, now: () => now_ms }),
   })
   const where = `app_id = '${app_id}'`
   return {
@@ -133,6 +133,31 @@ test('an install that expired before it was erased does not hide the install eve
   const at_ms = mark_ms + 60_000
   await life.send({ received_at_ms: at_ms, events: [install('i', at_ms)] })
   expect(await life.count()).toEqual({ app_install: 2 })
+  await life.close()
+})
+
+test('an install that retention with its clock ahead had deleted does not hide the install event of the new life', async () => {
+  const at_ms = mark_ms + 60_000
+  const life = await openLife(at_ms)
+  const old_ms = mark_ms - 60_000
+  await life.send({ received_at_ms: old_ms, events: [install('i', old_ms), purchase('p', old_ms)] })
+  await life.expire(utcDay(mark_ms + 4 * day_ms))
+  life.erase()
+  // The keys are still there: the eraser has not come to them.
+  await life.send({ received_at_ms: at_ms, events: [install('i', at_ms), purchase('p', at_ms)] })
+  expect(await life.count()).toEqual({ app_install: 2, purchase: 2 })
+  await life.close()
+})
+
+test('an event of a new life counts once when it is sent again after retention ahead of the clock deleted it', async () => {
+  const at_ms = mark_ms + day_ms
+  const life = await openLife(at_ms)
+  life.erase()
+  const again = { received_at_ms: at_ms, events: [install('i', at_ms), purchase('p', at_ms)] }
+  await life.send(again)
+  await life.expire(utcDay(mark_ms + 4 * day_ms))
+  await life.send(again)
+  expect(await life.count()).toEqual({ app_install: 1, purchase: 1 })
   await life.close()
 })
 

@@ -3,7 +3,7 @@ import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { buildTenant, memoryCredentials, noSchemas, signedHeaders } from '@tributary/testing/builders'
+import { buildTenant, memoryCredentials, noSchemas, signedHeaders, type Tenant } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -14,7 +14,13 @@ import type { GatewayDeps } from '../src/deps.ts'
 
 const partitions = 4
 
-/** A gateway over stores in memory, with what a test does to them: two tenants, a clock, a log that may fail. */
+function siblingOf({ company, company_key }: Tenant): Tenant {
+  const { company_id } = company
+  const own = buildTenant('android')
+  return { ...own, company, company_key, app: { ...own.app, company_id }, key: { ...own.key, company_id } }
+}
+
+/** A gateway over stores in memory, with what a test does to them: two tenants and a second app, a clock, a log that may fail. */
 export async function openGateway(
   options: Partial<Pick<GatewayDeps, 'disk' | 'groupCommit' | 'in_flight'>> = {},
   http: { trusted_proxies?: readonly string[] } = {},
@@ -23,6 +29,7 @@ export async function openGateway(
   let passed_ms = 0
   const tenant = buildTenant('android')
   const other = buildTenant('ios')
+  const sibling = siblingOf(tenant)
   const audit = memoryAuditStore()
   const broker = memoryBroker(partitions, () => now_ms)
   const keyValue = memoryKeyValue(() => now_ms)
@@ -35,7 +42,7 @@ export async function openGateway(
   const app = createHttpApp({ logger, ...http })
   await app.register(
     ingestGateway({
-      credentials: memoryCredentials([tenant, other]),
+      credentials: memoryCredentials([tenant, sibling, other]),
       liveSchemas: noSchemas,
       audit,
       // one object for each request, so that a test sees what was written for it
@@ -80,6 +87,8 @@ export async function openGateway(
     now_ms,
     other,
     registry,
+    /** Another app of the tenant's company. */
+    sibling,
     tenant,
     /** What the log holds, parsed. */
     envelopes: (): Envelope[] => records().map(({ value }) => decodeEnvelope(value)),

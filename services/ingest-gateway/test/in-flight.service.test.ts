@@ -289,6 +289,21 @@ test('requests that an app has in hand leave room for others', async () => {
   for (const { answered } of [...first, other]) expect(await answered()).toBe(200)
 })
 
+test('requests that the apps of a company have in hand leave room for other companies', async () => {
+  const { send, stall, stalled, inHand, gateway, body } = await listen({ requests_max: 6 })
+  stall()
+  const first = []
+  for (const as of [gateway.tenant, gateway.tenant, gateway.tenant, gateway.sibling]) {
+    first.push(await send(body, from(`192.0.2.${first.length}`), as))
+    await expect.poll(async () => (await inHand())[0]).toBe(first.length)
+  }
+  expect(await (await send(body, from('192.0.2.5'), gateway.sibling)).answered()).toBe(503)
+  first.push(await send(body, from('192.0.2.6'), gateway.other))
+  await expect.poll(async () => (await inHand())[0]).toBe(5)
+  stalled.resolve()
+  for (const { answered } of first) expect(await answered()).toBe(200)
+})
+
 test('what comes of a sender with unknown keys is dropped, and its answer stays the same', async () => {
   const { head, open, inHand, gateway } = await listen({ body_bytes_max: 100_000 })
   const stranger = { 'x-service-company-key': 'ck_nobody' }

@@ -1,4 +1,6 @@
-import { rejectedKey } from '@tributary/tenancy/quota/quota-key'
+import { gzipSync } from 'node:zlib'
+import { limits } from '@tributary/contracts/limits'
+import { bodyBytesKey, bodyBytesMax, quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
 import { sdkEvent } from '@tributary/testing/builders'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Gateway, openGateway } from './gateway.ts'
@@ -58,6 +60,7 @@ describe('the monthly quota at the door', () => {
       expect((await request()).statusCode).toBe(503)
       gateway.log.fault = null
     }
+    expect([...gateway.keyValue.totals.values()]).toEqual([0, 0])
     expect(await answerOf(bulk(...fresh(10)))).toEqual([200, undefined, '10', false])
   })
 
@@ -71,5 +74,38 @@ describe('the monthly quota at the door', () => {
     expect(await answerOf(bulk(...bad(3)))).toEqual([429, 'cap_exceeded', '1', true])
     expect(gateway.audit.objects.size).toBe(stored)
     expect(await answerOf(send(...fresh(9)))).toEqual([200, undefined, '10', false])
+  })
+
+  test('bytes of bodies have a cap, inflated and whole, whatever becomes of the events; nothing beyond it is stored', async () => {
+    gateway.tenant.company.monthly_quota = 1_000_000
+    gateway.tenant.key.monthly_quota = 1_000_000
+    const { company_id } = gateway.tenant.company
+    const key = bodyBytesKey(company_id, gateway.now_ms)
+    const cap = bodyBytesMax(1_000_000)!
+    const same = fresh(1)[0]
+    const copies = JSON.stringify({ events: Array(500).fill(same), sent_at_ms: gateway.now_ms })
+    const rejected = JSON.stringify({ events: bad(100) })
+    const packed = gzipSync(copies)
+    // Members of nothing: few bytes for who inflates them, and many on the disk.
+    const padded = Buffer.concat([...Array(1000).fill(gzipSync('')), gzipSync(rejected)])
+    const zipped = { 'content-encoding': 'gzip' }
+    const requests = [
+      { bytes: copies.length, send: () => gateway.event(copies) },
+      { bytes: copies.length, send: () => gateway.event(packed, zipped) },
+      { bytes: rejected.length, send: () => gateway.event(rejected) },
+      { bytes: Math.max(padded.length, rejected.length), send: () => gateway.event(padded, zipped) },
+      { bytes: copies.length, send: () => gateway.s2s('/s2s/events/bulk', packed, zipped) },
+      { bytes: JSON.stringify(same).length, send: () => gateway.s2s('/s2s/event', same) },
+    ]
+    for (const { bytes, send } of requests) {
+      gateway.keyValue.totals.set(key, cap - bytes - limits.quota_request_bytes)
+      expect((await send()).statusCode).toBe(200)
+      expect(gateway.keyValue.totals.get(key)).toBe(cap)
+      const stored = gateway.audit.objects.size
+      const used = await gateway.keyValue.get(quotaKey(company_id, gateway.now_ms))
+      expect(await answerOf(send())).toEqual([429, 'cap_exceeded', String(used), true])
+      expect((await send()).json().message).toContain(`${cap} of ${cap} bytes`)
+      expect(gateway.audit.objects.size).toBe(stored)
+    }
   })
 })

@@ -33,7 +33,7 @@ import { withoutErased } from './lookups/without-erased.ts'
 import { attributorMetrics } from './metrics.ts'
 import { decideInOrder } from './steps/decide-in-order.ts'
 import { loadEvidence, loadFacts } from './steps/evidence.ts'
-import { findWishes } from './steps/find-wishes.ts'
+import { findRedecisions } from './steps/find-redecisions.ts'
 import { publishDecisions } from './steps/publish.ts'
 import { waitUntilRead } from './steps/read-before.ts'
 import type { WriterWait } from './writer-wait.ts'
@@ -107,21 +107,19 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       const done = await timed('decide', () =>
         Promise.all(works.map((work) => places.runExclusive(() => decideApp({ ...deps, lookups }, work, decided_at)))),
       )
-      const { decisions, wishes } = {
-        decisions: done.flatMap((one) => one.decisions),
-        wishes: done.flatMap((one) => one.wishes),
-      }
+      const decisions = done.flatMap((one) => one.decisions)
+      const touched = done.flatMap((one) => one.touched)
       // 5. What these decisions change is on the list. It comes before the decisions: a try that finds its own decision
       //    written finds nothing changed, and would add nothing.
-      await redecisions.add(wishes)
+      await redecisions.add(touched)
       // 6. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try.
       await publishDecisions(broker, decisions)
       // 7. What was taken leaves the list, but what has a new reason. A crash after it: the next try takes others.
-      const left = entries.length > 0 ? await redecisions.finish(slice, open) : wishes.length > 0
+      const left = entries.length > 0 ? await redecisions.finish(slice, open) : touched.length > 0
       // 8. The next batch of the partition is there. A crash after it: two batches come, and one may find nothing to do.
-      if (left && open.length + wishes.length > 0) await broker.publish([tickRecord(batch.partition)])
+      if (left && open.length + touched.length > 0) await broker.publish([tickRecord(batch.partition)])
       for (const { reason, count } of done.flatMap((one) => one.dropped)) batch.dropped(reason, count)
-      metrics?.wishes.inc(wishes.length)
+      metrics?.redecisions.inc(touched.length)
       batch.written(decisions.length)
       failed.forget(batch.token)
       for (const { record } of refused) batch.dead(record, 'row_refused')
@@ -195,12 +193,12 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       taken.map(({ value }) => value),
       ({ app_id }) => app_id,
     )
-    const wished = Map.groupBy(entries, ({ app_id }) => app_id)
-    const app_ids = [...new Set([...found.keys(), ...wished.keys()])]
+    const again = Map.groupBy(entries, ({ app_id }) => app_id)
+    const app_ids = [...new Set([...found.keys(), ...again.keys()])]
     const works = await timed('load', () =>
       Promise.all(
         app_ids.map((app_id) => {
-          const named = { app_id, facts: found.get(app_id) ?? [], entries: wished.get(app_id) ?? [] }
+          const named = { app_id, facts: found.get(app_id) ?? [], entries: again.get(app_id) ?? [] }
           return places.runExclusive(() => loadApp(lookups, batch.tombstones, named))
         }),
       ),
@@ -236,9 +234,9 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   async function loadApp(lookups: Lookups, tombstones: Tombstones, { app_id, facts, entries }: NamedInstalls) {
     const app = await attributionApps.find(app_id)
     if (app === null) return { unknown: facts.length + entries.length }
-    const wished = new Set(entries.map(({ install_uuid }) => install_uuid))
+    const again = new Set(entries.map(({ install_uuid }) => install_uuid))
     const isErasedClick = (id: string) => tombstones.isErasedClick(app_id, id)
-    const work = { app, facts, wished, isErasedClick }
+    const work = { app, facts, again, isErasedClick }
     return { work, known: await loadFacts(lookups, work) }
   }
 
@@ -248,21 +246,21 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     decided_at: DecidedAt,
   ) {
     if (loaded.unknown !== undefined) {
-      return { decisions: [], wishes: [], dropped: [{ reason: 'unknown_app', count: loaded.unknown }] }
+      return { decisions: [], touched: [], dropped: [{ reason: 'unknown_app', count: loaded.unknown }] }
     }
     const { work, known } = loaded
-    const { wished } = work
+    const { again } = work
     const evidence = await loadEvidence(lookups, geo, work, known)
     const decided_at_ms = now()
     const decided = await decideInOrder(evidence, decided_at_ms)
-    const wishes = await findWishes(lookups, work, evidence, decided)
+    const touched = await findRedecisions(lookups, work, evidence, decided)
     // From the second try on also what changes nothing: a decision of a try that sleeps may still land.
     const told = decided.filter(({ changed }) => changed || decided_at.try > 1)
     const has = new Set(decided.map(({ install }) => install.install_uuid))
-    const unknown = [...wished].filter((uuid) => !has.has(uuid)).length
+    const unknown = [...again].filter((uuid) => !has.has(uuid)).length
     return {
       decisions: told.map((one) => ({ ...one.decided, decided_at_ms, decided_at })),
-      wishes,
+      touched,
       dropped: [
         { reason: 'no_install', count: unknown },
         { reason: 'unchanged', count: decided.length - told.length },

@@ -10,7 +10,7 @@ export const attributorMetrics = (registry: Registry) => ({
     labelNames: ['step'],
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
   }),
-  wishes: sharedMetric(registry, Counter, {
+  redecisions: sharedMetric(registry, Counter, {
     name: 'tributary_install_redecisions_total',
     help: 'Installs that are to be decided again because of a decision.',
   }),

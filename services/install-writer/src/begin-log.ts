@@ -1,7 +1,7 @@
 import { ofPartition } from '@tributary/attribution/install-rows'
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { CodedError } from '@tributary/contracts/errors'
 import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
@@ -43,8 +43,8 @@ const installsOf = (clickhouse: Clickhouse, tail: string) =>
 async function findOlderLog(clickhouse: Clickhouse, { topic, source, partition }: NewLog): Promise<string | null> {
   const [found] = await clickhouse.query<{ older: string }>(
     `SELECT max(toString(topic)) AS older FROM installs_v1
-     WHERE partition = ${Number(partition)} AND startsWith(topic, ${literals('topic', [`${topic}@`])})
-       AND topic != ${literals('topic', [source])}`,
+     WHERE partition = ${Number(partition)} AND startsWith(topic, ${textLiteral(`${topic}@`)})
+       AND topic != ${textLiteral(source)}`,
   )
   return found?.older || null
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
-import { textLiteral } from '@tributary/clickhouse/literals'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { claimKeySql } from '@tributary/contracts/postback/claim-key'
 import { type JudgedPostback, postbackEnvironments } from '@tributary/contracts/postback/judged'
 import type { PostbackPlace } from './postback-rows.ts'
@@ -85,7 +84,7 @@ function keysSql(valid: readonly StoredJudgement[]): string {
 /** SQL condition for the claims of a batch. */
 function isOneOf(stored: readonly StoredJudgement[]): string {
   const places = stored.map(({ place }) => place)
-  return `topic IN (${literals('topic', new Set(places.map(({ topic }) => topic)))})
+  return `topic IN (${textLiterals(places.map(({ topic }) => topic))})
       AND partition IN (${numbers(places.map(({ partition }) => partition))})
       AND offset IN (${numbers(places.map(({ offset }) => offset))})`
 }

@@ -1,4 +1,3 @@
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
@@ -64,7 +63,7 @@ async function* findUnverifiable(clickhouse: JudgeAgainDeps['clickhouse'], finge
   while (true) {
     const page = await clickhouse.query<RowKey>(
       `SELECT ${rowKey} FROM postbacks_decoded_v1
-       WHERE postbacks_decoded_v1.day >= ${literals('day', [from])} AND ${isOpen(fingerprint)} ${after}
+       WHERE postbacks_decoded_v1.day >= ${textLiteral(from)} AND ${isOpen(fingerprint)} ${after}
        ORDER BY ${keyColumns}
        LIMIT ${page_rows_max}`,
     )
@@ -79,7 +78,7 @@ const rowKey = 'toString(advertised_item_id) AS advertised_item_id, toString(day
 const keyColumns = 'postbacks_decoded_v1.advertised_item_id, postbacks_decoded_v1.day, topic, partition, offset'
 const keyValues = (row: RowKey): string => `${BigInt(row.advertised_item_id)}, ${placeValues(row)}`
 const placeValues = ({ day, topic, partition, offset }: RowKey): string =>
-  `toDate(${literals('day', [day])}), ${literals('topic', [topic])}, ${Number(partition)}, ${Number(offset)}`
+  `toDate(${textLiteral(day)}), ${textLiteral(topic)}, ${Number(partition)}, ${Number(offset)}`
 
 /** SQL condition: not verifiable with the keys that it was judged with, which are not these. */
 const isOpen = (fingerprint: string): string =>

@@ -1,5 +1,5 @@
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { day_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { PostbackPlace } from './postback-rows.ts'
@@ -14,7 +14,7 @@ export interface WrittenPostback extends PostbackPlace {
 
 /** SQL condition for one row; it reads one granule, however large the table is. */
 const rowAt = ({ day, topic, partition, offset }: WrittenPostback): string =>
-  `day = ${literals('day', [day])} AND topic = ${literals('topic', [topic])} AND partition = ${Number(partition)} AND offset = ${Number(offset)}`
+  `day = ${textLiteral(day)} AND topic = ${textLiteral(topic)} AND partition = ${Number(partition)} AND offset = ${Number(offset)}`
 
 /** Whether `postbacks_raw_v1` has the postback. */
 export async function hasPostback(clickhouse: Pick<Clickhouse, 'query'>, at: WrittenPostback): Promise<boolean> {
@@ -35,7 +35,7 @@ export async function hasPostbacksBehind(
   const from = last === null ? '1970-01-01' : utcDay(Date.parse(last.day) - day_ms)
   const found = await clickhouse.query(
     `SELECT 1 FROM postbacks_raw_v1
-     WHERE day >= ${literals('day', [from])} AND topic = ${literals('topic', [source])}
+     WHERE day >= ${textLiteral(from)} AND topic = ${textLiteral(source)}
        AND partition = ${Number(partition)} AND offset >= ${offset + 1} LIMIT 1`,
   )
   return found.length > 0

@@ -2,6 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { idShape } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
 import { InstallRecord } from '@tributary/contracts/install-record'
+import { limits } from '@tributary/contracts/limits'
 import { eventDay } from '@tributary/contracts/report-tables'
 import type { Routes } from '@tributary/contracts/route'
 import type { FastifyInstance } from 'fastify'
@@ -86,10 +87,12 @@ async function findInstall(
   const decided = await findDecisions(clickhouse, install)
   const [known] = decided === null ? await clickhouse.query(knownSql, install) : [decided]
   if (known === undefined) return null
-  const identities = await clickhouse.query<InstallRecord['identities'][number]>(identitiesSql, install)
-  if (decided !== null) return { ...install, ...decided, identities }
+  const users = await clickhouse.query<InstallRecord['identities'][number]>(identitiesSql, install)
+  const identities = users.slice(0, limits.install_identities_max)
+  const named = { identities, ...(users.length > identities.length && { identities_cut: true as const }) }
+  if (decided !== null) return { ...install, ...decided, ...named }
   const [first] = await clickhouse.query<Pick<InstallRecord, 'installed_at_ms'>>(firstInstallSql, install)
-  return { ...install, installed_at_ms: first?.installed_at_ms ?? null, ...undecided, identities }
+  return { ...install, installed_at_ms: first?.installed_at_ms ?? null, ...undecided, ...named }
 }
 
 /** What an install has before it is decided. */
@@ -120,4 +123,5 @@ SELECT user_id, min(i.since_ms) AS since_ms
 FROM identities_v1 AS i
 WHERE ${ofInstall}
 GROUP BY user_id
-ORDER BY since_ms, user_id`
+ORDER BY since_ms, user_id
+LIMIT ${limits.install_identities_max + 1}`

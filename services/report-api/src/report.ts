@@ -21,7 +21,7 @@ interface ReportRequest extends ReportPage {
 export interface ReportSources {
   clickhouse: Pick<Clickhouse, 'query'>
   fxRates: FxRates
-  storeApps: Pick<StoreApps, 'find' | 'findOwner'>
+  storeApps: Pick<StoreApps, 'find' | 'findOwner' | 'ownedItems'>
   cvSchemas: Pick<CvSchemas, 'find'>
 }
 

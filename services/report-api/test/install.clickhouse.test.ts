@@ -92,6 +92,21 @@ test('an install tells its users since their first event, whether an SDK or a ba
   })
 })
 
+test('of an install with very many users the answer has the first 1000 and says that there are more', async () => {
+  const install_uuid = randomUUID()
+  const users = (from: number, count: number) =>
+    write(
+      Array.from({ length: count }, (_, n) => ({ install_uuid, ts_ms: noon - (from + n), user_id: `u${from + n}` })),
+    )
+  await users(0, 1000)
+  expect(await recordOf(install_uuid)).not.toHaveProperty('identities_cut')
+  await users(1000, 2)
+  const record = await recordOf(install_uuid)
+  expect(record).toMatchObject({ identities_cut: true })
+  const expected = Array.from({ length: 1000 }, (_, n) => ({ user_id: `u${1001 - n}`, since_ms: noon - (1001 - n) }))
+  expect(record.identities).toEqual(expected)
+})
+
 test('installed is when the first app_install to arrive took place, until then the first app_first_open', async () => {
   const install_uuid = randomUUID()
   const at = async (row: Partial<EventRow> & { ts_ms: number }) => {

@@ -8,9 +8,10 @@ import { endlessBodies, heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
 import { manyConnections } from './many-connections.ts'
-import { overQuota, rejectedFlood } from './over-quota.ts'
 import { postbackBudget } from './postbacks/postback-budget.ts'
-import { quotaEvasion } from './quota-evasion.ts'
+import { overQuota, rejectedFlood } from './quota/over-quota.ts'
+import { quotaEvasion } from './quota/quota-evasion.ts'
+import { repeatedBytes } from './quota/repeated-bytes.ts'
 import { reportFlood } from './report-flood.ts'
 import { slowBodies } from './slow-bodies.ts'
 import { lostStorePages } from './strangers/lost-store-pages.ts'
@@ -27,6 +28,7 @@ export const attacks: readonly Attack[] = [
   overQuota,
   rejectedFlood,
   quotaEvasion,
+  repeatedBytes,
   erasureFlood,
   leakedSecret,
   erasuresOfOthers,

@@ -6,7 +6,15 @@ import type { AttackTenant } from '../../attack/tenants.ts'
 import { startVictim } from '../../attack/victim.ts'
 
 const tenant: AttackTenant = {
-  ...{ app_id: 'app_1', company_key: 'co_1', app_key: 'app_live_1', signing_secret: 's', link_id: 'l', trap_id: 't' },
+  ...{
+    company_id: 'co_1',
+    app_id: 'app_1',
+    company_key: 'co_1',
+    app_key: 'app_live_1',
+    signing_secret: 's',
+    link_id: 'l',
+    trap_id: 't',
+  },
   ...{ server_key: 'sk_1', report_key: 'sk_2', watch_key: 'sk_3' },
 }
 

@@ -76,7 +76,13 @@ const CompanyUsage = z.object({
   month: z.string().describe('`yyyy-mm`, UTC.'),
   used: z.number().int().describe('Accepted events of the month.'),
   rejected: z.number().int().describe('Rejected events of the month, which may be as many as the quota.'),
+  body_bytes: z.number().int().describe('Bytes of request bodies of the month; 0 without a quota.'),
   monthly_quota: z.number().int().nullable(),
+  body_bytes_max: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Bytes of request bodies that the quota allows; null is unlimited.'),
 })
 
 const params = pathId('company', 'co_1')
@@ -186,7 +192,10 @@ export const companyRoutes = {
       200: {
         schema: { CompanyUsage },
         description: 'The use of the month. A month long gone counts 0.',
-        example: { company_id: 'co_1', month: '2026-06', used: 1_234_567, rejected: 21, monthly_quota: 50_000_000 },
+        example: {
+          ...{ company_id: 'co_1', month: '2026-06', used: 1_234_567, rejected: 21, body_bytes: 617_283_500 },
+          ...{ monthly_quota: 50_000_000, body_bytes_max: 204_800_000_000 },
+        },
       },
     },
     errors: ['unknown_company'],

@@ -1,4 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
+import { firstIndex } from '../first-index.ts'
 import { clickTime } from './click-token.ts'
 import { addressKey, deviceKeys, matchKey, modelsFor } from './match-keys.ts'
 import { byInstall, type Claim, type Crowds, type InstallClues } from './verdict.ts'
@@ -50,15 +51,8 @@ export function withCrowds<Install extends InstallClues>(install: Install, crowd
 }
 
 /** Where an install stands among the facts of a key: the number of rows before it. */
-export function rankOf(rows: readonly Claim[], install: Claim): number {
-  let [low, high] = [0, rows.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (byInstall(rows[middle]!, install) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+export const rankOf = (rows: readonly Claim[], install: Claim): number =>
+  firstIndex(rows, (row) => byInstall(row, install) >= 0)
 
 /** Install time of the `crowd_facts`th fact before an install, among the facts of a key in the order of `byInstall`; undefined without so many. */
 export const crowdOf = (rows: readonly Claim[], install: Claim): number | undefined =>

@@ -287,7 +287,7 @@ function matches(facts: Install, one: KeptClick, method: string): boolean {
   return method === 'probabilistic' && !byReferrer && !byDevice && same
 }
 
-test('whatever the order in which installs come, wishes lead to the verdicts that the rules give', () => {
+test('whatever the order in which installs come, re-decisions lead to the verdicts that the rules give', () => {
   const orders = fc.infiniteStream(fc.nat())
   fc.assert(
     fc.property(history, orders, ({ clicks, installs }, picks) => {

@@ -1,4 +1,4 @@
-/** A limited amount that holders (apps and client addresses) take and give back. */
+/** A limited amount that holders (companies, apps and client addresses) take and give back. */
 export interface Shares {
   /** Takes `amount` for all of these holders or for none; false when it exceeds the share of one of them. */
   take(holders: readonly string[], amount: number): boolean
@@ -10,9 +10,28 @@ export interface Shares {
   taken(): number
 }
 
+export interface Sender {
+  company_id?: string | undefined
+  app_id?: string | undefined
+}
+
+const company_prefix = 'company '
+/** What a company may have is this many times what one of its apps may have: it leaves room for its other apps. */
+const company_shares = 2
+
+/** The holders that a known sender is. */
+export const senderHolders = ({ company_id, app_id }: Sender): readonly string[] => [
+  ...(company_id === undefined ? [] : [`${company_prefix}${company_id}`]),
+  ...(app_id === undefined ? [] : [`app ${app_id}`]),
+]
+
+/** What counts of an amount that a holder has, compared with what is free. */
+export const countedOf = (holder: string, held: number): number =>
+  holder.startsWith(company_prefix) ? held / company_shares : held
+
 /**
  * Shares without fixed sizes: a holder may have as much as is left free. One that takes little by little gets half of
- * the total, two greedy ones a third each. Who holds something never takes the last that is free, and who holds nothing
+ * the total, two greedy ones a third each; a company with several apps gets two thirds. Who holds something never takes the last that is free, and who holds nothing
  * may have all of it. Network switches divide their buffers in this way (Choudhury and Hahne, "Dynamic queue length
  * thresholds", 1998).
  */
@@ -21,7 +40,7 @@ export function createShares(total: number): Shares {
   let taken = 0
   const fits = (holders: readonly string[], amount: number) => {
     const free = total - taken
-    return holders.every((holder) => (heldBy.get(holder) ?? 0) + amount <= free)
+    return holders.every((holder) => countedOf(holder, heldBy.get(holder) ?? 0) + amount <= free)
   }
   function add(holder: string, amount: number) {
     const held = (heldBy.get(holder) ?? 0) + amount

@@ -1,4 +1,4 @@
-import { createShares } from '@tributary/service-kit/http/shares'
+import { createShares, senderHolders } from '@tributary/service-kit/http/shares'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
@@ -41,4 +41,29 @@ test('nobody has more than was free, who has something never takes the last, and
     }),
     { numRuns: 1000 },
   )
+})
+
+/** What apps get together that take in turns, one at a time, until nothing is left for any of them. */
+function takeAll(shares: ReturnType<typeof createShares>, company_id: string, apps: number): number {
+  const before = shares.taken()
+  const senders = Array.from({ length: apps }, (_, n) => senderHolders({ company_id, app_id: `${company_id} ${n}` }))
+  while (senders.filter((holders) => shares.take(holders, 1)).length > 0);
+  return shares.taken() - before
+}
+
+test.each([
+  [1, 500],
+  [2, 667],
+  [200, 667],
+])('a company with %i apps has %i of 1000 at most, and the next one a part of the rest', (apps, most) => {
+  const shares = createShares(total)
+  expect(takeAll(shares, 'many', apps)).toBe(most)
+  expect(takeAll(shares, 'one', 1)).toBeGreaterThanOrEqual(total / 6 - 1)
+})
+
+test('an app that has all that it may leaves something to the other apps of its company', () => {
+  const shares = createShares(total)
+  takeAll(shares, 'co', 1)
+  const sibling = senderHolders({ company_id: 'co', app_id: 'sibling' })
+  expect(shares.take(sibling, 100)).toBe(true)
 })

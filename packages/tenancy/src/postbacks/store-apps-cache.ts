@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { ownsStoreId } from '../companies/store-id.ts'
 import { type KeptLookupsOptions, openKeptLookups } from '../credentials/kept-lookups.ts'
+import { postgresUnavailable } from '../postgres-unavailable.ts'
 import type { StoreApp, StoreApps } from './store-apps.ts'
 
 /** Tables hold item ids as UInt64. */
@@ -30,6 +31,7 @@ export async function openStoreApps(options: KeptLookupsOptions): Promise<StoreA
   return {
     find,
     findOwner: (store_id) => (isItemId(store_id) ? findOwner(store_id) : nobody),
+    ownedItems: () => ownedItems(options.pool),
     close: lookups.close,
   }
 }
@@ -40,6 +42,16 @@ const columns = `app_id, company_id, development_keys,
 async function byApp(pool: Pool, app_ids: readonly string[]): Promise<StoreApp[]> {
   const text = `SELECT ${columns} FROM apps WHERE app_id = ANY($1::text[])`
   return (await pool.query<StoreApp>({ name: 'store_apps', text, values: [app_ids] })).rows
+}
+
+async function ownedItems(pool: Pool): Promise<string[]> {
+  const text = `SELECT ltrim(store_id, '0') AS item FROM apps WHERE ${ownsStoreId}`
+  try {
+    const { rows } = await pool.query<{ item: string }>({ name: 'owned_store_ids', text })
+    return rows.map(({ item }) => item).filter(isItemId)
+  } catch (error) {
+    throw postgresUnavailable(error)
+  }
 }
 
 async function byStoreId(pool: Pool, store_ids: readonly string[]): Promise<StoreApp[]> {

@@ -13,5 +13,7 @@ export interface StoreApps {
   find(app_id: string): Promise<StoreApp | null>
   /** The one app that owns the item id (digits without leading zeros), of whatever company; null when none does. */
   findOwner(store_id: string): Promise<StoreApp | null>
+  /** The item ids of all apps that own theirs, read from PostgreSQL itself. Rejects while it is away. */
+  ownedItems(): Promise<string[]>
   close(): Promise<void>
 }

@@ -1,16 +1,18 @@
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from './counters-breaker.ts'
 
-/** How long events may be held ahead: far less than a settlement waits for reservations to end (docs/adr/0196). */
+/** How long a lease may be held: far less than a settlement waits for reservations to end (docs/adr/0196). */
 export const lease_ms = 1000
-/** Events held ahead at most. */
+/** Largest lease of a counter of events. */
 export const lease_events_max = 5000
-/** Smaller quotas, and the last fifth of a quota, are counted step by step. */
+/** Largest lease of a counter of bytes, which nothing settles: a crash strands it until the month is over. */
+export const lease_bytes_max = 4 * 1024 * 1024
+/** Smaller caps, and the last fifth of a cap, are counted step by step. */
 const lease_cap_min = 100_000
 const lease_cap_share = 0.8
-/** Events held ahead at most, as a share of the quota. */
+/** Largest lease as a share of the cap. */
 const lease_share_max = 0.01
-/** Steps within `lease_ms` before events are held ahead. */
+/** Steps within `lease_ms` before there is a lease. */
 const lease_after_steps = 3
 /** A lease that does not serve this many requests like the one at hand saves too little. */
 const lease_requests_min = 4
@@ -19,13 +21,13 @@ export interface MonthCounterDeps {
   key: string
   keyValue: Pick<KeyValue, 'addCapped'>
   breaker: CountersBreaker
-  /** Whether events may be reserved before they come: only where a settlement gives back what a crash strands. */
-  leases: boolean
-  /** Counts events that were taken by what this process knows alone, and those that could not be given back. */
+  /** What may be reserved before it comes, at most; a crash strands it. 0: nothing. */
+  lease_max: number
+  /** Counts what was taken by what this process knows alone, and what could not be given back. */
   metrics: { alone: { inc(n: number): void }; kept: { inc(n: number): void } }
 }
 
-/** A counter of a company and month, shared by all processes, as this process knows it. */
+/** A counter of a company and month, of events or bytes, shared by all processes, as this process knows it. */
 export interface MonthCounter {
   /** The new total, null when it would pass the cap. A total leaves out what this process holds ahead. */
   take(n: number, cap: number | null, ttl_ms: number): Promise<number | null>
@@ -43,7 +45,7 @@ interface Waiting {
   resolve(total: number | null): void
 }
 
-/** Events that this process has reserved before they came, for requests that know the same cap. */
+/** What this process has reserved before it came, for requests that know the same cap. */
 interface Lease {
   left: number
   cap: number | null
@@ -53,11 +55,11 @@ interface Lease {
 
 /**
  * Counts in atomic steps of the shared counters. Requests that come while a step is under way share the next one. Under
- * steady traffic a step also reserves a lease of events to come, which requests use up without a step; the rest of it is
+ * steady traffic a step also reserves a lease of what is to come, which requests use up without a step; the rest of it is
  * given back after `lease_ms` (docs/adr/0220). While the counters are away the last known total and a local count
  * decide (docs/rules.md#counters-that-are-away).
  */
-export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: MonthCounterDeps): MonthCounter {
+export function createMonthCounter({ key, keyValue, breaker, lease_max, metrics }: MonthCounterDeps): MonthCounter {
   const waiting: Waiting[] = []
   let running = false
   /** The last total that the counters answered, and what was accepted without them since then. */
@@ -103,11 +105,11 @@ export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: 
     return used()
   }
 
-  /** Events to be held ahead by the next step: more and more while leases are used up before they end. */
+  /** What the next step shall hold ahead: more and more while leases are used up before they end. */
   function wanted(n: number, cap: number | null): number {
-    if (!leases || n === 0 || steps <= lease_after_steps || (cap !== null && cap < lease_cap_min)) return 0
-    const share = cap === null ? lease_events_max : Math.floor(cap * lease_share_max)
-    ahead = Math.min(lease_events_max, share, Math.max(2 * ahead, lease_requests_min * n))
+    if (n === 0 || steps <= lease_after_steps || (cap !== null && cap < lease_cap_min)) return 0
+    const share = cap === null ? lease_max : Math.floor(cap * lease_share_max)
+    ahead = Math.min(lease_max, share, Math.max(2 * ahead, lease_requests_min * n))
     const fits = cap === null || known + n + ahead <= cap * lease_cap_share
     return fits && ahead >= lease_requests_min * n ? ahead : 0
   }
@@ -180,7 +182,8 @@ export function createMonthCounter({ key, keyValue, breaker, leases, metrics }: 
     let so_far = (total ?? 0) - sum
     for (const one of taken) {
       so_far += one.n
-      one.resolve(total === null ? await add(one.n, one.cap, ttl_ms) : so_far)
+      if (total !== null) one.resolve(so_far)
+      else one.resolve(taken.length === 1 ? null : await add(one.n, one.cap, ttl_ms))
     }
   }
 

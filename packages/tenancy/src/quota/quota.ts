@@ -4,8 +4,24 @@ import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { CountersBreaker } from './counters-breaker.ts'
-import { createMonthCounter, type MonthCounter } from './month-counter.ts'
-import { monthEndMs, monthOf, monthStartMs, quota_kept_ms, quotaKey, rejectedKey } from './quota-key.ts'
+import {
+  createMonthCounter,
+  lease_bytes_max,
+  lease_events_max,
+  type MonthCounter,
+  type MonthCounterDeps,
+} from './month-counter.ts'
+import {
+  bodyBytesKey,
+  bodyBytesMax,
+  monthEndMs,
+  monthOf,
+  monthStartMs,
+  quota_kept_ms,
+  quotaKey,
+  rejectedKey,
+} from './quota-key.ts'
+import { giveAllBack, type Take, takeAll } from './take-all.ts'
 
 export interface QuotaDeps {
   keyValue: Pick<KeyValue, 'addCapped' | 'is_local'>
@@ -28,122 +44,129 @@ export interface Reservation {
   giveBack(): Promise<void>
 }
 
+/** What a request uses up. */
+export interface Use {
+  /** Accepted events that count toward the quota. */
+  counted: number
+  /** Rejected events by reason. */
+  rejected?: ReadonlyMap<string, number>
+  /** Bytes of the body, accepted, rejected and repeated events alike. */
+  body_bytes: number
+}
+
 export interface Quota {
   /**
-   * Reserves `n` accepted events and the `rejected` ones, by reason, of the month in which they were received, all or
-   * none. Each of the two numbers has the quota as its cap, and both are counted without one too. Throws `cap_exceeded`,
-   * also for a request without accepted events when the quota is used up.
+   * Reserves what a request uses up of the month in which it was received, all or none. Accepted and rejected events have
+   * the quota as their cap each, and are counted without one too; bytes have `bodyBytesMax`. Throws `cap_exceeded`, also
+   * for a request without accepted events when the quota is used up.
    */
-  reserve(
-    company: Company,
-    n: number,
-    received_at_ms: number,
-    rejected?: ReadonlyMap<string, number>,
-  ): Promise<Reservation>
+  reserve(company: Company, use: Use, received_at_ms: number): Promise<Reservation>
   /** Gives back what is held ahead of requests. Never rejects. */
   close(): Promise<void>
 }
 
-/** Accepted or rejected events of a company and month. */
+/** What this process knows of a company and month. */
 interface Month {
-  counter: MonthCounter
+  company_id: string
   from_ms: number
   /** First millisecond of the next month. */
   end_ms: number
-  /** That the whole quota is used up was logged. */
-  spent: boolean
-  /** That a request was refused, with some of the quota left, was logged. */
-  crossed: boolean
+  accepted: MonthCounter
+  rejected: MonthCounter
+  bytes: MonthCounter
+  /** What was logged, once each. */
+  told: Set<Told>
 }
+/** That the whole quota is used up, or that a request was refused: with some of the quota left, or for the other counters. */
+type Told = 'spent' | 'crossed' | 'rejected' | 'bytes'
 
 const warn_share = 0.8
+const unmeasured = { alone: { inc() {} }, kept: { inc() {} } }
 
 /**
  * The monthly quota (docs/rules.md#quota), in atomic steps of the shared counters (month-counter.ts), so that gateways
- * that race for the last events never pass the cap.
+ * that race for the last events or bytes never pass a cap.
  */
 export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps): Quota {
-  const accepted = new Map<string, Month>()
-  const rejected = new Map<string, Month>()
+  const months = new Map<string, Month>()
   const metrics = quotaMetrics(registry)
 
-  function findMonth(months: typeof accepted, company_id: string, at_ms: number): Month {
+  function findMonth(company_id: string, at_ms: number): Month {
     const latest = months.get(company_id)
     if (latest !== undefined && at_ms >= latest.from_ms && at_ms < latest.end_ms) return latest
-    const span = { from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms) }
-    const key = (months === accepted ? quotaKey : rejectedKey)(company_id, at_ms)
-    // Nothing settles the counter of rejected events.
-    const leases = months === accepted && !keyValue.is_local
-    const counter = createMonthCounter({ key, keyValue, breaker, leases, metrics })
-    const month = { counter, ...span, spent: false, crossed: false }
+    const count = (key: string, lease_max: number, counted: MonthCounterDeps['metrics']) =>
+      createMonthCounter({ key, keyValue, breaker, lease_max: keyValue.is_local ? 0 : lease_max, metrics: counted })
+    const month = {
+      ...{ company_id, from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms), told: new Set<Told>() },
+      accepted: count(quotaKey(company_id, at_ms), lease_events_max, metrics),
+      rejected: count(rejectedKey(company_id, at_ms), 0, metrics), // few requests have any
+      bytes: count(bodyBytesKey(company_id, at_ms), lease_bytes_max, unmeasured),
+    }
     months.set(company_id, month)
     return month
   }
 
-  function warnReached(company_id: string, month: Month, percent: 80 | 100, used: number, cap: number): void {
+  function warn({ company_id, from_ms }: Month, line: string, figures: object): void {
+    logger.warn({ company_id, month: monthOf(from_ms), ...figures }, line)
+  }
+
+  function warnReached(month: Month, percent: 80 | 100, used: number, cap: number): void {
     metrics.reached.inc({ percent })
-    logger.warn({ company_id, month: monthOf(month.from_ms), used, cap, percent }, 'monthly quota reached')
+    warn(month, 'monthly quota reached', { used, cap, percent })
   }
 
-  function warnSpent(company_id: string, month: Month, used: number, cap: number): void {
-    if (month.spent) return
-    month.spent = true
-    warnReached(company_id, month, 100, used, cap)
+  /** Whether this is the first time in the month. */
+  const isNew = ({ told }: Month, what: Told): boolean => !told.has(what) && told.add(what) !== undefined
+
+  function warnSpent(month: Month, used: number, cap: number): void {
+    if (isNew(month, 'spent')) warnReached(month, 100, used, cap)
   }
 
-  /** The first request that a month has no room for is logged by each process. */
-  function refuse(company_id: string, month: Month, cap: number, at_ms: number): CodedError {
-    metrics.refused.inc()
-    const used = month.counter.used()
-    if (used >= cap) warnSpent(company_id, month, used, cap)
-    else if (!month.crossed) {
-      month.crossed = true
-      const percent = Math.floor((100 * used) / cap)
-      logger.warn(
-        { company_id, month: monthOf(month.from_ms), used, cap, percent },
-        'request would cross the monthly quota',
-      )
+  /** Logs the first request that a month has no room for, and returns the message of its refusal. */
+  function explain(month: Month, counter: Take['counter'], cap: number): string {
+    const used = counter.used()
+    if (counter === month.bytes) {
+      if (isNew(month, 'bytes')) warn(month, 'request would cross the monthly bytes of bodies', { used, cap })
+      return `${used} of ${cap} bytes of request bodies of this month are used: these would be too many.`
     }
-    return refusal(cap, used, at_ms, `${used} of ${cap} events of this month are used: these would be too many.`)
-  }
-
-  function refuseRejected(company_id: string, month: Month, cap: number, used: number, at_ms: number): CodedError {
-    metrics.refused.inc()
-    if (!month.spent)
-      logger.warn({ company_id, month: monthOf(month.from_ms), cap }, 'rejected events reached the quota')
-    month.spent = true
-    return refusal(cap, used, at_ms, `No more than ${cap} events may be rejected in a month, and these would be more.`)
+    if (counter === month.rejected) {
+      if (isNew(month, 'rejected')) warn(month, 'rejected events reached the quota', { cap })
+      return `No more than ${cap} events may be rejected in a month, and these would be more.`
+    }
+    const percent = Math.floor((100 * used) / cap)
+    if (used >= cap) warnSpent(month, used, cap)
+    else if (isNew(month, 'crossed')) warn(month, 'request would cross the monthly quota', { used, cap, percent })
+    return `${used} of ${cap} events of this month are used: these would be too many.`
   }
 
   return {
     async close() {
-      await Promise.all([...accepted.values()].map(({ counter }) => counter.close()))
+      const counters = [...months.values()].flatMap(({ accepted, rejected, bytes }) => [accepted, rejected, bytes])
+      await Promise.all(counters.map((counter) => counter.close()))
     },
-    async reserve({ company_id, monthly_quota: cap }, n, at_ms, reasons) {
-      const rejected_n = [...(reasons?.values() ?? [])].reduce((sum, one) => sum + one, 0)
+    async reserve({ company_id, monthly_quota: cap }, { counted: n, rejected, body_bytes }, at_ms) {
+      const rejected_n = [...(rejected?.values() ?? [])].reduce((sum, one) => sum + one, 0)
       if (n === 0 && rejected_n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }
-      const month = findMonth(accepted, company_id, at_ms)
+      const month = findMonth(company_id, at_ms)
       const ttl_ms = month.end_ms - at_ms + quota_kept_ms
-      const total = await month.counter.take(n, cap, ttl_ms)
       // Without accepted events nothing is added: the step shows whether the quota is used up.
-      if (total === null || (n === 0 && cap !== null && total >= cap)) throw refuse(company_id, month, cap!, at_ms)
-      const bad = rejected_n > 0 ? findMonth(rejected, company_id, at_ms) : null
-      if (bad !== null && (await bad.counter.take(rejected_n, cap, ttl_ms)) === null) {
-        await month.counter.giveBack(n, ttl_ms)
-        throw refuseRejected(company_id, bad, cap!, total - n, at_ms)
+      const accepted = { counter: month.accepted, n, cap, total: 0 }
+      const takes: Take[] = [accepted]
+      if (rejected_n > 0) takes.push({ counter: month.rejected, n: rejected_n, cap, total: 0 })
+      if (cap !== null) takes.push({ counter: month.bytes, n: body_bytes, cap: bodyBytesMax(cap), total: 0 })
+      const refused = await takeAll(takes, ttl_ms)
+      if (refused !== null) {
+        metrics.refused.inc()
+        const message = explain(month, refused.counter, refused.cap!)
+        throw refusal(cap!, month.accepted.used(), at_ms, message)
       }
+      const { total } = accepted
       if (cap !== null) {
         // Only the step that crosses the mark logs it.
-        if (total - n < cap * warn_share && total >= cap * warn_share) warnReached(company_id, month, 80, total, cap)
-        if (total >= cap) warnSpent(company_id, month, total, cap)
+        if (total - n < cap * warn_share && total >= cap * warn_share) warnReached(month, 80, total, cap)
+        if (total >= cap) warnSpent(month, total, cap)
       }
-      return {
-        headers: useHeaders(total, cap),
-        async giveBack() {
-          await month.counter.giveBack(n, ttl_ms)
-          if (bad !== null) await bad.counter.giveBack(rejected_n, ttl_ms)
-        },
-      }
+      return { headers: useHeaders(total, cap), giveBack: () => giveAllBack(takes, ttl_ms) }
     },
   }
 }

@@ -20,13 +20,20 @@ function open(start = 0) {
     kept: { inc: (n: number) => Object.assign(lost, { kept: lost.kept + n }) },
   }
   const breaker = () => countersBreaker(Date.now)
-  const counter = (leases = true) => createMonthCounter({ key, keyValue, breaker: breaker(), leases, metrics })
+  const counter = (lease_max = lease_events_max) =>
+    createMonthCounter({ key, keyValue, breaker: breaker(), lease_max, metrics })
   /** A process of its own, whose steps reach the counters until it crashes. */
   function gateway() {
     const link = { broken: false }
     const addCapped: typeof keyValue.addCapped = (...step) =>
       link.broken ? Promise.reject(new Error('crashed')) : keyValue.addCapped(...step)
-    const made = createMonthCounter({ key, keyValue: { addCapped }, breaker: breaker(), leases: true, metrics })
+    const made = createMonthCounter({
+      key,
+      keyValue: { addCapped },
+      breaker: breaker(),
+      lease_max: lease_events_max,
+      metrics,
+    })
     return { ...made, crash: () => Object.assign(link, { broken: true }) }
   }
   return { keyValue, steps, lost, counter, gateway, total: () => keyValue.totals.get(key) ?? 0 }
@@ -67,7 +74,7 @@ it('takes a step for each request that comes alone, of a small quota, or in the 
     expect(total()).toBe(start + 1000)
   }
   const unsettled = open()
-  await takeTimes(unsettled.counter(false), 100, 10, null)
+  await takeTimes(unsettled.counter(0), 100, 10, null)
   expect(unsettled.steps.mock.calls.length).toBe(100)
 })
 

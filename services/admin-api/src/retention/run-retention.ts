@@ -7,6 +7,7 @@ import { byAppSql, markRawExpired, readRawExpired } from '@tributary/clickhouse/
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { findOpenMarks } from '@tributary/erasure/find-open-marks'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -73,7 +74,7 @@ export async function runRetention(
   await deleteDays(at, 'keep_click_days', firstKept(apps, 'keep_click_days', now_ms))
   const marked = await readRawExpired(clickhouse)
   if (marked.size > 0) {
-    const expired = { days: new Map(marked), otherwise: null }
+    const expired = { days: await untilOpenErasures(pool, marked), otherwise: null }
     await deleteDays(
       at,
       'keep_raw_days',
@@ -134,9 +135,10 @@ async function markCompanies(
  * raw events until the mark. False while the eraser runs.
  */
 async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: ReadonlyMap<string, string>): Promise<boolean> {
-  const fresh = await advanced(clickhouse, expiring)
-  if (fresh.size === 0) return true
+  if ((await advanced(clickhouse, expiring)).size === 0) return true
   const marked = await unlessRunning(pool, 'eraser', async () => {
+    const fresh = await advanced(clickhouse, await untilOpenErasures(pool, expiring))
+    if (fresh.size === 0) return
     const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate(${textLiteral(day)})`]))
     await clickhouse.command(
       `INSERT INTO event_installs_per_day_v1 (app_id, day, event_name, installs)
@@ -147,6 +149,19 @@ async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: Readonly
     await markRawExpired(clickhouse, fresh)
   })
   return marked !== null
+}
+
+/**
+ * No day that a new life may have behind the mark of an erasure: the eraser tells both lives apart by raw events
+ * (docs/adr/0498). Whatever the clock of this process says, they stay until the tables are emptied.
+ */
+async function untilOpenErasures(pool: Pool, days: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+  const open = await findOpenMarks(pool)
+  const firstOf = (app_id: string, day: string) => {
+    const mark_ms = open.get(app_id)
+    return mark_ms === undefined || day < utcDay(mark_ms) ? day : utcDay(mark_ms)
+  }
+  return new Map([...days].map(([app_id, day]) => [app_id, firstOf(app_id, day)]))
 }
 
 /**

@@ -1,7 +1,7 @@
 import { companyRoutes } from '@tributary/contracts/admin/companies'
 import { CodedError } from '@tributary/contracts/errors'
 import { getCompany } from '@tributary/tenancy/companies/tenants'
-import { monthOf, quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
+import { bodyBytesKey, bodyBytesMax, monthOf, quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
 import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
 import type { AdminApiDeps } from '../deps.ts'
@@ -11,11 +11,14 @@ export function addUsageRoute(app: FastifyInstance, { pool, keyValue, now }: Adm
   addRoute(app, companyRoutes.getCompanyUsage, async ({ params: { id }, query: { month } }) => {
     const at_ms = month === undefined ? now() : Date.parse(`${month}-01`)
     const { monthly_quota } = await getCompany(pool, id)
-    const keys = [quotaKey(id, at_ms), rejectedKey(id, at_ms)]
+    const keys = [quotaKey(id, at_ms), rejectedKey(id, at_ms), bodyBytesKey(id, at_ms)]
     const totals = Promise.all(keys.map((key) => keyValue.get(key)))
-    const [used, rejected] = await totals.catch((cause: unknown) => {
+    const [used, rejected, body_bytes] = await totals.catch((cause: unknown) => {
       throw new CodedError('unavailable', { message: 'The counters are away.', cause })
     })
-    return { company_id: id, month: monthOf(at_ms), used: used ?? 0, rejected: rejected ?? 0, monthly_quota }
+    return {
+      ...{ company_id: id, month: monthOf(at_ms), used: used ?? 0, rejected: rejected ?? 0 },
+      ...{ body_bytes: body_bytes ?? 0, monthly_quota, body_bytes_max: bodyBytesMax(monthly_quota) },
+    }
   })
 }

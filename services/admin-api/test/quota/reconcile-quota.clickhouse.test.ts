@@ -6,7 +6,7 @@ import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { createApp, createCompany } from '@tributary/tenancy/companies/tenants'
-import { quotaKey } from '@tributary/tenancy/quota/quota-key'
+import { bodyBytesKey, quotaKey } from '@tributary/tenancy/quota/quota-key'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
@@ -90,9 +90,12 @@ test('what a crash stranded comes back, also of a company that has no event in t
   await clickhouse.insertEvents([received(apps[0], now_ms, '2026-12-07')], randomUUID())
   await keyValue.addCapped(quotaKey(company_id, now_ms), 501, null, 3_600_000)
   await keyValue.addCapped(quotaKey(other.company_id, now_ms), 500, null, 3_600_000)
+  await keyValue.addCapped(bodyBytesKey(company_id, now_ms), 983_000, null, 3_600_000)
   await reconcile()
   expect(await keyValue.get(quotaKey(company_id, now_ms))).toBe(1)
   expect(await keyValue.get(quotaKey(other.company_id, now_ms))).toBe(0)
+  // What was stored stays stored.
+  expect(await keyValue.get(bodyBytesKey(company_id, now_ms))).toBe(983_000)
 })
 
 test('of several processes one settles, and another one goes on when its session ends', async () => {

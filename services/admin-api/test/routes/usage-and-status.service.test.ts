@@ -1,5 +1,5 @@
 import type { SystemStatus } from '@tributary/contracts/admin/system'
-import { quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
+import { bodyBytesKey, quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { describe, expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
@@ -13,11 +13,15 @@ describe('use of the monthly quota', () => {
   test('shows what the gateways counted against the cap, this month or another', async () => {
     const { company_id } = (await ask('POST', '/companies', { name: 'Acme', monthly_quota: 500 })).body
     const usage = async (query = '') => (await ask('GET', `/companies/${company_id}/usage${query}`)).body
-    expect(await usage()).toEqual({ company_id, month: '2026-01', used: 0, rejected: 0, monthly_quota: 500 })
+    expect(await usage()).toEqual({
+      ...{ company_id, month: '2026-01', used: 0, rejected: 0, body_bytes: 0 },
+      ...{ monthly_quota: 500, body_bytes_max: 1024 ** 3 },
+    })
     await keyValue.addCapped(quotaKey(company_id, now), 321, 500, 1000)
     await keyValue.addCapped(quotaKey(company_id, Date.UTC(2025, 11, 31)), 7, 500, 1000)
     await keyValue.addCapped(rejectedKey(company_id, now), 4, 500, 1000)
-    expect(await usage()).toMatchObject({ month: '2026-01', used: 321, rejected: 4 })
+    await keyValue.addCapped(bodyBytesKey(company_id, now), 70_000, 80_000, 1000)
+    expect(await usage()).toMatchObject({ month: '2026-01', used: 321, rejected: 4, body_bytes: 70_000 })
     expect(await usage('?month=2025-12')).toMatchObject({ month: '2025-12', used: 7 })
   })
 

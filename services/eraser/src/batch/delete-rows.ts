@@ -1,5 +1,5 @@
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { eventDay } from '@tributary/contracts/report-tables'
 import type { RowKeys } from './batch.ts'
 import { ofApp } from './sql.ts'
@@ -59,7 +59,7 @@ async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, 
   if (parts.length === 0) return null
   if (parts.reduce((sum, { numbers }) => sum + numbers.length, 0) > places_max) return named
   return parts
-    .map(({ part, numbers }) => `_part = ${literals('part', [part])} AND _part_offset IN (${numbers.join(', ')})`)
+    .map(({ part, numbers }) => `_part = ${textLiteral(part)} AND _part_offset IN (${numbers.join(', ')})`)
     .join(' OR ')
 }
 
@@ -81,6 +81,5 @@ const isNumber = (value: string | number): boolean => /^\d{1,20}$/.test(`${value
 
 const literal = (value: string | number): string => {
   const text = `${value}`
-  if (isNumber(value)) return `${BigInt(text)}`
-  return /^\d{4}-\d\d-\d\d$/.test(text) ? literals('day', [text]) : literals('topic', [text])
+  return isNumber(value) ? `${BigInt(text)}` : textLiteral(text)
 }

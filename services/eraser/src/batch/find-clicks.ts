@@ -1,6 +1,6 @@
 import { findFacts } from '@tributary/attribution/facts'
-import { keySet, literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { deviceKeys } from '@tributary/domain/attribute/match-keys'
 import { isErased } from '@tributary/domain/erasure/is-erased'
@@ -59,7 +59,7 @@ async function findByDevice(
     const page = await clickhouse.query<{ match_key: string; click_id: string }>(
       `SELECT toString(any(k.match_key)) AS match_key, click_id FROM click_keys_v1 AS k
        WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND clicked_at_ms <= ${Math.max(...marks.values())}
-         ${after === '' ? '' : `AND click_id > ${literals('click_id', [after])}`}
+         ${after === '' ? '' : `AND click_id > ${textLiteral(after)}`}
        GROUP BY click_id ORDER BY click_id LIMIT ${clicks_max + 1}`,
     )
     if (page.length === 0) break
@@ -79,7 +79,7 @@ const timesOf = ({ received_at_ms, dated_at_ms: event_ts_ms }: Fact) => ({ recei
 async function findStored(clickhouse: Query, app_id: string, clicks: readonly { click_id: string }[]) {
   const ids = clicks.map(({ click_id }) => click_id)
   const rows = await clickhouse.query<{ click_id: string }>(
-    `SELECT DISTINCT click_id FROM clicks_raw_v1 WHERE ${ofApp(app_id)} AND click_id IN (${literals('click_id', ids)})`,
+    `SELECT DISTINCT click_id FROM clicks_raw_v1 WHERE ${ofApp(app_id)} AND click_id IN (${textLiterals(ids)})`,
   )
   return new Set(rows.map(({ click_id }) => click_id))
 }

@@ -1,6 +1,6 @@
 import { findFirstByKey, type KeyRange } from '@tributary/attribution/key-facts'
-import { keySet } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { keySet } from '@tributary/clickhouse/literals'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { hour_ms } from '@tributary/contracts/limits'
 import { addressNetwork } from '@tributary/contracts/networks'

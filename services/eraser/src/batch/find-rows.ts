@@ -1,5 +1,5 @@
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { correctedDay, eventDay } from '@tributary/contracts/report-tables'
@@ -112,9 +112,9 @@ const active_days_max = 10_000
 
 /** SQL condition for days, and for the days of each install: all installs on all of these days may be half of a table. */
 export function onDays(active: readonly InstallDay[]): string {
-  const days = `t.day IN (${literals('day', new Set(active.map(({ day }) => day)))})`
+  const days = `t.day IN (${textLiterals(active.map(({ day }) => day))})`
   if (active.length > active_days_max) return days
-  const each = active.map((one) => `(${literals('day', [one.day])}, ${literals('install_uuid', [one.install_uuid])})`)
+  const each = active.map((one) => `(${textLiteral(one.day)}, ${textLiteral(one.install_uuid)})`)
   return `${days} AND (t.day, install_uuid) IN (${each.join(', ')})`
 }
 
@@ -167,7 +167,7 @@ export async function findClickRows(clickhouse: Query, app_id: string, clicks: r
     `SELECT click_id, toString(sipHash64(click_id)) AS click_key, toString(t.day) AS day, clicked_at_ms,
        arrayMap(x -> toString(x), t.match_keys) AS match_keys, topic, partition, offset
      FROM clicks_raw_v1 AS t
-     WHERE ${ofApp(app_id)} AND click_id IN (${literals('click_id', owners.keys())})
+     WHERE ${ofApp(app_id)} AND click_id IN (${textLiterals(owners.keys())})
      LIMIT 1 BY click_id, topic, partition, offset`,
   )
   return rows.map((row): ClickRow => ({ ...row, install_uuid: owners.get(row.click_id)! }))
@@ -180,6 +180,6 @@ export const findIdentities = (clickhouse: Query, app_id: string, installs: read
      FROM identities_v1
      WHERE ${ofInstalls(app_id, installs)} AND (since_ms <= ${markSql(installs)} OR (install_uuid, user_id) NOT IN (
        SELECT install_uuid, user_id FROM events_raw_v1 AS t
-       WHERE ${ofInstalls(app_id, installs)} AND day >= ${literals('day', [firstMarkDay(installs)])} AND NOT ${coveredEvents(installs)}))
+       WHERE ${ofInstalls(app_id, installs)} AND day >= ${textLiteral(firstMarkDay(installs))} AND NOT ${coveredEvents(installs)}))
      LIMIT ${rows_max}`,
   )

@@ -1,6 +1,6 @@
-import { literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { ViewSource } from '@tributary/clickhouse/schema/view-sources'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -26,8 +26,8 @@ export async function makeAgain(
   // A row without a day stands for all of them; what remains is dated after the mark.
   const onDays =
     at < 0
-      ? `day >= ${literals('day', [utcDay(Math.min(...installs.map(({ mark_ms }) => mark_ms)))])}`
-      : `day IN (${literals('day', days)})`
+      ? `day >= ${textLiteral(utcDay(Math.min(...installs.map(({ mark_ms }) => mark_ms))))}`
+      : `day IN (${textLiterals(days)})`
   const remaining = `(SELECT * FROM ${view.source} WHERE ${ofInstalls(app_id, installs)} AND ${onDays})`
   // A replica may lack what another one has acknowledged. A query waits for it, an INSERT ... SELECT does not.
   const [row] = await clickhouse.query<{ found: number }>(`SELECT count() AS found FROM ${remaining}`)

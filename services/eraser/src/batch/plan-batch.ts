@@ -22,10 +22,9 @@ const rows_max = limits.erasure_rows_max
 export async function planBatch(
   clickhouse: Pick<Clickhouse, 'query'>,
   { app_id, installs, clicks, more_clicks }: Pick<StoredBatch, 'app_id' | 'installs' | 'clicks' | 'more_clicks'>,
-  now_ms: number,
 ): Promise<BatchPlan | null> {
   const events = await findEvents(clickhouse, app_id, installs)
-  const expired = await findExpired(clickhouse, app_id, installs, { rows_max: rows_max - events.length, now_ms })
+  const expired = await findExpired(clickhouse, app_id, installs, events)
   const expiring = Math.max(expired.money.length, expired.activity.length)
   // Facts and verdicts lead to the clicks: they stay until the last of these has its tombstone.
   const verdicts = more_clicks ? [] : await findVerdicts(clickhouse, app_id, installs)

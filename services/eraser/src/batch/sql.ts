@@ -1,16 +1,13 @@
-import { literals } from '@tributary/attribution/literals'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { utcDay } from '@tributary/domain/utc-day'
 import { eventErasedFrom } from '@tributary/erasure/erased-sql'
 import type { ErasedInstall } from './batch.ts'
 
 const uuidsOf = (installs: readonly ErasedInstall[]): string =>
-  literals(
-    'install_uuid',
-    installs.map(({ install_uuid }) => install_uuid),
-  )
+  textLiterals(installs.map(({ install_uuid }) => install_uuid))
 
 /** SQL condition for the rows of an app. */
-export const ofApp = (app_id: string): string => `app_id = ${literals('app_id', [app_id])}`
+export const ofApp = (app_id: string): string => `app_id = ${textLiteral(app_id)}`
 /** SQL condition for the rows of installs of an app, in tables with their ids. */
 export const ofInstalls = (app_id: string, installs: readonly ErasedInstall[]): string =>
   `${ofApp(app_id)} AND install_uuid IN (${uuidsOf(installs)})`

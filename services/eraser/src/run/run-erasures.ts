@@ -111,7 +111,7 @@ async function eraseSome(deps: RunDeps, run: number, app_id: string, signal: Abo
   if (begun === null) return beginBatch(deps, run, app_id)
   const older = await deps.findOlderWork(begun.tombstones, ofApp(app_id, begun.installs))
   if (older.length > 0) return older
-  const plan = begun.plan ?? (await planBatch(clickhouse, begun, now()))
+  const plan = begun.plan ?? (await planBatch(clickhouse, begun))
   const stored = { ...begun, plan }
   const beforeStep = async (step: string) => {
     signal.throwIfAborted()

@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { readRawExpired } from '@tributary/clickhouse/raw-expired'
-import { idShape } from '@tributary/contracts/envelope'
+import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { notAhead, readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { erasedRowKey } from '@tributary/contracts/tables'
 import { installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -21,7 +21,6 @@ interface Suspect {
 
 /** Keys of one statement. */
 const keys_max = 10_000
-const keyShape = /^\d{1,20}$/
 
 /**
  * The known keys without those that an erased life of these installs wrote, whether they are deleted by now or not: a new
@@ -33,6 +32,7 @@ export async function forgetErasedKeys(
   rows: readonly EventLine[],
   known: readonly KnownKey[],
   marks: ReadonlyMap<string, number>,
+  now_ms: number,
 ): Promise<readonly KnownKey[]> {
   if (marks.size === 0) return known
   const reborn = new Map(rows.filter((row) => marks.has(installOf(row))).map((row) => [keyName(row), row]))
@@ -44,7 +44,7 @@ export async function forgetErasedKeys(
   const expired = await readRawExpired(clickhouse)
   const erased = new Set<KnownKey>()
   for (let at = 0; at < suspects.length; at += keys_max)
-    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired)) erased.add(key)
+    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, now_ms)) erased.add(key)
   return known.filter((key) => !erased.has(key))
 }
 
@@ -52,12 +52,14 @@ async function findErased(
   clickhouse: Query,
   suspects: readonly Suspect[],
   expired: ReadonlyMap<string, string>,
+  now_ms: number,
 ): Promise<KnownKey[]> {
   const mayHaveExpired = ({ key, mark_ms }: Suspect) => {
     const before = expired.get(key.app_id) ?? ''
     // What was dated on an earlier day than the mark is erased, whether its row is there or not.
     const isBehindMark = key.key_day === installKeyDay || key.key_day >= utcDay(mark_ms)
-    return before > utcDay(mark_ms) && key.key_day < before && isBehindMark
+    // A mark in the future tells of no day of a new life. Days up to it may have lost their rows all the same.
+    return notAhead(before, now_ms) > utcDay(mark_ms) && key.key_day < before && isBehindMark
   }
   const unclear = suspects.filter(mayHaveExpired)
   const events = await findEvents(clickhouse, suspects, unclear.length > 0)
@@ -74,8 +76,8 @@ async function findErased(
 async function findEvents(clickhouse: Query, suspects: readonly Suspect[], of_all_days: boolean) {
   const first_ms = Math.min(...suspects.map(({ mark_ms }) => mark_ms))
   // An event that no mark covers is dated after it. Days that have expired hold few rows.
-  const onDays = of_all_days ? '' : `AND t.day >= '${utcDay(first_ms)}'`
-  const installs = listed(suspects.map(({ row }) => checked(row.install_uuid, idShape)))
+  const onDays = of_all_days ? '' : `AND t.day >= ${textLiteral(utcDay(first_ms))}`
+  const installs = textLiterals(suspects.map(({ row }) => row.install_uuid))
   const rows = await clickhouse.query<Placed & { erased_from_ms: number }>(
     `SELECT app_id, toString(event_key) AS event_key, topic, partition, offset, ${eventErasedFrom} AS erased_from_ms
      FROM events_raw_v1 AS t
@@ -90,11 +92,11 @@ async function findEvents(clickhouse: Query, suspects: readonly Suspect[], of_al
  */
 async function findExpired(clickhouse: Query, suspects: readonly Suspect[]): Promise<Suspect[]> {
   if (suspects.length === 0) return []
-  const apps = listed(suspects.map(({ key }) => checked(key.app_id, idShape)))
+  const apps = textLiterals(suspects.map(({ key }) => key.app_id))
   const named = await clickhouse.query<{ row_key: string }>(
     `SELECT DISTINCT toString(arrayJoin(row_keys)) AS row_key FROM erased_events_v1 WHERE app_id IN (${apps})`,
   )
-  const days = listed(suspects.map(({ key }) => checked(key.key_day, /^\d{4}-\d\d-\d\d$/)))
+  const days = textLiterals(suspects.map(({ key }) => key.key_day))
   const left = await clickhouse.query<Placed & { row_key: string }>(
     `SELECT app_id, toString(t.event_key) AS event_key, topic, partition, offset, toString(${erasedRowKey('t.event_key')}) AS row_key
      FROM event_keys_v1 AS t WHERE ${ofKeys(suspects)} AND t.key_day IN (${days})`,
@@ -109,14 +111,6 @@ const keyName = ({ app_id, event_key }: Pick<KnownKey, 'app_id' | 'event_key'>):
 const placedName = (key: Placed): string => `${keyName(key)}/${key.topic}/${key.partition}/${key.offset}`
 
 function ofKeys(suspects: readonly Suspect[]): string {
-  const apps = listed(suspects.map(({ key }) => checked(key.app_id, idShape)))
-  const keys = suspects.map(({ key }) => checked(key.event_key, keyShape))
-  return `app_id IN (${apps}) AND t.event_key IN CAST('[${keys}]', 'Array(UInt64)')`
-}
-
-const listed = (values: readonly string[]): string => [...new Set(values)].map((value) => `'${value}'`).join(',')
-
-function checked(value: string, shape: RegExp): string {
-  if (!shape.test(value)) throw new TypeError('app, install, day or key has another shape')
-  return value
+  const apps = textLiterals(suspects.map(({ key }) => key.app_id))
+  return `app_id IN (${apps}) AND t.event_key IN ${keySet(suspects.map(({ key }) => key.event_key))}`
 }

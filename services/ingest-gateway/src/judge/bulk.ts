@@ -10,6 +10,7 @@ import { closeRecords, openRecords } from '@tributary/service-kit/consumer/event
 import { mintEventId } from '../s2s/s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
 import { closeReply, openReply } from './batch-reply.ts'
+import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
 import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
@@ -27,6 +28,8 @@ export interface JudgedBulk {
   /** Events that count toward the quota. */
   counted: number
   rejected: ReadonlyMap<RejectReason, number>
+  /** See `bodyBytes`. */
+  body_bytes: number
   records: WholeRecord[]
   /** Content of the audit object. */
   object: Buffer
@@ -34,7 +37,7 @@ export interface JudgedBulk {
 }
 
 /** Throws `bad_json`, `too_many_events`, `s2s_app_platform_mismatch` and `event_not_allowed_by_key`. */
-export function judgeBulk(body: Buffer, _wire: Buffer, { facts, partitions, key, audit_key }: BulkInput): JudgedBulk {
+export function judgeBulk(body: Buffer, wire: Buffer, { facts, partitions, key, audit_key }: BulkInput): JudgedBulk {
   const events = readEvents(readJsonObject(body))
   requireKeyFits(events, key)
   const { received_at_ms } = facts
@@ -44,6 +47,7 @@ export function judgeBulk(body: Buffer, _wire: Buffer, { facts, partitions, key,
     accepted: accepted.length,
     counted: countOnce(accepted, received_at_ms),
     rejected,
+    body_bytes: bodyBytes(body, wire),
     records: closeRecords(openRecords(facts, accepted, partitions), audit_key),
     object: auditObject(auditHead(facts, { minted_event_ids: minted }), body),
     answer: closeReply(openReply(verdict), audit_key),

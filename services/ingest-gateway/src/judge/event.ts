@@ -6,6 +6,7 @@ import { auditHead } from '@tributary/door/request-facts'
 import { type OpenRecord, openRecords } from '@tributary/service-kit/consumer/event-records'
 import { mintEventId } from '../s2s/s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
+import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
 import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
@@ -18,6 +19,8 @@ export interface EventInput {
 /** An event of `/s2s/event`. */
 export interface JudgedEvent {
   event_id: string
+  /** See `bodyBytes`. */
+  body_bytes: number
   /** Content of the audit object. */
   object: Buffer
   body_sha256: string
@@ -26,7 +29,7 @@ export interface JudgedEvent {
 }
 
 /** Throws `bad_json`, `s2s_app_platform_mismatch`, `event_not_allowed_by_key`, `*_required`, and the event's own fault. */
-export function judgeEvent(body: Buffer, _wire: Buffer, { facts, partitions, key }: EventInput): JudgedEvent {
+export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key }: EventInput): JudgedEvent {
   const value = readJsonObject(body)
   requireKeyFits([value], key)
   const fault = findEventFault(value, 's2s', facts.received_at_ms)
@@ -35,6 +38,7 @@ export function judgeEvent(body: Buffer, _wire: Buffer, { facts, partitions, key
   const body_sha256 = hash('sha256', body)
   return {
     event_id,
+    body_bytes: bodyBytes(body, wire),
     body_sha256,
     object: auditObject(auditHead(facts, { body_sha256, event_id }), body),
     open: openRecords(facts, [{ ...value, event_id } as AcceptedEvent], partitions),

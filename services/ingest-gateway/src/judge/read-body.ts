@@ -22,11 +22,31 @@ const chunk_bytes_max = 128 * 1024
  * The body as it was before `Content-Encoding`. Throws `unsupported_encoding`, `bad_gzip`, or `too_large`; a gzip bomb
  * ends at the limit, in memory too. Several gzip members are one body, bytes after the last are `bad_gzip`.
  */
-export function readBody({ wire, encoding }: WireBody, limit: BodyLimit): Buffer {
-  const body = isPlain(encoding) ? wire : inflate(wire, limit.inflated_bytes_max)
-  if (body !== null) return body
+export function readBody(body: WireBody, limit: BodyLimit): Buffer {
+  const read = readUpTo(body, limit.inflated_bytes_max)
+  if (read !== null) return read
   throw new CodedError(limit.too_large, { message: `At most ${limit.inflated_bytes_max} bytes inflated.` })
 }
+
+/** `readBody` that gives null for a body that inflates to more than `bytes_max`. It stops there. */
+export const readUpTo = ({ wire, encoding }: WireBody, bytes_max: number): Buffer | null =>
+  isPlain(encoding) ? wire : inflate(wire, bytes_max)
+
+/**
+ * How many bytes `readBody` may make of a body, as the body tells. A claim of more than the limit is true, or the body is no
+ * gzip. A smaller one may be a lie, or that of the last of several members. Throws `unsupported_encoding`.
+ */
+export function claimedBytes({ wire, encoding }: WireBody, { inflated_bytes_max }: BodyLimit): number {
+  if (isPlain(encoding)) return wire.length
+  return Math.min(Math.max(claimOf(wire), wire.length, 1), inflated_bytes_max)
+}
+
+/**
+ * Bytes that a body counts as (docs/rules.md#bytes-of-a-month): inflated, or as it came where that is more. gzip can be padded with
+ * members of nothing, and the audit store keeps it as it came.
+ */
+export const bodyBytes = (body: Buffer, wire: Buffer): number =>
+  Math.max(body.length, wire.length) + limits.quota_request_bytes
 
 export interface SmallBody {
   /** Holds until the next body is read. */
@@ -35,12 +55,16 @@ export interface SmallBody {
   plain_gzip: Buffer | null
 }
 
-/** `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones. */
+/**
+ * `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones, and for those that claim too
+ * little.
+ */
 export function createReadSmallBody(): (body: WireBody, limit: BodyLimit) => SmallBody | null {
   const inflatePlain = createInflatePlain()
-  return ({ wire, encoding }, { inflated_bytes_max }) => {
-    const bytes_max = Math.min(limits.inline_inflated_bytes_max, inflated_bytes_max)
-    if (wire.length > bytes_max) return null
+  return (whole, limit) => {
+    const { wire, encoding } = whole
+    const bytes_max = claimedBytes(whole, limit)
+    if (bytes_max > Math.min(limits.inline_inflated_bytes_max, limit.inflated_bytes_max)) return null
     const plain = isPlain(encoding) ? null : inflatePlain(wire)
     const body = plain ?? (isPlain(encoding) ? wire : inflate(wire, bytes_max))
     return body === null || body.length > bytes_max ? null : { body, plain_gzip: plain && wire }
@@ -75,8 +99,8 @@ interface Inflated {
   engine: { bytesWritten: number; _outBuffer: Buffer | null }
 }
 
-/** A gzip member ends with its inflated size; believed only as far as a wrong one costs nothing. */
-function guessBytes(wire: Buffer): number {
-  const claimed = wire.length < 18 ? 0 : wire.readUInt32LE(wire.length - 4)
-  return Math.min(Math.max(claimed + 1, 1024), chunk_bytes_max)
-}
+/** A gzip member ends with its inflated size. */
+const claimOf = (wire: Buffer): number => (wire.length < 18 ? 0 : wire.readUInt32LE(wire.length - 4))
+
+/** The claim, believed only as far as a wrong one costs nothing. */
+const guessBytes = (wire: Buffer): number => Math.min(Math.max(claimOf(wire) + 1, 1024), chunk_bytes_max)

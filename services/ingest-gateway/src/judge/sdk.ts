@@ -5,6 +5,7 @@ import { auditHead } from '@tributary/door/request-facts'
 import type { OpenRecord } from '@tributary/service-kit/consumer/event-records'
 import { auditLine } from './audit-line.ts'
 import { type JudgedBatch, judgeAny, judgePlain } from './judge-batch.ts'
+import { bodyBytes } from './read-body.ts'
 
 export interface SdkInput {
   facts: Omit<EnvelopeFacts, 'sent_at_ms'>
@@ -17,6 +18,8 @@ export interface JudgedSdk {
   /** Events that count toward the quota. */
   counted: number
   rejected: ReadonlyMap<RejectReason, number>
+  /** See `bodyBytes`. */
+  body_bytes: number
   /** See `closeRecords`. */
   open: OpenRecord[]
   /** Gzip member of the audit object. */
@@ -48,6 +51,7 @@ function store(batch: JudgedBatch, body: Buffer, wire: Buffer, { facts, partitio
   const { sent_at_ms, open, ...judged } = batch
   return {
     ...judged,
+    body_bytes: bodyBytes(body, wire),
     open: open({ ...facts, sent_at_ms }, partitions),
     line: auditLine(auditHead(facts), wire, body),
   }

@@ -74,7 +74,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     const batch = await bodies.judge('bulk', wireBody(request), input, (bytes) => request.hold(bytes)) // 5. to 10.
     const { accepted, rejected, records, object, answer } = batch
     // 11. quota: a crash after this leaves it used up until it is settled
-    const reserving = quota.reserve(key, batch.counted, received_at_ms, rejected)
+    const reserving = quota.reserve(key, batch, received_at_ms)
     return underQuota(reply, reserving, async () => {
       // 12. audit, 13. log
       await makeDurable(broker, audit.putOnce(`${app_id}/${audit_key}`, object), () => records)

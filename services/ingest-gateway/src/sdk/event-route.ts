@@ -106,7 +106,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
     // 10. quota; a crash after this leaves it used up until it is settled
-    const reserving = quota.reserve(company, batch.counted, received_at_ms, rejected)
+    const reserving = quota.reserve(company, batch, received_at_ms)
     return underQuota(reply, reserving, async () => {
       // 11. audit, 12. log
       const { audit_key, durable } = groupCommit.append({

@@ -1,4 +1,4 @@
-import { findFacts } from '@tributary/attribution/facts'
+import { findDecidingFacts } from '@tributary/attribution/facts'
 import { findFloods, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -81,7 +81,7 @@ async function withoutBackends(
   page: readonly Misflagged[],
 ): Promise<string[]> {
   const lacking = page.filter(({ flooded }) => flooded === 1).map(({ install_uuid }) => install_uuid)
-  const facts = await findFacts(clickhouse, app_id, lacking)
+  const facts = await findDecidingFacts(clickhouse, app_id, lacking)
   const isOfSdk = (install_uuid: string) => installOf(facts.get(install_uuid) ?? [])?.is_sdk === true
   const wanted = page.filter(({ flooded, install_uuid }) => flooded === 0 || isOfSdk(install_uuid))
   return [...new Set(wanted.map(({ install_uuid }) => install_uuid))]

@@ -1,5 +1,5 @@
-import { keySet, literals } from '@tributary/attribution/literals'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { keySet, textLiteral, textLiterals, unsigned } from '@tributary/clickhouse/literals'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 
@@ -59,7 +59,7 @@ function ofKeys(app_ids: readonly string[], byKey: ReadonlyMap<string, readonly 
   const to_ms = Math.max(...ranges.map((range) => range.to_ms))
   return `SELECT ${columns} FROM click_keys_v1 AS k
     PREWHERE k.match_key IN ${keySet(byKey.keys())}
-    WHERE app_id IN (${literals('app_id', app_ids)}) AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
+    WHERE app_id IN (${textLiterals(app_ids)}) AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
     LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
 }
 
@@ -70,7 +70,7 @@ function ofRange(app_id: string, range: ClickRange): string[] {
   const mayWin = `filtered_reason = '' AND ${at_ms} - clicked_at_ms < ${window}`
   const part = (where: string, order: 'ASC' | 'DESC', limit: number) => `
     SELECT * FROM (SELECT DISTINCT ${columns} FROM click_keys_v1 AS k
-    WHERE app_id = ${literals('app_id', [app_id])} AND k.match_key = ${literals('match_key', [match_key])} AND ${where}
+    WHERE app_id = ${textLiteral(app_id)} AND k.match_key = ${unsigned(match_key)} AND ${where}
     ORDER BY clicked_at_ms ${order}, click_id ${order} LIMIT ${limit}
     SETTINGS optimize_read_in_order = 1)`
   const before = `clicked_at_ms >= ${from_ms} AND clicked_at_ms <= ${at_ms}`

@@ -1,9 +1,9 @@
 import { findClicks } from '@tributary/attribution/clicks'
-import { findFacts } from '@tributary/attribution/facts'
+import { findDecidingFacts } from '@tributary/attribution/facts'
 import { findAround, findFirstByKey, findLastByKey } from '@tributary/attribution/key-facts'
-import { literals } from '@tributary/attribution/literals'
 import { findClaims, findNewest } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { findClickKeys } from './click-keys.ts'
 import { findKeyedFacts } from './keyed-facts.ts'
 import type { Flood, Lookups } from './lookups.ts'
@@ -26,8 +26,8 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
     inParts(click_ids, (part) => findClicks(clickhouse, { app_id, click_ids: part }))
 
   return {
-    facts: async (app_id, ids) =>
-      joined(await inParts(ids, async (part) => [await findFacts(clickhouse, app_id, part)])),
+    facts: async (app_id, ids, markOf) =>
+      joined(await inParts(ids, async (part) => [await findDecidingFacts(clickhouse, app_id, part, markOf)])),
     async newest(app_id, ids) {
       const found = await inParts(ids, async (part) => [...(await findNewest(clickhouse, app_id, part))])
       return new Map(found.map(([uuid, { decision }]) => [uuid, decision]))
@@ -53,7 +53,7 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
       if (days.length === 0) return []
       const rows = await clickhouse.query<Flood>(
         `SELECT toString(day) AS day, partner, campaign FROM click_floods_v1 AS f FINAL
-         WHERE app_id = ${literals('app_id', [app_id])} AND f.day IN (${literals('day', days)}) AND flooded = 1`,
+         WHERE app_id = ${textLiteral(app_id)} AND f.day IN (${textLiterals(days)}) AND flooded = 1`,
       )
       return rows.map((row) => ({ ...row, campaign: row.campaign || null }))
     },

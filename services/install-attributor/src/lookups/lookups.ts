@@ -10,9 +10,6 @@ export interface InstallRange {
   match_key: string
   received_from_ms?: number
   received_to_ms?: number
-  /** An alias has no install time: it is found whatever these say. */
-  installed_from_ms?: number
-  installed_to_ms?: number
 }
 
 /** A fact that has a key. */
@@ -32,6 +29,9 @@ type FirstByKey = Omit<KeyRange, 'app_id'>
 /** Whether a fact is not of an erased life. */
 export type IsLiving = (fact: KeyFact) => boolean
 
+/** The mark of an erased install. */
+type MarkOf = (install_uuid: string) => number | null
+
 /** A hit of a honeypot. */
 type BlockingHit = Pick<KeptClick, 'app_id' | 'click_id' | 'ip' | 'clicked_at_ms'>
 
@@ -45,7 +45,8 @@ export interface Flood {
 
 /** What deciding reads: all that was written before, the facts of the batch included. Each method reads one app. */
 export interface Lookups {
-  facts(app_id: string, install_uuids: readonly string[]): Promise<Map<string, Fact[]>>
+  /** Those that may decide. See `findDecidingFacts`. */
+  facts(app_id: string, install_uuids: readonly string[], markOf?: MarkOf): Promise<Map<string, Fact[]>>
   /** The newest written decisions. */
   newest(app_id: string, install_uuids: readonly string[]): Promise<Map<string, Decision>>
   claims(app_id: string, click_ids: readonly string[]): Promise<WrittenClaim[]>

@@ -25,8 +25,8 @@ export interface AppWork {
   app: AttributionApp
   /** Facts of the batch. */
   facts: readonly Fact[]
-  /** Installs that are named by wishes. */
-  wished: ReadonlySet<string>
+  /** Installs that are decided again. */
+  again: ReadonlySet<string>
   /** Whether a click of the app was erased. */
   isErasedClick(click_id: string): boolean
 }
@@ -66,13 +66,13 @@ export interface KnownFacts {
 }
 
 /** Loads what clicks and verdicts have no part in; the facts of the batch must be stored. */
-export async function loadFacts(lookups: Lookups, { app, facts, wished }: AppWork): Promise<KnownFacts> {
-  const named = new Set([...facts.map(({ install_uuid }) => install_uuid), ...wished])
+export async function loadFacts(lookups: Lookups, { app, facts, again }: AppWork): Promise<KnownFacts> {
+  const named = new Set([...facts.map(({ install_uuid }) => install_uuid), ...again])
   const own = withFacts(await lookups.facts(app.app_id, [...named]), facts)
   return { own, neighbours: await findNeighbours(lookups, app.app_id, own) }
 }
 
-/** Loads what the installs of a batch depend on. A wish for an install without facts finds nothing to decide. */
+/** Loads what the installs of a batch depend on. Of an install without facts nothing is decided again. */
 export async function loadEvidence(
   lookups: Lookups,
   geo: Geo,
@@ -115,10 +115,10 @@ export async function loadEvidence(
   }
 }
 
-/** Installs with new install events and wished ones, in the order in which they are decided. */
-function installsOf({ facts, wished }: AppWork, own: KnownFacts['own']): InstallFact[] {
+/** Installs with new install events and those that are decided again, in the order in which they are decided. */
+function installsOf({ facts, again }: AppWork, own: KnownFacts['own']): InstallFact[] {
   const changed = facts.flatMap(({ kind, install_uuid }) => (kind === 'install' ? install_uuid : []))
-  const found = [...new Set([...changed, ...wished])].flatMap((uuid) => installOf(own.get(uuid) ?? []) ?? [])
+  const found = [...new Set([...changed, ...again])].flatMap((uuid) => installOf(own.get(uuid) ?? []) ?? [])
   return found.toSorted(byInstall)
 }
 

@@ -4,6 +4,7 @@ import { nearestClicks, nearestTo } from '@tributary/domain/attribute/candidates
 import { type ClickRange, clickRanges, namedClicks } from '@tributary/domain/attribute/match-click'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import type { ClickWindows } from '@tributary/domain/attribute/verdict'
+import { firstIndex } from '@tributary/domain/first-index'
 
 /** The clicks among many that an install names, and of each of its ranges those that `nearestClicks` takes. */
 export type FindNearest = (install: InstallFact, windows: ClickWindows) => KeptClick[]
@@ -37,12 +38,5 @@ const nearestIn = (latestFirst: readonly KeptClick[], range: ClickRange): KeptCl
   )
 
 /** Index of the first click before a time, of clicks from the latest on. */
-function firstBefore(latestFirst: readonly KeptClick[], ms: number): number {
-  let [low, high] = [0, latestFirst.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (latestFirst[middle]!.clicked_at_ms >= ms) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const firstBefore = (latestFirst: readonly KeptClick[], ms: number): number =>
+  firstIndex(latestFirst, ({ clicked_at_ms }) => clicked_at_ms < ms)

@@ -5,6 +5,7 @@ import { burst_installs_max } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { byTime, type Crowds } from '@tributary/domain/attribute/verdict'
+import { firstIndex } from '@tributary/domain/first-index'
 import type { InstallRange, KeyedFact, Lookups } from '../lookups/lookups.ts'
 import { loadCrowds } from './crowds.ts'
 import { createPauses } from './pauses.ts'
@@ -119,15 +120,8 @@ function networkRange(fact: Fact, networkKey: NetworkKeys): InstallRange[] {
 }
 
 /** Index of the first row received at this time or later. */
-function firstFrom(rows: readonly KeyedFact[], at_ms: number): number {
-  let [low, high] = [0, rows.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (rows[middle]!.received_at_ms < at_ms) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const firstFrom = (rows: readonly KeyedFact[], at_ms: number): number =>
+  firstIndex(rows, ({ received_at_ms }) => received_at_ms >= at_ms)
 
 /** Where the rows of `(t - 1 h, t]` begin and end. */
 const hourBounds = (rows: readonly KeyedFact[], at_ms: number): [number, number] => [

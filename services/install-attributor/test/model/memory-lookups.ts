@@ -57,13 +57,10 @@ export function memoryLookups(tables: MemoryTables): Lookups {
       ...new Set([...tables.clicks.filter(({ click_id }) => click_ids.includes(click_id)), ...ranges.flatMap(inRange)]),
     ],
     installs: async (_app_id, ranges) =>
-      ranges.flatMap(({ match_key, received_from_ms, received_to_ms, installed_from_ms, installed_to_ms }) =>
+      ranges.flatMap(({ match_key, received_from_ms, received_to_ms }) =>
         tables.facts.flatMap((fact) => {
           const { install_uuid, received_at_ms } = fact
-          const isReceived = isWithin(received_at_ms, received_from_ms, received_to_ms)
-          const isInstalled =
-            fact.kind === 'alias' || isWithin(fact.installed_at_ms, installed_from_ms, installed_to_ms)
-          const found = isReceived && isInstalled && factKeys(fact).includes(match_key)
+          const found = isWithin(received_at_ms, received_from_ms, received_to_ms) && factKeys(fact).includes(match_key)
           return found ? [{ match_key, install_uuid, received_at_ms }] : []
         }),
       ),

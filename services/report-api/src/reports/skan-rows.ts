@@ -10,26 +10,35 @@ export interface ItemWindow extends WindowDays {
   item: string
 }
 
-/**
- * The advertised items that the app showed ads for, at most `report_published_items_max`. Signed ones come first, so that what
- * strangers make up pushes none of them out.
- */
-const publishedSql = `SELECT advertised_item_id FROM postback_publishers_v1
-      WHERE publisher_item_id = {item:UInt64} AND day >= {first_day:Date} AND day <= {last_day:Date}
-      GROUP BY advertised_item_id
-      ORDER BY max(valid) DESC, advertised_item_id
-      LIMIT ${limits.report_published_items_max}`
+/** The advertised items that the app showed ads for. */
+const publishedSql = `SELECT DISTINCT advertised_item_id FROM postback_publishers_v1
+      WHERE publisher_item_id = {item:UInt64} AND day >= {first_day:Date} AND day <= {last_day:Date}`
 
-/** The published items that are apps here: postbacks that advertise them are not those of the app that showed the ad. */
-export async function ownedItemsOf(
-  { clickhouse, storeApps }: { clickhouse: ReportSources['clickhouse']; storeApps: Pick<StoreApps, 'findOwner'> },
-  window: ItemWindow,
-): Promise<string[]> {
-  const published = await clickhouse.query<{ item: string }>(
-    `SELECT toString(advertised_item_id) AS item FROM (${publishedSql})`,
-    { ...window },
-  )
+interface Owners {
+  clickhouse: ReportSources['clickhouse']
+  storeApps: Pick<StoreApps, 'findOwner' | 'ownedItems'>
+}
+
+/**
+ * The published items that are apps here: postbacks that advertise them are not those of the app that showed the ad. Strangers
+ * make up any number of items; of very many those are found that apps here have.
+ */
+export async function ownedItemsOf({ clickhouse, storeApps }: Owners, window: ItemWindow): Promise<string[]> {
+  const find = (condition: string) =>
+    clickhouse.query<{ item: string }>(
+      `SELECT toString(advertised_item_id) AS item FROM (${publishedSql} ${condition})`,
+      { ...window },
+    )
+  const published = await find(`LIMIT ${limits.report_published_items_max + 1}`)
   const owned: string[] = []
+  if (published.length > limits.report_published_items_max) {
+    const here = await storeApps.ownedItems()
+    for (let from = 0; from < here.length; from += items_of_statement) {
+      const found = await find(`AND advertised_item_id IN ${itemSet(here.slice(from, from + items_of_statement))}`)
+      for (const { item } of found) owned.push(item)
+    }
+    return owned
+  }
   for (let from = 0; from < published.length; from += owners_at_once) {
     const items = published.slice(from, from + owners_at_once).map(({ item }) => item)
     const owners = await Promise.all(items.map((item) => storeApps.findOwner(item)))
@@ -40,9 +49,14 @@ export async function ownedItemsOf(
 
 /** Items whose owners are looked up at a time. All reports that run at once must fit into the line of look-ups. */
 const owners_at_once = 500
+/** Items that stand in one statement. */
+const items_of_statement = 100_000
 
 /** Digits only: they stand in the statement, since a server takes parameters of 128 KiB at most. */
 const numbers = (values: Iterable<string | number>): string => [...values].map((value) => BigInt(value)).join(', ')
+
+/** Items as one SQL literal. */
+const itemSet = (items: readonly string[]): string => `CAST('[${numbers(items)}]', 'Array(UInt64)')`
 
 /**
  * Rows of the app in the window. The engine looks the published items up itself: ten thousand of them in the statement cost four
@@ -50,7 +64,7 @@ const numbers = (values: Iterable<string | number>): string => [...values].map((
  */
 const ofApp = (owned: readonly string[]): string => `advertised_item_id IN (
       SELECT {item:UInt64} UNION ALL
-      SELECT advertised_item_id FROM (${publishedSql}) WHERE NOT has([${numbers(owned)}]::Array(UInt64), advertised_item_id))
+      SELECT advertised_item_id FROM (${publishedSql}) WHERE advertised_item_id NOT IN ${itemSet(owned)})
       AND (advertised_item_id = {item:UInt64} OR publisher_item_id = {item:UInt64})
       AND day >= {first_day:Date} AND day <= {last_day:Date}
       AND received_at_ms >= {since_ms:Int64} AND received_at_ms < {until_ms:Int64}`
@@ -66,14 +80,15 @@ const beaten = (owned: readonly string[]): string => `
 
 /**
  * For look-ups in `postback_claims_v1`, which is in the order of its keys: few keys are found by its index, many are read
- * through. The items of `ofApp` always are few.
+ * through. The items of `ofApp` are looked up by the index however many they are.
  */
-const byKey = `SETTINGS use_index_for_in_with_subqueries_max_values = ${limits.report_published_items_max + 1}`
+const byKey = 'SETTINGS use_index_for_in_with_subqueries_max_values = 10001'
+const byItem = 'SETTINGS use_index_for_in_with_subqueries_max_values = 0'
 
 /** Keys of the window that no signature proves here, but that one proves elsewhere. */
 const provenElsewhere = (owned: readonly string[]): string => `
     SELECT postback_key FROM postback_claims_v1
-    WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(owned)} AND verdict != 'valid')
+    WHERE postback_key IN (SELECT postback_key FROM postbacks_decoded_v1 WHERE ${ofApp(owned)} AND verdict != 'valid' ${byItem})
     ${byKey}`
 
 /** A group of the report on a day as one number: strangers may make up hundreds of thousands of them. */

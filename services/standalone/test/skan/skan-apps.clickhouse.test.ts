@@ -5,7 +5,7 @@ import { expectedSkanReport } from '@tributary/testing/postback/expected-skan-re
 import { writeJson } from '@tributary/testing/postback/json'
 import { first_ms } from '@tributary/testing/postback/random-postbacks'
 import type { ReceivedPostback } from '@tributary/testing/postback/received'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 import { aak, apple, day, forged, item, makeWorld, ours, register, short, skan } from './skan-stage.ts'
 
@@ -87,6 +87,37 @@ test('of what strangers make up 1000 groups of a day keep their names, and the o
   // A period takes each day as its rows do.
   const weeks = await world.request('app', { ...window, group: 'month', limit: 1 })
   expect(weeks.json().rows).toMatchObject([{ day: '2026-03-01', network: '', unverified: 50 }])
+})
+
+test('however many items strangers make up that an app showed ads for, each postback counts as loops count it', async () => {
+  const before = limits.report_published_items_max
+  onTestFinished(() => void Object.assign(limits, { report_published_items_max: before }))
+  const world = await makeWorld(clickhouse)
+  // As some do in an attack, the last ones are of another app here.
+  const others = [57, 58].map((n) => ({ ...ours, app_id: `app_${n}`, store_id: `${item + n}` }))
+  const apps = [ours, ...others]
+  for (const app of apps) register(world, app)
+  const postbacks = [
+    skan({ 'app-id': item + 59, 'source-app-id': item }, first_ms),
+    skan({ 'app-id': item + 57, 'source-app-id': item }, first_ms),
+    ...Array.from({ length: 58 }, (_, n) => n + 1).map((n) => {
+      const body = { version: '4.0', 'app-id': item + n, 'transaction-id': `${n}`, 'ad-network-id': `m${n % 7}` }
+      return {
+        protocol: 'skan' as const,
+        received_at_ms: first_ms,
+        body: writeJson({ ...body, 'source-app-id': item }),
+      }
+    }),
+  ]
+  await world.receive(postbacks)
+  const window = { since_ms: first_ms - day, until_ms: first_ms + 9 * day }
+  const history = { postbacks, apps, keys: apple.keys }
+  for (const max of [10, 1000]) {
+    Object.assign(limits, { report_published_items_max: max })
+    for (const app of apps) {
+      expect(await world.rows(app.app_id, window)).toEqual(expectedSkanReport(history, app, window))
+    }
+  }
 })
 
 test('a text that nobody signed is cut off', async () => {

@@ -83,7 +83,15 @@ export function companyCommands(program: Command): void {
     .option('--month <yyyy-mm>', 'month in UTC (default: this month)')
     .action(async (company_id: string, { month, json }: { month?: string; json?: boolean }) => {
       const usage = await admin(companyRoutes.getCompanyUsage, { params: { id: company_id }, query: { month } })
-      print({ json }, usage, lines({ ...usage, monthly_quota: usage.monthly_quota ?? 'unlimited' }))
+      print(
+        { json },
+        usage,
+        lines({
+          ...usage,
+          monthly_quota: usage.monthly_quota ?? 'unlimited',
+          body_bytes_max: usage.body_bytes_max ?? 'unlimited',
+        }),
+      )
     })
   statusCommand(
     company,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { literals } from '@tributary/attribution/literals'
 import { postbackPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiterals } from '@tributary/clickhouse/literals'
 import { consumers } from '@tributary/contracts/consumers'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { topics } from '@tributary/contracts/topics'
@@ -88,7 +88,7 @@ async function findMissing(
   const stored = await clickhouse.query<{ identity: string }>(
     `SELECT concat(audit_key, ' ', toString(received_at_ms), ' ', lower(hex(SHA256(body)))) AS identity
      FROM postbacks_raw_v1
-     WHERE day IN (${literals('day', days)}) AND audit_key IN (${literals('audit_key', keys)})`,
+     WHERE day IN (${textLiterals(days)}) AND audit_key IN (${textLiterals(keys)})`,
   )
   for (const { identity } of stored) missing.delete(identity)
   return [...missing.values()]

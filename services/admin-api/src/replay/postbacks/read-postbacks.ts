@@ -1,4 +1,3 @@
-import { checked } from '@tributary/attribution/literals'
 import { daysBelow, objectsIn } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { objectLines } from '@tributary/audit-store/object-lines'
@@ -41,8 +40,8 @@ export async function* readPostbacks({
 async function readObject(audit_key: string | null, content: Buffer | null, tally: Tally): Promise<PostbackReceived[]> {
   const postbacks: PostbackReceived[] = []
   try {
-    if (content === null) throw new Error('the object is gone')
-    const named = { v: 1, audit_key: checked('audit_key', audit_key ?? '') }
+    if (content === null || audit_key === null) throw new Error('the object is gone')
+    const named = { v: 1, audit_key }
     for await (const line of objectLines(content)) {
       postbacks.push(PostbackReceived.parse({ ...JSON.parse(line.toString()), ...named }))
     }

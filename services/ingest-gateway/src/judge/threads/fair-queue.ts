@@ -1,116 +1,124 @@
-/** Jobs of many holders that take turns by what they cost: one holder's flood waits behind itself alone. */
+/**
+ * Jobs that share one server, by holders within holders: a path names each of them from the outermost on, such as
+ * `[company_id, app_id]`. What is estimated and spent has one unit, such as milliseconds.
+ */
 export interface FairQueue<Job> {
-  push(holder: string, job: Job): void
-  /** The oldest job of the holder that has used least, taken out. */
-  next(): { holder: string; job: Job } | undefined
+  push(path: readonly string[], job: Job): void
+  /** The job that `next` would take out. */
+  first(): Job | undefined
+  /** The server takes a job. It takes the next one after `spent`. */
+  next(): Job | undefined
   /** Takes a job out that waits; nothing happens where it does not. */
-  remove(holder: string, job: Job): void
-  /** What a job has cost its holder, in any unit. */
-  spent(holder: string, cost: number): void
-  size(): number
-  /** Jobs of one holder. */
-  waiting(holder: string): number
+  remove(path: readonly string[], job: Job): void
+  /** The job that `next` took out of this path has ended, and has cost so much. */
+  spent(path: readonly string[], cost: number): void
+  /** Jobs that wait at or below a path. */
+  waiting(path: readonly string[]): number
+}
+
+interface Holder<Job> {
+  queue: FairQueue<Job>
+  /** When its next job may start, by the clock of the queue. */
+  start: number
+  running: boolean
+  /** Jobs that were taken out since the queue last forgot it. */
+  taken: number
 }
 
 /**
- * Start-time fair queueing (Goyal, Vin, Cheng, 1996) with one server. A holder that comes back begins at the present
- * time, so nobody saves up turns while it is silent, and nobody is remembered once its debt has passed.
+ * Weighted fair queueing with equal weights (Parekh and Gallager, "A generalized processor sharing approach to flow
+ * control", 1993): the next job is the one that would end first if the server worked on a job of each holder at once.
+ * `estimateOf` must be the most that a job may cost. Then a job waits for what `n` holders spend up to its own estimate
+ * each, and for one or two jobs of any size, whatever the others push: `n * estimate + 2 * largest`. Holders pay what
+ * their jobs did cost. A holder that comes back begins at the present time, so nobody saves up turns while it is silent,
+ * and nobody is remembered once its debt has passed.
  */
-export function createFairQueue<Job>(): FairQueue<Job> {
-  const jobsOf = new Map<string, Job[]>()
-  /** When the next job of a holder may start, in units of cost. */
-  const startOf = new Map<string, number>()
+export function createFairQueue<Job>(depth: number, estimateOf: (job: Job) => number): FairQueue<Job> {
+  if (depth === 0) return createLine()
+  const holders = new Map<string, Holder<Job>>()
+  /** Work for each holder that has any: a clock that is slower the more of them there are. */
   let now = 0
-  let size = 0
-  const start = (holder: string) => Math.max(now, startOf.get(holder) ?? 0)
+  const isIdle = ({ queue, running }: Holder<Job>) => !running && queue.first() === undefined
 
+  function findNext(): Holder<Job> | null {
+    let next: Holder<Job> | null = null
+    let next_end = 0
+    for (const holder of holders.values()) {
+      const job = holder.queue.first()
+      if (job === undefined) continue
+      const end = holder.start + estimateOf(job)
+      if (next !== null && (end > next_end || (end === next_end && holder.taken >= next.taken))) continue
+      next = holder
+      next_end = end
+    }
+    return next
+  }
+  /** Holders without a job have a part in the work until the clock has reached their debt. */
+  function pass(work: number) {
+    const debts = [...holders.values()].filter(isIdle).map(({ start }) => start)
+    let parts = holders.size
+    for (const end of debts.sort((a, b) => a - b)) {
+      const needed = Math.max(0, end - now) * parts
+      if (needed > work) break
+      work -= needed
+      now = Math.max(now, end)
+      parts -= 1
+    }
+    if (parts > 0) now += work / parts
+    forget()
+  }
   function forget() {
-    for (const [holder, at] of startOf) if (at <= now && !jobsOf.has(holder)) startOf.delete(holder)
+    for (const [name, holder] of holders) if (isIdle(holder) && holder.start <= now) holders.delete(name)
   }
   return {
-    push(holder, job) {
-      const jobs = jobsOf.get(holder)
-      if (jobs) jobs.push(job)
-      else jobsOf.set(holder, [job])
-      size += 1
+    push([name, ...inner], job) {
+      const holder = holders.get(name!) ?? newHolder(depth, estimateOf)
+      holders.set(name!, holder)
+      if (isIdle(holder)) holder.start = Math.max(now, holder.start)
+      holder.queue.push(inner, job)
     },
+    first: () => findNext()?.queue.first(),
     next() {
-      if (size === 0) return undefined
-      const holder = [...jobsOf.keys()].reduce((first, one) => (start(one) < start(first) ? one : first))
-      const jobs = jobsOf.get(holder)!
-      const job = jobs.shift()!
-      if (jobs.length === 0) jobsOf.delete(holder)
-      size -= 1
-      now = start(holder)
+      const holder = findNext()
+      if (holder === null) return undefined
+      holder.running = true
+      holder.taken += 1
+      return holder.queue.next()
+    },
+    remove([name, ...inner], job) {
+      holders.get(name!)?.queue.remove(inner, job)
       forget()
-      return { holder, job }
     },
-    remove(holder, job) {
-      const jobs = jobsOf.get(holder) ?? []
-      const at = jobs.indexOf(job)
-      if (at === -1) return
-      jobs.splice(at, 1)
-      if (jobs.length === 0) jobsOf.delete(holder)
-      size -= 1
+    spent([name, ...inner], cost) {
+      const holder = holders.get(name!)!
+      holder.queue.spent(inner, cost)
+      holder.running = false
+      holder.start += cost
+      pass(cost)
     },
-    spent(holder, cost) {
-      startOf.set(holder, start(holder) + cost)
+    waiting([name, ...inner]) {
+      if (name !== undefined) return holders.get(name)?.queue.waiting(inner) ?? 0
+      return [...holders.values()].reduce((sum, { queue }) => sum + queue.waiting([]), 0)
     },
-    size: () => size,
-    waiting: (holder) => jobsOf.get(holder)?.length ?? 0,
   }
 }
 
-export interface Tenant {
-  company_id: string
-  app_id: string
-}
+const newHolder = <Job>(depth: number, estimateOf: (job: Job) => number): Holder<Job> => ({
+  ...{ queue: createFairQueue(depth - 1, estimateOf), start: 0, running: false, taken: 0 },
+})
 
-/** Companies take turns by what their jobs cost, and within each its apps: a company does not come more often for having more apps. */
-export interface TenantQueue<Job> {
-  push(tenant: Tenant, job: Job): void
-  next(): { job: Job; holder: Tenant } | undefined
-  remove(tenant: Tenant, job: Job): void
-  spent(tenant: Tenant, cost: number): void
-  size(): number
-  /** Jobs of one app. */
-  waiting(tenant: Tenant): number
-}
-
-export function createTenantQueue<Job>(): TenantQueue<Job> {
-  /** It holds a turn for each job of a company. */
-  const companies = createFairQueue<'turn'>()
-  const appsOf = new Map<string, FairQueue<Job>>()
-  const forgetEmpty = (company_id: string) => {
-    if (appsOf.get(company_id)?.size() === 0) appsOf.delete(company_id)
-  }
+/** Jobs in the order of their arrival. */
+function createLine<Job>(): FairQueue<Job> {
+  const jobs: Job[] = []
   return {
-    push({ company_id, app_id }, job) {
-      const apps = appsOf.get(company_id) ?? createFairQueue<Job>()
-      appsOf.set(company_id, apps)
-      apps.push(app_id, job)
-      companies.push(company_id, 'turn')
+    push: (_path, job) => void jobs.push(job),
+    first: () => jobs[0],
+    next: () => jobs.shift(),
+    remove(_path, job) {
+      const at = jobs.indexOf(job)
+      if (at !== -1) jobs.splice(at, 1)
     },
-    next() {
-      const turn = companies.next()
-      if (turn === undefined) return undefined
-      const company_id = turn.holder
-      const { holder: app_id, job } = appsOf.get(company_id)!.next()!
-      return { job, holder: { company_id, app_id } }
-    },
-    remove({ company_id, app_id }, job) {
-      const apps = appsOf.get(company_id)
-      const before = apps?.size() ?? 0
-      apps?.remove(app_id, job)
-      if (apps !== undefined && apps.size() < before) companies.remove(company_id, 'turn')
-      forgetEmpty(company_id)
-    },
-    spent({ company_id, app_id }, cost) {
-      companies.spent(company_id, cost)
-      appsOf.get(company_id)?.spent(app_id, cost)
-      forgetEmpty(company_id)
-    },
-    size: () => companies.size(),
-    waiting: ({ company_id, app_id }) => appsOf.get(company_id)?.waiting(app_id) ?? 0,
+    spent() {},
+    waiting: () => jobs.length,
   }
 }

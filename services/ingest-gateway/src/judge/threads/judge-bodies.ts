@@ -1,8 +1,8 @@
 import { limits } from '@tributary/contracts/limits'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { createReadSmallBody, type WireBody } from '../read-body.ts'
-import { type Judge, type Judged, judges, type Kind } from './judges.ts'
+import { claimedBytes, createReadSmallBody, type WireBody } from '../read-body.ts'
+import { type Judge, type Judged, judgedMs, judges, type Kind } from './judges.ts'
 import { createTimeShares } from './time-shares.ts'
 import { openWorker } from './worker-queue.ts'
 
@@ -18,8 +18,8 @@ type Hold = (bytes: number) => void
 
 /**
  * Judges bodies so that none holds the event loop for long, whatever stands in it. Here: batches as SDKs send them, and
- * others that are small, while their app has time left of this second. Everything else goes to a thread of its own, one body
- * at a time, apps taking turns; so no more than one large body is inflated at once.
+ * others that are small, while their app and its company have time left of this second. Everything else goes to a thread of
+ * its own, one body at a time (`openWorker`); so no more than one large body is inflated at once.
  */
 export function createJudgeBodies({ logger, registry }: { logger: Logger; registry: Registry }): JudgeBodies {
   const judgeHere = createJudgeHere()
@@ -29,8 +29,9 @@ export function createJudgeBodies({ logger, registry }: { logger: Logger; regist
   return {
     async judge(kind, body, input, hold) {
       const judge = judges[kind] as Judge<typeof input, Judged[typeof kind]['judged']>
-      const { app_id } = input.facts
-      const here = time.isLeft(app_id) ? time.measure(app_id, () => judgeHere(judge, body, input)) : null
+      const sender = input.facts
+      const ms = judgedMs(claimedBytes(body, judge))
+      const here = time.isLeft(sender, ms) ? time.measure(sender, () => judgeHere(judge, body, input)) : null
       const judged = here ?? (await worker.judge(kind, body, input))
       hold(judge.storedBytes(judged))
       return judged

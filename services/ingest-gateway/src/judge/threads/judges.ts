@@ -27,6 +27,9 @@ export interface Judge<Input, Output> extends BodyLimit {
   judgePlain?(body: Buffer, wire: Buffer, input: Input, plain_gzip: Buffer | null): Output | null
 }
 
+/** The most that it takes to judge so many bytes: at worst, JSON of arrays in arrays. */
+export const judgedMs = (bytes: number): number => bytes * 100e-6
+
 /** What a record takes besides its text: its key, its place, and the objects that hold all of it. */
 const record_overhead_bytes = 1024
 

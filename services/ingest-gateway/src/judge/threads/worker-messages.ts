@@ -6,11 +6,15 @@ import type { Judged, Kind } from './judges.ts'
 export interface Task extends WireBody {
   kind: Kind
   input: Judged[Kind]['input']
+  /** What the body may inflate to this time. */
+  bytes_max: number
 }
 
 /** What it answers, always one to one task. */
 export type Answer =
   | { judged: unknown }
+  /** It inflates to more than `bytes_max`, and its judge takes more. */
+  | 'larger'
   | { fault: { code: ErrorCode; field?: string; message: string; cause?: string } }
 
 /** A copied value with its bytes as Buffers again. Maps, texts and numbers stay as they are. */

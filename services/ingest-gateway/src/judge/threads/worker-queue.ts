@@ -3,9 +3,9 @@ import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { WireBody } from '../read-body.ts'
-import { createTenantQueue, type Tenant } from './fair-queue.ts'
-import type { Judged, Kind } from './judges.ts'
+import { claimedBytes, type WireBody } from '../read-body.ts'
+import { createFairQueue } from './fair-queue.ts'
+import { type Judged, judgedMs, judges, type Kind } from './judges.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
 export interface JudgeWorker {
@@ -22,14 +22,21 @@ interface WorkerOptions {
 }
 
 interface Job {
+  /** Its company and app. */
+  tenant: readonly string[]
   task: Task
+  /** It waited too long and has its answer. */
+  is_late: boolean
   resolve(judged: never): void
   reject(error: Error): void
 }
 
 /**
- * A thread that judges one body at a time, companies and their apps taking turns by the time that theirs took. It starts with the first
- * body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
+ * A thread that judges one body at a time. Companies, and the apps of each, share its time; a body is next the sooner, the
+ * less it may take (`createFairQueue`). A gzip body is estimated by what it claims to inflate to. Where that is a lie, the thread
+ * stops there, and the body waits anew as the largest that it may be.
+ *
+ * The thread starts with the first body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
  * that outgrows its memory, or a fault of ours, ends it too: that request is 503, and the next body starts it anew.
  */
 export function openWorker({
@@ -37,10 +44,10 @@ export function openWorker({
   registry,
   wait_ms_max = limits.judge_thread_wait_ms_max,
 }: WorkerOptions): JudgeWorker {
-  const queue = createTenantQueue<Job>()
-  const judgedTotal = workerMetrics(registry, () => queue.size())
+  const queue = createFairQueue<Job>(2, ({ task }) => judgedMs(task.bytes_max))
+  const judgedTotal = workerMetrics(registry, () => queue.waiting([]))
   let worker: Worker | null = null
-  let running: { holder: Tenant; job: Job; from_ms: number } | null = null
+  let running: { job: Job; from_ms: number } | null = null
   let idle: NodeJS.Timeout | undefined
   let closed = false
 
@@ -49,35 +56,47 @@ export function openWorker({
       resourceLimits: { maxOldGenerationSizeMb: limits.judge_thread_heap_mb_max, maxYoungGenerationSizeMb: 16 },
     })
     started.unref()
-    started.on('message', (answer: Answer) => end((job) => settle(job, answer)))
+    started.on('message', (answer: Answer) =>
+      end((job) => {
+        if (answer === 'larger') return pushAgain(job)
+        judgedTotal.inc()
+        settle(job, answer)
+      }),
+    )
     started.on('error', (err) => {
       logger.warn({ err }, 'the thread that judges bodies ended; the next body starts another')
       if (worker === started) worker = null
-      end((job) => job.reject(unavailable(err)))
+      end((job) => {
+        judgedTotal.inc()
+        job.reject(unavailable(err))
+      })
     })
     return started
   }
   function end(settleJob: (job: Job) => void) {
     if (running === null) return
-    const { holder, job, from_ms } = running
+    const { job, from_ms } = running
     running = null
-    queue.spent(holder, performance.now() - from_ms)
-    judgedTotal.inc()
+    queue.spent(job.tenant, performance.now() - from_ms)
     settleJob(job)
     next()
   }
+  function pushAgain(job: Job) {
+    job.task.bytes_max = judges[job.task.kind].inflated_bytes_max
+    if (!job.is_late) queue.push(job.tenant, job)
+  }
   function next() {
-    if (running !== null) return
-    const turn = queue.next()
-    if (turn === undefined) {
+    if (running !== null || closed) return
+    const job = queue.next()
+    if (job === undefined) {
       clearTimeout(idle)
       idle = setTimeout(() => void endThread(), limits.judge_thread_idle_ms).unref()
       return
     }
     clearTimeout(idle)
     worker ??= start()
-    running = { ...turn, from_ms: performance.now() }
-    worker.postMessage(turn.job.task)
+    running = { job, from_ms: performance.now() }
+    worker.postMessage(job.task)
   }
   async function endThread() {
     const ending = worker
@@ -90,20 +109,22 @@ export function openWorker({
     await endThread()
     running?.job.reject(unavailable())
     running = null
-    for (let turn = queue.next(); turn !== undefined; turn = queue.next()) turn.job.reject(unavailable())
+    for (let job = queue.next(); job !== undefined; job = queue.next()) job.reject(unavailable())
   }
   return {
-    judge: (kind, { wire, encoding }, input) =>
+    judge: (kind, body, input) =>
       new Promise((resolve, reject) => {
-        const tenant = input.facts
+        const tenant = [input.facts.company_id, input.facts.app_id]
         if (closed || queue.waiting(tenant) >= limits.judge_thread_waiting_max) return reject(unavailable())
         // A connection on which nothing moves is closed without an answer: the answer must come before.
         const late = setTimeout(() => {
+          job.is_late = true
           queue.remove(tenant, job)
           reject(unavailable())
         }, wait_ms_max).unref()
         const job: Job = {
-          task: { kind, wire, encoding, input },
+          ...{ tenant, is_late: false },
+          task: { kind, ...body, input, bytes_max: claimedBytes(body, judges[kind]) },
           resolve(judged) {
             clearTimeout(late)
             resolve(judged)
@@ -127,7 +148,7 @@ const unavailable = (cause?: Error) =>
     ...(cause && { cause }),
   })
 
-function settle(job: Job, answer: Answer) {
+function settle(job: Job, answer: Exclude<Answer, 'larger'>) {
   if ('fault' in answer) job.reject(new CodedError(answer.fault.code, answer.fault))
   else job.resolve(fromThread(answer.judged) as never)
 }

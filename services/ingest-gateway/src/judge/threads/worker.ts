@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { createCollector } from '@tributary/service-kit/service/shed-start-memory'
-import { readBody } from '../read-body.ts'
+import { readBody, readUpTo } from '../read-body.ts'
 import { type Judge, judges } from './judges.ts'
 import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
@@ -19,12 +19,14 @@ parentPort?.on('message', (message: Task) => {
 /** Of the body that was judged last. */
 let inflated_bytes = 0
 
-function judgeTask({ kind, wire, encoding, input }: Task): Answer {
+function judgeTask({ kind, wire, encoding, input, bytes_max }: Task): Answer {
   const judge = judges[kind] as Judge<unknown, unknown>
-  // A body that inflates beyond the limit made as much garbage as the limit.
-  inflated_bytes = judge.inflated_bytes_max
+  // A body that inflates beyond a limit made as much garbage as the limit.
+  inflated_bytes = Math.min(bytes_max, judge.inflated_bytes_max)
   try {
-    const body = readBody({ wire, encoding }, judge)
+    const is_bounded = bytes_max < judge.inflated_bytes_max
+    const body = is_bounded ? readUpTo({ wire, encoding }, bytes_max) : readBody({ wire, encoding }, judge)
+    if (body === null) return 'larger'
     inflated_bytes = body.length
     return { judged: judge.judgePlain?.(body, wire, input, null) ?? judge.judge(body, wire, input) }
   } catch (error) {

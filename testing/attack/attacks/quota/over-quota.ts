@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
-import type { Attack, Target } from '../attack.ts'
-import { inParallel, sendSigned } from '../send.ts'
-import { storedOf } from '../stored.ts'
+import type { Attack, Target } from '../../attack.ts'
+import { inParallel, sendSigned } from '../../send.ts'
+import { storedOf } from '../../stored.ts'
 
 const monthly_quota = 1000
 const clients = 20

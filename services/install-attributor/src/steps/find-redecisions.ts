@@ -1,4 +1,4 @@
-import type { Redecision, RedecisionReason } from '@tributary/attribution/redecisions'
+import type { InstallOfApp } from '@tributary/attribution/redecisions'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
@@ -21,22 +21,20 @@ interface ChangedClick {
  * Installs that are to be decided again because of what was decided, or what was found, about the installs of a batch
  * (docs/attribution.md#re-decisions). All of them are later than what changed, by install time or by receipt.
  */
-export async function findWishes(
+export async function findRedecisions(
   lookups: Lookups,
   { app, facts }: AppWork,
   evidence: Evidence,
   decided: readonly DecidedInstall[],
-): Promise<Redecision[]> {
+): Promise<InstallOfApp[]> {
   const { app_id } = app
   // Decided with the facts of the whole batch, and after the decisions that they depend on.
   const settled = new Set(decided.map(({ install }) => install.install_uuid))
   const [clicks, neighbours] = await Promise.all([
-    findByClicks(lookups, app_id, decided.flatMap(changedClicks), settled),
+    findByClicks(lookups, app_id, decided, settled),
     findByNeighbours(lookups, app_id, facts, evidence, decided, settled),
   ])
-  const again = (reason: RedecisionReason) => (install_uuid: string) => ({ app_id, install_uuid, reason })
-  const byClick = new Set(clicks)
-  return [...clicks.map(again('click')), ...neighbours.filter((uuid) => !byClick.has(uuid)).map(again('neighbour'))]
+  return [...new Set([...clicks, ...neighbours])].map((install_uuid) => ({ app_id, install_uuid }))
 }
 
 /** Where an install stood before, if it had been decided, and where it stands now: the earlier of both. */
@@ -62,22 +60,33 @@ function changedClicks(one: DecidedInstall): ChangedClick[] {
 async function findByClicks(
   lookups: Lookups,
   app_id: string,
-  changed: readonly ChangedClick[],
+  decided: readonly DecidedInstall[],
   settled: ReadonlySet<string>,
 ): Promise<string[]> {
-  const seen = changed.flatMap((one) => keysOf(one.click).map((match_key) => ({ ...one, match_key })))
+  const pause = createPauses()
+  const seen: (ChangedClick & { match_key: string })[] = []
+  for (const one of decided) {
+    await pause()
+    for (const changed of changedClicks(one))
+      for (const match_key of keysOf(changed.click)) seen.push({ ...changed, match_key })
+  }
   const rows = await lookups.firstByKey(
     app_id,
     seen.map(({ click, match_key }) => ({ match_key, installed_from_ms: click.clicked_at_ms })),
   )
-  const later = seen.map(({ since }, n) =>
-    rows[n]!.filter((row) => byInstall(since, row) < 0 && !settled.has(row.install_uuid)),
-  )
-  const facts = await lookups.facts(app_id, [...new Set(later.flat().map(({ install_uuid }) => install_uuid))])
-  const touched = seen.flatMap(({ click, since }, n) =>
-    later[n]!.map(({ install_uuid }) => install_uuid).filter((uuid) => isTouched(facts.get(uuid), click, since)),
-  )
-  return [...new Set(touched)]
+  const later: string[][] = []
+  for (const [n, { since }] of seen.entries()) {
+    await pause()
+    const of = rows[n]!.filter((row) => byInstall(since, row) < 0 && !settled.has(row.install_uuid))
+    later.push(of.map(({ install_uuid }) => install_uuid))
+  }
+  const facts = await lookups.facts(app_id, [...new Set(later.flat())])
+  const touched = new Set<string>()
+  for (const [n, { click, since }] of seen.entries()) {
+    await pause()
+    for (const uuid of later[n]!) if (!touched.has(uuid) && isTouched(facts.get(uuid), click, since)) touched.add(uuid)
+  }
+  return [...touched]
 }
 
 /** Where matching by address is off, the decision finds nothing changed. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { day_ms } from '@tributary/contracts/limits'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
-import type { Attack } from '../attack.ts'
-import { countEvents } from '../reports.ts'
-import { rest, sendSigned } from '../send.ts'
+import type { Attack } from '../../attack.ts'
+import { countEvents } from '../../reports.ts'
+import { rest, sendSigned } from '../../send.ts'
 
 const monthly_quota = 1000
 

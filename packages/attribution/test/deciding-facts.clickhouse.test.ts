@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import type { AliasFact, Fact, InstallEvent, InstallFact } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
+import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
+import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { factColumns, factLine, findDecidingFacts } from '../src/facts.ts'
+
+let clickhouse: TestClickhouse
+beforeAll(async () => {
+  clickhouse = await openTestClickhouse()
+})
+afterAll(() => clickhouse.close())
+
+/** Far enough from now that tables keep its facts. */
+const t0 = Date.UTC(2099, 5, 1)
+const app_id = randomUUID()
+const ofInstall = (install_uuid: string, n: number) => ({
+  ...{ v: 1 as const, company_id: 'co_1', app_id, install_uuid, received_at_ms: t0 + n },
+  place: { topic: 'events.accepted.v1@a', partition: 0, offset: n, index: 0 },
+})
+
+/** The `n`th event of the log. */
+const install = (install_uuid: string, n: number, event_name: InstallEvent = 'app_install'): InstallFact => ({
+  ...{ kind: 'install', ...ofInstall(install_uuid, n), event_name, installed_at_ms: t0 + n, is_sdk: true },
+  ...{ platform: 'android', user_id: null, ip: null, os_major: null, model: null, device_hashes: [], referrer: null },
+  ...{ named_click: null, referrer_click_server_s: null, install_begin_server_s: null },
+})
+const alias = (install_uuid: string, n: number, user_id: string): AliasFact => ({
+  ...{ kind: 'alias', ...ofInstall(install_uuid, n), user_id },
+})
+const store = (facts: readonly Fact[]) =>
+  clickhouse.insert({
+    ...{ table: 'install_facts_v1', columns: factColumns, token: randomUUID() },
+    lines: facts.map(factLine).join('\n'),
+  })
+const numbers = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n)
+
+test('of an install with very many facts those that decide are read, and few others', async () => {
+  const facts: Fact[] = [
+    ...numbers(0, 300).map((n) => install('i', n, 'app_first_open')),
+    ...numbers(300, 300).map((n) => install('i', n)),
+    ...numbers(600, 300).map((n) => alias('i', n, 'same user')),
+    ...numbers(900, limits.install_aliases_max).map((n) => alias('i', n, `user ${n}`)),
+  ]
+  await store(facts.toReversed())
+  await store([install('other', 9000)])
+  const found = await findDecidingFacts(clickhouse, app_id, ['i', 'other', 'nobody'])
+  expect([...found.keys()].toSorted()).toEqual(['i', 'other'])
+  const read = found.get('i')!
+  expect(installOf(read)).toEqual(installOf(facts))
+  const users = (of: readonly Fact[]) => new Set(otherOf(of)!.aliases.map(({ user_id }) => user_id))
+  expect([...users(read)]).toEqual(expect.arrayContaining(['same user', 'user 900', 'user 1500']))
+  expect(read.length).toBeLessThanOrEqual(limits.install_aliases_max + 2 * limits.install_facts_max)
+})
+
+test('facts of an erased life hide none of the new one, also where the erased event tells an earlier time', async () => {
+  const mark_ms = t0 + 500
+  const facts = [
+    ...numbers(0, 400).map((n) => install('again', n)),
+    // Received after the mark, of an event before it.
+    ...numbers(501, 100).map((n) => ({ ...install('again', n), dated_at_ms: t0 + 100 })),
+    install('again', 700, 'app_first_open'),
+    install('again', 701),
+  ]
+  await store(facts)
+  const markOf = (install_uuid: string) => (install_uuid === 'again' ? mark_ms : null)
+  const found = await findDecidingFacts(clickhouse, app_id, ['again', 'i'], markOf)
+  expect(found.get('again')!.map(({ place }) => place.offset)).toEqual([700, 701])
+  expect(found.get('i')).toBeDefined()
+})
