@@ -47,7 +47,6 @@ export async function findExpired(
   const [past = before] = [before, utcDay(now_ms)].toSorted()
   // A run may wait so long that days behind its marks expire, which another life has.
   const [end = before] = [before, firstMarkDay(installs)].toSorted()
-  const isExpired = (day = 't.day') => `${day} < toDate(${literals('day', [end])})`
   const money = await clickhouse.query<MoneyRow>(
     `SELECT install_uuid, toString(t.install_key) AS install_key, toString(t.day) AS day, toString(t.event_key) AS event_key,
        1 AS has_money, toString(t.transaction_key) AS transaction_key, claim_rank, received_at_ms, topic, partition, offset
@@ -56,12 +55,9 @@ export async function findExpired(
      LIMIT ${rows_max}`,
   )
   const active = await clickhouse.query<{ install: string; key: string; date: string; active: string }>(
-    `SELECT install, toString(hash) AS key, toString(on) AS date, toString(corrected) AS active FROM (
-       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.install_key AS hash, t.${eventDay} AS on, t.day AS corrected
-       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)} AND ${isExpired(`t.${eventDay}`)}
-       UNION DISTINCT
-       SELECT install_uuid AS install, sipHash64(install_uuid) AS hash, t.day AS on, t.day AS corrected
-       FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)} AND ${isExpired()})
+    `SELECT DISTINCT ${uuidOfKey('t.install_key', installs)} AS install, toString(t.install_key) AS key, toString(t.${eventDay}) AS date,
+       toString(t.day) AS active
+     FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)} AND t.${eventDay} < toDate(${literals('day', [end])})
      LIMIT ${rows_max}`,
   )
   return {
