@@ -40,7 +40,7 @@ CREATE INDEX apps_company ON apps (company_id);
 -- Item ids of postbacks are numbers, so leading zeros make no other id.
 CREATE UNIQUE INDEX apps_owned_store_id ON apps (ltrim(store_id, '0'))
   WHERE platform = 'ios' AND owns_store_id AND ltrim(store_id, '0') <> '';
-COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id); an id alone: the first format (app_id)';
+COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id)';
 COMMENT ON COLUMN apps.development_keys IS 'whether postbacks that a development key signed count; it acts when a report is read';
 COMMENT ON COLUMN apps.owns_store_id IS 'false: another app has the postbacks of this store_id, which leads links alone';
 
