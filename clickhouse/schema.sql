@@ -38,18 +38,6 @@ PRIMARY KEY (app_id, day, install_key)
 ORDER BY (app_id, day, install_key, event_shift)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10, index_granularity = 8192;
 
-CREATE TABLE activity_per_day_v1
-(
-    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
-    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
-    `day` Date COMMENT 'UTC date of the events',
-    `min_ts_ms` SimpleAggregateFunction(min, Int64) COMMENT 'time of the first event, Unix epoch milliseconds' CODEC(ZSTD(1)),
-    `max_ts_ms` SimpleAggregateFunction(max, Int64) COMMENT 'time of the last event, Unix epoch milliseconds' CODEC(ZSTD(1))
-)
-ENGINE = AggregatingMergeTree
-ORDER BY (app_id, install_uuid, day)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
-
 CREATE MATERIALIZED VIEW activity_stamps_mv_v1 TO report_stamps_v1
 (
     `app_id` LowCardinality(String),

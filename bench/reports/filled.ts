@@ -52,8 +52,6 @@ export async function fillOnce(
   const filling: Filling =
     begun && existsSync(begun) ? JSON.parse(readFileSync(begun, 'utf8')) : { apps: newApps(events, apps), days: {} }
   write('filling.json', filling)
-  // The settler notes that an earlier version left nothing, as in each system that began with it: else it copies what is filled.
-  await settleAll(clickhouse)
   const fill_s = await seconds(async () => {
     for (const app of filling.apps) {
       await fillApp(clickhouse, app, {

@@ -13,4 +13,6 @@ CREATE TABLE IF NOT EXISTS event_keys_v1 {{on_cluster}}
 )
 ENGINE = {{replicated}}MergeTree
 ORDER BY (app_id, key_day, event_key)
-SETTINGS {{dedupe_window}}, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096
+SETTINGS {{dedupe_window}}, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096,
+    fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
+    min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10

@@ -1,4 +1,5 @@
 -- Events report: counts and money of whole UTC days. Int128, since a hostile client may send amounts whose sum passes 2^63.
+-- Its money is the money that counts; what revenue_cancelled_v1 holds is taken off when it is read.
 CREATE TABLE IF NOT EXISTS events_per_day_v1 {{on_cluster}}
 (
     app_id          LowCardinality(String) COMMENT 'app that the events belong to',
@@ -10,4 +11,5 @@ CREATE TABLE IF NOT EXISTS events_per_day_v1 {{on_cluster}}
 )
 ENGINE = {{replicated}}SummingMergeTree((events, revenue_micros))
 ORDER BY (app_id, day, event_name, currency)
-SETTINGS {{dedupe_window}}
+SETTINGS {{dedupe_window}}, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1,
+    min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1

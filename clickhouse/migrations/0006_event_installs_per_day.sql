@@ -9,4 +9,6 @@ CREATE TABLE IF NOT EXISTS event_installs_per_day_v1 {{on_cluster}}
 )
 ENGINE = {{replicated}}AggregatingMergeTree
 ORDER BY (app_id, day, event_name)
-SETTINGS {{dedupe_window}}, index_granularity = 8, merge_max_block_size = 8
+SETTINGS {{dedupe_window}}, index_granularity = 8, merge_max_block_size = 8, fsync_after_insert = 1,
+    fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1,
+    merge_selector_base = 10

@@ -35,7 +35,7 @@ CREATE TABLE apps (
   CONSTRAINT apps_signing_secret_iv_check CHECK ((octet_length(signing_secret_iv) = 12)),
   CONSTRAINT apps_signing_secret_tag_check CHECK ((octet_length(signing_secret_tag) = 16))
 );
-COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id); an id alone: the first format (app_id)';
+COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id)';
 COMMENT ON COLUMN apps.development_keys IS 'whether postbacks that a development key signed count; it acts when a report is read';
 COMMENT ON COLUMN apps.owns_store_id IS 'false: another app has the postbacks of this store_id, which leads links alone';
 

@@ -36,9 +36,6 @@ export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(tr
 export const queuedErasureKey = (app_id: string, install_uuid: string): string =>
   `erasure:${app_id}:${hash('sha256', `${app_id}/${install_uuid}`, 'base64url')}`
 
-/** The mark of an earlier version, which its gateways look for. It names the install, and goes with the erasure. */
-export const namedErasureKey = (app_id: string, install_uuid: string): string => `erasure:${app_id}:${install_uuid}`
-
 /**
  * Name of the counter with the latest time, Unix epoch ms, up to which an erasure that has begun may cover requests. The eraser
  * raises it before it fixes the mark of an erasure.

@@ -11,7 +11,7 @@ const ofApp = appPartition(gone.app_id, partitions)
 const other = (partition: number) => (partition + 1) % partitions
 
 /** A log where each given batch is declared at offset 3, with these tombstones. */
-function logWith(open: { of: keyof typeof consumers; partition: number; tombstones?: number | null; to?: number }[]) {
+function logWith(open: { of: keyof typeof consumers; partition: number; tombstones: number | null; to?: number }[]) {
   const broker = memoryBroker(partitions, Date.now)
   for (const { of, partition, to = 5, ...pinned } of open) {
     const { name, topic } = consumers[of]
@@ -25,10 +25,10 @@ const older = async (number: number, ...open: Parameters<typeof logWith>[0]) =>
     ...[consumer, partition, tombstones],
   ])
 
-test('an erasure waits for batches that pinned less, that have pinned nothing yet, and that an older version began', async () => {
-  for (const tombstones of [0, 6, null, undefined]) {
+test('an erasure waits for batches that pinned less or have pinned nothing yet', async () => {
+  for (const tombstones of [0, 6, null]) {
     const found = await older(7, { of: 'eventWriter', partition: own, tombstones })
-    expect(found).toEqual([['event-writer', own, tombstones ?? null]])
+    expect(found).toEqual([['event-writer', own, tombstones]])
   }
 })
 
@@ -48,7 +48,7 @@ test('it waits in the partitions of the install and of its app, and anywhere for
       { of: 'installWriter', partition: partitionOf(own), tombstones: 1 },
       { of: 'installAttributor', partition: partitionOf(ofApp), tombstones: 1 },
       { of: 'clickWriter', partition: partitionOf(own), tombstones: 1 },
-      { of: 'postbackWriter', partition: partitionOf(own) },
+      { of: 'postbackWriter', partition: partitionOf(own), tombstones: null },
     )
   expect((await all((n) => n)).map(([consumer]) => consumer).toSorted()).toEqual([
     ...['click-writer', 'event-writer', 'install-attributor', 'install-finder', 'install-writer'],

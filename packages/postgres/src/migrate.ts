@@ -77,7 +77,11 @@ function pendingOf(known: readonly Migration[], applied: readonly Applied[]): Mi
       )
     }
     if (migration.checksum !== checksum) {
-      throw new Error(`${migration.file} was changed after it was applied: restore it and add a new migration instead.`)
+      throw new Error(
+        version === 1
+          ? `These PostgreSQL tables were made by a development version from before the baseline, or ${migration.file} was changed after it was applied. Begin with an empty database or data folder, or start the version that made them.`
+          : `${migration.file} was changed after it was applied: restore it and add a new migration instead.`,
+      )
     }
   }
   return known.slice(applied.length)

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
@@ -81,6 +81,13 @@ test('an applied migration that was changed is refused', async () => {
   }
 })
 
+test('a database from before the baseline is refused, and the message says what to do', async () => {
+  const pool = await emptyDatabase()
+  await migratePostgres({ pool })
+  await pool.query("UPDATE schema_migrations SET checksum = 'of an earlier file' WHERE version = 1")
+  await expect(migratePostgres({ pool })).rejects.toThrow('development version from before the baseline')
+})
+
 test('a schema ahead of the code is refused', async () => {
   const pool = await emptyDatabase()
   const newer = await migrationsFolder({ '0001_one.sql': 'CREATE TABLE one ()', '0002_two.sql': 'CREATE TABLE two ()' })
@@ -103,59 +110,3 @@ test.each<Record<string, string>>([
   const dir = await migrationsFolder(files)
   await expect(migratePostgres({ pool: kept.pool, dir })).rejects.toThrow()
 })
-
-test('a server key from before there were scopes has all of them', async () => {
-  const pool = await emptyDatabase()
-  const all = join(import.meta.dirname, '..', 'migrations')
-  const dir = await migrationsFolder()
-  for (const file of ['0001_tenants.sql', '0002_fx_rates.sql', '0003_master_key_check.sql']) {
-    await cp(join(all, file), join(dir, file))
-  }
-  await migratePostgres({ pool, dir })
-  await pool.query(`
-    INSERT INTO companies VALUES ('co_1', 'k', 'n', 'free', 1, 'active', now());
-    INSERT INTO apps VALUES ('app_1', 'co_1', 'k', 'n', 'ios', null, null, null, 'm', '${bytes(12)}', '', '${bytes(16)}', now());
-    INSERT INTO server_keys VALUES ('key_1', 'app_1', '${bytes(32)}', 'a', 'b', 'l', '{}', now(), null)`)
-  await migratePostgres({ pool, dir: all })
-  const { rows } = await pool.query('SELECT scopes FROM server_keys')
-  expect(rows).toEqual([{ scopes: ['events:write', 'reports:read'] }])
-})
-
-test('two apps that have one store id both go on after the upgrade, and the first of them owns it', async () => {
-  const pool = await emptyDatabase()
-  const all = join(import.meta.dirname, '..', 'migrations')
-  const dir = await migrationsFolder()
-  const before = (await readdir(all)).filter((file) => file < '0010')
-  for (const file of before) await cp(join(all, file), join(dir, file))
-  await migratePostgres({ pool, dir })
-  await pool.query("INSERT INTO companies VALUES ('co_1', 'k', 'n', 'free', 1, 'active', now())")
-  for (const [app_id, platform, store_id, made] of [
-    ['app_later', 'ios', '0123', 2],
-    ['app_first', 'ios', '123', 1],
-    ['app_same_time', 'ios', '123', 1],
-    ['app_other', 'ios', '124', 3],
-    ['app_none', 'ios', '', 1],
-    ['app_none_too', 'ios', null, 1],
-    ['app_zero', 'ios', '0', 1],
-    ['app_zeros', 'ios', '00', 2],
-    ['app_android', 'android', '123', 0],
-  ])
-    await pool.query(
-      `INSERT INTO apps VALUES ($1, 'co_1', $1, 'n', $2, null, $3, null, 'm', '${bytes(12)}', '', '${bytes(16)}', to_timestamp($4))`,
-      [app_id, platform, store_id, made],
-    )
-  await migratePostgres({ pool, dir: all })
-  const { rows } = await pool.query(
-    "SELECT app_id, owns_store_id AS owns FROM apps WHERE store_id LIKE '%12%' ORDER BY app_id",
-  )
-  expect(rows).toEqual([
-    { app_id: 'app_android', owns: true },
-    { app_id: 'app_first', owns: true },
-    { app_id: 'app_later', owns: false },
-    { app_id: 'app_other', owns: true },
-    { app_id: 'app_same_time', owns: false },
-  ])
-  expect((await pool.query('SELECT count(*)::int AS apps FROM apps')).rows).toEqual([{ apps: 9 }])
-})
-
-const bytes = (count: number) => `\\x${'00'.repeat(count)}`

@@ -1,7 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { limits } from '@tributary/contracts/limits'
-import { ofApps } from '@tributary/contracts/tables'
 import { type FigureName, figureOf } from './figures.ts'
 import type { StampedDay } from './settle-days.ts'
 import { settledNumbers } from './sql/cohorts.ts'
@@ -42,16 +41,14 @@ export function findDueDays(
     after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
   // Reports add to a settled day that has grown, so it is settled again before they have much to add, quiet or not.
   const hasGrown = grows ? `max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : '0'
-  // A row without notes is due: an earlier version settled it.
-  const isNoted = grows ? 'last_received_ms >= 0' : '1'
   return clickhouse.query<Due>(
     `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp, toString(max(present) - max(events_added)) AS other_changes
      FROM (
        SELECT app_id, day AS date, sum(rows) AS present, sum(added) AS events_added, max(changed_at_ms) AS changed,
          toUInt64(0) AS settled
-       FROM report_stamps_v1 WHERE source = ${textLiteral(source)} AND ${ofApps} GROUP BY app_id, date
+       FROM report_stamps_v1 WHERE source = ${textLiteral(source)} GROUP BY app_id, date
        UNION ALL
-       SELECT app_id, day AS date, 0, 0, 0, max(stamp) FROM ${table} WHERE ${isNoted} GROUP BY app_id, date
+       SELECT app_id, day AS date, 0, 0, 0, max(stamp) FROM ${table} GROUP BY app_id, date
      )
      WHERE ${behind}
      GROUP BY app_id, date
@@ -72,12 +69,12 @@ export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, afte
      FROM (
        SELECT app_id, day AS date, arrayJoin(${numbers}) AS n, sum(rows) AS present, max(changed_at_ms) AS changed,
          1 AS installs, toUInt64(0) AS settled
-       FROM report_stamps_v1 WHERE source = 'installs' AND ${ofApps} GROUP BY app_id, date
+       FROM report_stamps_v1 WHERE source = 'installs' GROUP BY app_id, date
        UNION ALL
        SELECT app_id, date - n - arrayJoin([0, 1]), n, present, changed, 0, 0
        FROM (
          SELECT app_id, day AS date, arrayJoin(${numbers}) AS n, sum(rows) AS present, max(changed_at_ms) AS changed
-         FROM report_stamps_v1 WHERE source = 'activity' AND ${ofApps} GROUP BY app_id, date
+         FROM report_stamps_v1 WHERE source = 'activity' GROUP BY app_id, date
        )
        UNION ALL
        SELECT app_id, day AS date, n, 0, 0, 0, max(stamp) FROM settled_cohorts_v1 GROUP BY app_id, date, n

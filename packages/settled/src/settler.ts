@@ -1,7 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import type { Logger } from 'pino'
-import { backfill } from './backfill.ts'
 import { figureNames } from './figures.ts'
 import { type Due, type DueRequest, findDueDays, findDuePairs } from './find-due.ts'
 import { settleCohorts, settleDays } from './settle-days.ts'
@@ -45,11 +44,7 @@ export interface Settled {
  * Rejects when ClickHouse is away. A day that ClickHouse refuses stays live, with a line in the log.
  */
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
-  let filled = false
-
   return async function settle({ signal, ...options }: SettleOptions): Promise<Settled> {
-    if (!filled) await backfill(clickhouse)
-    filled = true
     let settled = 0
     for (const work of works(clickhouse)) settled += await settleAll(work, options, signal)
     return { settled, done: signal?.aborted !== true }

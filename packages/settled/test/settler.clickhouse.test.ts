@@ -6,7 +6,6 @@ import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributar
 import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { backfill } from '../src/backfill.ts'
 import { bumpMoneyDays } from '../src/bump-stamps.ts'
 import { type FigureName, figureOf } from '../src/figures.ts'
 import { createSettler } from '../src/settler.ts'
@@ -78,19 +77,6 @@ test('settled money notes how many events it counts', async () => {
   const { noted, stored } = await notedEvents()
   expect(noted).toBeGreaterThan(20)
   expect(noted).toBe(stored)
-})
-
-test('money that an earlier version settled without notes is settled once more', async () => {
-  await settle()
-  await clickhouse.command('TRUNCATE TABLE settled_money_v1')
-  await clickhouse.command(
-    `INSERT INTO settled_money_v1 (app_id, day, stamp)
-     SELECT app_id, day, sum(rows) FROM report_stamps_v1 WHERE source = 'money' AND app_id = '${app_id}' GROUP BY app_id, day`,
-  )
-  expect((await notedEvents()).noted).toBe(0)
-  expect((await settle()).settled).toBeGreaterThan(5)
-  await expectSettled()
-  expect(await settle()).toEqual({ settled: 0, done: true })
 })
 
 test('settled money counts an event whose day a changed verdict would not find, and does not note it', async () => {
@@ -216,61 +202,6 @@ test('days that the engine refuses together are settled alone, and one that it r
   expect([settled.money!.length > 5, settled.money!.includes(refused)]).toEqual([true, false])
   expect(cohorts.settled.length).toBe(5 * settledNumbers.length)
   await expect(settle({ ...small, checkHealth: () => Promise.reject(new Error('away')) })).rejects.toThrow('away')
-  await settle()
-  await expectSettled()
-})
-
-/** Makes the tables those of a version without settled figures. */
-async function goBack() {
-  await clickhouse.command(
-    `INSERT INTO activity_per_day_v1 SELECT app_id, install_uuid, day, min(ts_ms), max(ts_ms) FROM events_raw_v1
-     WHERE app_id = '${app_id}' GROUP BY app_id, install_uuid, day`,
-  )
-  for (const table of ['activity_by_day_v1', 'money_days_v1', 'installs_by_key_v1', 'report_stamps_v1'])
-    await clickhouse.command(`TRUNCATE TABLE ${table}`)
-}
-
-test('what an earlier version stored is copied and settled, whatever kills it, and figures are right all the time', async () => {
-  const live = await liveFigures(clickhouse, app_id)
-  await goBack()
-  expect(await liveFigures(clickhouse, app_id)).toEqual(live)
-  for (let step = 1; step <= 12; step += 1) {
-    await settle(killedAt(step, step % 2 === 0)).catch(() => {})
-    expect(await liveFigures(clickhouse, app_id)).toEqual(live)
-  }
-  await settle()
-  await expectSettled()
-  expect(await clickhouse.query('SELECT count() AS rows FROM activity_per_day_v1')).toEqual([{ rows: 0 }])
-  // A verdict that changes later finds the days of money that were stored before.
-  await bumpMoneyDays(clickhouse, [{ app_id, install_uuid: 'install-4' }])
-  expect((await settle()).settled).toBeGreaterThan(1)
-})
-
-test('a month of more rows than a statement has time for is copied by its days', async () => {
-  await goBack()
-  const rows_max = 10
-  const days: number[] = []
-  const impatient: Clickhouse = {
-    ...clickhouse,
-    async command(sql, options) {
-      const select = /^INSERT INTO (?:activity_by_day|money_days|installs_by_key)_v1 .*? (SELECT .*)\nSETTINGS/s.exec(
-        sql,
-      )?.[1]
-      const copied =
-        select === undefined
-          ? []
-          : await clickhouse.query<{ rows: number; days: number }>(
-              `SELECT count() AS rows, uniqExact(day) AS days FROM (${select})`,
-            )
-      for (const one of copied) {
-        if (one.rows > rows_max && one.days > 1) throw new CodedError('unavailable')
-        days.push(one.days)
-      }
-      await clickhouse.command(sql, options)
-    },
-  }
-  await backfill(impatient, rows_max)
-  expect(Math.max(...days)).toBeGreaterThan(1) // few rows go together
   await settle()
   await expectSettled()
 })

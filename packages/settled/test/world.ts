@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import { eventRowColumns, type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
+import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
 import { daysBetween } from '../src/days.ts'
@@ -51,30 +51,20 @@ function eventsOf(app_id: string, n: number) {
   })
 }
 
-/** An app with events, money of which one event is cancelled, and verdicts. `lacking`: columns that an earlier version had not. */
-export async function writeApp(
-  clickhouse: TestClickhouse,
-  app_id: string,
-  lacking: readonly string[] = [],
-): Promise<void> {
+/** An app with events, money of which one event is cancelled, and verdicts. */
+export async function writeApp(clickhouse: TestClickhouse, app_id: string): Promise<void> {
   const numbers = Array.from({ length: installs_count }, (_, n) => n)
   const events = numbers.flatMap((n) => eventsOf(app_id, n))
-  const columns = eventRowColumns.filter((column) => !lacking.includes(column))
-  await clickhouse.insertEvents(events, randomUUID(), columns)
+  await clickhouse.insertEvents(events, randomUUID())
   const paid = events.find(({ revenue_micros }) => revenue_micros !== null)!
-  await cancel(clickhouse, [{ ...paid, amount_micros: Number(paid.revenue_micros) }], lacking)
+  await cancel(clickhouse, [{ ...paid, amount_micros: Number(paid.revenue_micros) }])
   const decisions = numbers.filter((n) => n % 13 !== 0).map(decisionOf)
   await insertInstalls(clickhouse, installRows(app_id, decisions), randomUUID())
 }
 
-export async function cancel(
-  clickhouse: Clickhouse,
-  rows: readonly RevenueRow[],
-  lacking: readonly string[] = [],
-): Promise<void> {
-  const columns = revenueRowColumns.filter((column) => !lacking.includes(column))
-  const lines = rows.map((row) => JSON.stringify(columns.map((column) => row[column]))).join('\n')
-  await clickhouse.insert({ table: 'revenue_cancelled_v1', columns, lines, token: randomUUID() })
+export async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[]): Promise<void> {
+  const lines = rows.map((row) => JSON.stringify(revenueRowColumns.map((column) => row[column]))).join('\n')
+  await clickhouse.insert({ table: 'revenue_cancelled_v1', columns: revenueRowColumns, lines, token: randomUUID() })
 }
 
 /** Each list of each figure, and cohorts, worked out live: no settled row is read. */

@@ -24,7 +24,7 @@ export interface ReadRecord {
 
 const nothing: ReadRecord = { events: [], bytes: 0, undecodable: false }
 
-/** Whether a record may hold a fact. A gateway of an older version sets no header. */
+/** Whether a record may hold a fact. Whatever does not say that it holds none is read. */
 export const mayHoldFacts = (headers: Readonly<Record<string, string>>): boolean => headers[factsHeader] !== '0'
 
 /** The events of a record that attribution reads; the others are gone from memory when this returns. */

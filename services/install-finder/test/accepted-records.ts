@@ -19,8 +19,8 @@ export type SentEvent = Record<string, unknown> & { event_name: string; install_
 export const eventOf = (event_name: string, install_uuid: string, more: object = {}): SentEvent =>
   sdkEvent({ event_name, install_uuid, event_ts_ms: received_at_ms - 1000, ...more }) as SentEvent
 
-/** How a gateway stores a request: written anew, as the client's bytes, or as its gzip; or without the header. */
-export const forms = ['events', 'bytes', 'gzip', 'without a header'] as const
+/** How a gateway stores a request: written anew, as the client's bytes, or as its gzip. */
+export const forms = ['events', 'bytes', 'gzip'] as const
 export type Form = (typeof forms)[number]
 
 /** The record of a request that holds events of one install. */
@@ -37,8 +37,6 @@ export function recordOf(app_id: string, events: readonly SentEvent[], form: For
       const sent = { gzip: gzipSync(body), inflated_bytes: body.length }
       return [openRecord(facts, install_uuid, { sent, has_facts }, partitions)]
     },
-    'without a header': () => openRecords(facts, events, partitions),
   }
-  const [record] = closeRecords(open[form](), 'audit/1')
-  return form === 'without a header' ? { ...record!, headers: {} } : record!
+  return closeRecords(open[form](), 'audit/1')[0]!
 }

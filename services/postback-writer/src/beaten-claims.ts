@@ -113,7 +113,7 @@ const firstClaimsOf = (keys: readonly bigint[], batch: readonly StoredJudgement[
   ].join('\n      UNION ALL')
 
 /**
- * Marks all that are beaten: after an upgrade, a repair, or a failure between a claim and its mark. It looks through
+ * Marks all that are beaten: after a repair, or a failure between a claim and its mark. It looks through
  * `slice_rows` claims with a statement, so that none holds the engine up, and holds a quarter of them, also where all are on one
  * postback.
  */

@@ -26,7 +26,7 @@ interface RowKey extends PostbackPlace {
   day: string
 }
 
-/** Postbacks of one statement: their bodies have 8 KiB at most, and older ones 64. */
+/** Postbacks of one statement: their bodies have 8 KiB at most. */
 const page_rows_max = 256
 
 /**

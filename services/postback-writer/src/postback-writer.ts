@@ -130,7 +130,7 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
 }
 
 /** Retention deletes unproven rows of such days. One more day, since clocks of processes differ. */
-const isExpiring = ({ day, proven = false }: WrittenPostback, now_ms: number): boolean =>
+const isExpiring = ({ day, proven }: WrittenPostback, now_ms: number): boolean =>
   !proven && day <= utcDay(now_ms - (limits.postback_unproven_days_max - 1) * day_ms)
 
 const writtenAs = ({ value: { received, place }, judged }: JudgedRecord): WrittenPostback => ({

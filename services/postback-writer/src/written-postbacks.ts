@@ -8,8 +8,8 @@ import type { PostbackPlace } from './postback-rows.ts'
 export interface WrittenPostback extends PostbackPlace {
   /** UTC date on which it was received. */
   day: string
-  /** True for a valid one: its row stays for ever. Absent in what an older version kept. */
-  proven?: boolean
+  /** True for a valid one: its row stays for ever. */
+  proven: boolean
 }
 
 /** SQL condition for one row; it reads one granule, however large the table is. */

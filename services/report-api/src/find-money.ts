@@ -69,7 +69,7 @@ ORDER BY date`
 export const settledOf = (days: readonly MoneyDay[]): ReadonlySet<string> =>
   new Set(days.filter(({ is_settled }) => is_settled).map(({ day }) => day))
 
-// Before all is copied from an earlier version, days may have money and no stamp.
+// A server may have lost stamps: days have money and no stamp then.
 const boundsSql = (inRange: string, nothing: string) => `
   UNION ALL
   SELECT arrayJoin([min(day), max(day)]) AS date, toUInt64(0) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing},

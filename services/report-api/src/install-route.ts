@@ -100,11 +100,9 @@ const undecided = { verdict: null, rule_version: null, windows: null, candidates
 
 const ofInstall = 'app_id = {app_id:String} AND install_uuid = {install_uuid:String}'
 
-/** Days with events of the install, also of those that an earlier version wrote. */
+/** Days with events of the install. */
 const daysSql = `
-  SELECT ${eventDay} AS date FROM activity_by_day_v1 WHERE app_id = {app_id:String} AND install_key = sipHash64({install_uuid:String})
-  UNION ALL
-  SELECT day AS date FROM activity_per_day_v1 WHERE ${ofInstall}`
+  SELECT ${eventDay} AS date FROM activity_by_day_v1 WHERE app_id = {app_id:String} AND install_key = sipHash64({install_uuid:String})`
 
 const knownSql = `SELECT date FROM (${daysSql}) LIMIT 1`
 

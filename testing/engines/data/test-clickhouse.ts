@@ -13,8 +13,7 @@ import { fillFolder, tables_template } from './template.ts'
 export interface TestClickhouse extends Clickhouse {
   data_dir: string
   /** One block into `events_raw_v1`, as the event-writer sends it. */
-  /** `columns`: those of an earlier version, where its tables are there. */
-  insertEvents(rows: readonly EventRow[], token: string, columns?: readonly (keyof EventRow)[]): Promise<void>
+  insertEvents(rows: readonly EventRow[], token: string): Promise<void>
   /** Every table that events fill, read in a form that merges don't change. */
   readEventTables(): Promise<Record<string, unknown[]>>
   /** Stops the engine and starts it on the same data, which `change` may change meanwhile. */
@@ -33,8 +32,8 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
     command: (sql, options) => clickhouse.command(sql, options),
     checkHealth: () => clickhouse.checkHealth(),
     data_dir,
-    insertEvents: (rows, token, columns = eventRowColumns) =>
-      clickhouse.insert({ table: 'events_raw_v1', columns, lines: eventLines(rows, columns), token }),
+    insertEvents: (rows, token) =>
+      clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: eventLines(rows), token }),
     readEventTables: () => readEventTables(clickhouse),
     async reopen(change) {
       await clickhouse.close()
@@ -107,8 +106,8 @@ export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms:
   } as EventRow
 }
 
-const eventLines = (rows: readonly EventRow[], columns: readonly (keyof EventRow)[]): string =>
-  rows.map((row) => JSON.stringify(columns.map((column) => row[column]))).join('\n')
+const eventLines = (rows: readonly EventRow[]): string =>
+  rows.map((row) => JSON.stringify(eventRowColumns.map((column) => row[column]))).join('\n')
 
 async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, unknown[]>> {
   const rows: Record<string, unknown[]> = {

@@ -22,23 +22,13 @@ export interface BlockRecord {
   value(): Buffer
 }
 
-/** A packed value as blocks store it: `head`, then what the gzip file holds from byte `from` to `to`, then `tail`. */
-export interface StoredPacked {
-  head: Buffer
-  gzip: Buffer
-  from: number
-  to: number
-  tail: Buffer
-}
-
-/** Blocks of version 1 hold no packed values and are read as well. */
-const version = 2
+const version = 3
 const header_bytes = 21
 const record_header_bytes = 12
 const no_key = 0xffffffff
 /** In a value's length: the value is packed. Records are far smaller. */
 const packed_flag = 0x80000000
-const packed_header_bytes = 16
+const packed_header_bytes = 12
 
 const storedBytes = (value: Buffer | PackedValue): number =>
   Buffer.isBuffer(value)
@@ -55,7 +45,7 @@ export const recordBytes = (record: OutgoingRecord): number =>
 /**
  * Consecutive records of one partition as one stored value: `u8 version, f64 timestamp_ms, f64 bytes_before, u32 count`,
  * then per record `u32 value length, u32 key length (0xffffffff: null), u32 headers length, key, headers as JSON, value`. A packed
- * value has the highest bit of its length set and is `u32 from, u32 to, u32 head length, u32 tail length, head, tail, gzip`.
+ * value has the highest bit of its length set and is `u32 inflated length, u32 head length, u32 tail length, head, tail, gzip`.
  * `bytes` is the sum of `recordBytes`: the values are copied once, into a buffer of exactly the right size.
  */
 export function encodeBlock(
@@ -88,17 +78,17 @@ export function encodeBlock(
 /** Gives how many bytes it wrote. */
 function writePacked(block: Buffer, from: number, packed: PackedValue): number {
   let at = from
-  for (const number of [0, packed.inflated_bytes, packed.head.length, packed.tail.length])
+  for (const number of [packed.inflated_bytes, packed.head.length, packed.tail.length])
     at = block.writeUInt32LE(number, at)
   for (const part of [packed.head, packed.tail, packed.gzip]) at += part.copy(block, at)
   return at - from
 }
 
-function readPacked(stored: Buffer): StoredPacked {
-  const tail_at = packed_header_bytes + stored.readUInt32LE(8)
-  const gzip_at = tail_at + stored.readUInt32LE(12)
+function readPacked(stored: Buffer): PackedValue {
+  const tail_at = packed_header_bytes + stored.readUInt32LE(4)
+  const gzip_at = tail_at + stored.readUInt32LE(8)
   return {
-    ...{ from: stored.readUInt32LE(0), to: stored.readUInt32LE(4) },
+    inflated_bytes: stored.readUInt32LE(0),
     head: stored.subarray(packed_header_bytes, tail_at),
     tail: stored.subarray(tail_at, gzip_at),
     gzip: stored.subarray(gzip_at),
@@ -108,7 +98,7 @@ function readPacked(stored: Buffer): StoredPacked {
 /** Header of a stored block. Throws when another version wrote it. */
 export function decodeHeader(block: Buffer): BlockHeader {
   const found = block.readUInt8(0)
-  if (found < 1 || found > version) throw new Error(`log block of unknown version ${found}`)
+  if (found !== version) throw new Error(`log block of unknown version ${found}`)
   return {
     timestamp_ms: block.readDoubleLE(1),
     bytes_before: block.readDoubleLE(9),
@@ -120,7 +110,7 @@ export function decodeHeader(block: Buffer): BlockHeader {
 export const blockBytes = (block: Buffer): number => block.length - header_bytes
 
 /** The records of a stored block, in order. */
-export function* decodeRecords(block: Buffer, unpack: (packed: StoredPacked) => Buffer): Generator<BlockRecord> {
+export function* decodeRecords(block: Buffer, unpack: (packed: PackedValue) => Buffer): Generator<BlockRecord> {
   let at = header_bytes
   while (at < block.length) {
     const length = block.readUInt32LE(at)
@@ -138,7 +128,7 @@ export function* decodeRecords(block: Buffer, unpack: (packed: StoredPacked) => 
       key: key_length === no_key ? null : block.toString('utf8', key_at, headers_at),
       headers: headers_bytes === 0 ? {} : JSON.parse(block.toString('utf8', headers_at, value_at)),
       bytes: end - at,
-      value_bytes: packed === null ? stored.length : valueBytes({ ...packed, inflated_bytes: packed.to - packed.from }),
+      value_bytes: valueBytes(packed ?? stored),
       value: () => (packed === null ? stored : unpack(packed)),
     }
     at = end
@@ -146,10 +136,7 @@ export function* decodeRecords(block: Buffer, unpack: (packed: StoredPacked) => 
 }
 
 /** Unpacks one value after the other. */
-export function createUnpack(): (packed: StoredPacked) => Buffer {
+export function createUnpack(): (packed: PackedValue) => Buffer {
   const inflateInPlace = createInflateInPlace()
-  return ({ head, gzip, from, to, tail }) => {
-    const inflated = inflateInPlace(gzip) ?? gunzipSync(gzip)
-    return Buffer.concat([head, inflated.subarray(from, to), tail])
-  }
+  return ({ head, gzip, tail }) => Buffer.concat([head, inflateInPlace(gzip) ?? gunzipSync(gzip), tail])
 }

@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { type Database, open } from 'lmdb'
-import type { Committed, OutgoingRecord } from '../broker.ts'
-import { createUnpack, recordBytes, type StoredPacked } from './block.ts'
+import type { Committed, OutgoingRecord, PackedValue } from '../broker.ts'
+import { createUnpack, recordBytes } from './block.ts'
 import { type CommitQueue, createCommitQueue } from './commit-queue.ts'
 
 export interface StoredBlock {
@@ -37,7 +37,7 @@ export interface LogStore {
   /** Rejects when the store takes no writes. */
   probe(): Promise<void>
   queue: CommitQueue<Staging>
-  unpack(packed: StoredPacked): Buffer
+  unpack(packed: PackedValue): Buffer
   close(): Promise<void>
 }
 

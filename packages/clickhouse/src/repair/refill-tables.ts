@@ -10,7 +10,7 @@ import type { Clickhouse } from '../clickhouse.ts'
 import { textLiteral } from '../literals.ts'
 import { mutate } from '../mutate.ts'
 import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
-import { readViewSources, type ViewSource } from '../schema/view-sources.ts'
+import { readStampViews, readViewSources, type ViewSource } from '../schema/view-sources.ts'
 
 export interface RefillOptions {
   clickhouse: Clickhouse
@@ -105,6 +105,17 @@ async function hasOpenErasure(clickhouse: Clickhouse): Promise<boolean> {
  */
 export async function emptySettled(clickhouse: Pick<Clickhouse, 'command'>): Promise<void> {
   for (const table of settledTables) await clickhouse.command(`TRUNCATE TABLE ${table}`)
+}
+
+/**
+ * Empties the stamps, and gives each day with data one. They may be smaller than before, so every settled figure has to be
+ * forgotten already (docs/adr/0270).
+ */
+export async function stampAgain(clickhouse: Clickhouse): Promise<void> {
+  const views = await readStampViews(clickhouse)
+  for (const table of new Set(views.map(({ target }) => target))) await clickhouse.command(`TRUNCATE TABLE ${table}`)
+  for (const { source, target, columns, selectFrom } of views)
+    await clickhouse.command(`INSERT INTO ${target} (${columns.join(', ')}) ${selectFrom(source)} SETTINGS ${settings}`)
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Clickhouse } from '../clickhouse.ts'
 import { readViewSources } from '../schema/view-sources.ts'
 import { type BrokenPart, findBrokenParts, settleBrokenPart } from './broken-parts.ts'
 import { findDifferences, type GoesOnAt } from './compare-tables.ts'
-import { emptySettled, refillTables } from './refill-tables.ts'
+import { emptySettled, refillTables, stampAgain } from './refill-tables.ts'
 
 export interface RepairOptions {
   clickhouse: Clickhouse
@@ -61,12 +61,13 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
       ![raw, records, ...stampTables, ...settledTables, ...reread].includes(table) &&
       !sources.has(sweptFrom[table] ?? table),
   )
-  // Stamps that lost rows are smaller than they were: figures go first, and the settler gives all days new ones (docs/adr/0270).
+  // Stamps that lost rows are smaller than they were, so figures go first.
   if (damaged.size > 0 || wanted.size > 0) await emptySettled(clickhouse)
-  for (const table of stampTables) if (damaged.has(table)) await clickhouse.command(`TRUNCATE TABLE ${table}`)
   if (wanted.size > 0 || reread.length > 0) await beforeRefill()
   for (const table of reread) await mend[table]?.(clickhouse)
   const refilled = wanted.size === 0 ? [] : await refillTables({ clickhouse, tables: wanted, logger })
+  // The settler finds no day without a stamp.
+  if (stampTables.some((table) => damaged.has(table))) await stampAgain(clickhouse)
   return {
     ...{ broken, refilled, lost_events, reread, beyond },
     settle: async () => {

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Clickhouse } from '../clickhouse.ts'
 import {
   type Migration,
@@ -41,22 +40,11 @@ export async function migrateClickhouse(options: MigrateOptions): Promise<string
   if (!dryRun && pending.length > 0) {
     await clickhouse.command(renderMigration(recordTable, parameters))
     for (const migration of pending) {
-      await run(clickhouse, renderMigration(migration, parameters))
+      await clickhouse.command(renderMigration(migration, parameters))
       await record(clickhouse, migration)
     }
   }
   return pending.map(({ name }) => name)
-}
-
-/** Once more when a name is gone: another process may be giving it back at this very moment (docs/adr/0071). */
-async function run(clickhouse: Clickhouse, statement: string): Promise<void> {
-  try {
-    await clickhouse.command(statement)
-  } catch (err) {
-    if (!(err instanceof Error) || !/UNKNOWN_TABLE/.test(err.message + ('type' in err ? err.type : ''))) throw err
-    await setTimeout(200)
-    await clickhouse.command(statement)
-  }
 }
 
 const recordTable: Migration = {
@@ -95,7 +83,9 @@ function refuseForeign(migrations: readonly Migration[], recorded: readonly Reco
     }
     if (known.checksum !== checksum || known.name !== name) {
       throw new Error(
-        `ClickHouse migration ${name} was changed after it ran. Restore the file and put the change into a new migration.`,
+        version === 1
+          ? `These ClickHouse tables were made by a development version from before the baseline, or ${name} was changed after it ran. Begin with an empty database or data folder, or start the version that made them.`
+          : `ClickHouse migration ${name} was changed after it ran. Restore the file and put the change into a new migration.`,
       )
     }
   }

@@ -80,10 +80,9 @@ ${grants('report-api')}
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
 ${grants('admin-api')}
--- ... settles figures of days: on replicas, once the data behind a stamp is there. It empties the table that it has copied.
+-- ... settles figures of days: on replicas, once the data behind a stamp is there.
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
-GRANT TRUNCATE ON tributary.activity_per_day_v1 TO tributary_admin_api;
 -- ... and rewrites the parts in which retention blanks or deletes something.
 GRANT SELECT ON system.mutations TO tributary_admin_api;
 ${retentionGrants()}

@@ -33,10 +33,7 @@ export const factEvents: readonly string[] = [...installEvents, aliasEvent]
 /** Whether attribution reads an event of this name. */
 export const isFact = (event_name: unknown): boolean => factEvents.includes(event_name as string)
 
-/**
- * Header of records of `events.accepted.v1`: `1` when `isFact` holds for one of their events, else `0`. A record without
- * it may have one.
- */
+/** Header of records of `events.accepted.v1`: `1` when `isFact` holds for one of their events, else `0`. */
 export const factsHeader = 'facts'
 
 export const dated_text =

@@ -103,13 +103,6 @@ export const tables = {
     },
   },
   activity_by_day_v1: activityByDay,
-  activity_per_day_v1: {
-    row: 'first and last event of an install on a day, of an earlier version; the settler copies it to activity_by_day_v1 and empties it',
-    writers: ['admin-api'],
-    readers: ['report-api', 'admin-api', 'eraser'],
-    personal: ['install_uuid'],
-    erased_by: { with: 'events_raw_v1', on: ['day', 'install_key'] },
-  },
   identities_v1: {
     row: 'first time that an install had a user id',
     writers: ['event-writer', 'eraser'],

@@ -29,7 +29,7 @@ interface MadeOfEvent {
   app_id: string
   install_uuid: string
   received_at_ms: number
-  /** `datedAt` of the event; absent where that is not before its receipt, and where an earlier version made it. */
+  /** `datedAt` of the event; absent where that is not before its receipt. */
   dated_at_ms?: number | undefined
 }
 

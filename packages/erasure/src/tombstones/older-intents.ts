@@ -11,7 +11,7 @@ export interface OlderIntent {
   /** Offsets, both inclusive. */
   from: number
   to: number
-  /** The number that it pinned; null while it has none yet, or when an older version began it. */
+  /** The number that it pinned; null while it has none yet. */
   tombstones: number | null
 }
 
@@ -49,7 +49,7 @@ async function findInGroup(
     if (committed === null || !concerned(partition)) return []
     const intent = openIntent({ offset: committed, metadata: metadata ?? '' })
     if (intent === null || (intent.tombstones ?? -1) >= number) return []
-    const { from, to, tombstones = null } = intent
+    const { from, to, tombstones } = intent
     return [{ consumer: name, topic: topic.name, partition, from, to, tombstones }]
   })
 }

@@ -13,33 +13,30 @@ export interface Intent extends OffsetRange {
   /** Newest time of its records, Unix epoch ms. */
   to_ms: number
   /**
-   * Number of the newest tombstone that the batch knows, of which every try drops the same events; null until it is read.
-   * Absent: the consumer pins none, or a version that knew none began the batch.
+   * Number of the newest tombstone that the batch knows, of which every try drops the same events; null until it is read, and
+   * always null if the consumer pins none.
    */
-  tombstones?: number | null
+  tombstones: number | null
 }
 
+/** What a note says of a declared batch: whoever reads this finishes exactly the records from the offset up to `to`. */
+type Declared = Omit<Intent, 'from'>
+
 /** The note of every commit beside its offset, as JSON in the offset metadata (docs/adr/0100). */
-interface CommitNote {
+type CommitNote = LogNote & (Declared | { to?: undefined })
+
+interface LogNote {
   /** Identity of the log that the offset belongs to; a new one whenever log and offset do not fit together. */
   log: string
   /** Newest record time of this log that has been handled, Unix epoch ms; 0 before the first. */
   at_ms: number
   /** The state that the consumer kept, as it was when the offset was reached. */
   state?: unknown
-  /** Declares a batch: whoever reads this finishes exactly the records from the offset up to here. */
-  to?: number
-  /** How often what is declared was begun; absent in notes of older versions, which began it once. */
-  begun?: number
-  /** Newest time of the records that are declared. */
-  to_ms?: number
-  /** See `Intent`. */
-  tombstones?: number | null
 }
 
 const noteText = (note: CommitNote): string => JSON.stringify(note)
 
-/** The note of a commit; null for text of others, an older version or a moved offset, which all know no log. */
+/** The note of a commit; null for text of others or a moved offset, which know no log. */
 function readNote({ metadata }: Committed): CommitNote | null {
   try {
     const note = JSON.parse(metadata)
@@ -51,10 +48,10 @@ function readNote({ metadata }: Committed): CommitNote | null {
 
 /** The batch that was declared and perhaps not finished; null when nothing is open. */
 export function openIntent(committed: Committed | null): Intent | null {
-  const { to, to_ms, begun, tombstones } = (committed && readNote(committed)) ?? {}
-  if (committed === null || !Number.isSafeInteger(to) || to! < committed.offset) return null
-  const pinned = tombstones === undefined ? {} : { tombstones }
-  return { from: committed.offset, to: to!, to_ms: to_ms ?? 0, begun: begun ?? 1, ...pinned }
+  const note = committed && readNote(committed)
+  if (committed === null || note?.to === undefined || note.to < committed.offset) return null
+  const { to, to_ms, begun, tombstones } = note
+  return { from: committed.offset, to, to_ms, begun, tombstones }
 }
 
 /** The records that are handled as one batch. */
@@ -139,13 +136,10 @@ export async function isOtherLog(
 }
 
 /** Text of the commit that declares the open intent. */
-export const intentNote = ({ log, at_ms, state, intent }: Progress): string =>
-  noteText({ log, at_ms, ...(state !== undefined && { state }), ...declaredPart(intent!) })
-
-const declaredPart = ({ to, to_ms, begun, tombstones }: Intent) => ({
-  ...{ to, to_ms, begun },
-  ...(tombstones !== undefined && { tombstones }),
-})
+export function intentNote({ log, at_ms, state, intent }: Progress): string {
+  const { from: _offset, ...declared } = intent!
+  return noteText({ log, at_ms, ...(state !== undefined && { state }), ...declared })
+}
 
 /** Text of the commit that ends a batch; `finish` takes the same over. */
 export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state: unknown }): string =>
@@ -153,18 +147,17 @@ export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state:
 
 /**
  * Remembers a batch, once more begun, before it is begun: if it is broken off, the records that come again may be cut otherwise, and
- * part of them may have been written under the token of this range. With `pins` a new batch awaits its tombstones; one that
- * is found declared keeps what it has.
+ * part of them may have been written under the token of this range. A new batch knows no tombstones; one that is found declared
+ * keeps what it has.
  */
 export function declare(
   progress: Progress,
   { from, to }: OffsetRange,
   records: readonly { record: LogRecord }[],
-  { pins = false } = {},
 ): void {
-  const { begun, tombstones } = progress.intent ?? { begun: 0, tombstones: pins ? null : undefined }
+  const { begun, tombstones } = progress.intent ?? { begun: 0, tombstones: null }
   const to_ms = Math.max(progress.at_ms, newestOf(records))
-  progress.intent = { from, to, to_ms, begun: begun + 1, ...(tombstones !== undefined && { tombstones }) }
+  progress.intent = { from, to, to_ms, begun: begun + 1, tombstones }
 }
 
 /** Newest time of records; 0 without any. */

@@ -14,19 +14,17 @@ export async function pinTombstones(
   declareIntent: () => Promise<void>,
 ): Promise<Tombstones> {
   const intent = progress.intent!
-  if (intent.tombstones === null) {
-    const number = await store.newest()
-    progress.intent = { ...intent, tombstones: number }
-    try {
-      await declareIntent()
-    } catch (err) {
-      // It may be durable or not: nothing was done with it, and a later number is as good.
-      progress.intent = { ...intent, tombstones: null }
-      throw err
-    }
+  if (intent.tombstones !== null) return store.upTo(intent.tombstones)
+  const number = await store.newest()
+  progress.intent = { ...intent, tombstones: number }
+  try {
+    await declareIntent()
+  } catch (err) {
+    // It may be durable or not: nothing was done with it, and a later number is as good.
+    progress.intent = { ...intent, tombstones: null }
+    throw err
   }
-  // A batch that an older version began knows none.
-  return store.upTo(progress.intent!.tombstones ?? 0)
+  return store.upTo(number)
 }
 
 /**

@@ -125,7 +125,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     const expected = progress.intent?.from ?? progress.next
     const take = await nextTake(progress, records)
     countLost(context, chunk.partition, expected, take.records[0]?.record.offset ?? take.to + 1)
-    declare(progress, take, take.records, { pins: consumer.tombstones !== undefined })
+    declare(progress, take, take.records)
     if (take.records.length === 0) {
       Object.assign(progress, { next: take.to + 1, intent: null })
       return 0

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { findForeignAccess } from '../settings/private-file.ts'
 
 const text = z.string().min(1).max(4096)
-const StartFile = z.object({ url: text, data_dir: text, instance: text.optional() })
+const StartFile = z.object({ url: text, data_dir: text, instance: text })
 
 /**
  * The file that the last start of a standalone leaves for commands in the same directory: its address, its data folder,

@@ -124,28 +124,6 @@ test('records of an app of which nobody can tell what was erased wait as dead le
   expect(broker.records(deadLetterTopic(topic).name, 0)).toHaveLength(3)
 })
 
-test('a batch that an older version began knows no tombstone', async () => {
-  const broker = memoryBroker(1, now)
-  const store = memoryTombstones()
-  erase(store)
-  await broker.publish(['a', 'b'].map(letter))
-  const declared = new Promise<void>((resolve) => {
-    const consumer = reader(() => resolve())
-    const crash = (step: number) => {
-      if (step === 3) throw new Crash()
-    }
-    start(broker, { consumer, crash }).running.then(async (running) => {
-      await declared
-      await running.close()
-    })
-  })
-  await declared
-  await until(() => openAt(broker) !== null, 'the intent')
-  const seen: number[] = []
-  await readToEnd(broker, { consumer: pinning(store, ({ tombstones }) => void seen.push(tombstones.number)) })
-  expect(seen).toEqual([0])
-})
-
 test('a consumer that must drop what was erased does not start without knowing it', async () => {
   const consumer = { ...reader(() => {}), pins_tombstones: { by: 'install' as const } }
   const around = { broker: memoryBroker(1, now), logger: pino({ level: 'silent' }), registry: new Registry(), now }

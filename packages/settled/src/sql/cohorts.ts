@@ -43,8 +43,7 @@ const windowOf = (ts_ms: string) => `toInt32(floor((${ts_ms} - installed_ms) / $
  * `date, n, retained`. Pairs without any have no row.
  *
  * A UTC day meets two of these windows of an install at most. The first event of the day is in the earlier one of those with an
- * event, and the last event is in the later one (docs/adr/0257). That holds for each row by itself: parts need no merge, and rows
- * of `activity_per_day_v1` may stand beside.
+ * event, and the last event is in the later one (docs/adr/0257). That holds for each row by itself: parts need no merge.
  */
 export const retainedSql = (at: CohortPairs): string => `
   SELECT date, toUInt16(window) AS n, uniqExact(install_key) AS retained
@@ -54,9 +53,6 @@ export const retainedSql = (at: CohortPairs): string => `
       SELECT date, install_key, ${windowOf('min_ts_ms')} AS first, ${windowOf('max_ts_ms')} AS last
       FROM (
         SELECT install_key, min_ts_ms, max_ts_ms FROM activity_by_day_v1
-        WHERE app_id = ${at.app_id} AND day IN ${at.activity_days}
-        UNION ALL
-        SELECT sipHash64(install_uuid), min_ts_ms, max_ts_ms FROM activity_per_day_v1
         WHERE app_id = ${at.app_id} AND day IN ${at.activity_days}
       ) AS activity
       INNER JOIN (${cohortSql({ ...at, days: `(SELECT arrayJoin(${at.days}))` })}

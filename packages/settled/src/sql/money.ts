@@ -3,7 +3,6 @@ import { organic } from '@tributary/contracts/attribution/verdict'
 import { day_ms } from '@tributary/contracts/limits'
 import { refundEvents } from '@tributary/contracts/rows'
 import { type DaysOfApp, onDays } from './days-of-app.ts'
-import { isFilledSql } from './filled.ts'
 import { type GrownDays, isCounted } from './grown.ts'
 
 /** SQL condition for a money event that is no refund (docs/rules.md#revenue). */
@@ -23,26 +22,18 @@ export const countedSql = (at: DaysOfApp, taken = '1', more = ''): string => `
         AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})`
 
 /**
- * The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. Until all verdicts
- * are copied (docs/adr/0274), the missing ones come from `installs_by_day_v1`. Both tables are sets and may share rows: `DISTINCT`
- * takes each once, so that no `FINAL` has to merge parts.
+ * The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. The table is a set:
+ * `DISTINCT` takes each row once, so that no `FINAL` has to merge parts.
  */
 const verdictsSql = (at: DaysOfApp): string => `
       SELECT install_key, verdict, installed_on, installed_ms, again
       FROM (
-        SELECT ${verdictColumns}, row_key AS place
+        SELECT DISTINCT install_key, row_key, sign, partner AS verdict, day AS installed_on, installed_at_ms AS installed_ms, reinstall AS again
         FROM installs_by_key_v1
         WHERE app_id = ${at.app_id} AND install_key IN (${payingSql(at)})
-        UNION DISTINCT
-        SELECT ${verdictColumns}, sipHash64(topic, partition, offset) AS place
-        FROM installs_by_day_v1
-        WHERE (${isFilledSql}) = 0 AND app_id = ${at.app_id} AND install_key IN (${payingSql(at)})
       )
       GROUP BY install_key, verdict, installed_on, installed_ms, again
       HAVING sum(sign) > 0`
-
-const verdictColumns =
-  'install_key, sign, partner AS verdict, day AS installed_on, installed_at_ms AS installed_ms, reinstall AS again'
 
 const payingSql = (at: DaysOfApp): string => `SELECT install_key FROM revenue_raw_v1 WHERE ${onDays(at)}`
 

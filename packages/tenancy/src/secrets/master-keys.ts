@@ -8,7 +8,7 @@ export interface MasterKey {
 
 /** A text encrypted with AES-256-GCM, as the columns of a table hold it. */
 export interface EncryptedText {
-  /** Format and id of the master key, `v2:1a2b3c4d`; the id alone in the first format. */
+  /** Format and id of the master key, `v2:1a2b3c4d`. */
   key_id: string
   iv: Buffer
   ciphertext: Buffer
@@ -46,14 +46,13 @@ export const isSecretUnreadable = (err: unknown): boolean =>
   err instanceof SecretUnreadableError || (err instanceof Error && err.cause instanceof SecretUnreadableError)
 
 const algorithm = 'aes-256-gcm'
-const present = 'v2:'
+const format = 'v2:'
 
 /** Id of the master key in an `EncryptedText`. */
-export const masterKeyId = (key_id: string): string => key_id.replace(present, '')
+export const masterKeyId = (key_id: string): string => key_id.replace(format, '')
 
-/** The first format was bound to the app alone. */
-const additionalData = (key_id: string, { purpose, company_id, app_id }: SecretPlace): Buffer =>
-  Buffer.from(key_id.startsWith(present) ? JSON.stringify([purpose, company_id, app_id]) : app_id)
+const additionalData = ({ purpose, company_id, app_id }: SecretPlace): Buffer =>
+  Buffer.from(JSON.stringify([purpose, company_id, app_id]))
 
 const ownerOf = ({ app_id, company_id }: SecretPlace): string => app_id || company_id
 
@@ -71,14 +70,14 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
   if (keys.some(({ key }) => key.length !== 32)) throw new Error('A master key must be 32 bytes.')
   // KeyObjects show nothing when they are logged.
   const secrets = new Map(keys.map(({ id, key }) => [id, createSecretKey(key)]))
-  const key_id = present + current.id
+  const key_id = format + current.id
   return {
     current_id: current.id,
     key_id,
     has: (needed) => secrets.has(masterKeyId(needed)),
     encrypt(text, place) {
       const iv = randomBytes(12)
-      const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(additionalData(key_id, place))
+      const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(additionalData(place))
       const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return { key_id, iv, ciphertext, tag: cipher.getAuthTag() }
     },
@@ -91,7 +90,7 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
       }
       try {
         const decipher = createDecipheriv(algorithm, secret, iv, { authTagLength: 16 })
-        decipher.setAAD(additionalData(key_id, place)).setAuthTag(tag)
+        decipher.setAAD(additionalData(place)).setAuthTag(tag)
         return decipher.update(ciphertext, undefined, 'utf8') + decipher.final('utf8')
       } catch {
         throw new SecretUnreadableError(

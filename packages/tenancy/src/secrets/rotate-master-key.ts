@@ -10,7 +10,7 @@ import { type SecretTable, secretTables } from './secret-tables.ts'
 const rows_max = 200
 
 /**
- * Encrypts every secret again with the first master key, in the present format. A process that ends in the middle loses
+ * Encrypts every secret again with the first master key. A process that ends in the middle loses
  * nothing: each batch of rows is a transaction, processes with both keys read old and new rows, and the next run goes on.
  * 1. Secrets, until a pass finds none to encrypt: admin-api may still make apps with the key before.
  * 2. The check that every start reads: before, processes need the old key too; afterwards, the new one is enough.

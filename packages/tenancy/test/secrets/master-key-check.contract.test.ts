@@ -1,22 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { migratePostgres } from '@tributary/postgres/migrate'
 import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { createApp, createCompany } from '../../src/companies/tenants.ts'
 import { findNeededMasterKey, forgetMasterKey, isMasterKeyRight } from '../../src/secrets/master-key-check.ts'
 import { openMasterKeys, readMasterKey } from '../../src/secrets/master-keys.ts'
-import { firstFormatKeys } from './first-format.ts'
 
 const makeKey = () => {
   const key = readMasterKey(randomBytes(32).toString('base64'))
-  return { id: key.id, keys: openMasterKeys([key]), firstFormat: firstFormatKeys(key) }
+  return { id: key.id, keys: openMasterKeys([key]) }
 }
 
-async function database(options?: { migrated: boolean }) {
-  const db = await openTestPostgres(options)
+async function database() {
+  const db = await openTestPostgres()
   onTestFinished(() => db.close())
   return db.pool
 }
@@ -53,23 +47,4 @@ test('another key of the same id is wrong', async () => {
   const keys = [1, 2].map((byte) => openMasterKeys([{ id: 'same', key: Buffer.alloc(32, byte) }]))
   expect(await isMasterKeyRight(pool, keys[0]!)).toBe(true)
   expect(await isMasterKeyRight(pool, keys[1]!)).toBe(false)
-})
-
-test('with secrets of an older version the key that made the newest one is right', async () => {
-  const pool = await database({ migrated: false })
-  const dir = await mkdtemp(join(tmpdir(), 'tributary-migrations-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
-  await cp(join(import.meta.dirname, '..', '..', '..', 'postgres', 'migrations'), dir, { recursive: true })
-  for (const file of await readdir(dir)) if (file >= '0003') await rm(join(dir, file))
-  await migratePostgres({ pool, dir })
-  const [first, second] = [makeKey(), makeKey()]
-  const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
-  const { company_id } = await createCompany(pool, { name: 'Acme', plan: 'free' }, request)
-  for (const [step, { firstFormat }] of [first, second].entries()) {
-    const at = { ...request, now_ms: request.now_ms + step }
-    await createApp(pool, firstFormat, { company_id, name: 'Game', platform: 'ios' }, at)
-  }
-  await migratePostgres({ pool })
-  expect(await isMasterKeyRight(pool, first.keys)).toBe(false)
-  expect(await isMasterKeyRight(pool, second.keys)).toBe(true)
 })

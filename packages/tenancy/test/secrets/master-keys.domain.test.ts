@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { openMasterKeys, readMasterKey, type SecretPlace } from '../../src/secrets/master-keys.ts'
-import { firstFormatKeys } from './first-format.ts'
 
 const keyOf = (byte: number) => readMasterKey(Buffer.alloc(32, byte).toString('base64'))
 const secret = 'c0ffee'.repeat(10)
@@ -50,16 +49,6 @@ describe('an encrypted secret', () => {
       { ...place, company_id: 'co_1","app_1', app_id: '' },
     ]
     for (const other of others) expect(() => keys.decrypt(encrypted, other)).toThrow("can't be decrypted")
-  })
-
-  test('of the first format, bound to the app alone, still opens, and never as the present one', () => {
-    const key = keyOf(1)
-    const old = firstFormatKeys(key).encrypt(secret, place)
-    const keys = openMasterKeys([key])
-    expect(keys.decrypt(old, place)).toBe(secret)
-    expect(() => keys.decrypt({ ...old, key_id: `v2:${key.id}` }, place)).toThrow("can't be decrypted")
-    const present = keys.encrypt(secret, place)
-    expect(() => keys.decrypt({ ...present, key_id: key.id }, place)).toThrow("can't be decrypted")
   })
 
   test('names the key that is missing, and shows no secret', () => {

@@ -11,7 +11,6 @@ import { isMasterKeyRight } from '../../src/secrets/master-key-check.ts'
 import { type MasterKey, openMasterKeys, readMasterKey } from '../../src/secrets/master-keys.ts'
 import { rotateMasterKey } from '../../src/secrets/rotate-master-key.ts'
 import { secretTables } from '../../src/secrets/secret-tables.ts'
-import { firstFormatKeys } from './first-format.ts'
 
 const request = { actor: 'test', request_id: 'r', now_ms: 1_700_000_000_000 }
 const makeKey = () => readMasterKey(randomBytes(32).toString('base64'))
@@ -24,8 +23,8 @@ async function world({ apps: count = 3 } = {}) {
   const [before, next] = [makeKey(), makeKey()]
   await isMasterKeyRight(db.pool, keysOf(before))
   const { company_id } = await createCompany(db.pool, { name: 'Acme', plan: 'free' }, request)
-  const make = (key: MasterKey, keys = keysOf(key)) =>
-    createApp(db.pool, keys, { company_id, name: 'Game', platform: 'ios' }, request)
+  const make = (key: MasterKey) =>
+    createApp(db.pool, keysOf(key), { company_id, name: 'Game', platform: 'ios' }, request)
   const apps = await Promise.all(Array.from({ length: count }, () => make(before)))
   const right = (...keys: MasterKey[]) => isMasterKeyRight(db.pool, keysOf(...keys))
   const rotate = (pool: Pool = db.pool) => rotateMasterKey(pool, keysOf(next, before), request)
@@ -135,17 +134,6 @@ test('a secret of a key that is lost for good is left as it is, and counted', as
   apps.push(await make(lost))
   expect(await rotate()).toMatchObject({ rotated: 3, unreadable: 1 })
   expect([await readable(next), await readable(lost)]).toEqual([3, 1])
-})
-
-test('a secret of the first format is brought to the present one, under the same key too', async () => {
-  const { pool, before, apps, make, readable } = await world({ apps: 0 })
-  apps.push(await make(before, firstFormatKeys(before)))
-  expect(await readable(before)).toBe(1)
-  const keys = keysOf(before)
-  expect(await rotateMasterKey(pool, keys, request)).toMatchObject({ rotated: 1, unreadable: 0 })
-  const { rows } = await pool.query('SELECT signing_secret_key_id FROM apps')
-  expect(rows).toEqual([{ signing_secret_key_id: keys.key_id }])
-  expect(await readable(before)).toBe(1)
 })
 
 test('every table that holds something encrypted is rotated', async () => {

@@ -67,14 +67,10 @@ const sources: readonly Source[] = [
   },
 ]
 
-/** Days with events of the install, also of those that an earlier version wrote. */
+/** Days with events of the install. */
 async function findDays({ query }: Pick<Clickhouse, 'query'>, install: ExportedInstall): Promise<string[]> {
   const found = await query<{ on: string }>(
-    `SELECT DISTINCT toString(date) AS on FROM (
-       SELECT ${eventDay} AS date FROM activity_by_day_v1 WHERE ${byKey}
-       UNION ALL
-       SELECT day AS date FROM activity_per_day_v1 WHERE ${byUuid})
-     ORDER BY on`,
+    `SELECT DISTINCT toString(${eventDay}) AS on FROM activity_by_day_v1 WHERE ${byKey} ORDER BY on`,
     { ...install },
   )
   return found.map(({ on }) => on)

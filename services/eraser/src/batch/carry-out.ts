@@ -107,10 +107,7 @@ const eventColumns = [
 
 async function insertEvents(clickhouse: Clickhouse, { app_id, batch, plan }: Planned, done: 0 | 1): Promise<void> {
   if (plan.events.length === 0) return
-  // A plan of an earlier version names no rows.
-  const rows = plan.events.map(({ row_keys = [], ...one }) => {
-    return { ...one, app_id, batch, done, row_keys: done === 1 ? [] : row_keys }
-  })
+  const rows = plan.events.map((one) => ({ ...one, app_id, batch, done, ...(done === 1 && { row_keys: [] }) }))
   const lines = rows.map((row) => JSON.stringify(eventColumns.map((name) => row[name])))
   const token = `erased-events/${randomUUID()}`
   await clickhouse.insert({ table: 'erased_events_v1', columns: eventColumns, lines: lines.join('\n'), token })

@@ -11,8 +11,8 @@ const termOf: Readonly<Record<string, string>> = {
   click_id: 'sipHash64(click_id)',
   user_id: 'sipHash64(user_id)',
 }
-/** Tables without a column `install_key`: their ids are hashed when they are compared. */
-const withoutInstallKey: ReadonlySet<string> = new Set(['identities_v1', 'activity_per_day_v1'])
+/** It has no column `install_key`: its ids are hashed when they are compared. */
+const withoutInstallKey = 'identities_v1'
 
 /** Bounds the time of a delete, as that of an insert that is tried so often. */
 const delete_tries = 4
@@ -66,7 +66,7 @@ async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, 
 /** Condition for the rows by the columns that name them. */
 function rowsNamed(table: string, app_id: string, { columns, rows }: RowKeys): string {
   const terms = columns.map((column) =>
-    column === 'install_key' && withoutInstallKey.has(table) ? 'sipHash64(install_uuid)' : (termOf[column] ?? column),
+    column === 'install_key' && table === withoutInstallKey ? 'sipHash64(install_uuid)' : (termOf[column] ?? column),
   )
   // Sets of single columns use the order of the table, which a set of several does not.
   const each = terms.map((term, n) => `${term} IN (${[...new Set(rows.map((row) => literal(row[n]!)))].join(', ')})`)

@@ -72,7 +72,7 @@ async function findByDevice(
   return found
 }
 
-/** A fact that has no date of its own is not dated before its receipt, or an earlier version made it. */
+/** A fact that has no date of its own is not dated before its receipt. */
 const timesOf = ({ received_at_ms, dated_at_ms: event_ts_ms }: Fact) => ({ received_at_ms, event_ts_ms })
 
 /** Keys of a click may outlive its row, which expires apart: they lead to nothing, and must not take the places of others. */

@@ -93,16 +93,10 @@ interface Activity extends ActiveDay {
 /** All activity of the installs. */
 const findActivity = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]): Promise<Activity[]> =>
   clickhouse.query<Activity>(
-    `SELECT install AS install_uuid, toString(sipHash64(install)) AS install_key, toString(on) AS day,
-       toString(corrected) AS active_day, min(first_ms) AS min_ts_ms, max(last_ms) AS max_ts_ms
-     FROM (
-       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.${eventDay} AS on, t.day AS corrected,
-         min_ts_ms AS first_ms, max_ts_ms AS last_ms
-       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
-       UNION ALL
-       SELECT install_uuid AS install, t.day AS on, t.day AS corrected, min_ts_ms AS first_ms, max_ts_ms AS last_ms
-       FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)})
-     GROUP BY install, on, corrected`,
+    `SELECT ${uuidOfKey('t.install_key', installs)} AS install_uuid, toString(t.install_key) AS install_key, toString(t.${eventDay}) AS day,
+       toString(t.day) AS active_day, min(t.min_ts_ms) AS min_ts_ms, max(t.max_ts_ms) AS max_ts_ms
+     FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
+     GROUP BY t.install_key, t.day, t.event_shift`,
   )
 
 /**

@@ -121,12 +121,8 @@ export function onDays(active: readonly InstallDay[]): string {
 /** Days on which each of the installs has events. */
 export const findActiveDays = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
   clickhouse.query<InstallDay>(
-    `SELECT install AS install_uuid, toString(on) AS day FROM (
-       SELECT ${uuidOfKey('t.install_key', installs)} AS install, t.${eventDay} AS on
-       FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}
-       UNION DISTINCT
-       SELECT install_uuid AS install, t.day AS on
-       FROM activity_per_day_v1 AS t WHERE ${ofInstalls(app_id, installs)})`,
+    `SELECT DISTINCT ${uuidOfKey('t.install_key', installs)} AS install_uuid, toString(t.${eventDay}) AS day
+     FROM activity_by_day_v1 AS t WHERE ${ofInstallKeys(app_id, installs)}`,
   )
 
 /**

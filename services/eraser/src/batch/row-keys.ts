@@ -37,7 +37,6 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     event_keys_v1: [...events, ...expired.keys],
     event_installs_per_day_v1: events,
     activity_by_day_v1: active.map((row) => ({ ...row, day: row.active_day, event_day: row.day })),
-    activity_per_day_v1: active,
     money_days_v1: money,
     identities_v1: identities,
     install_facts_v1: facts,
@@ -68,15 +67,15 @@ type ErasedName = {
 const withKeys = <Row extends { match_keys: readonly string[] }>(row: Row) =>
   row.match_keys.map((match_key) => ({ ...row, match_key }))
 
-/** Tables that have few of the rows that are deleted from them. A certificate does not count these. */
-const perhaps: ReadonlySet<ErasedName> = new Set(['revenue_cancelled_v1', 'activity_per_day_v1'])
+/** It has few of the rows that are deleted from it. A certificate does not count these. */
+const perhaps = 'revenue_cancelled_v1' satisfies ErasedName
 
 function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly Named[]): void {
   if (rows.length === 0) return
   const columns = columnsOf(table)
   const byKey = new Map(rows.map((row) => [JSON.stringify(columns.map((name) => valueIn(row, name))), row]))
   keys[table] = { columns, rows: [...byKey.keys()].map((key) => JSON.parse(key) as Value[]) }
-  if (perhaps.has(table)) return
+  if (table === perhaps) return
   for (const { install_uuid } of byKey.values()) {
     const own = counts[install_uuid] ?? {}
     counts[install_uuid] = { ...own, [table]: (own[table] ?? 0) + 1 }

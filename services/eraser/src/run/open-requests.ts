@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { erasures_begun_key, namedErasureKey, queuedErasureKey } from '@tributary/contracts/erasure'
+import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
@@ -72,8 +72,6 @@ async function takeQueued(
   const begun_ms = latest([now(), ...least_ms]) + limits.erasure_begin_ms
   const before_ms = (await keyValue.get(erasures_begun_key)) ?? 0
   await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
-  // Gateways of an older version look for nothing but their own marks.
-  await removeMarks(keyValue, rows)
   const now_ms = now()
   if (now_ms > begun_ms)
     throw new CodedError('unavailable', { message: 'marks of queued erasures took too long to end' })
@@ -104,18 +102,14 @@ async function lowerBegun(keyValue: RequestStore['keyValue'], begun_ms: number):
   await keyValue.settle(erasures_begun_key, begun_ms, mark_id, begun_kept_ms)
 }
 
-/** Removes marks of gateways, also those of older versions, which name the install. One that counts costs another object, no more. */
+/** Removes marks of gateways. One that counts costs another object, no more. */
 export async function removeMarks(
   keyValue: RequestStore['keyValue'],
   installs: readonly { app_id: string; install_uuid: string }[],
 ): Promise<void> {
   for (let at = 0; at < installs.length; at += marks_at_once) {
     const some = installs.slice(at, at + marks_at_once)
-    const names = some.flatMap(({ app_id, install_uuid }) => [
-      queuedErasureKey(app_id, install_uuid),
-      namedErasureKey(app_id, install_uuid),
-    ])
-    await Promise.all(names.map((name) => keyValue.remove(name)))
+    await Promise.all(some.map(({ app_id, install_uuid }) => keyValue.remove(queuedErasureKey(app_id, install_uuid))))
   }
 }
 

@@ -55,10 +55,7 @@ function findOlderRows(clickhouse: Clickhouse, { topic, source, partition }: New
   )
 }
 
-/**
- * The records of a log that a table has not counted, of one of these years, since a block holds rows of one year. Counters
- * of a version without years stand for rows of any year: the year of the last row is the one that lacks some.
- */
+/** The rows of a log that a table has not counted. They are of one of these years, since a block holds rows of one year. */
 async function findMissing(
   clickhouse: Clickhouse,
   table: DerivedName,
@@ -69,16 +66,13 @@ async function findMissing(
   const { source } = years[0]!
   const counted = await countByYear(clickhouse, table, `/${source}/${partition}`)
   const erased = await countErased(clickhouse, source, partition)
-  const total = (numbers: Iterable<number>) => [...numbers].reduce((sum, one) => sum + one, 0)
-  const held = total(years.map(({ rows }) => rows)) + total(erased.values())
-  const missing = held - total(counted.values())
-  if (missing === 0) return new Map()
   const uncounted = ({ year, rows }: OlderRows) => rows + (erased.get(year) ?? 0) - (counted.get(year) ?? 0)
-  const lacking = years.find((one) => missing > 0 && uncounted(one) >= missing)
-  if (lacking !== undefined) return new Map([[lacking, missing]])
+  const differing = new Map(years.map((one) => [one, uncounted(one)] as const).filter(([, rows]) => rows !== 0))
+  const lacking = [...differing].filter(([, rows]) => rows > 0)
   // Retention deletes rows that stay counted (docs/adr/0351).
-  if (missing < 0 && (await readRawExpired(clickhouse)).size > 0) return new Map()
-  logDiffering(table, { source, partition, missing }, logger)
+  const isWhole = differing.size === 0 || (lacking.length === 0 && (await readRawExpired(clickhouse)).size > 0)
+  if (isWhole || lacking.length === 1) return new Map(lacking)
+  logDiffering(table, { source, partition, missing: [...differing.values()] }, logger)
   return new Map()
 }
 

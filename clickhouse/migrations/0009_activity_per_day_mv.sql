@@ -1,4 +1,0 @@
-CREATE MATERIALIZED VIEW IF NOT EXISTS activity_per_day_mv_v1 {{on_cluster}} TO activity_per_day_v1 AS
-SELECT app_id, install_uuid, day, min(ts_ms) AS min_ts_ms, max(ts_ms) AS max_ts_ms
-FROM events_raw_v1
-GROUP BY app_id, install_uuid, day

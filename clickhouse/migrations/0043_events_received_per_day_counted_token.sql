@@ -1,6 +1,0 @@
--- As 0032: without a new name the altered view would count repeated batches again.
-RENAME TABLE
-    IF EXISTS events_received_per_day_mv_v1_renamed TO events_received_per_day_mv_v1,
-    events_received_per_day_mv_v1 TO events_received_per_day_mv_v1_renamed,
-    events_received_per_day_mv_v1_renamed TO events_received_per_day_mv_v1
-{{on_cluster}}

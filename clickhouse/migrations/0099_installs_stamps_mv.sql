@@ -1,4 +1,0 @@
-CREATE MATERIALIZED VIEW IF NOT EXISTS installs_stamps_mv_v1 {{on_cluster}} TO report_stamps_v1 AS
-SELECT app_id, 'installs' AS source, day, count() AS rows
-FROM installs_by_day_v1
-GROUP BY app_id, day

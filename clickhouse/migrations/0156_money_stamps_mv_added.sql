@@ -1,4 +1,0 @@
-ALTER TABLE money_stamps_mv_v1 {{on_cluster}} MODIFY QUERY
-SELECT app_id, 'money' AS source, day, count() AS rows, count() AS added
-FROM money_days_v1
-GROUP BY app_id, day
