@@ -12,7 +12,7 @@ const help = `node tools/bootstrap.mjs testing/mutants/main.ts [--only TEXT]
 Runs the tests once without a fault, then with each fault of the list (testing/mutants/lists), two at a time. Each fault breaks a
 rule, and a test must fail by it. The files on disk stay as they are.
 
-  --only TEXT   the faults whose rule, promise or file has this text
+  --only TEXT   the faults whose rule, promise or file has this text; may be repeated
 
 Exit code 1 unless all are caught.`
 
@@ -25,7 +25,9 @@ const memory_dir = '/dev/shm'
 const memory_bytes_min = 4 * 2 ** 30
 const children = new Set<number>()
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: { only: { type: 'string', multiple: true }, help: { type: 'boolean', default: false } },
+})
 const dir = mkdtempSync(join(hasMemory() ? memory_dir : tmpdir(), 'tributary-mutants-'))
 const folder = (name: string) => {
   mkdirSync(join(dir, name))
@@ -48,30 +50,33 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 try {
   if (values.help) console.info(help)
-  else process.exitCode = (await runAll(values.only ?? '')) ? 0 : 1
+  else process.exitCode = (await runAll(values.only ?? [''])) ? 0 : 1
 } finally {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
 }
 
-async function runAll(text: string): Promise<boolean> {
-  const chosen = mutants.filter((mutant) => [mutant.rule, mutant.promise, mutant.file].some((one) => one.includes(text)))
+async function runAll(texts: readonly string[]): Promise<boolean> {
+  const chosen = mutants.filter(({ rule, promise, file }) =>
+    texts.some((text) => [rule, promise, file].some((one) => one.includes(text))),
+  )
   const faults = chosen.flatMap((mutant) => findListFault(mutant) ?? [])
   for (const fault of faults) console.error(`error  ${fault}`)
   if (faults.length > 0 || chosen.length === 0) return false
   const begun_ms = performance.now()
-  const tests = [...new Set(chosen.flatMap((mutant) => mutant.tests))]
-  const plain = await run({ tests, mutant: null, workers: at_once }, plain_run_ms_max)
-  if (plain.result !== 'SURVIVED') {
-    console.error(`Without a fault: ${plain.result === 'error' ? plain.why : `FAILED ${plain.test}`}`)
-    return false
+  for (const job of plainJobs(chosen)) {
+    const plain = await run(job, plain_run_ms_max)
+    if (plain.result !== 'SURVIVED') {
+      console.error(`Without a fault: ${plain.result === 'error' ? plain.why : `FAILED ${plain.test}`}`)
+      return false
+    }
+    console.info(`${plain.tests} tests of ${job.tests.length} files pass without a fault (${seconds(begun_ms)} s)`)
   }
-  console.info(`${plain.tests} tests of ${tests.length} files pass without a fault (${seconds(begun_ms)} s)`)
   const results: Outcome['result'][] = []
   const waiting = [...chosen]
   const runNext = async () => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
       const from_ms = performance.now()
-      const outcome = await run({ tests: mutant.tests, mutant, workers: 1 }, run_ms_max)
+      const outcome = await run(jobOf(mutant), run_ms_max)
       results.push(outcome.result)
       console.info(`${lineOf(mutant, outcome)}, ${seconds(from_ms)} s)`)
     }
@@ -82,6 +87,23 @@ async function runAll(text: string): Promise<boolean> {
     `\n${count('caught')} of ${chosen.length} faults caught, ${count('SURVIVED')} survived, ${count('error')} errors of the list, ${seconds(begun_ms)} s`,
   )
   return count('caught') === chosen.length
+}
+
+function jobOf(mutant: Mutant): Job {
+  return { tests: mutant.tests, names: mutant.only === undefined ? [] : [mutant.only], mutant, workers: 1 }
+}
+
+/** The same tests without a fault: whole files, and the named tests of all others. */
+function plainJobs(chosen: readonly Mutant[]): Job[] {
+  const whole = new Set(chosen.filter(({ only }) => only === undefined).flatMap(({ tests }) => tests))
+  const named = chosen.filter(({ tests }) => tests.some((file) => !whole.has(file)))
+  const parts = new Set(named.flatMap(({ tests }) => tests.filter((file) => !whole.has(file))))
+  const names = [...new Set(named.flatMap(({ only }) => only ?? []))]
+  const jobs = [
+    { tests: [...whole], names: [] },
+    { tests: [...parts], names },
+  ]
+  return jobs.filter(({ tests }) => tests.length > 0).map((job) => ({ ...job, mutant: null, workers: at_once }))
 }
 
 function lineOf({ rule, promise, file }: Mutant, outcome: Outcome): string {

@@ -1,11 +1,13 @@
 import { join } from 'node:path'
-import { type Mutant, mutate, root } from './mutant.ts'
 import type { TestCase, TestModule } from 'vitest/node'
 import { startVitest } from 'vitest/node'
+import { type Mutant, mutate, root } from './mutant.ts'
 
 /** What a run is asked for. Without a mutant the files are tested as they are. */
 export interface Job {
   tests: readonly string[]
+  /** Parts of the names of the tests that run; none: all. */
+  names: readonly string[]
   mutant: Mutant | null
   workers: number
 }
@@ -30,7 +32,7 @@ if (process.send !== undefined) {
 }
 
 /** Runs test files in this process and its workers, with the fault in the one file; files on disk stay as they are. */
-async function runJob({ tests, mutant, workers }: Job): Promise<Outcome> {
+async function runJob({ tests, names, mutant, workers }: Job): Promise<Outcome> {
   let isLoaded = false
   let listFault: string | null = null
   const putFault = {
@@ -57,7 +59,7 @@ async function runJob({ tests, mutant, workers }: Job): Promise<Outcome> {
       // A cached file would stand in for the one with the fault, and the other way round in later runs.
       fsModuleCache: false,
       expect: { poll: { timeout: mutant === null ? 180_000 : poll_ms_max } },
-      ...(mutant?.only !== undefined && { testNamePattern: RegExp.escape(mutant.only) }),
+      ...(names.length > 0 && { testNamePattern: new RegExp(names.map(RegExp.escape).join('|')) }),
     },
     { plugins: [putFault] },
   )
@@ -75,7 +77,9 @@ function judge(modules: readonly TestModule[], unhandled: readonly unknown[], te
   const failed = cases.find((test) => test.result().state === 'failed')
   if (failed !== undefined) {
     const why = messageOf(failed)
-    return /^(ReferenceError|SyntaxError)/.test(why) ? { result: 'error', why } : { result: 'caught', test: failed.fullName }
+    return /^(ReferenceError|SyntaxError)/.test(why)
+      ? { result: 'error', why }
+      : { result: 'caught', test: failed.fullName }
   }
   const missing = tests.find((file) => !modules.some(({ moduleId }) => moduleId === join(root, file)))
   if (missing !== undefined) return { result: 'error', why: `${missing} did not run` }

@@ -137,7 +137,10 @@ export const acceptMutants: readonly Mutant[] = [
     file: 'services/ingest-gateway/src/judge/read-body.ts',
     from: 'if (engine.bytesWritten !== wire.length) throw',
     to: 'if (engine.bytesWritten > wire.length) throw',
-    tests: ['services/ingest-gateway/test/event.service.test.ts', 'services/ingest-gateway/test/hostile.service.test.ts'],
+    tests: [
+      'services/ingest-gateway/test/event.service.test.ts',
+      'services/ingest-gateway/test/hostile.service.test.ts',
+    ],
   },
   {
     rule: 'docs/rules.md#credentials-in-memory',
@@ -225,7 +228,10 @@ export const quotaMutants: readonly Mutant[] = [
     file: 'packages/key-value/src/sliding-window.ts',
     from: 'hit > now_ms - window_ms',
     to: 'hit >= now_ms - window_ms',
-    tests: ['packages/key-value/test/embedded-key-value.service.test.ts', 'packages/key-value/test/embedded-key-value.contract.test.ts'],
+    tests: [
+      'packages/key-value/test/embedded-key-value.service.test.ts',
+      'packages/key-value/test/embedded-key-value.contract.test.ts',
+    ],
   },
   {
     rule: 'docs/rules.md#requests-of-a-key',
@@ -233,7 +239,10 @@ export const quotaMutants: readonly Mutant[] = [
     file: 'packages/key-value/src/sliding-window.ts',
     from: 'while (hits.length > 0 && hits.at(-1)! > now_ms) hits.pop()',
     to: '',
-    tests: ['packages/key-value/test/embedded-key-value.service.test.ts', 'packages/key-value/test/embedded-key-value.contract.test.ts'],
+    tests: [
+      'packages/key-value/test/embedded-key-value.service.test.ts',
+      'packages/key-value/test/embedded-key-value.contract.test.ts',
+    ],
   },
   {
     rule: 'docs/rules.md#counters-that-are-away',

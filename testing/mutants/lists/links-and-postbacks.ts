@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code
 import type { Mutant } from '../mutant.ts'
 
 /** Clicks on tracking links. */
@@ -26,7 +27,10 @@ export const linkMutants: readonly Mutant[] = [
     file: 'services/link-gateway/src/guards.ts',
     from: '`${what}:${company_id}:${addressNetwork(ip)}`',
     to: '`${what}:${addressNetwork(ip)}`',
-    tests: ['services/link-gateway/test/link.service.test.ts', 'services/link-gateway/test/stopped-clicks.service.test.ts'],
+    tests: [
+      'services/link-gateway/test/link.service.test.ts',
+      'services/link-gateway/test/stopped-clicks.service.test.ts',
+    ],
   },
   {
     rule: 'docs/rules.md#stopped-clicks',
@@ -50,7 +54,10 @@ export const linkMutants: readonly Mutant[] = [
     file: 'services/link-gateway/src/guards.ts',
     from: "hit('filtered-clicks', company_id, ip)",
     to: "hit('clicks', company_id, ip)",
-    tests: ['services/link-gateway/test/link.service.test.ts', 'services/link-gateway/test/stopped-clicks.service.test.ts'],
+    tests: [
+      'services/link-gateway/test/link.service.test.ts',
+      'services/link-gateway/test/stopped-clicks.service.test.ts',
+    ],
   },
 ]
 
@@ -94,7 +101,10 @@ export const postbackMutants: readonly Mutant[] = [
     file: 'services/postback-gateway/src/store-once.ts',
     from: 'if (claimed) await giveBack(digest)\n      throw error',
     to: 'await counters(() => keyValue.addCapped(`postback:${digest}`, 1, null, limits.postback_remembered_ms))\n      throw error',
-    tests: ['services/postback-gateway/test/postback.service.test.ts', 'services/postback-gateway/test/store-once.service.test.ts'],
+    tests: [
+      'services/postback-gateway/test/postback.service.test.ts',
+      'services/postback-gateway/test/store-once.service.test.ts',
+    ],
   },
   {
     rule: 'docs/rules.md#budgets-of-postbacks',

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code
 import type { Mutant } from '../mutant.ts'
 
 const count_money = 'services/event-writer/src/money/count-money.ts'

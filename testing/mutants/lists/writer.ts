@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code
 import type { Mutant } from '../mutant.ts'
 
 const batch = 'packages/service-kit/src/consumer/batch.ts'
@@ -19,7 +20,10 @@ export const writerMutants: readonly Mutant[] = [
     file: 'packages/domain/src/event-key.ts',
     from: '[at_ms - day_ms, at_ms, at_ms + day_ms]',
     to: '[at_ms - day_ms, at_ms]',
-    tests: ['services/event-writer/test/write/drop-duplicates.domain.test.ts', 'packages/domain/test/event-row.domain.test.ts'],
+    tests: [
+      'services/event-writer/test/write/drop-duplicates.domain.test.ts',
+      'packages/domain/test/event-row.domain.test.ts',
+    ],
   },
   {
     rule: 'docs/rules.md#app_install',
@@ -108,7 +112,7 @@ export const writerMutants: readonly Mutant[] = [
     promise: 'dead letters are durable before the batch is over',
     file: batch,
     from: "if (letters.length > 0) await retried('dead letters', () => broker.publish(letters))",
-    to: "if (letters.length > 0) void broker.publish(letters).catch(() => {})",
+    to: 'if (letters.length > 0) void broker.publish(letters).catch(() => {})',
     tests: batch_tests,
   },
   {
