@@ -201,8 +201,8 @@ export const reportMutants: readonly Mutant[] = [
     file: 'packages/settled/src/find-settled.ts',
     from: 'HAVING max(present) > 0 AND max(present) = max(settled)',
     to: 'HAVING max(present) > 0 AND max(settled) > 0',
-    tests: ['services/standalone/test/reports/settle-then-change.clickhouse.test.ts'],
-    only: 'a verdict of another partner',
+    tests: ['packages/settled/test/settler.clickhouse.test.ts'],
+    only: 'only the days that it changes are live',
   },
 ]
 
