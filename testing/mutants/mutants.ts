@@ -3,6 +3,7 @@ import { attributionMutants } from './lists/attribution.ts'
 import { erasureMutants } from './lists/erasure-and-retention.ts'
 import { linkMutants, postbackMutants } from './lists/links-and-postbacks.ts'
 import { moneyMutants } from './lists/money.ts'
+import { processMutants } from './lists/process.ts'
 import { clientMutants, reportMutants } from './lists/reports.ts'
 import { writerMutants } from './lists/writer.ts'
 import type { Mutant } from './mutant.ts'
@@ -19,4 +20,5 @@ export const mutants: readonly Mutant[] = [
   ...erasureMutants,
   ...reportMutants,
   ...clientMutants,
+  ...processMutants,
 ]
