@@ -88,6 +88,7 @@ export const erasureMutants: readonly Mutant[] = [
     from: '[ofApp(app_id), ...each, ...whole]',
     to: '[...each, ...whole]',
     tests: ['services/eraser/test/delete-rows.clickhouse.test.ts'],
+    only: 'rows of another app with the same keys and positions stay',
   },
   {
     rule: 'docs/rules.md#erasure',
@@ -96,6 +97,7 @@ export const erasureMutants: readonly Mutant[] = [
     from: 'for (const [app_id, audit_keys] of objects) await erased?.noteObjects(app_id, audit_keys)',
     to: '',
     tests: ['services/event-writer/test/erased.clickhouse.test.ts'],
+    only: 'after an erasure old events stay away',
   },
   {
     rule: 'docs/rules.md#taking-a-request',

@@ -129,6 +129,7 @@ export const postbackMutants: readonly Mutant[] = [
     from: "const place = 'received_at_ms, toString(topic), partition, offset'",
     to: "const place = '-received_at_ms, toString(topic), partition, offset'",
     tests: ['services/postback-writer/test/beaten-claims.clickhouse.test.ts'],
+    only: 'batches mark exactly the beaten claims',
   },
   {
     rule: 'docs/rules.md#judged-again',
@@ -137,6 +138,7 @@ export const postbackMutants: readonly Mutant[] = [
     from: 'const times = { received_at_ms, judged_at_ms }',
     to: 'const times = { received_at_ms: judged_at_ms, judged_at_ms }',
     tests: ['services/postback-writer/test/judge-again.clickhouse.test.ts'],
+    only: 'what no known key could verify is judged by a new one',
   },
   {
     rule: 'docs/rules.md#conversion-value-schema',

@@ -85,6 +85,7 @@ export const moneyMutants: readonly Mutant[] = [
     from: '  b.claim_rank - a.claim_rank ||\n  a.received_at_ms - b.received_at_ms ||',
     to: '  a.received_at_ms - b.received_at_ms ||\n  b.claim_rank - a.claim_rank ||',
     tests: ['services/event-writer/test/money/transactions.clickhouse.test.ts'],
+    only: 'a phone cannot silence a backend',
   },
   {
     rule: 'docs/rules.md#money-once',
@@ -93,5 +94,6 @@ export const moneyMutants: readonly Mutant[] = [
     from: '  a.partition - b.partition ||\n  a.offset - b.offset ||',
     to: '  a.offset - b.offset ||\n  a.partition - b.partition ||',
     tests: ['services/event-writer/test/money/one-request.clickhouse.test.ts'],
+    only: 'among installs of several partitions the lowest partition has it',
   },
 ]
