@@ -117,14 +117,6 @@ export const writerMutants: readonly Mutant[] = [
   },
   {
     rule: 'docs/adr/0001-intent-in-offset-metadata.md',
-    promise: 'reading goes on at the record behind a batch',
-    file: batch,
-    from: 'chunk.commit(take.to + 1, doneNote(progress, done))',
-    to: 'chunk.commit(take.to + 2, doneNote(progress, done))',
-    tests: batch_tests,
-  },
-  {
-    rule: 'docs/adr/0001-intent-in-offset-metadata.md',
     promise: 'another try of a batch is told from what the one before left on its way',
     file: batch,
     from: 'progress.intent!.begun += 1',
