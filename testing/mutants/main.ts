@@ -61,6 +61,7 @@ async function runAll(texts: readonly string[]): Promise<boolean> {
   )
   const faults = chosen.flatMap((mutant) => findListFault(mutant) ?? [])
   for (const fault of faults) console.error(`error  ${fault}`)
+  if (chosen.length === 0) console.error('No fault of the list has this text.')
   if (faults.length > 0 || chosen.length === 0) return false
   const begun_ms = performance.now()
   for (const job of plainJobs(chosen)) {
