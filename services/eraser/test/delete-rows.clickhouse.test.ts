@@ -15,9 +15,10 @@ beforeEach(async () => {
 afterAll(() => clickhouse?.close())
 
 /** Each is a part; a key stands at the position of its number. */
-async function write(...parts: number[][]): Promise<void> {
+const write = (...parts: number[][]): Promise<void> => writeTo(app_id, ...parts)
+async function writeTo(app: string, ...parts: number[][]): Promise<void> {
   for (const keys of parts) {
-    const values = keys.map((key) => `('${app_id}', ${key}, '2026-01-01', 1, 1, 't', 0, ${key}, 2)`)
+    const values = keys.map((key) => `('${app}', ${key}, '2026-01-01', 1, 1, 't', 0, ${key}, 2)`)
     await clickhouse.command(
       `INSERT INTO ${table} (app_id, transaction_key, day, received_at_ms, written_at_ms, topic, partition, offset, claim_rank)
        VALUES ${values.join(', ')}`,
@@ -51,6 +52,13 @@ test('rows of several parts go, also from parts that have hidden rows, and all o
   await write([1, 2, 3, 4], [5, 6, 7], [8, 9])
   for (const keys of [[2, 6], [3, 5], [1]]) await deleteRows(clickhouse, table, app_id, keysOf(...keys), 'eraser/test')
   expect(await left()).toEqual([4, 7, 8, 9])
+})
+
+test('rows of another app with the same keys and positions stay', async () => {
+  await writeTo('app_of_others', [1, 2])
+  await write([1, 2, 3])
+  await deleteRows(clickhouse, table, app_id, keysOf(1, 3), 'eraser/test')
+  expect(await left()).toEqual([1, 2, 2])
 })
 
 test('rows whose parts are merged while they are looked up go all the same', async () => {

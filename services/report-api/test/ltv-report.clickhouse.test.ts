@@ -86,6 +86,10 @@ test('the ltv report equals a table worked out by hand', async () => {
     ['d0_revenue_usd', 'd7_revenue_usd', 'd30_revenue_usd', 'd0_arpi_usd', 'd7_arpi_usd', 'd30_arpi_usd'], //
   )
   expect(await rowsOf({ limit: 2, offset: 1 })).toEqual(rows.slice(1, 3))
+  // The whole day, with `early`.
+  expect(await rowsOf({ since_ms: march(1), limit: 1 })).toEqual([
+    ['2026-03-01', 'acme', 3, 124, 67, 76, 92, 22.3333, 25.3333, 30.6667],
+  ])
   expect(await rowsOf({ partner: ['ACME'] })).toEqual(rows.slice(0, 1))
   expect((await ask({ days: '31,1,8,1', limit: 1 })).rows).toEqual([
     {

@@ -204,7 +204,9 @@ describe('parameters', () => {
       ['since_ms=9&until_ms=x&limit=0&offset=-1', 'invalid_since_until'],
       ['since_ms=9&until_ms=8&limit=0&offset=-1', 'since_ms_must_be_less_than_until_ms'],
       [`since_ms=0&until_ms=${now_ms}&limit=0&offset=-1`, 'window_too_large'],
+      [`since_ms=0&until_ms=${now_ms}&limit=x&offset=x`, 'window_too_large'],
       ['since_ms=1&until_ms=2&limit=0&offset=-1', 'invalid_limit'],
+      ['since_ms=1&until_ms=2&limit=0&offset=x', 'invalid_limit'],
       ['since_ms=1&until_ms=2&limit=1&offset=-1', 'invalid_offset'],
     ]
     const bad = 'group=x&days=x&format=x'

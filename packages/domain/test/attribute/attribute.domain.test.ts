@@ -197,8 +197,19 @@ test('flags by address and the first windows stay, and expired clicks stay candi
   expect(windowsOf(install({ place: place(5) }), newest, settings)).toMatchObject({ probabilistic_hours: null })
 })
 
+test('the windows of an install are those that were set when it was received, however late that was', () => {
+  const changed_ms = t0 + 2 * hour_ms
+  const settingsAt = (ms: number) => ({
+    ...{ click_window_hours: ms < changed_ms ? 168 : 24, probabilistic: true },
+    ...{ probabilistic_window_hours: 24, reinstall_days: 90 },
+  })
+  const late = install({ installed_at_ms: changed_ms - 1, received_at_ms: changed_ms })
+  expect(windowsOf(late, null, settingsAt).click_hours).toBe(24)
+})
+
 test('an install waits 24 hours from when it was received, to the millisecond', () => {
-  const waiting = install({ referrer: { click_id: idAt(t0, 7), signature: 'valid' } })
+  const sent_late = { installed_at_ms: t0, received_at_ms: t0 + 3 * hour_ms }
+  const waiting = install({ ...sent_late, referrer: { click_id: idAt(t0, 7), signature: 'valid' } })
   const at = (now_ms: number) => run({ install: waiting, now_ms: waiting.received_at_ms + now_ms })
   expect(at(day_ms - 1)).toMatchObject({ pending: true, verdict: null, clicked_at_ms: null })
   expect(at(day_ms)).toMatchObject({ pending: false, verdict: { partner: 'organic' } })

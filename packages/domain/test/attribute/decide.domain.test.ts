@@ -156,6 +156,20 @@ test.each<[string, Partial<Install>, KeptClick[], number | null, string[]]>([
     null,
     ['outside_window'],
   ],
+  [
+    'no alike click beyond the window of the app, however long that of its link is',
+    { ...alike, installed_at_ms: t0 + 24 * hour_ms },
+    [click(1, { lookback_hours: 48 })],
+    null,
+    ['outside_window'],
+  ],
+  [
+    'a click of its device before a later one that is alike',
+    { ...alike, ...device },
+    [click(1, device), click(2, { clicked_at_ms: t0 + 5 })],
+    1,
+    ['won', 'weaker_method'],
+  ],
 ])('an install takes %s', (_what, facts, clicks, won, expected) => {
   const decision = run(install(facts), clicks)
   expect([decision.click?.place.offset ?? null, reasons(decision)]).toEqual([won, expected])

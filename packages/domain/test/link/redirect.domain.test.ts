@@ -24,6 +24,8 @@ describe('the edge filter', () => {
     [{ countries: ['DE', 'FR'] }, {}, null],
     [{ countries: ['FR'] }, {}, 'country'],
     [{ countries: ['FR'] }, { country: null }, 'country'],
+    [{ countries: ['FR'] }, { agent: 'bot', datacenter: true }, 'bot'],
+    [{ countries: ['FR'] }, { datacenter: true }, 'datacenter'],
   ])('%j with %j: %s', (target, visitor, reason) => {
     expect(edgeFilter({ ...android, ...target }, { ...phone, ...visitor })).toBe(reason)
   })

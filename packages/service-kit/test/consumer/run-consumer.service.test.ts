@@ -134,6 +134,22 @@ test('what handle said counts once, though it failed before it succeeded', async
   ])
 })
 
+test('a batch is over only when its dead letters are durable', async () => {
+  const broker = memoryBroker(1, now)
+  const { publish } = broker
+  await broker.publish([letter('!1'), letter('2')])
+  let tries = 0
+  broker.publish = async (records) => {
+    tries += 1
+    expect(committedAt(broker)).toMatchObject({ offset: 0 })
+    if (tries < 3) throw new Error('log away')
+    await publish(records)
+  }
+  await readToEnd(broker, { consumer: reader(() => {}) })
+  const dead = broker.records(deadLetterTopic(topic).name, 0).map(({ value }) => value.toString())
+  expect([tries, dead]).toEqual([3, ['!1']])
+})
+
 test('records whose values a consumer does not need are passed over, and committed with the others', async () => {
   const broker = memoryBroker(1, now)
   const table = sink()

@@ -25,7 +25,7 @@ function openHealth() {
   health.routes(app)
   health.started()
   const ready = async () => (await app.inject('/ready')).statusCode
-  return { app, state, troubles, ready }
+  return { app, health, state, troubles, ready }
 }
 
 test('trouble in the process is told on /health; /ready answers 503 only while every request is refused', async () => {
@@ -41,6 +41,14 @@ test('trouble in the process is told on /health; /ready answers 503 only while e
   troubles.length = 0
   expect(await ready()).toBe(200)
   expect((await app.inject('/health')).json()).not.toHaveProperty('troubles')
+})
+
+test('a process that begins to stop is not ready any more, and lives on', async () => {
+  const { app, health, ready } = openHealth()
+  expect(await ready()).toBe(200)
+  health.stopping()
+  expect(await ready()).toBe(503)
+  expect((await app.inject('/health')).statusCode).toBe(200)
 })
 
 test('a needed binding that nobody checks counts as down', async () => {

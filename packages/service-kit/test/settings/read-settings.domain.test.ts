@@ -53,6 +53,7 @@ test('a setting that nobody knows is refused, naming the nearest one if one is n
   const env = {
     TRIBUTARY_FOO: '1',
     TRIBUTARY_PROT: '8080',
+    TRIBUTARY_PORTS: '8080',
     TRIBUTARY_KAFKA_BROKER: 'a:1',
     TRIBUTARY_HOST_: undefined,
     TRIBUTARY_NOTHING: '',
@@ -61,6 +62,7 @@ test('a setting that nobody knows is refused, naming the nearest one if one is n
   expect(problemsOf(() => readSettings({ ...env, TRIBUTARY_LOG_LEVEL: 'loud' }, ['TRIBUTARY_LOG_LEVEL']))).toEqual([
     '  TRIBUTARY_FOO is no setting: docs/settings.md lists all.',
     '  TRIBUTARY_KAFKA_BROKER is no setting: did you mean TRIBUTARY_KAFKA_BROKERS?',
+    '  TRIBUTARY_PORTS is no setting: did you mean TRIBUTARY_PORT?',
     '  TRIBUTARY_PROT is no setting: did you mean TRIBUTARY_PORT?',
     '  TRIBUTARY_LOG_LEVEL: "loud" was given; it must be trace, debug, info, warn, error or silent',
   ])

@@ -30,10 +30,18 @@ test('what earlier batches wrote counts before anything in this one', () => {
   expect(offsets(dropDuplicates(rows, [rowAt(9, '2026-02-28')], range))).toEqual([11, 12])
 })
 
+test('two apps may use the same install and event id, in one batch and in the tables', () => {
+  const other = { ...rowAt(11, '2026-03-01'), app_id: 'app_2' }
+  expect(offsets(dropDuplicates([rowAt(10, '2026-03-01'), other], [], range))).toEqual([10, 11])
+  expect(offsets(dropDuplicates([rowAt(10, '2026-03-01')], [{ ...other, offset: 9 }], range))).toEqual([10])
+})
+
 test('rows of this very batch that already landed are no duplicates, so that a retry sends the same block', () => {
   const rows = [rowAt(10, '2026-03-01'), rowAt(10, '2026-03-01'), rowAt(12, '2026-03-03')]
   const first = dropDuplicates(rows, [], range)
   expect(dropDuplicates(rows, first, range)).toEqual(first)
+  const ends = [rowAt(range.from, '2026-03-01'), rowAt(range.to, '2026-03-04')]
+  expect(dropDuplicates(ends, ends, range)).toEqual(ends)
   const elsewhere = { ...rowAt(10, '2026-03-01'), partition: 1 }
   expect(offsets(dropDuplicates(rows, [elsewhere], range))).toEqual([12])
 })

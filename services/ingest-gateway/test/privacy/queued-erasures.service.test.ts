@@ -116,6 +116,22 @@ test('a mark that is set when its request is erased already keeps no later reque
   expect(stored).toHaveLength(3)
 })
 
+test('a request of the last millisecond that an erasure may cover keeps no later request away', async () => {
+  const { clock, gateway, keyValue } = await open()
+  const stored: number[] = []
+  const ask = async () => {
+    const requested_at_ms = clock.now_ms
+    await gateway().queueOnce({ ...install, requested_at_ms }, asker, async () => void stored.push(requested_at_ms))
+  }
+  await keyValue.settle(erasures_begun_key, clock.now_ms, null, limits.erasure_mark_kept_ms)
+  const covered_ms = clock.now_ms
+  await ask()
+  clock.now_ms += 1
+  await ask()
+  await ask()
+  expect(stored).toEqual([covered_ms, covered_ms + 1])
+})
+
 test('a request that comes while an earlier one is stored is stored itself if an erasure begins meanwhile', async () => {
   const { clock, gateway, beginErasure } = await open()
   const erasures = gateway()

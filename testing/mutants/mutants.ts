@@ -1,0 +1,24 @@
+import { acceptMutants, quotaMutants } from './lists/accept.ts'
+import { attributionMutants } from './lists/attribution.ts'
+import { erasureMutants } from './lists/erasure-and-retention.ts'
+import { linkMutants, postbackMutants } from './lists/links-and-postbacks.ts'
+import { moneyMutants } from './lists/money.ts'
+import { processMutants } from './lists/process.ts'
+import { clientMutants, reportMutants } from './lists/reports.ts'
+import { writerMutants } from './lists/writer.ts'
+import type { Mutant } from './mutant.ts'
+
+/** One fault for each rule that a restructuring must not lose. */
+export const mutants: readonly Mutant[] = [
+  ...acceptMutants,
+  ...quotaMutants,
+  ...moneyMutants,
+  ...writerMutants,
+  ...attributionMutants,
+  ...linkMutants,
+  ...postbackMutants,
+  ...erasureMutants,
+  ...reportMutants,
+  ...clientMutants,
+  ...processMutants,
+]
