@@ -1,4 +1,3 @@
-import { installColumns } from '@tributary/attribution/install-rows'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
@@ -6,6 +5,7 @@ import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { day_ms } from '@tributary/contracts/limits'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import type { MatchKind } from '@tributary/domain/attribute/match-keys'
+import { installColumns } from '@tributary/tables/attribution/install-rows'
 import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
 import { type BenchApp, currencies, days, first_ms, levels, partners, sizesOf } from './model.ts'
 

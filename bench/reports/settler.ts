@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
-import { createSettler, whenQuiet } from '@tributary/settled/settler'
+import { createSettler, whenQuiet } from '@tributary/tables/settled/settler'
 import { pino } from 'pino'
 
 const logger = pino({ level: 'warn' })

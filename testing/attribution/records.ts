@@ -1,8 +1,8 @@
-import { clickRecord } from '@tributary/attribution/records'
 import type { WholeRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
+import { clickRecord } from '@tributary/tables/attribution/records'
 import type { Random } from '../fuzz/random.ts'
 import type { History, SimInstall } from './history.ts'
 

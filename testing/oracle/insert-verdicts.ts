@@ -1,8 +1,8 @@
-import { type InstallRow, installColumns, installLine } from '@tributary/attribution/install-rows'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Verdict } from '@tributary/contracts/attribution/verdict'
 import { rule_version } from '@tributary/domain/attribute/verdict'
+import { type InstallRow, installColumns, installLine } from '@tributary/tables/attribution/install-rows'
 
 /** What a report sees of a decision. `partner` and `attribution_type` of a pending one are empty. */
 export interface TestDecision {

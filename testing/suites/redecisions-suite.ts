@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { RedecisionList } from '@tributary/attribution/redecisions'
 import { appPartition } from '@tributary/broker/partition'
+import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 export interface RedecisionsUnderTest {

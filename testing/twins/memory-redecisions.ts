@@ -1,5 +1,5 @@
-import type { RedecisionList, TakenRedecision } from '@tributary/attribution/redecisions'
 import { appPartition } from '@tributary/broker/partition'
+import type { RedecisionList, TakenRedecision } from '@tributary/tables/attribution/redecisions'
 
 interface Entry extends TakenRedecision {
   partition: number

@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import { createSettler } from '@tributary/settled/settler'
+import { createSettler } from '@tributary/tables/settled/settler'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 

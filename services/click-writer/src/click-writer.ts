@@ -1,7 +1,3 @@
-import { archiveClicks } from '@tributary/attribution/click-archive'
-import { type ClickPlace, clickColumns, clickLine, hasClick, hasClicksBehind } from '@tributary/attribution/clicks'
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
-import type { RedecisionList } from '@tributary/attribution/redecisions'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
@@ -21,6 +17,16 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
+import { archiveClicks } from '@tributary/tables/attribution/click-archive'
+import {
+  type ClickPlace,
+  clickColumns,
+  clickLine,
+  hasClick,
+  hasClicksBehind,
+} from '@tributary/tables/attribution/clicks'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
+import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'

@@ -1,7 +1,3 @@
-import { findInstallsByKeys, type KeyedInstall } from '@tributary/attribution/installs-by-key'
-import { findFirstByKey, type KeyFact } from '@tributary/attribution/key-facts'
-import type { InstallOfApp } from '@tributary/attribution/redecisions'
-import { installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
@@ -10,6 +6,10 @@ import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/dom
 import { isBlockedAt } from '@tributary/domain/attribute/fraud'
 import { clickAddressKeys, deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { isGone, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import { findInstallsByKeys, type KeyedInstall } from '@tributary/tables/attribution/installs-by-key'
+import { findFirstByKey, type KeyFact } from '@tributary/tables/attribution/key-facts'
+import type { InstallOfApp } from '@tributary/tables/attribution/redecisions'
+import { installName } from '@tributary/tables/attribution/verdicts'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { loadEarlier } from './earlier-clicks.ts'
 

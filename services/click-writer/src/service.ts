@@ -1,10 +1,10 @@
-import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
 import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
 import { clickWriter } from './click-writer.ts'
 

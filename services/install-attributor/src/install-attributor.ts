@@ -1,7 +1,3 @@
-import { type FactPlace, factColumns, factLine, hasFact } from '@tributary/attribution/facts'
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
-import { tickRecord } from '@tributary/attribution/records'
-import type { RedecisionList, Slice, TakenRedecision } from '@tributary/attribution/redecisions'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
@@ -24,6 +20,10 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
+import { type FactPlace, factColumns, factLine, hasFact } from '@tributary/tables/attribution/facts'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
+import { tickRecord } from '@tributary/tables/attribution/records'
+import type { RedecisionList, Slice, TakenRedecision } from '@tributary/tables/attribution/redecisions'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'

@@ -1,5 +1,5 @@
-import type { Backlog, RedecisionList } from '@tributary/attribution/redecisions'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import type { Backlog, RedecisionList } from '@tributary/tables/attribution/redecisions'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** What the attributor counts besides the metrics of every consumer. */

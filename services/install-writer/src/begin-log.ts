@@ -1,4 +1,3 @@
-import { ofPartition } from '@tributary/attribution/install-rows'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
 import { textLiteral } from '@tributary/clickhouse/literals'
@@ -6,7 +5,8 @@ import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { CodedError } from '@tributary/contracts/errors'
 import { type DerivedName, derivedNames, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
-import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
+import { ofPartition } from '@tributary/tables/attribution/install-rows'
+import { bumpMoneyDays } from '@tributary/tables/settled/bump-stamps'
 
 type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'tries' | 'fence'>
 

@@ -1,7 +1,7 @@
-import type { InstallRow } from '@tributary/attribution/install-rows'
 import type { LogRecord } from '@tributary/broker/broker'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { isBehind, saysTheSame } from '@tributary/domain/attribute/decisions'
+import type { InstallRow } from '@tributary/tables/attribution/install-rows'
 
 /** A decision of a batch with its record. */
 interface ReceivedDecision {

@@ -1,11 +1,3 @@
-import {
-  hasInstallRow,
-  hasInstallRowsBehind,
-  type InstallRow,
-  type RowPlace,
-} from '@tributary/attribution/install-rows'
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
-import { findNewestOf, installName } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { Decision } from '@tributary/contracts/attribution/decision'
@@ -13,7 +5,15 @@ import { consumers } from '@tributary/contracts/consumers'
 import { isGone, newestTombstones, type TombstoneStore, wasErased } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
-import { bumpMoneyDays } from '@tributary/settled/bump-stamps'
+import {
+  hasInstallRow,
+  hasInstallRowsBehind,
+  type InstallRow,
+  type RowPlace,
+} from '@tributary/tables/attribution/install-rows'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
+import { findNewestOf, installName } from '@tributary/tables/attribution/verdicts'
+import { bumpMoneyDays } from '@tributary/tables/settled/bump-stamps'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { beginLog } from './begin-log.ts'

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { installColumns, installLine } from '@tributary/attribution/install-rows'
 import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { FailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertDivided } from '@tributary/clickhouse/insert-divided'
 import { nameOfLines } from '@tributary/clickhouse/insert-rows'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { installColumns, installLine } from '@tributary/tables/attribution/install-rows'
 import { type Followed, followDecisions, type InstallDecisions } from './follow-decisions.ts'
 
 /** A decision whose rows ClickHouse does not take. */

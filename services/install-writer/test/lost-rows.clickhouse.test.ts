@@ -1,6 +1,6 @@
-import { mendInstalls } from '@tributary/attribution/mend-installs'
-import { refillTables } from '@tributary/clickhouse/repair/refill-tables'
 import { derivedNames, derivedOf } from '@tributary/contracts/tables'
+import { mendInstalls } from '@tributary/tables/attribution/mend-installs'
+import { refillTables } from '@tributary/tables/repair/refill-tables'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { afterAll, beforeAll, expect, test } from 'vitest'

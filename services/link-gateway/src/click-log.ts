@@ -1,7 +1,7 @@
-import { clickRecord } from '@tributary/attribution/records'
 import type { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import { clickRecord } from '@tributary/tables/attribution/records'
 import { Counter } from 'prom-client'
 import type { LinkGatewayDeps } from './deps.ts'
 

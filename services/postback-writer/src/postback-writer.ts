@@ -1,4 +1,3 @@
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/attribution/last-row'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
@@ -12,6 +11,7 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
+import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
 import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { decidedAt } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Verdict } from '@tributary/contracts/attribution/verdict'
 import type { InstallRecord } from '@tributary/contracts/install-record'
 import { limits } from '@tributary/contracts/limits'
+import { decidedAt } from '@tributary/tables/attribution/verdicts'
 
 /** A decision on an install. */
 interface DecisionRow {

@@ -1,4 +1,4 @@
-import { type GrownDays, isCounted } from '@tributary/settled/grown'
+import { type GrownDays, isCounted } from '@tributary/tables/settled/sql/grown'
 import type { MoneyDay } from './find-money.ts'
 import type { ReportSources } from './report.ts'
 

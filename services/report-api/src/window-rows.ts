@@ -1,6 +1,6 @@
-import { daysBetween } from '@tributary/settled/days'
-import { type FigureName, figureOf, type ListName, settledSql } from '@tributary/settled/figures'
-import { findSettled } from '@tributary/settled/find-settled'
+import { daysBetween } from '@tributary/tables/settled/days'
+import { type FigureName, figureOf, type ListName, settledSql } from '@tributary/tables/settled/figures'
+import { findSettled } from '@tributary/tables/settled/find-settled'
 import type { ReportSources } from './report.ts'
 import type { WindowDays } from './window-days.ts'
 

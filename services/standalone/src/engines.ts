@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { redecisionsEngine } from '@tributary/attribution/postgres-redecisions'
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -22,6 +21,7 @@ import { every } from '@tributary/service-kit/service/every'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
+import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
 import {
   appsWithSecretsEngine,
   attributionAppsEngine,

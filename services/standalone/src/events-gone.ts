@@ -1,9 +1,9 @@
-import { click_archive_folder } from '@tributary/attribution/click-archive'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { consumers } from '@tributary/contracts/consumers'
 import { postback_audit_folder } from '@tributary/contracts/postback/received'
+import { click_archive_folder } from '@tributary/tables/attribution/click-archive'
 import { listAppCompanies } from '@tributary/tenancy/companies/tenants'
 import type { Pool } from 'pg'
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { findNewest } from '@tributary/attribution/verdicts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { utcDay } from '@tributary/domain/utc-day'
+import { findNewest } from '@tributary/tables/attribution/verdicts'
 import { type AttributionRow, expectedReport, sumRows } from '../../attribution/expected-report.ts'
 import type { SimApp, SimInstall } from '../../attribution/history.ts'
 

@@ -81,7 +81,7 @@ export const moneyMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#money-once',
     promise: 'between partitions the rank decides before the time',
-    file: 'packages/clickhouse/src/cancel-beaten-claims.ts',
+    file: 'packages/tables/src/money/cancel-beaten-claims.ts',
     from: '  b.claim_rank - a.claim_rank ||\n  a.received_at_ms - b.received_at_ms ||',
     to: '  a.received_at_ms - b.received_at_ms ||\n  b.claim_rank - a.claim_rank ||',
     tests: ['services/event-writer/test/money/transactions.clickhouse.test.ts'],
@@ -90,7 +90,7 @@ export const moneyMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#money-once',
     promise: 'between partitions the lowest one wins among equals',
-    file: 'packages/clickhouse/src/cancel-beaten-claims.ts',
+    file: 'packages/tables/src/money/cancel-beaten-claims.ts',
     from: '  a.partition - b.partition ||\n  a.offset - b.offset ||',
     to: '  a.offset - b.offset ||\n  a.partition - b.partition ||',
     tests: ['services/event-writer/test/money/one-request.clickhouse.test.ts'],

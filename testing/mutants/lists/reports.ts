@@ -39,7 +39,7 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#attribution-report',
     promise: 'reinstalls are no installs',
-    file: 'packages/settled/src/sql/installs.ts',
+    file: 'packages/tables/src/settled/sql/installs.ts',
     from: 'sumIf(sign, reinstall = 0) AS installs',
     to: 'sum(sign) AS installs',
     tests: attribution_reports,
@@ -48,7 +48,7 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#cohorts-report',
     promise: 'a reinstall that comes back is not counted',
-    file: 'packages/settled/src/sql/cohorts.ts',
+    file: 'packages/tables/src/settled/sql/cohorts.ts',
     from: 'AND ${moments} AND reinstall = 0',
     to: 'AND ${moments}',
     tests: attribution_reports,
@@ -57,7 +57,7 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#days-since-the-install',
     promise: 'day N begins N times 24 hours after the install',
-    file: 'packages/settled/src/sql/cohorts.ts',
+    file: 'packages/tables/src/settled/sql/cohorts.ts',
     from: 'toInt32(floor((',
     to: 'toInt32(round((',
     tests: attribution_reports,
@@ -84,7 +84,7 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#ltv-report',
     promise: 'money before the install is in no row',
-    file: 'packages/settled/src/sql/money.ts',
+    file: 'packages/tables/src/settled/sql/money.ts',
     from: 'WHERE notEmpty(verdict) AND again = 0 AND ${since} >= 0',
     to: 'WHERE notEmpty(verdict) AND again = 0',
     tests: ltv_report,
@@ -93,7 +93,7 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#ltv-report',
     promise: 'money before the install is in no row of a partly covered day',
-    file: 'packages/settled/src/sql/money.ts',
+    file: 'packages/tables/src/settled/sql/money.ts',
     from: '  WHERE ${since} >= 0\n  GROUP BY',
     to: '  GROUP BY',
     tests: ltv_report,
@@ -198,10 +198,10 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/adr/0270-figures-are-settled-with-stamps.md',
     promise: 'a day that changed after it was settled is worked out live',
-    file: 'packages/settled/src/find-settled.ts',
+    file: 'packages/tables/src/settled/find-settled.ts',
     from: 'HAVING max(present) > 0 AND max(present) = max(settled)',
     to: 'HAVING max(present) > 0 AND max(settled) > 0',
-    tests: ['packages/settled/test/settler.clickhouse.test.ts'],
+    tests: ['packages/tables/test/settled/settler.clickhouse.test.ts'],
     only: 'only the days that it changes are live',
   },
 ]

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
+import { findEventKeys } from '@tributary/tables/events/event-keys'
 import { expect, onTestFinished, test } from 'vitest'
 import { testServer } from './server-under-test.ts'
 

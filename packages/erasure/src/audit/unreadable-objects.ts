@@ -1,6 +1,6 @@
-import { click_archive_folder } from '@tributary/attribution/click-archive'
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Tombstones } from '@tributary/domain/erasure/tombstones'
+import { click_archive_folder } from '@tributary/tables/attribution/click-archive'
 import type { Pool } from 'pg'
 import type { AuditSource } from './erase-request.ts'
 import { rewriteFolder } from './rewrite-audit.ts'

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
-import { archiveClicks, readClickArchives } from '@tributary/attribution/click-archive'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import { archiveClicks, readClickArchives } from '@tributary/tables/attribution/click-archive'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, test } from 'vitest'
 import { rewriteClickArchives } from '../../src/audit/rewrite-click-archives.ts'

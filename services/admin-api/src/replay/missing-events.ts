@@ -1,10 +1,10 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { findEventKeys } from '@tributary/clickhouse/event-keys'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { isErased } from '@tributary/domain/erasure/is-erased'
 import type { Tombstones } from '@tributary/domain/erasure/tombstones'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { toEventRow } from '@tributary/domain/event-row'
+import { findEventKeys } from '@tributary/tables/events/event-keys'
 import type { Tally } from './tally.ts'
 
 /** An envelope as the gateway made it. */

@@ -1,9 +1,9 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { mutate } from '@tributary/clickhouse/mutate'
-import { byAppSql } from '@tributary/clickhouse/raw-expired'
 import type { Table, TableRetention } from '@tributary/contracts/table'
 import { tableNames, tables } from '@tributary/contracts/tables'
+import { byAppSql } from '@tributary/tables/events/raw-expired'
 import type { FirstKept } from './kept-days.ts'
 
 export interface ActOnTables {

@@ -1,9 +1,9 @@
-import { archivesFrom } from '@tributary/attribution/click-archive'
 import { dayFolders, objectsIn, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
 import type { RewritableAuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { blankObject, type ObjectToBlank } from '@tributary/erasure/audit/blank-object'
 import { UnreadableObjectError } from '@tributary/erasure/audit/rewrite-object'
+import { archivesFrom } from '@tributary/tables/attribution/click-archive'
 import type { Logger } from 'pino'
 
 export interface BlankObjects {

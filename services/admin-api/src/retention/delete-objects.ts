@@ -1,8 +1,8 @@
-import { archiveFolder, click_archive_folder } from '@tributary/attribution/click-archive'
 import { dayFolders, daysBelow, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
+import { archiveFolder, click_archive_folder } from '@tributary/tables/attribution/click-archive'
 import type { KeptApp } from './kept-days.ts'
 
 export interface DeleteObjects {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { clickColumns, clickLine } from '@tributary/attribution/clicks'
-import { factColumns, factLine } from '@tributary/attribution/facts'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import { day_ms } from '@tributary/contracts/limits'
+import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
+import { factColumns, factLine } from '@tributary/tables/attribution/facts'
 import { type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import type { MemoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 

@@ -1,8 +1,8 @@
-import { bestClaims } from '@tributary/clickhouse/cancel-beaten-claims'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { findTransactionClaims, type TransactionClaim, transactionOf } from '@tributary/clickhouse/transaction-keys'
 import { claimRanks } from '@tributary/contracts/rows'
 import { noTransaction } from '@tributary/domain/event-key'
+import { bestClaims } from '@tributary/tables/money/cancel-beaten-claims'
+import { findTransactionClaims, type TransactionClaim, transactionOf } from '@tributary/tables/money/transaction-keys'
 import type { ErasedClaim } from './batch.ts'
 import type { MoneyRow } from './find-expired.ts'
 

@@ -1,9 +1,9 @@
-import { findFacts } from '@tributary/attribution/facts'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { deviceKeys } from '@tributary/domain/attribute/match-keys'
 import { isErased } from '@tributary/domain/erasure/is-erased'
+import { findFacts } from '@tributary/tables/attribution/facts'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
 import { coveredVerdicts, ofApp, ofInstalls } from './sql.ts'
 

@@ -1,5 +1,5 @@
-import { type TransactionClaim, type TransactionLookup, transactionOf } from '@tributary/clickhouse/transaction-keys'
 import { noTransaction } from '@tributary/domain/event-key'
+import { type TransactionClaim, type TransactionLookup, transactionOf } from '@tributary/tables/money/transaction-keys'
 
 /** What decides whether the money of a row counts; `transaction_key` is '0' without money or transaction. */
 export type MoneyKey = Pick<TransactionClaim, 'app_id' | 'transaction_key' | 'claim_rank' | 'received_at_ms'>

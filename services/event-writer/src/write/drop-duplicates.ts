@@ -1,6 +1,6 @@
-import type { EventKeyLookup } from '@tributary/clickhouse/event-keys'
 import { day_ms } from '@tributary/contracts/limits'
 import { duplicateDays } from '@tributary/domain/event-key'
+import type { EventKeyLookup } from '@tributary/tables/events/event-keys'
 
 /** Decides whether a row is a duplicate. */
 export interface RowKey {

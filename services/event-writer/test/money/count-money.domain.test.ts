@@ -1,6 +1,6 @@
-import { beatenClaims } from '@tributary/clickhouse/cancel-beaten-claims'
-import type { TransactionClaim } from '@tributary/clickhouse/transaction-keys'
 import { claimRanks } from '@tributary/contracts/rows'
+import { beatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
+import type { TransactionClaim } from '@tributary/tables/money/transaction-keys'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { countMoney, transactionsToLookUp } from '../../src/money/count-money.ts'

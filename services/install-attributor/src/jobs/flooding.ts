@@ -1,7 +1,7 @@
-import { findDecidingFacts } from '@tributary/attribution/facts'
 import { findFloods, sourceName } from '@tributary/domain/attribute/fraud'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { utcDay } from '@tributary/domain/utc-day'
+import { findDecidingFacts } from '@tributary/tables/attribution/facts'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import { changedDays } from './changed-days.ts'
 import {

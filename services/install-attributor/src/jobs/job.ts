@@ -1,5 +1,5 @@
-import type { RedecisionList } from '@tributary/attribution/redecisions'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 
 export interface JobDeps {
   clickhouse: Clickhouse

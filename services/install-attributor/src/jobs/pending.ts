@@ -1,7 +1,7 @@
-import type { InstallOfApp } from '@tributary/attribution/redecisions'
-import { installName } from '@tributary/attribution/verdicts'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import type { InstallOfApp } from '@tributary/tables/attribution/redecisions'
+import { installName } from '@tributary/tables/attribution/verdicts'
 import type { JobDeps } from './job.ts'
 
 /** Installs of one statement. */

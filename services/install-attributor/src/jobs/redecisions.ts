@@ -1,9 +1,9 @@
-import { tickRecord } from '@tributary/attribution/records'
-import type { RedecisionList } from '@tributary/attribution/redecisions'
 import type { Broker } from '@tributary/broker/broker'
 import { lagOf } from '@tributary/broker/unread'
 import { consumers } from '@tributary/contracts/consumers'
 import { newestTombstones, type TombstoneStore, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import { tickRecord } from '@tributary/tables/attribution/records'
+import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 
 interface Deps {
   redecisions: Pick<RedecisionList, 'partitions' | 'apps'>

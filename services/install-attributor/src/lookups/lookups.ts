@@ -1,8 +1,8 @@
-import type { KeyFact, KeyFacts, KeyOfInstall, KeyRange } from '@tributary/attribution/key-facts'
-import type { WrittenClaim } from '@tributary/attribution/verdicts'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
+import type { KeyFact, KeyFacts, KeyOfInstall, KeyRange } from '@tributary/tables/attribution/key-facts'
+import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 
 /** Facts with a key, within exact times; those that are absent bound nothing. `to` is exclusive. */
 export interface InstallRange {

@@ -1,6 +1,6 @@
-import type { WrittenClaim } from '@tributary/attribution/verdicts'
 import { byPlace } from '@tributary/domain/attribute/verdict'
 import { isGone, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import type { IsLiving, Lookups } from './lookups.ts'
 
 /**

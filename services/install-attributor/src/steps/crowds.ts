@@ -1,9 +1,9 @@
-import type { KeyFact, KeyFacts } from '@tributary/attribution/key-facts'
 import type { Fact, InstallFact, Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { clueKeys, crowdOf, isCrowdedAt, rankOf } from '@tributary/domain/attribute/crowds'
 import { deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, type Crowds } from '@tributary/domain/attribute/verdict'
+import type { KeyFact, KeyFacts } from '@tributary/tables/attribution/key-facts'
 import type { Lookups } from '../lookups/lookups.ts'
 
 /** What stands next to the install events of a batch, by key. */

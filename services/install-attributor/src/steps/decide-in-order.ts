@@ -1,7 +1,7 @@
-import type { WrittenClaim } from '@tributary/attribution/verdicts'
 import { attribute } from '@tributary/domain/attribute/attribute'
 import { type Attributed, saysTheSame } from '@tributary/domain/attribute/decisions'
 import { byInstall, type Claim } from '@tributary/domain/attribute/verdict'
+import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import type { Evidence, OpenInstall } from './evidence.ts'
 import { createPauses } from './pauses.ts'
 

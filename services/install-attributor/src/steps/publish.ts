@@ -1,7 +1,7 @@
-import { decisionRecord } from '@tributary/attribution/records'
 import type { Broker, WholeRecord } from '@tributary/broker/broker'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { topics } from '@tributary/contracts/topics'
+import { decisionRecord } from '@tributary/tables/attribution/records'
 
 /** Bytes of one call of `publish`. */
 const publish_bytes_max = 4 * 1024 * 1024

@@ -1,4 +1,3 @@
-import type { Slice, TakenRedecision } from '@tributary/attribution/redecisions'
 import type { Broker } from '@tributary/broker/broker'
 import type { InsertBlock } from '@tributary/clickhouse/clickhouse'
 import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
@@ -15,6 +14,7 @@ import { byInstall, byPlace, byTime, type Claim } from '@tributary/domain/attrib
 import { noTombstones, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import type { Slice, TakenRedecision } from '@tributary/tables/attribution/redecisions'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import type { Lookups } from '../../src/lookups/lookups.ts'

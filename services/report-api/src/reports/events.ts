@@ -1,5 +1,5 @@
-import { addDays } from '@tributary/settled/days'
-import { isTouched, isUntouched } from '@tributary/settled/uniques'
+import { addDays } from '@tributary/tables/settled/days'
+import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
 import {

@@ -1,7 +1,7 @@
-import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import { erasures_begun_key } from '@tributary/contracts/erasure'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { markRawExpired } from '@tributary/tables/events/raw-expired'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from '../stage.ts'

@@ -1,6 +1,6 @@
-import { markRawExpired } from '@tributary/clickhouse/raw-expired'
 import { day_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { markRawExpired } from '@tributary/tables/events/raw-expired'
 import type { SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 import { runRetention } from '@tributary/admin-api/run-retention'
-import { readRawExpired } from '@tributary/clickhouse/raw-expired'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { readRawExpired } from '@tributary/tables/events/raw-expired'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'

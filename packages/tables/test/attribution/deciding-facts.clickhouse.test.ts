@@ -4,7 +4,7 @@ import { limits } from '@tributary/contracts/limits'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { factColumns, factLine, findDecidingFacts } from '../src/facts.ts'
+import { factColumns, factLine, findDecidingFacts } from '../../src/attribution/facts.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

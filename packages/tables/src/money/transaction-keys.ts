@@ -1,5 +1,5 @@
-import type { Clickhouse } from './clickhouse.ts'
-import { keySet, textLiterals } from './literals.ts'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { keySet, textLiterals } from '@tributary/clickhouse/literals'
 
 /** Money of one transaction under one event name. */
 export interface TransactionLookup {

@@ -4,10 +4,10 @@ import { day_ms } from '@tributary/contracts/limits'
 import { type RevenueRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
-import { daysBetween } from '../src/days.ts'
-import { type FigureName, figureNames, figureOf, settledSql } from '../src/figures.ts'
-import { findSettled, findSettledCohorts } from '../src/find-settled.ts'
-import { activityDays, retainedSql, settledNumbers, settledRetainedSql } from '../src/sql/cohorts.ts'
+import { daysBetween } from '../../src/settled/days.ts'
+import { type FigureName, figureNames, figureOf, settledSql } from '../../src/settled/figures.ts'
+import { findSettled, findSettledCohorts } from '../../src/settled/find-settled.ts'
+import { activityDays, retainedSql, settledNumbers, settledRetainedSql } from '../../src/settled/sql/cohorts.ts'
 
 /** First day of the data, and how many days it has. */
 export const first_ms = Date.UTC(2026, 2, 1)

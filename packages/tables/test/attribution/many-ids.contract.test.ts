@@ -3,9 +3,9 @@ import { openClickhouseServer } from '@tributary/clickhouse/server'
 import { describeWithOwnEngine } from '@tributary/testing/engines/describe-with-engine'
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { findClicks } from '../src/clicks.ts'
-import { findFacts } from '../src/facts.ts'
-import { findClaims, findNewest } from '../src/verdicts.ts'
+import { findClicks } from '../../src/attribution/clicks.ts'
+import { findFacts } from '../../src/attribution/facts.ts'
+import { findClaims, findNewest } from '../../src/attribution/verdicts.ts'
 
 const app_id = 'app_1'
 const numbers = Array.from({ length: 5000 }, (_, n) => String(n).padStart(12, '0'))

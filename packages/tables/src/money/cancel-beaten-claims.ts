@@ -1,8 +1,8 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { revenueRowColumns } from '@tributary/contracts/rows'
-import type { Clickhouse } from './clickhouse.ts'
-import { insertSettings } from './insert-settings.ts'
-import { textLiteral, textLiterals } from './literals.ts'
-import { settingsSql } from './settings-sql.ts'
 import {
   findTransactionClaims,
   selectTransactions,

@@ -1,5 +1,5 @@
-import type { Clickhouse } from './clickhouse.ts'
-import { keySet, textLiteral, textLiterals, unsigned } from './literals.ts'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { keySet, textLiteral, textLiterals, unsigned } from '@tributary/clickhouse/literals'
 
 /** One question: does this app hold this key on one of these key days? */
 export interface EventKeyLookup {

@@ -4,7 +4,7 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { limits } from '@tributary/contracts/limits'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, test } from 'vitest'
-import { archiveClicks, readClickArchives } from '../src/click-archive.ts'
+import { archiveClicks, readClickArchives } from '../../src/attribution/click-archive.ts'
 
 const source = 'clicks.recorded.v1@01jd-log'
 const batch = (from: number, to: number, first_ms: number) => ({ source, partition: 3, from, to, first_ms })

@@ -6,10 +6,10 @@ import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributar
 import { insertInstalls, installRows } from '@tributary/testing/oracle/insert-verdicts'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { bumpMoneyDays } from '../src/bump-stamps.ts'
-import { type FigureName, figureOf } from '../src/figures.ts'
-import { createSettler } from '../src/settler.ts'
-import { settledNumbers } from '../src/sql/cohorts.ts'
+import { bumpMoneyDays } from '../../src/settled/bump-stamps.ts'
+import { type FigureName, figureOf } from '../../src/settled/figures.ts'
+import { createSettler } from '../../src/settled/settler.ts'
+import { settledNumbers } from '../../src/settled/sql/cohorts.ts'
 import { cancel, dayOf, decisionOf, first_ms, liveFigures, moneyOf, settledFigures, writeApp } from './world.ts'
 
 const logger = pino({ level: 'silent' })

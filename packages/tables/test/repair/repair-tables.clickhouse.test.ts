@@ -1,10 +1,10 @@
 import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mutate } from '@tributary/clickhouse/mutate'
+import { createPartCheck, findBrokenParts, reloadTable } from '@tributary/clickhouse/repair/broken-parts'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { mutate } from '../../src/mutate.ts'
-import { markRawExpired } from '../../src/raw-expired.ts'
-import { createPartCheck, findBrokenParts, reloadTable } from '../../src/repair/broken-parts.ts'
+import { markRawExpired } from '../../src/events/raw-expired.ts'
 import { type RepairOptions, repairTables } from '../../src/repair/repair-tables.ts'
 
 let clickhouse: TestClickhouse

@@ -1,4 +1,4 @@
-import { postgresRedecisions } from '@tributary/attribution/postgres-redecisions'
+import { postgresRedecisions } from '@tributary/tables/attribution/postgres-redecisions'
 import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
 import { list_partitions, redecisionsSuite } from '@tributary/testing/suites/redecisions-suite'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'

@@ -1,6 +1,6 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type DerivedName, derivedNames, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
-import type { Clickhouse } from '../clickhouse.ts'
-import { byAppSql, isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
+import { byAppSql, isKeptSql, type RawExpired, readRawExpired } from '../events/raw-expired.ts'
 
 /** Where a group of consumers goes on in a partition of the log. */
 export interface GoesOnAt {

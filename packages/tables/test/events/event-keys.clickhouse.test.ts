@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findEventKeys, type StoredEventKey } from '../src/event-keys.ts'
+import { findEventKeys, type StoredEventKey } from '../../src/events/event-keys.ts'
 
 const day_ms = 24 * 3600 * 1000
 let clickhouse: TestClickhouse

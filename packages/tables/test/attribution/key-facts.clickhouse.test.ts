@@ -4,8 +4,8 @@ import { limits } from '@tributary/contracts/limits'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { factColumns, factLine } from '../src/facts.ts'
-import { findAround, findFirstByKey, findLastByKey, type KeyFact } from '../src/key-facts.ts'
+import { factColumns, factLine } from '../../src/attribution/facts.ts'
+import { findAround, findFirstByKey, findLastByKey, type KeyFact } from '../../src/attribution/key-facts.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

@@ -1,7 +1,7 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { type BrokenPart, findBrokenParts, settleBrokenPart } from '@tributary/clickhouse/repair/broken-parts'
+import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import { derivedOf, rereadTables, settledTables, stampTables, sweptFrom } from '@tributary/contracts/tables'
-import type { Clickhouse } from '../clickhouse.ts'
-import { readViewSources } from '../schema/view-sources.ts'
-import { type BrokenPart, findBrokenParts, settleBrokenPart } from './broken-parts.ts'
 import { findDifferences, type GoesOnAt } from './compare-tables.ts'
 import { emptySettled, refillTables, stampAgain } from './refill-tables.ts'
 

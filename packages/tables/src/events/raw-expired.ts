@@ -1,5 +1,5 @@
-import type { Clickhouse } from './clickhouse.ts'
-import { textLiteral, textLiterals } from './literals.ts'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 
 /** By app the first UTC day (`YYYY-MM-DD`) whose raw events retention has not deleted; apps without an entry have all. */
 export type RawExpired = ReadonlyMap<string, string>

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type InstallRow, installColumns, installLine } from '../src/install-rows.ts'
-import { findNewest, findNewestOf, installName } from '../src/verdicts.ts'
+import { type InstallRow, installColumns, installLine } from '../../src/attribution/install-rows.ts'
+import { findNewest, findNewestOf, installName } from '../../src/attribution/verdicts.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {

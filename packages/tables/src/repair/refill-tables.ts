@@ -1,3 +1,7 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
+import { mutate } from '@tributary/clickhouse/mutate'
+import { readStampViews, readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
 import {
   derivedFromEvents,
   derivedOf,
@@ -6,11 +10,7 @@ import {
   settledTables,
   sweptFrom,
 } from '@tributary/contracts/tables'
-import type { Clickhouse } from '../clickhouse.ts'
-import { textLiteral } from '../literals.ts'
-import { mutate } from '../mutate.ts'
-import { isKeptSql, type RawExpired, readRawExpired } from '../raw-expired.ts'
-import { readStampViews, readViewSources, type ViewSource } from '../schema/view-sources.ts'
+import { isKeptSql, type RawExpired, readRawExpired } from '../events/raw-expired.ts'
 
 export interface RefillOptions {
   clickhouse: Clickhouse
