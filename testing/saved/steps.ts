@@ -26,30 +26,30 @@ export interface SendStep {
 }
 
 /** Waits until all that was accepted is written and decided, and with `jobs` until every job has looked at it as well. */
-export interface SettleStep {
+interface SettleStep {
   at: string
   settle: 'written' | 'jobs'
 }
 
 /** Stores the figures of days that have changed. */
-export interface FiguresStep {
+interface FiguresStep {
   at: string
   figures: true
 }
 
 /** A run of the eraser, as by `tributary erase run`. */
-export interface EraseStep {
+interface EraseStep {
   at: string
   erase: true
 }
 
-export interface RestartStep {
+interface RestartStep {
   at: string
   restart: true
 }
 
 /** Many questions to the reports of one app. */
-export interface AskStep {
+interface AskStep {
   at: string
   ask: Ask
 }
