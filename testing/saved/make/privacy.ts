@@ -32,6 +32,7 @@ export function erasure() {
     transaction_id,
   })
   story.batch('run', [pay('ann', 'p1', 't1', 10), pay('ann', 'p2', 't2', 20), pay('ann', 'p3', 't3', 40)])
+  story.settle()
   story.event('run.key', pay('bob', 'p1', 't1', 100))
   story.batch('run', [pay('bob', 'p2', 't2', 200)])
   story.settle()
