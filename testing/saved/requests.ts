@@ -14,7 +14,7 @@ const kept_headers = [
 ]
 
 /** Fields that say how long something took or when a consumer came to it, and ids that are drawn for one answer. */
-const dropped_fields = new Set(['elapsed_ms', 'request_id', 'seconds', 'decided_at_ms'])
+const dropped_fields = new Set(['elapsed_ms', 'latency_ms', 'request_id', 'seconds', 'decided_at_ms'])
 
 export interface Sender {
   url(): string
