@@ -1,0 +1,3 @@
+import { replayPart } from './replay-part.ts'
+
+replayPart(1)
