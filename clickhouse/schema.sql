@@ -851,9 +851,10 @@ SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fs
 CREATE TABLE raw_expired_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the events belong to',
-    `expired_before` SimpleAggregateFunction(max, Date) COMMENT 'raw events of earlier UTC days are gone, or are being deleted'
+    `expired_before` Date COMMENT 'raw events of earlier UTC days are gone, or are being deleted',
+    `number` UInt64 COMMENT 'counts the marks of the app'
 )
-ENGINE = AggregatingMergeTree
+ENGINE = ReplacingMergeTree(number)
 ORDER BY app_id
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
 

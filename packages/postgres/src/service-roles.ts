@@ -100,6 +100,7 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
+    erasure_batches: { select: ['app_id'] },
     tombstones: { select: '*' },
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },

@@ -32,13 +32,14 @@ interface Sent {
 }
 
 /** A writer and its log, for one install of an app that is erased at the mark. */
-async function openLife(now_ms = later_ms) {
+async function openLife(clock: () => number = () => later_ms) {
+  const now_ms = clock()
   const app_id = `app_${randomBytes(10).toString('hex')}`
   const broker = memoryBroker(1, () => now_ms)
   const erased = memoryTombstones()
   const running = await runConsumer({
     ...{ broker, registry: new Registry(), logger: pino({ level: 'silent' }), now: () => now_ms },
-    consumer: eventWriter({ clickhouse, erased, now: () => now_ms }),
+    consumer: eventWriter({ clickhouse, erased, now: clock }),
   })
   const where = `app_id = '${app_id}'`
   return {
@@ -138,7 +139,7 @@ test('an install that expired before it was erased does not hide the install eve
 
 test('an install that retention with its clock ahead had deleted does not hide the install event of the new life', async () => {
   const at_ms = mark_ms + 60_000
-  const life = await openLife(at_ms)
+  const life = await openLife(() => at_ms)
   const old_ms = mark_ms - 60_000
   await life.send({ received_at_ms: old_ms, events: [install('i', old_ms), purchase('p', old_ms)] })
   await life.expire(utcDay(mark_ms + 4 * day_ms))
@@ -151,7 +152,7 @@ test('an install that retention with its clock ahead had deleted does not hide t
 
 test('an event of a new life counts once when it is sent again after retention ahead of the clock deleted it', async () => {
   const at_ms = mark_ms + day_ms
-  const life = await openLife(at_ms)
+  const life = await openLife(() => at_ms)
   life.erase()
   const again = { received_at_ms: at_ms, events: [install('i', at_ms), purchase('p', at_ms)] }
   await life.send(again)
@@ -176,5 +177,19 @@ test('events that a clock ahead received and that are dated up to the mark hide 
     events: [install('i', at_ms), purchase('p', at_ms), { ...purchase('o', at_ms), event_name: 'app_open' }],
   })
   expect(await life.count()).toEqual({ app_install: 2, purchase: 2, app_open: 2 })
+  await life.close()
+})
+
+test('an event of a new life counts once when it is sent again to a writer whose clock is behind', async () => {
+  let now_ms = later_ms
+  const life = await openLife(() => now_ms)
+  life.erase()
+  const at_ms = mark_ms + 60_000
+  const again = { received_at_ms: at_ms, events: [install('i', at_ms), purchase('p', at_ms)] }
+  await life.send(again)
+  await life.expire(utcDay(mark_ms + day_ms))
+  now_ms = later_ms - 4 * day_ms // behind
+  await life.send({ ...again, received_at_ms: later_ms })
+  expect(await life.count()).toEqual({ app_install: 1, purchase: 1 })
   await life.close()
 })

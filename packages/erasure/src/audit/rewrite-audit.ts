@@ -16,6 +16,8 @@ export interface RewriteAuditOptions {
   audit: Pick<RewritableAuditStore, 'list' | 'get' | 'replace' | 'erase'>
   company_id: string
   app_id: string
+  /** When the erasures may have begun, Unix epoch ms: their marks may lie ahead of it. */
+  since_ms?: number
   /** All of a night: the objects of an app are read once for all of them. */
   installs: readonly ErasedInstall[]
   /** The UTC day (`YYYY-MM-DD`) before which nothing of the installs was received; every day when absent. */
@@ -41,7 +43,7 @@ export async function rewriteAudit(options: RewriteAuditOptions): Promise<Rewrit
   const { audit, app_id, company_id, installs, first_day = '', onDay } = options
   const all = noCounts()
   if (installs.length === 0) return all
-  const since_ms = installs.reduce((first, { mark_ms }) => Math.min(first, mark_ms), Number.POSITIVE_INFINITY)
+  const since_ms = installs.reduce((first, { mark_ms }) => Math.min(first, mark_ms), options.since_ms ?? Infinity)
   const rule = { ...options, markOf: marksOf(installs), since_ms }
   const sdk_days = new Set(await Array.fromAsync(daysBelow(audit, 'audit/', first_day)))
   const server_days = new Set(await serverDays(audit, first_day, app_id))

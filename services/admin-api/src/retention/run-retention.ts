@@ -2,13 +2,12 @@ import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
-import { mutate } from '@tributary/clickhouse/mutate'
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
-import { hour_ms, limits } from '@tributary/contracts/limits'
+import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { findOpenMarks } from '@tributary/erasure/find-open-marks'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
-import { byAppSql, markRawExpired, readRawExpired } from '@tributary/tables/events/raw-expired'
+import { byAppSql, findLackingDays, markRawExpired, readRawExpired } from '@tributary/tables/events/raw-expired'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { blankAddresses, deleteDays } from './act-on-tables.ts'
@@ -59,7 +58,7 @@ export async function runRetention(
   const now_ms = now()
   const apps = await readKeptApps(pool)
   const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
-  await takeBackMarks(clickhouse, utcDay(now_ms), signal)
+  await takeBackMarks(clickhouse, expiring, utcDay(now_ms))
   if (!(await expireRaw(deps, expiring))) {
     if (raw_first) return null
     done.raw_waits = true
@@ -72,15 +71,22 @@ export async function runRetention(
   signal.throwIfAborted()
   // 3. Rows of days. An event whose batch is not finished stays: what its batch lacks is found by its row.
   await deleteDays(at, 'keep_click_days', firstKept(apps, 'keep_click_days', now_ms))
+  // What is marked beyond these days was marked by a clock that was ahead, or kept for a shorter time.
   const marked = await readRawExpired(clickhouse)
-  if (marked.size > 0) {
-    const expired = { days: await untilOpenErasures(pool, marked), otherwise: null }
-    await deleteDays(
-      at,
-      'keep_raw_days',
-      expired,
-      `received_at_ms < ${await writtenBefore(deps, consumers.eventWriter, now_ms)}`,
-    )
+  const going = [...expiring].map(([app_id, day]): [string, string] => [
+    app_id,
+    [day, marked.get(app_id) ?? ''].toSorted()[0]!,
+  ])
+  const raw = new Map(going.filter(([, day]) => day !== ''))
+  if (raw.size > 0) {
+    // An erasure that began meanwhile would take the missing events of a new life for those of the old one.
+    const deleted = await unlessRunning(pool, 'eraser', async () => {
+      const expired = { days: await untilOpenErasures(pool, raw), otherwise: null }
+      const written_ms = await writtenBefore(deps, consumers.eventWriter, now_ms)
+      await deleteDays(at, 'keep_raw_days', expired, `received_at_ms < ${written_ms}`)
+      return true
+    })
+    if (deleted === null) done.raw_waits = true
   }
   const unproven_before = await unprovenBefore(deps, now_ms)
   await deleteUnproven(at, unproven_before)
@@ -138,6 +144,9 @@ async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: Readonly
   if ((await advanced(clickhouse, expiring)).size === 0) return true
   const marked = await unlessRunning(pool, 'eraser', async () => {
     const fresh = await advanced(clickhouse, await untilOpenErasures(pool, expiring))
+    // A batch that goes on has counted what it takes, and has not taken all of it.
+    const { rows } = await pool.query<{ app_id: string }>('SELECT app_id FROM erasure_batches')
+    for (const { app_id } of rows) fresh.delete(app_id)
     if (fresh.size === 0) return
     const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate(${textLiteral(day)})`]))
     await clickhouse.command(
@@ -165,21 +174,35 @@ async function untilOpenErasures(pool: Pool, days: ReadonlyMap<string, string>):
 }
 
 /**
- * Sets marks in the future, of a run whose clock was ahead, back to today: that run deleted no later event, and those that come must
- * not go before their time. A crash between leaves the later mark, and the next run goes on.
+ * Sets marks in the future, of a run whose clock was ahead, back to the last day of which that run took events: the tables tell it,
+ * whatever any clock says. One row takes back the mark of an app, so that a crash leaves the one or the other.
  */
-async function takeBackMarks(clickhouse: Clickhouse, today: string, signal: AbortSignal): Promise<void> {
+async function takeBackMarks(
+  clickhouse: Clickhouse,
+  expiring: ReadonlyMap<string, string>,
+  today: string,
+): Promise<void> {
   const ahead = [...(await readRawExpired(clickhouse))].filter(([, before]) => before > today)
   if (ahead.length === 0) return
-  await markRawExpired(clickhouse, new Map(ahead.map(([app_id]) => [app_id, today])))
-  await mutate(clickhouse, {
-    table: 'raw_expired_v1',
-    action: 'DELETE',
-    where: `expired_before > ${textLiteral(today)}`,
-    signal,
-  })
-  // A merge may have taken the earlier mark into the later one.
-  await markRawExpired(clickhouse, new Map(ahead.map(([app_id]) => [app_id, today])))
+  // What the engine is still to delete is not lacking yet.
+  const [open] = await clickhouse.query<{ left: number }>(
+    `SELECT count() AS left FROM system.mutations
+     WHERE database = currentDatabase() AND table = 'events_raw_v1' AND NOT is_done`,
+  )
+  if (open!.left > 0) return
+  const none = '1970-01-01'
+  const apps = ahead.map(([app_id]) => app_id)
+  const lacking = await findLackingDays(clickhouse, apps, none)
+  const firstLeft = (app_id: string) => {
+    const last = lacking.get(app_id)
+    const behind = last === undefined ? none : utcDay(Date.parse(last) + day_ms)
+    return [behind, expiring.get(app_id) ?? none].toSorted()[1]!
+  }
+  const marks = ahead.map(([app_id, before]): [string, string, string] => [app_id, before, firstLeft(app_id)])
+  await markRawExpired(
+    clickhouse,
+    new Map(marks.filter(([, before, left]) => left < before).map(([app_id, , left]) => [app_id, left])),
+  )
 }
 
 /** Days that are later than what is marked: a day that is marked is never kept again. */

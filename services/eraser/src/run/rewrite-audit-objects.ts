@@ -38,11 +38,12 @@ export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDe
         app_id,
       ])
       const { company_id } = rows[0]!
-      return noteFaults([app_id], await rewriteAudit({ audit, company_id, app_id, installs, now, signal }))
+      const since_ms = await firstBegun(pool)
+      return noteFaults([app_id], await rewriteAudit({ audit, company_id, app_id, installs, since_ms, now, signal }))
     },
     async rewriteArchives(clicks, signal) {
       if (clicks.length === 0) return new Map()
-      const since_ms = await firstTombstone(pool)
+      const since_ms = await firstBegun(pool)
       const app_ids = [...new Set(clicks.map(({ app_id }) => app_id))]
       return noteFaults(app_ids, await rewriteClickArchives({ audit, clicks, since_ms, now, signal }))
     },
@@ -62,10 +63,15 @@ export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDe
   }
 }
 
-/** When the first of the erasures began that are not completed yet, Unix epoch ms. */
-async function firstTombstone(pool: Pool): Promise<number> {
+/**
+ * When the first of the erasures began that are not completed yet, Unix epoch ms. A mark may lie ahead of the eraser's clock, which tells
+ * when an object was rewritten: the run that goes on began by that clock.
+ */
+async function firstBegun(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ first: string | null }>(
-    'SELECT min(mark_ms) AS first FROM erasure_requests WHERE mark_ms IS NOT NULL',
+    `SELECT least(
+       (SELECT min(mark_ms) FROM erasure_requests WHERE mark_ms IS NOT NULL),
+       (SELECT min(begun_at_ms) FROM erasure_runs WHERE ended_at_ms IS NULL)) AS first`,
   )
   return Number(rows[0]?.first ?? 0)
 }

@@ -42,9 +42,12 @@ export async function forgetErasedKeys(
   })
   if (suspects.length === 0) return known
   const expired = await readRawExpired(clickhouse)
+  // A clock that is behind has not seen what the batch was received at.
+  const latest_ms = rows.reduce((latest, { received_at_ms }) => Math.max(latest, received_at_ms), now_ms)
   const erased = new Set<KnownKey>()
   for (let at = 0; at < suspects.length; at += keys_max)
-    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, now_ms)) erased.add(key)
+    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, latest_ms))
+      erased.add(key)
   return known.filter((key) => !erased.has(key))
 }
 

@@ -1,3 +1,4 @@
+import { newestMark } from '@tributary/tables/events/raw-expired'
 import { addDays } from '@tributary/tables/settled/days'
 import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
@@ -51,7 +52,7 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
 async function findRawExpired({ query }: ReportSources['clickhouse'], app_id: string, { edge_days }: WindowDays) {
   if (edge_days.length === 0) return null
   const [row] = await query<{ before: string }>(
-    'SELECT toString(max(expired_before)) AS before FROM raw_expired_v1 WHERE app_id = {app_id:String}',
+    `SELECT toString(${newestMark}) AS before FROM raw_expired_v1 WHERE app_id = {app_id:String}`,
     { app_id },
   )
   return row?.before ?? null

@@ -1,3 +1,4 @@
+import { newestMark } from '../../events/raw-expired.ts'
 import { type DaysOfApp, onDays } from './days-of-app.ts'
 
 /**
@@ -25,7 +26,7 @@ export const uniquesSql = (at: DaysOfApp): string =>
 
 // Before raw rows expire, retention fills the sets of these names from them again (docs/privacy.md#retention).
 const touched = (where: string) => `(SELECT day, event_name FROM erased_events_v1
-    LEFT JOIN (SELECT app_id, max(expired_before) AS before FROM raw_expired_v1 GROUP BY app_id) AS r USING (app_id)
+    LEFT JOIN (SELECT app_id, ${newestMark} AS before FROM raw_expired_v1 GROUP BY app_id) AS r USING (app_id)
     WHERE ${where} AND day >= before)`
 /** SQL condition for the events of names and days that an erasure took some from; `where` names app and days. */
 export const isTouched = (where: string): string => `(day, event_name) IN ${touched(where)}`
