@@ -85,6 +85,7 @@ describe('the monthly quota at the door', () => {
     const same = fresh(1)[0]
     const copies = JSON.stringify({ events: Array(500).fill(same), sent_at_ms: gateway.now_ms })
     const rejected = JSON.stringify({ events: bad(100) })
+    const many = JSON.stringify({ events: fresh(500), sent_at_ms: gateway.now_ms })
     const packed = gzipSync(copies)
     // Members of nothing: few bytes for who inflates them, and many on the disk.
     const padded = Buffer.concat([...Array(1000).fill(gzipSync('')), gzipSync(rejected)])
@@ -92,13 +93,14 @@ describe('the monthly quota at the door', () => {
     const requests = [
       { bytes: copies.length, send: () => gateway.event(copies) },
       { bytes: copies.length, send: () => gateway.event(packed, zipped) },
+      { bytes: many.length + 499 * limits.quota_record_bytes, send: () => gateway.event(many) },
       { bytes: rejected.length, send: () => gateway.event(rejected) },
       { bytes: Math.max(padded.length, rejected.length), send: () => gateway.event(padded, zipped) },
       { bytes: copies.length, send: () => gateway.s2s('/s2s/events/bulk', packed, zipped) },
       { bytes: JSON.stringify(same).length, send: () => gateway.s2s('/s2s/event', same) },
     ]
     for (const { bytes, send } of requests) {
-      gateway.keyValue.totals.set(key, cap - bytes - limits.quota_request_bytes)
+      gateway.keyValue.totals.set(key, cap - bytes - limits.quota_record_bytes)
       expect((await send()).statusCode).toBe(200)
       expect(gateway.keyValue.totals.get(key)).toBe(cap)
       const stored = gateway.audit.objects.size

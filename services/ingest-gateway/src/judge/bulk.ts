@@ -43,12 +43,13 @@ export function judgeBulk(body: Buffer, wire: Buffer, { facts, partitions, key, 
   const { received_at_ms } = facts
   const verdict = acceptBatch(events, 'bulk', received_at_ms, () => mintEventId(received_at_ms))
   const { accepted, rejected, minted } = verdict
+  const records = openRecords(facts, accepted, partitions)
   return {
     accepted: accepted.length,
     counted: countOnce(accepted, received_at_ms),
     rejected,
-    body_bytes: bodyBytes(body, wire),
-    records: closeRecords(openRecords(facts, accepted, partitions), audit_key),
+    body_bytes: bodyBytes(body, wire, records.length),
+    records: closeRecords(records, audit_key),
     object: auditObject(auditHead(facts, { minted_event_ids: minted }), body),
     answer: closeReply(openReply(verdict), audit_key),
   }

@@ -38,7 +38,7 @@ export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key 
   const body_sha256 = hash('sha256', body)
   return {
     event_id,
-    body_bytes: bodyBytes(body, wire),
+    body_bytes: bodyBytes(body, wire, 1),
     body_sha256,
     object: auditObject(auditHead(facts, { body_sha256, event_id }), body),
     open: openRecords(facts, [{ ...value, event_id } as AcceptedEvent], partitions),

@@ -43,10 +43,10 @@ export function claimedBytes({ wire, encoding }: WireBody, { inflated_bytes_max 
 
 /**
  * Bytes that a body counts as (docs/rules.md#bytes-of-a-month): inflated, or as it came where that is more. gzip can be padded with
- * members of nothing, and the audit store keeps it as it came.
+ * members of nothing, and the audit store keeps it as it came. Each record of the log repeats what is known of the request.
  */
-export const bodyBytes = (body: Buffer, wire: Buffer): number =>
-  Math.max(body.length, wire.length) + limits.quota_request_bytes
+export const bodyBytes = (body: Buffer, wire: Buffer, records: number): number =>
+  Math.max(body.length, wire.length) + Math.max(1, records) * limits.quota_record_bytes
 
 export interface SmallBody {
   /** Holds until the next body is read. */

@@ -48,11 +48,12 @@ export function judgePlainSdk(
 }
 
 function store(batch: JudgedBatch, body: Buffer, wire: Buffer, { facts, partitions }: SdkInput): JudgedSdk {
-  const { sent_at_ms, open, ...judged } = batch
+  const { sent_at_ms, open: openAll, ...judged } = batch
+  const open = openAll({ ...facts, sent_at_ms }, partitions)
   return {
     ...judged,
-    body_bytes: bodyBytes(body, wire),
-    open: open({ ...facts, sent_at_ms }, partitions),
+    body_bytes: bodyBytes(body, wire, open.length),
+    open,
     line: auditLine(auditHead(facts), wire, body),
   }
 }
