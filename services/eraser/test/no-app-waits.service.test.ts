@@ -62,6 +62,50 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   await db.pool.query('DELETE FROM erasure_requests')
 })
 
+test('an app whose statements always fail keeps no other app from being completed, and its run does not count as done', async () => {
+  const [failing, others] = [await makeApp(), [await makeApp(), await makeApp()]]
+  for (const app_id of [failing, ...others]) await ask(app_id)
+  const lines: object[] = []
+  const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { clickhouse } = emptyDeps()
+  let isTaken = false
+  const query = async (sql: string) => {
+    if (isTaken && sql.includes(failing)) throw new Error('Max query size exceeded')
+    return []
+  }
+  const deps = emptyDeps({
+    ...{ logger: told, clickhouse: { ...clickhouse, query } as typeof clickhouse },
+    async findOlderWork() {
+      isTaken = true
+      return []
+    },
+  })
+  await expect(runOnce(deps)).rejects.toThrow('Max query size exceeded')
+  expect(await Promise.all([failing, ...others].map((app_id) => stateOf(app_id)))).toEqual([
+    ...['draining', 'completed', 'completed'],
+  ])
+  expect(lines).toEqual([expect.objectContaining({ level: 50, app_id: failing })])
+
+  await runOnce(emptyDeps())
+  expect(await stateOf(failing)).toBe('completed')
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('a run that has lost its lease begins no other app', async () => {
+  const apps = [await makeApp(), await makeApp()]
+  for (const app_id of apps) await ask(app_id)
+  const leaseHeld = async () => {
+    throw new Error('the lease is lost')
+  }
+  const begun: string[] = []
+  const atStep = (step: string) => void begun.push(step)
+  // Each app has begun its batch before the first one goes on with it.
+  await expect(runOnce(emptyDeps({ leaseHeld, atStep }))).rejects.toThrow('the lease is lost')
+  expect(begun).toEqual(['begin', 'begin'])
+  expect(await Promise.all(apps.map((app_id) => stateOf(app_id)))).toEqual(['draining', 'draining'])
+  await db.pool.query('DELETE FROM erasure_batches; DELETE FROM erasure_requests')
+})
+
 test('the only request of an app is carried out within its turn, and completed, before the 300 of another one', async () => {
   const [flooded, other] = [await makeApp(), await makeApp()]
   const flood = Array.from({ length: 300 }, (_, n) => `flood-${n}`)

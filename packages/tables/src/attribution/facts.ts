@@ -25,28 +25,11 @@ export function factLine(fact: Fact): string {
 }
 
 /**
- * All facts of some installs of an app, by install and in the order of the log. Ids stand in the statement: in the embedded
- * engine a statement with parameters waits for reports. The id alone is read of most granules (PREWHERE): it is in the key of
- * the table, so FINAL sees all rows of a fact or none.
- */
-export async function findFacts(
-  clickhouse: Pick<Clickhouse, 'query'>,
-  app_id: string,
-  install_uuids: readonly string[],
-): Promise<Map<string, Fact[]>> {
-  if (install_uuids.length === 0) return new Map()
-  const rows = await clickhouse.query<{ fact: string }>(
-    `SELECT fact FROM install_facts_v1 FINAL
-     PREWHERE install_uuid IN (${textLiterals(install_uuids)}) WHERE app_id = ${textLiteral(app_id)}`,
-  )
-  const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
-  return Map.groupBy(facts, ({ install_uuid }) => install_uuid)
-}
-
-/**
  * Of the facts of some installs of an app those that may decide, in the order of the log: the first events of an install, and
  * its earliest aliases, those of one user `install_facts_max` times at most. Whoever has the secret of an app may send any
- * number of them. `markOf`: what an erasure covers (`isGone`) is left out, and takes the place of no other.
+ * number of them. `markOf`: what an erasure covers (`isGone`) is left out, and takes the place of no other. Ids stand in the
+ * statement: in the embedded engine a statement with parameters waits for reports. The id alone is read of most granules
+ * (PREWHERE): it is in the key of the table, so FINAL sees all rows of a fact or none.
  */
 export async function findDecidingFacts(
   clickhouse: Pick<Clickhouse, 'query'>,

@@ -110,11 +110,15 @@ export async function findAround(
   return keys.map((_, n) => [...found[2 * n]!.toReversed(), ...found[2 * n + 1]!])
 }
 
-/** The first `crowd_facts` install events of each range (docs/rules.md#how-far-a-click-is-seen), without erased ones. */
+/**
+ * The first `crowd_facts` install events of each range (docs/rules.md#how-far-a-click-is-seen), without erased ones. The engine leaves
+ * out those of some installs, `except`, however many they are.
+ */
 export async function findFirstByKey(
   clickhouse: Query,
   ranges: readonly KeyRange[],
   isLiving: (fact: KeyFact) => boolean = () => true,
+  except: readonly string[] = [],
 ): Promise<KeyFact[][]> {
   if (ranges.length === 0) return []
   const from_ms = Math.min(...ranges.map((range) => range.installed_from_ms))
@@ -122,7 +126,7 @@ export async function findFirstByKey(
   const apps = [...new Set(ranges.map(({ app_id }) => app_id))]
   const rows = await readKeys(keys, (some, facts_max) =>
     clickhouse.query<Row>(
-      `${select(some, apps, from_ms)} ORDER BY ${installOrder('ASC')} LIMIT ${facts_max} BY app_id, key`,
+      `${select(some, apps, from_ms)} ${exceptSql(except)} ORDER BY ${installOrder('ASC')} LIMIT ${facts_max} BY app_id, key`,
     ),
   )
   const known = new Map([...Map.groupBy(rows, nameOf)].map(([name, of]) => [name, of.toSorted(byInstall)] as const))
@@ -140,7 +144,7 @@ export async function findFirstByKey(
     const isCut = (known.get(nameOf(range)) ?? []).length >= limits.key_facts_max
     return isCut && found[n]!.length < limits.crowd_facts ? [n] : []
   })
-  const runs = short.map((n) => ({ ...ranges[n]!, way: 'ASC' as const }))
+  const runs = short.map((n) => ({ ...ranges[n]!, way: 'ASC' as const, except }))
   for (const [at, facts] of (await readRuns(clickhouse, runs, isLiving)).entries()) {
     found[short[at]!] = facts.slice(0, limits.crowd_facts)
   }
@@ -156,6 +160,7 @@ interface Run {
   way: Way
   installed_from_ms?: number
   from?: Claim
+  except?: readonly string[]
 }
 
 /**
@@ -205,11 +210,15 @@ async function readRuns(
 
 const orderOf = ({ way }: Run): typeof byInstall => (way === 'ASC' ? byInstall : (a, b) => byInstall(b, a))
 
-function runSql({ app_id, match_key, way, installed_from_ms = 0, from }: Run, facts_max: number, n = 0): string {
+function runSql(
+  { app_id, match_key, way, installed_from_ms = 0, from, except = [] }: Run,
+  facts_max: number,
+  n = 0,
+): string {
   const rows = select([match_key], [app_id], installed_from_ms, `, toUInt32(${n}) AS n`)
   const bound =
     from === undefined ? '' : `AND (${orderColumns.join(', ')}) ${way === 'ASC' ? '>' : '<'} ${placeSql(from)}`
-  return `${rows} ${bound} ORDER BY ${installOrder(way)} LIMIT ${facts_max}`
+  return `${rows} ${exceptSql(except)} ${bound} ORDER BY ${installOrder(way)} LIMIT ${facts_max}`
 }
 
 function placeSql({ installed_at_ms, place }: Claim): string {
@@ -235,6 +244,9 @@ const select = (match_keys: readonly string[], app_ids: readonly string[], from_
      topic, partition, offset, event_index AS index${more}
    FROM install_fact_keys_v1 AS k PREWHERE k.match_key IN ${keySet(match_keys)}
    WHERE app_id IN (${textLiterals(app_ids)}) AND kind = 'install' AND installed_at_ms >= ${Number(from_ms)}`
+
+const exceptSql = (install_uuids: readonly string[]): string =>
+  install_uuids.length === 0 ? '' : `AND install_uuid NOT IN (${textLiterals(install_uuids)})`
 
 /** SQL of `byInstall`. */
 const orderColumns = ['installed_at_ms', "substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'index']

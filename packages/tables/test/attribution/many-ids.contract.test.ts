@@ -4,7 +4,7 @@ import { describeWithOwnEngine } from '@tributary/testing/engines/describe-with-
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { findClicks } from '../../src/attribution/clicks.ts'
-import { findFacts } from '../../src/attribution/facts.ts'
+import { findDecidingFacts } from '../../src/attribution/facts.ts'
 import { findClaims, findNewest } from '../../src/attribution/verdicts.ts'
 
 const app_id = 'app_1'
@@ -20,7 +20,7 @@ await describeWithOwnEngine('clickhouse', ({ url }) => {
       await migrateClickhouse({ clickhouse })
       expect(await findClicks(clickhouse, { app_id, click_ids })).toEqual([])
       expect(await findClaims(clickhouse, app_id, click_ids)).toEqual([])
-      expect(await findFacts(clickhouse, app_id, install_uuids)).toEqual(new Map())
+      expect(await findDecidingFacts(clickhouse, app_id, install_uuids)).toEqual(new Map())
       expect(await findNewest(clickhouse, app_id, install_uuids)).toEqual(new Map())
     } finally {
       await clickhouse.close()

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
-import { findFacts } from '@tributary/tables/attribution/facts'
+import { findDecidingFacts } from '@tributary/tables/attribution/facts'
 import { uniquesSql } from '@tributary/tables/settled/sql/uniques'
 import { changeCompany, createApp, createCompany } from '@tributary/tenancy/companies/tenants'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
@@ -100,7 +100,7 @@ test('what is older than the settings of its company goes, in the night after th
     const bulk = audit.objects.get(`${app_id}/s2s/bulk/${dayOf(0)}/b.json`)!.toString()
     expect(JSON.parse(bulk).body.events[1]).toEqual({ install_uuid: 'i', props: { ip: 'kept' }, device: { ip: '' } })
   }
-  const [fact] = (await findFacts(clickhouse, usual.app_id, ['i0'])).get('i0')!
+  const [fact] = (await findDecidingFacts(clickhouse, usual.app_id, ['i0'])).get('i0')!
   expect(fact).toEqual({ ...factOf(usual.app_id, usual.company_id, 0), ip: null })
   const [event] = await clickhouse.query<{ device: string }>(
     `SELECT device FROM events_raw_v1 WHERE app_id = '${usual.app_id}' AND day = '${dayOf(0)}'`,

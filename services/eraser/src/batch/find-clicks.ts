@@ -1,10 +1,8 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
-import type { Fact } from '@tributary/contracts/attribution/found'
 import { deviceKeys } from '@tributary/domain/attribute/match-keys'
-import { isErased } from '@tributary/domain/erasure/is-erased'
-import { findFacts } from '@tributary/tables/attribution/facts'
 import type { ErasedClick, ErasedInstall } from './batch.ts'
+import { findFactRows } from './find-rows.ts'
 import { coveredVerdicts, ofApp, ofInstalls } from './sql.ts'
 
 /** Clicks of one batch; each has a row for every key. */
@@ -14,7 +12,8 @@ type Query = Pick<Clickhouse, 'query'>
 
 /**
  * Clicks that go with the installs: those that they hold, and those with a device that no other install of the app has
- * (docs/rules.md#erasure). `more`: there are others, which the next batch finds.
+ * (docs/rules.md#erasure). Devices are those of the facts that this batch takes: whoever has the secret of an app may send any
+ * number of them. `more`: there are others, which the next batch finds.
  */
 export async function findClicks(
   clickhouse: Query,
@@ -39,11 +38,10 @@ async function findByDevice(
   app_id: string,
   installs: readonly ErasedInstall[],
 ): Promise<ErasedClick[]> {
-  const marks = new Map(installs.map(({ install_uuid, mark_ms }) => [install_uuid, mark_ms]))
-  const facts = await findFacts(clickhouse, app_id, [...marks.keys()])
+  const { facts } = await findFactRows(clickhouse, app_id, installs)
   const owners = new Map<string, string>()
-  for (const fact of [...facts.values()].flat()) {
-    if (fact.kind === 'alias' || !isErased(timesOf(fact), marks.get(fact.install_uuid)!)) continue
+  for (const { fact } of facts) {
+    if (fact.kind === 'alias') continue
     for (const key of deviceKeys(fact)) owners.set(key, fact.install_uuid)
   }
   if (owners.size === 0) return []
@@ -58,7 +56,7 @@ async function findByDevice(
     // A click may have several devices.
     const page = await clickhouse.query<{ match_key: string; click_id: string }>(
       `SELECT toString(any(k.match_key)) AS match_key, click_id FROM click_keys_v1 AS k
-       WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND clicked_at_ms <= ${Math.max(...marks.values())}
+       WHERE ${ofApp(app_id)} AND k.match_key IN ${keySet(owners.keys())} AND clicked_at_ms <= ${Math.max(...installs.map(({ mark_ms }) => mark_ms))}
          ${after === '' ? '' : `AND click_id > ${textLiteral(after)}`}
        GROUP BY click_id ORDER BY click_id LIMIT ${clicks_max + 1}`,
     )
@@ -71,9 +69,6 @@ async function findByDevice(
   }
   return found
 }
-
-/** A fact that has no date of its own is not dated before its receipt. */
-const timesOf = ({ received_at_ms, dated_at_ms: event_ts_ms }: Fact) => ({ received_at_ms, event_ts_ms })
 
 /** Keys of a click may outlive its row, which expires apart: they lead to nothing, and must not take the places of others. */
 async function findStored(clickhouse: Query, app_id: string, clicks: readonly { click_id: string }[]) {

@@ -9,7 +9,7 @@ import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { findFirstByKey, type KeyRange } from '@tributary/tables/attribution/key-facts'
 import type { ErasedInstall } from './batch.ts'
 import type { ClickRow } from './find-rows.ts'
-import { ofApp } from './sql.ts'
+import { ofApp, ofInstalls } from './sql.ts'
 
 /** Installs of one key that are decided again. Only an attack makes more for one address or network. */
 const of_key_max = 20_000
@@ -35,25 +35,31 @@ export async function findNeighbours(
   const own = new Set(installs.map(({ install_uuid }) => install_uuid))
   const behind = [...facts.flatMap(keysOfFact), ...clicks.flatMap(keysOfClick)]
   const [within, next] = await Promise.all([
-    findWithin(clickhouse, app_id, facts.flatMap(rangesOfFact)),
+    findWithin(clickhouse, app_id, installs, facts.flatMap(rangesOfFact)),
     findFirstByKey(
       clickhouse,
       behind.map((range) => ({ ...range, app_id })),
-      ({ install_uuid }) => !own.has(install_uuid),
+      undefined,
+      [...own],
     ),
   ])
   const uuids = [...within, ...next.flat()].map(({ install_uuid }) => install_uuid)
   return [...new Set(uuids)].filter((uuid) => !own.has(uuid))
 }
 
-async function findWithin(clickhouse: Pick<Clickhouse, 'query'>, app_id: string, ranges: readonly Range[]) {
+async function findWithin(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  ranges: readonly Range[],
+) {
   if (ranges.length === 0) return []
   const byKey = Map.groupBy(ranges, ({ match_key }) => match_key)
   const rows = await clickhouse.query<Row>(
     `SELECT toString(k.match_key) AS match_key, install_uuid, received_at_ms
      FROM install_fact_keys_v1 AS k
      PREWHERE k.match_key IN ${keySet(byKey.keys())}
-     WHERE ${ofApp(app_id)}
+     WHERE ${ofApp(app_id)} AND NOT (${ofInstalls(app_id, installs)})
      ORDER BY received_at_ms DESC LIMIT ${of_key_max} BY k.match_key
      SETTINGS max_threads = 1`,
   )

@@ -140,13 +140,17 @@ export const findVerdicts = (clickhouse: Query, app_id: string, installs: readon
      LIMIT 1 BY topic, partition, offset, sign LIMIT ${rows_max}`,
   )
 
-/** Some facts of the installs that their marks cover; `full`: there may be more. */
+/**
+ * The first facts of the installs that their marks cover, in the order of the table; `full`: there may be more. Consumers write none
+ * once the tombstones are known, so they stay the same until they are deleted: their clicks are found before that.
+ */
 export async function findFactRows(clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) {
   const rows = await clickhouse.query<Omit<FactRow, 'fact'> & { fact: string }>(
     `SELECT install_uuid, toString(t.day) AS day, event_index, arrayMap(x -> toString(x), t.match_keys) AS match_keys, fact,
        topic, partition, offset
      FROM install_facts_v1 AS t
      WHERE ${ofInstalls(app_id, installs)} AND ${coveredFacts(installs)}
+     ORDER BY install_uuid, topic, partition, offset, event_index
      LIMIT 1 BY topic, partition, offset, event_index LIMIT ${facts_max}`,
   )
   return {

@@ -55,7 +55,7 @@ const wait_pause_ms = 250
 /**
  * One run: takes what is queued, empties the tables of each app in turn, a batch at a time, rewrites parts and audit objects,
  * and completes the requests. It first goes on with the batches that an earlier run left half-done. Rejects when an engine is away or
- * the signal fires; the next call goes on. The caller holds a lease, so one process at a time erases.
+ * the signal fires; the next call goes on. What fails for one app is logged, and rejects when all others are done. The caller holds a lease, so one process at a time erases.
  */
 export async function runErasures(deps: EraserDeps, run: number, signal: AbortSignal): Promise<void> {
   // A statement of an earlier process may still run in the engine, and end after those of this one.
@@ -69,12 +69,18 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const waits = new Map<string, number>()
   let completed_ms = deps.now()
   let noted_ms = Number.NEGATIVE_INFINITY
-  for (let apps = await findOpenApps(deps); apps.length > 0 || waiting.length > 0; apps = await findOpenApps(deps)) {
+  const failures = new Map<string, unknown>()
+  const findApps = async () => (await findOpenApps(deps)).filter((app_id) => !failures.has(app_id))
+  for (let apps = await findApps(); apps.length > 0 || waiting.length > 0; apps = await findApps()) {
     let moved = false
     for (const app_id of apps) {
       signal.throwIfAborted()
-      const older = await eraseSome({ ...deps, taking }, run, app_id, signal)
-      if (older.length === 0) {
+      const older = await eraseSome({ ...deps, taking }, run, app_id, signal).catch((err: unknown) => ({ err }))
+      if ('err' in older) {
+        await throwIfEnded(deps, signal)
+        deps.logger.error({ ...older, app_id }, 'an erasure failed: those of other apps go on')
+        failures.set(app_id, older.err)
+      } else if (older.length === 0) {
         moved = true
         waits.delete(app_id)
       } else logWait(deps, waits, app_id, older)
@@ -100,6 +106,16 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   deps.atStep?.('rewrite noted objects')
   await deps.audit.rewriteNoted(signal)
   await completeEmptied(deps, signal)
+  const [failure] = failures.values()
+  if (failures.size > 0) throw failure
+}
+
+/** Rejects when what failed for an app would fail for every other. */
+async function throwIfEnded(deps: EraserDeps, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  await deps.leaseHeld?.()
+  deps.atStep?.('next app')
+  await deps.clickhouse.isInserting('eraser/')
 }
 
 type RunDeps = EraserDeps & { taking: Pick<Taking, 'unreadSince'> }

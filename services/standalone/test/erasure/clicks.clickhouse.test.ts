@@ -157,6 +157,32 @@ test('every click of a device goes, also when there are more than fit in a batch
   }
 })
 
+test('every click of a device goes, also when an install tells of more devices than fit in a batch', async () => {
+  const app_id = await stage.makeApp()
+  const devices = Array.from({ length: 170 }, (_, n) => `device-${n}`)
+  const facts = devices.map((device) => fact(app_id, 'changing', { device_hashes: [device, 'always'] }))
+  await insert('install_facts_v1', factColumns, [
+    ...facts.map(factLine),
+    factLine(fact(app_id, 'sharer', { device_hashes: ['device-120'] })),
+  ])
+  const clicks = ['device-0', 'device-79', 'device-80', 'device-120', 'device-169', 'always'].map((device, n) =>
+    click(app_id, 3000 + n, { device_hashes: [device] }),
+  )
+  await insert(
+    'clicks_raw_v1',
+    clickColumns,
+    clicks.map((one) => clickLine(one, place())),
+  )
+  await stage.request(app_id, ['changing'], 'sdk', now_ms)
+  await stage.run({ now: () => now_ms + 1 })
+  const left = await stage.clickhouse.query(`SELECT DISTINCT click_id FROM clicks_raw_v1 WHERE app_id = '${app_id}'`)
+  expect(left).toEqual([{ click_id: clickId(3003) }])
+  const ofInstall = await stage.clickhouse.query(
+    `SELECT 1 FROM install_facts_v1 WHERE app_id = '${app_id}' AND install_uuid = 'changing'`,
+  )
+  expect(ofInstall).toEqual([])
+})
+
 test('keys of clicks whose rows have expired keep no verdict of an erased install', async () => {
   const app_id = await stage.makeApp()
   const device_hashes = ['expired']
