@@ -106,6 +106,30 @@ test('a run that has lost its lease begins no other app', async () => {
   await db.pool.query('DELETE FROM erasure_batches; DELETE FROM erasure_requests')
 })
 
+test('a run whose engine is away tries no other app', async () => {
+  for (const app_id of [await makeApp(), await makeApp()]) await ask(app_id)
+  const { clickhouse } = emptyDeps()
+  let isAway = false
+  let tried = 0
+  const deps = emptyDeps({
+    clickhouse: {
+      ...clickhouse,
+      async isInserting() {
+        if (isAway) throw new Error('away')
+        return false
+      },
+    } as typeof clickhouse,
+    async findOlderWork() {
+      isAway = true
+      tried += 1
+      throw new Error('away')
+    },
+  })
+  await expect(runOnce(deps)).rejects.toThrow('away')
+  expect(tried).toBe(1)
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
 test('the only request of an app is carried out within its turn, and completed, before the 300 of another one', async () => {
   const [flooded, other] = [await makeApp(), await makeApp()]
   const flood = Array.from({ length: 300 }, (_, n) => `flood-${n}`)
