@@ -6,7 +6,7 @@ import { addressBlock } from '@tributary/contracts/networks'
 import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
 import { withCrowds } from '@tributary/domain/attribute/crowds'
 import { isBlockedAt, sourceName } from '@tributary/domain/attribute/fraud'
-import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
+import { decidingAliases, installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, clickRanges, namedClicks, recallLikeness } from '@tributary/domain/attribute/match-click'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import type { OtherInstall } from '@tributary/domain/attribute/reinstall'
@@ -166,7 +166,9 @@ function withFacts(stored: ReadonlyMap<string, readonly Fact[]>, facts: readonly
   const all = new Map(stored)
   for (const [uuid, added] of Map.groupBy(facts, ({ install_uuid }) => install_uuid)) {
     const known = all.get(uuid) ?? []
-    all.set(uuid, [...known, ...added.filter((fact) => !known.some(({ place }) => byPlace(place, fact.place) === 0))])
+    const both = [...known, ...added.filter((fact) => !known.some(({ place }) => byPlace(place, fact.place) === 0))]
+    // However the log is cut into batches, the same aliases count.
+    all.set(uuid, [...both.filter(({ kind }) => kind === 'install'), ...decidingAliases(both)])
   }
   return all
 }

@@ -80,7 +80,7 @@ async function findByClicks(
     const of = rows[n]!.filter((row) => byInstall(since, row) < 0 && !settled.has(row.install_uuid))
     later.push(of.map(({ install_uuid }) => install_uuid))
   }
-  const facts = await lookups.facts(app_id, [...new Set(later.flat())])
+  const facts = await lookups.facts(app_id, [...new Set(later.flat())], { user_keys: [] })
   const touched = new Set<string>()
   for (const [n, { click, since }] of seen.entries()) {
     await pause()

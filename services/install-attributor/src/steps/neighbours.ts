@@ -68,7 +68,9 @@ export async function findNeighbours(lookups: Lookups, app_id: string, own: AllF
     const bursting = nearest(install)
     if (bursting.length >= burst_installs_max) for (const id of bursting) if (!own.has(id)) others.add(id)
   }
-  const all = new Map([...own, ...(await lookups.facts(app_id, [...others]))])
+  // An alias of a neighbour makes a reinstall of an install of the batch that names its user, and nothing else.
+  const user_keys = [...new Set(facts.flatMap((fact) => (fact.kind === 'install' ? userKeys(fact) : [])))]
+  const all = new Map([...own, ...(await lookups.facts(app_id, [...others], { user_keys }))])
   return {
     facts: all,
     sharingBefore: (install) => [...new Set(before(install))],
