@@ -47,6 +47,8 @@ export async function findFacts(
 export interface DecidingFacts {
   /** Keys of users: of the aliases that decide, those of these users alone; of all users when absent. */
   user_keys?: readonly string[]
+  /** Users read of each install beyond those that count; 0 by default. */
+  users_more?: number
   /** What an erasure covers (`isGone`) is left out, and takes the place of no other. */
   markOf?: (install_uuid: string) => number | null
 }
@@ -59,7 +61,7 @@ export async function findDecidingFacts(
   clickhouse: Pick<Clickhouse, 'query'>,
   app_id: string,
   install_uuids: readonly string[],
-  { user_keys, markOf = () => null }: DecidingFacts = {},
+  { user_keys, users_more = 0, markOf = () => null }: DecidingFacts = {},
 ): Promise<Map<string, Fact[]>> {
   if (install_uuids.length === 0) return new Map()
   const marks = install_uuids.flatMap((id) => (markOf(id) === null ? [] : [[id, Number(markOf(id))] as const]))
@@ -72,7 +74,7 @@ export async function findDecidingFacts(
          WHERE app_id = ${textLiteral(app_id)} ${marks.length === 0 ? '' : `AND ${livingSql(marks)}`}
          ORDER BY ${ordered} LIMIT ${limits.install_facts_max} BY install_uuid, kind, name)
        ORDER BY ${ordered} LIMIT 1 BY install_uuid, kind, if(kind = 'alias', name, fact))
-     ORDER BY ${ordered} LIMIT ${limits.install_aliases_max} BY install_uuid, if(kind = 'alias', '', name))
+     ORDER BY ${ordered} LIMIT ${limits.install_aliases_max + users_more} BY install_uuid, if(kind = 'alias', '', name))
      WHERE ${user_keys === undefined ? '1' : `kind != 'alias' OR match_keys[1] IN ${keySet(user_keys)}`}`,
   )
   const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))

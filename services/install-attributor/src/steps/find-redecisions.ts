@@ -120,7 +120,13 @@ async function findByNeighbours(
     ...[...new Set(told)].flatMap((uuid) => {
       const own = evidence.facts.get(uuid) ?? []
       const since = installOf(own)
-      return since === null ? [] : [{ own, since, added: true }]
+      const out = evidence.pushedOut.get(uuid) ?? []
+      return since === null
+        ? []
+        : [
+            { own, since, added: true },
+            { own: out, since, added: false },
+          ]
     }),
   ]
   const pause = createPauses()

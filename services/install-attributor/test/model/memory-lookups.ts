@@ -40,10 +40,10 @@ export function memoryLookups(tables: MemoryTables): Lookups {
       .filter(({ installed_at_ms }) => installed_at_ms >= from_ms)
       .toSorted(byInstall)
   return {
-    async facts(_app_id, uuids, { user_keys } = {}) {
+    async facts(_app_id, uuids, { user_keys, users_more = 0 } = {}) {
       const found = tables.facts.filter(({ install_uuid }) => uuids.includes(install_uuid))
       const deciding = [...Map.groupBy(found, ({ install_uuid }) => install_uuid)].map(([uuid, of]) => {
-        const aliases = decidingAliases(of).filter(
+        const aliases = decidingAliases(of, limits.install_aliases_max + users_more).filter(
           (alias) => user_keys === undefined || factKeys(alias).some((key) => user_keys.includes(key)),
         )
         return [uuid, [...of.filter(({ kind }) => kind === 'install'), ...aliases]] as [string, Fact[]]
