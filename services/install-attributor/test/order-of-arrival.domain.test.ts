@@ -23,6 +23,6 @@ test('the same holds where aliases of an install tell of more users than count',
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: 300 },
+    { numRuns: 2000 },
   )
 })
