@@ -242,8 +242,8 @@ export const limits = {
   crowd_facts: 50,
   /** Install events of one install and name that are read for a decision: the first on the log. Only the first of all counts. */
   install_facts_max: 20,
-  /** Aliases of one install that are read for a decision: the earliest. */
-  install_aliases_max: 1000,
+  /** Users that the aliases of one install tell of and that count for a decision: the earliest. */
+  install_aliases_max: 50,
   /** Install facts of one key that are read for a batch: the latest. What lies before them is read for each install. */
   key_facts_max: 2000,
   /** How long before an install these facts may lie to make its device, user or click id crowded. */

@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { limits } from '@tributary/contracts/limits'
+import { otherOf } from '@tributary/domain/attribute/install-of'
 import { clickRanges } from '@tributary/domain/attribute/match-click'
+import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
+import { factColumns, factLine } from '@tributary/tables/attribution/facts'
 import { installColumns, installLine } from '@tributary/tables/attribution/install-rows'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
+import { type AppWork, loadFacts } from '../src/steps/evidence.ts'
 import { fewMakeACrowd, story, tell } from './model/arrivals.ts'
 import { memoryLookups } from './model/memory-lookups.ts'
 import { click, day_ms, hour_ms, install, t0 } from './model/story.ts'
@@ -77,4 +82,41 @@ test('of a busy key the same clicks are found as without tables: none that can n
   expect(inTables).toHaveLength(
     limits.install_candidates_max + limits.candidates_lost_max + limits.candidates_after_max,
   )
+})
+
+test('of many installs that each tell of the same thousand users a batch reads few facts, and still finds the reinstall', async () => {
+  const app_id = randomUUID()
+  const [installs, users] = [300, 1000]
+  const keys = Array.from({ length: users }, (_, n) => matchKey('user', `u${n}`))
+  const part = 50
+  for (let from = 0; from < installs; from += part) {
+    await clickhouse.command(`INSERT INTO install_facts_v1
+      (app_id, install_uuid, day, received_at_ms, kind, fact, match_keys, topic, partition, offset, event_index)
+      WITH concat('i', toString(intDiv(number, ${users}))) AS uuid, number % ${users} AS n, ${t0} + n AS at
+      SELECT '${app_id}', uuid, '2099-06-01', at, 'alias',
+        concat('{"kind":"alias","v":1,"company_id":"co_1","app_id":"${app_id}","install_uuid":"', uuid,
+          '","received_at_ms":', toString(at), ',"place":{"topic":"events.accepted.v1@a","partition":0,"offset":',
+          toString(number), ',"index":0},"user_id":"u', toString(n), '"}'),
+        [CAST('[${keys.join(',')}]', 'Array(UInt64)')[n + 1]], 'events.accepted.v1@a', 0, number, 0
+      FROM numbers(${from * users}, ${part * users})`)
+  }
+  const at = (n: number) => ({ topic: 'events.accepted.v1@a', partition: 0, offset: 1e7 + n, index: 0 })
+  const earlier = { ...install(0), app_id, install_uuid: 'i7', user_id: null, place: at(0) }
+  const later = { ...install(1), app_id, install_uuid: 'i8', user_id: 'u3', place: at(1) }
+  const lines = [earlier, later].map(factLine).join('\n')
+  await clickhouse.insert({ table: 'install_facts_v1', columns: factColumns, lines, token: randomUUID() })
+  let read = 0
+  const counting: Pick<Clickhouse, 'query'> = {
+    async query<Row>(sql: string, params?: Record<string, unknown>) {
+      const rows = await clickhouse.query<Row>(sql, params)
+      read += rows.length
+      return rows
+    },
+  }
+  const app = { app_id, company_apps: [app_id] } as unknown as AppWork['app']
+  const work: AppWork = { app, facts: [later], again: new Set(), isErasedClick: () => false }
+  const { facts } = (await loadFacts(clickhouseLookups(counting), work)).neighbours
+  expect(read).toBeLessThan(15_000)
+  expect([...facts.values()].flat().length).toBeLessThan(500)
+  expect(otherOf(facts.get('i7')!)?.aliases.map(({ user_id }) => user_id)).toEqual(['u3'])
 })

@@ -1,6 +1,10 @@
+import { limits } from '@tributary/contracts/limits'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { story, tell } from './model/arrivals.ts'
+import { afterEach, expect, test } from 'vitest'
+import { aliasStory, story, tell } from './model/arrivals.ts'
+
+const real = { ...limits }
+afterEach(() => void Object.assign(limits, real))
 
 test('whatever comes first, twice, cut anyhow, killed or late, every install gets the verdict and the reasons of the whole', async () => {
   await fc.assert(
@@ -9,5 +13,16 @@ test('whatever comes first, twice, cut anyhow, killed or late, every install get
       expect(verdicts).toEqual(expected)
     }),
     { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 600) },
+  )
+})
+
+test('the same holds where aliases of an install tell of more users than count', async () => {
+  Object.assign(limits, { install_aliases_max: 1 })
+  await fc.assert(
+    fc.asyncProperty(aliasStory, async (told) => {
+      const { verdicts, expected } = await tell(told)
+      expect(verdicts).toEqual(expected)
+    }),
+    { numRuns: 2000 },
   )
 })

@@ -1,4 +1,5 @@
 import { type AliasFact, type Fact, type InstallFact, installEvents } from '@tributary/contracts/attribution/found'
+import { limits } from '@tributary/contracts/limits'
 import type { OtherInstall } from './reinstall.ts'
 import { byPlace } from './verdict.ts'
 
@@ -18,7 +19,27 @@ export function otherOf(facts: readonly Fact[]): OtherInstall | null {
   const install = installOf(facts)
   if (install === null) return null
   const { installed_at_ms, place, device_hashes, user_id } = install
-  return { installed_at_ms, place, device_hashes, user_id, aliases: facts.filter(isAlias) }
+  return { installed_at_ms, place, device_hashes, user_id, aliases: decidingAliases(facts) }
 }
 
-const isAlias = (fact: Fact): fact is AliasFact => fact.kind === 'alias'
+/**
+ * The aliases among the facts of one install that count: of each user the earliest, and of users the first `install_aliases_max`.
+ * Whoever has the secret of an app may have one install tell of any number of users.
+ */
+export function decidingAliases(facts: readonly Fact[], users_max: number = limits.install_aliases_max): AliasFact[] {
+  const earliest = new Map<string, AliasFact>()
+  for (const alias of facts.filter(isAlias).toSorted(byReceipt))
+    if (!earliest.has(alias.user_id)) earliest.set(alias.user_id, alias)
+  return [...earliest.values()].slice(0, users_max)
+}
+
+/** What of the facts of one install may decide. */
+export const decidingFacts = (facts: readonly Fact[]): Fact[] => [
+  ...facts.filter((fact) => !isAlias(fact)),
+  ...decidingAliases(facts),
+]
+
+const byReceipt = (a: AliasFact, b: AliasFact): number =>
+  a.received_at_ms - b.received_at_ms || byPlace(a.place, b.place)
+
+export const isAlias = (fact: Fact): fact is AliasFact => fact.kind === 'alias'

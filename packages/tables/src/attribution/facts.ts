@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { Fact, Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { factKeys } from '@tributary/domain/attribute/match-keys'
@@ -24,30 +24,41 @@ export function factLine(fact: Fact): string {
   return JSON.stringify(factColumns.map((name) => row[name]))
 }
 
+/** What is read of the facts of installs. */
+export interface DecidingFacts {
+  /** Keys of users: of the aliases that decide, those of these users alone; of all users when absent. */
+  user_keys?: readonly string[]
+  /** Users read of each install beyond those that count; 0 by default. */
+  users_more?: number
+  /** What an erasure covers (`isGone`) is left out, and takes the place of no other. */
+  markOf?: (install_uuid: string) => number | null
+}
+
 /**
  * Of the facts of some installs of an app those that may decide, in the order of the log: the first events of an install, and
- * its earliest aliases, those of one user `install_facts_max` times at most. Whoever has the secret of an app may send any
- * number of them. `markOf`: what an erasure covers (`isGone`) is left out, and takes the place of no other. Ids stand in the
- * statement: in the embedded engine a statement with parameters waits for reports. The id alone is read of most granules
- * (PREWHERE): it is in the key of the table, so FINAL sees all rows of a fact or none.
+ * its `decidingAliases`. Whoever has the secret of an app may send any number of them. Ids stand in the
+ * statement: in the embedded engine a statement with parameters waits for reports. The id alone is read of most granules (PREWHERE): it
+ * is in the key of the table, so FINAL sees all rows of a fact or none.
  */
 export async function findDecidingFacts(
   clickhouse: Pick<Clickhouse, 'query'>,
   app_id: string,
   install_uuids: readonly string[],
-  markOf: (install_uuid: string) => number | null = () => null,
+  { user_keys, users_more = 0, markOf = () => null }: DecidingFacts = {},
 ): Promise<Map<string, Fact[]>> {
   if (install_uuids.length === 0) return new Map()
   const marks = install_uuids.flatMap((id) => (markOf(id) === null ? [] : [[id, Number(markOf(id))] as const]))
   const rows = await clickhouse.query<{ fact: string }>(
-    `SELECT fact FROM (
-       SELECT install_uuid, kind, fact, ${placed.join(', ')} FROM install_facts_v1 FINAL
-       PREWHERE install_uuid IN (${textLiterals(install_uuids)})
-       WHERE app_id = ${textLiteral(app_id)} ${marks.length === 0 ? '' : `AND ${livingSql(marks)}`}
-       ORDER BY ${placed.join(', ')}
-       LIMIT ${limits.install_facts_max} BY install_uuid, kind,
-         JSONExtractString(fact, if(kind = 'alias', 'user_id', 'event_name')))
-     ORDER BY ${placed.join(', ')} LIMIT ${limits.install_aliases_max} BY install_uuid, kind`,
+    `SELECT fact FROM (SELECT kind, fact, match_keys FROM (
+       SELECT * FROM (
+         SELECT install_uuid, kind, fact, match_keys, received_at_ms, ${placed.join(', ')},
+           JSONExtractString(fact, if(kind = 'alias', 'user_id', 'event_name')) AS name
+         FROM install_facts_v1 FINAL PREWHERE install_uuid IN (${textLiterals(install_uuids)})
+         WHERE app_id = ${textLiteral(app_id)} ${marks.length === 0 ? '' : `AND ${livingSql(marks)}`}
+         ORDER BY ${ordered} LIMIT ${limits.install_facts_max} BY install_uuid, kind, name)
+       ORDER BY ${ordered} LIMIT 1 BY install_uuid, kind, if(kind = 'alias', name, fact))
+     ORDER BY ${ordered} LIMIT ${limits.install_aliases_max + users_more} BY install_uuid, if(kind = 'alias', '', name))
+     WHERE ${user_keys === undefined ? '1' : `kind != 'alias' OR match_keys[1] IN ${keySet(user_keys)}`}`,
   )
   const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
   return Map.groupBy(facts, ({ install_uuid }) => install_uuid)
@@ -55,6 +66,9 @@ export async function findDecidingFacts(
 
 /** SQL of `byPlace`. */
 const placed = ["substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'event_index']
+
+/** Installs by their place, aliases as `decidingAliases` orders them. */
+const ordered = `if(kind = 'alias', received_at_ms, 0), ${placed.join(', ')}`
 
 /** SQL of what no mark of an erasure covers. */
 const livingSql = (marks: readonly (readonly [install_uuid: string, mark_ms: number])[]): string => `

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AliasFact, Fact, InstallEvent, InstallFact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
+import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { factColumns, factLine, findDecidingFacts } from '../../src/attribution/facts.ts'
@@ -41,7 +42,7 @@ test('of an install with very many facts those that decide are read, and few oth
     ...numbers(0, 300).map((n) => install('i', n, 'app_first_open')),
     ...numbers(300, 300).map((n) => install('i', n)),
     ...numbers(600, 300).map((n) => alias('i', n, 'same user')),
-    ...numbers(900, limits.install_aliases_max).map((n) => alias('i', n, `user ${n}`)),
+    ...numbers(900, 2 * limits.install_aliases_max).map((n) => alias('i', n, `user ${n}`)),
   ]
   await store(facts.toReversed())
   await store([install('other', 9000)])
@@ -50,8 +51,13 @@ test('of an install with very many facts those that decide are read, and few oth
   const read = found.get('i')!
   expect(installOf(read)).toEqual(installOf(facts))
   const users = (of: readonly Fact[]) => new Set(otherOf(of)!.aliases.map(({ user_id }) => user_id))
-  expect([...users(read)]).toEqual(expect.arrayContaining(['same user', 'user 900', 'user 1500']))
+  const first = ['same user', ...numbers(900, limits.install_aliases_max - 1).map((n) => `user ${n}`)]
+  expect([...users(read)]).toEqual(first)
+  expect(users(facts)).toEqual(new Set(first))
   expect(read.length).toBeLessThanOrEqual(limits.install_aliases_max + 2 * limits.install_facts_max)
+  const user_keys = ['user 901', `user ${900 + limits.install_aliases_max}`].map((user) => matchKey('user', user))
+  const ofUsers = await findDecidingFacts(clickhouse, app_id, ['i'], { user_keys })
+  expect([...users(ofUsers.get('i')!)]).toEqual(['user 901'])
 })
 
 test('facts of an erased life hide none of the new one, also where the erased event tells an earlier time', async () => {
@@ -65,7 +71,7 @@ test('facts of an erased life hide none of the new one, also where the erased ev
   ]
   await store(facts)
   const markOf = (install_uuid: string) => (install_uuid === 'again' ? mark_ms : null)
-  const found = await findDecidingFacts(clickhouse, app_id, ['again', 'i'], markOf)
+  const found = await findDecidingFacts(clickhouse, app_id, ['again', 'i'], { markOf })
   expect(found.get('again')!.map(({ place }) => place.offset)).toEqual([700, 701])
   expect(found.get('i')).toBeDefined()
 })

@@ -11,6 +11,9 @@ import type { Flood, Lookups } from './lookups.ts'
 /** Ids of one statement. */
 const ids_max = 5000
 
+/** Installs of one statement that reads facts: whoever has the secret of an app may give each of them thousands. */
+const fact_ids_max = 100
+
 /**
  * Look-ups read thousands of single granules. One thread, because sharing them out costs more. No pool of threads for reads,
  * which doubles the CPU (docs/adr/0379). No order of the key, because merging the parts row by row took three times as long.
@@ -26,8 +29,10 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
     inParts(click_ids, (part) => findClicks(clickhouse, { app_id, click_ids: part }))
 
   return {
-    facts: async (app_id, ids, markOf) =>
-      joined(await inParts(ids, async (part) => [await findDecidingFacts(clickhouse, app_id, part, markOf)])),
+    facts: async (app_id, ids, asked) =>
+      joined(
+        await inParts(ids, async (part) => [await findDecidingFacts(clickhouse, app_id, part, asked)], fact_ids_max),
+      ),
     async newest(app_id, ids) {
       const found = await inParts(ids, async (part) => [...(await findNewest(clickhouse, app_id, part))])
       return new Map(found.map(([uuid, { decision }]) => [uuid, decision]))
@@ -60,10 +65,14 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
   }
 }
 
-async function inParts<T>(ids: readonly string[], find: (part: readonly string[]) => Promise<T[]>): Promise<T[]> {
+async function inParts<T>(
+  ids: readonly string[],
+  find: (part: readonly string[]) => Promise<T[]>,
+  part_max = ids_max,
+): Promise<T[]> {
   const found: T[] = []
-  for (let at = 0; at < ids.length; at += ids_max)
-    for (const one of await find(ids.slice(at, at + ids_max))) found.push(one)
+  for (let at = 0; at < ids.length; at += part_max)
+    for (const one of await find(ids.slice(at, at + part_max))) found.push(one)
   return found
 }
 

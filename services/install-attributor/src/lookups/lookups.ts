@@ -1,6 +1,7 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
+import type { DecidingFacts } from '@tributary/tables/attribution/facts'
 import type { KeyFact, KeyFacts, KeyOfInstall, KeyRange } from '@tributary/tables/attribution/key-facts'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 
@@ -29,9 +30,6 @@ type FirstByKey = Omit<KeyRange, 'app_id'>
 /** Whether a fact is not of an erased life. */
 export type IsLiving = (fact: KeyFact) => boolean
 
-/** The mark of an erased install. */
-type MarkOf = (install_uuid: string) => number | null
-
 /** A hit of a honeypot. */
 type BlockingHit = Pick<KeptClick, 'app_id' | 'click_id' | 'ip' | 'clicked_at_ms'>
 
@@ -46,7 +44,7 @@ export interface Flood {
 /** What deciding reads: all that was written before, the facts of the batch included. Each method reads one app. */
 export interface Lookups {
   /** Those that may decide. See `findDecidingFacts`. */
-  facts(app_id: string, install_uuids: readonly string[], markOf?: MarkOf): Promise<Map<string, Fact[]>>
+  facts(app_id: string, install_uuids: readonly string[], asked?: DecidingFacts): Promise<Map<string, Fact[]>>
   /** The newest written decisions. */
   newest(app_id: string, install_uuids: readonly string[]): Promise<Map<string, Decision>>
   claims(app_id: string, click_ids: readonly string[]): Promise<WrittenClaim[]>

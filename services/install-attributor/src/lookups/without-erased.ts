@@ -28,9 +28,9 @@ export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups
   const isLiving: IsLiving = (fact) => !isGone(tombstones, fact)
 
   const living: Lookups = {
-    async facts(app_id, ids) {
-      if (!tombstones.hasAny(app_id)) return lookups.facts(app_id, ids)
-      const found = await lookups.facts(app_id, ids, (id) => tombstones.markOf(app_id, id))
+    async facts(app_id, ids, asked) {
+      if (!tombstones.hasAny(app_id)) return lookups.facts(app_id, ids, asked)
+      const found = await lookups.facts(app_id, ids, { ...asked, markOf: (id) => tombstones.markOf(app_id, id) })
       const kept = [...found].map(([id, facts]) => [id, facts.filter((fact) => !isGone(tombstones, fact))] as const)
       return new Map(kept.filter(([, facts]) => facts.length > 0))
     },

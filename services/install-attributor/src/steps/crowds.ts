@@ -131,7 +131,8 @@ function isSeen({ installed_at_ms }: KeyFact, with_ms: number, without_ms: numbe
 const placeName = ({ place }: { place: Place }): string =>
   [place.topic, place.partition, place.offset, place.index].join('/')
 
-function createPlaces(facts: readonly { place: Place }[]): (fact: { place: Place }) => boolean {
+/** Whether a fact is one of these. */
+export function createPlaces(facts: readonly { place: Place }[]): (fact: { place: Place }) => boolean {
   const names = new Set(facts.map(placeName))
   return (fact) => names.has(placeName(fact))
 }

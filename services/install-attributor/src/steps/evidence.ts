@@ -1,12 +1,12 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
-import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
+import type { AliasFact, Fact, InstallFact } from '@tributary/contracts/attribution/found'
 import type { Windows } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
 import { withCrowds } from '@tributary/domain/attribute/crowds'
 import { isBlockedAt, sourceName } from '@tributary/domain/attribute/fraud'
-import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
+import { decidingAliases, decidingFacts, installOf, isAlias, otherOf } from '@tributary/domain/attribute/install-of'
 import { candidatesOf, clickRanges, namedClicks, recallLikeness } from '@tributary/domain/attribute/match-click'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import type { OtherInstall } from '@tributary/domain/attribute/reinstall'
@@ -16,6 +16,7 @@ import type { Geo } from '@tributary/geo/geo'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import type { AttributionApp } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Lookups } from '../lookups/lookups.ts'
+import { createPlaces } from './crowds.ts'
 import { indexClicks } from './index-clicks.ts'
 import { findNeighbours, type Neighbours } from './neighbours.ts'
 import { createPauses } from './pauses.ts'
@@ -43,7 +44,7 @@ export interface OpenInstall {
 }
 
 /** All that is known about the installs of a batch, of one app. */
-export interface Evidence extends Neighbours {
+export interface Evidence extends Neighbours, Pick<KnownFacts, 'pushedOut'> {
   /** In the order in which they are decided: install time, then position on the log. */
   open: OpenInstall[]
   /** Facts of installs of the batch and of others, by install. */
@@ -62,22 +63,43 @@ export interface Evidence extends Neighbours {
 /** The facts of the installs of a batch, and their neighbours. Both come from facts alone, which the app's own batches store. */
 export interface KnownFacts {
   own: ReadonlyMap<string, readonly Fact[]>
+  /** Aliases of an install that no longer count since the batch told of earlier ones, or never did. */
+  pushedOut: ReadonlyMap<string, readonly AliasFact[]>
   neighbours: Neighbours
 }
 
 /** Loads what clicks and verdicts have no part in; the facts of the batch must be stored. */
 export async function loadFacts(lookups: Lookups, { app, facts, again }: AppWork): Promise<KnownFacts> {
   const named = new Set([...facts.map(({ install_uuid }) => install_uuid), ...again])
-  const own = withFacts(await lookups.facts(app.app_id, [...named]), facts)
-  return { own, neighbours: await findNeighbours(lookups, app.app_id, own) }
+  const told = Map.groupBy(facts.filter(isAlias), ({ install_uuid }) => install_uuid)
+  // All together as many more as the batch has aliases, or twice that.
+  const byMore = Map.groupBy(named, (uuid) => roundUp(told.get(uuid)?.length ?? 0))
+  const stored = await Promise.all(
+    [...byMore].map(([users_more, uuids]) => lookups.facts(app.app_id, uuids, { users_more })),
+  )
+  const all = withFacts(new Map(stored.flatMap((found) => [...found])), facts)
+  const own = new Map([...all].map(([uuid, of]) => [uuid, decidingFacts(of)]))
+  const pushedOut = new Map(
+    [...told].map(([uuid, added]) => {
+      const isAdded = createPlaces(added)
+      const of = all.get(uuid)!
+      const before = [...decidingAliases(of.filter((fact) => !isAdded(fact))), ...added]
+      const users = new Set(decidingAliases(of).map(({ user_id }) => user_id))
+      return [uuid, before.filter(({ user_id }) => !users.has(user_id))]
+    }),
+  )
+  return { own, pushedOut, neighbours: await findNeighbours(lookups, app.app_id, own, [...pushedOut.values()].flat()) }
 }
+
+/** The next power of two, so that few counts differ. */
+const roundUp = (count: number): number => (count === 0 ? 0 : 2 ** Math.ceil(Math.log2(count)))
 
 /** Loads what the installs of a batch depend on. Of an install without facts nothing is decided again. */
 export async function loadEvidence(
   lookups: Lookups,
   geo: Geo,
   work: AppWork,
-  { own, neighbours }: KnownFacts,
+  { own, pushedOut, neighbours }: KnownFacts,
 ): Promise<Evidence> {
   const { app_id, company_apps } = work.app
   const installs = installsOf(work, own)
@@ -100,6 +122,7 @@ export async function loadEvidence(
   }
   return {
     ...neighbours,
+    pushedOut,
     open,
     clicks_deleted_before_ms: work.app.clicks_deleted_before_ms,
     claims: claims.filter(({ install_uuid }) => !decided.has(install_uuid)),

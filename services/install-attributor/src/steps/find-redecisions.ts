@@ -80,7 +80,7 @@ async function findByClicks(
     const of = rows[n]!.filter((row) => byInstall(since, row) < 0 && !settled.has(row.install_uuid))
     later.push(of.map(({ install_uuid }) => install_uuid))
   }
-  const facts = await lookups.facts(app_id, [...new Set(later.flat())])
+  const facts = await lookups.facts(app_id, [...new Set(later.flat())], { user_keys: [] })
   const touched = new Set<string>()
   for (const [n, { click, since }] of seen.entries()) {
     await pause()
@@ -120,7 +120,13 @@ async function findByNeighbours(
     ...[...new Set(told)].flatMap((uuid) => {
       const own = evidence.facts.get(uuid) ?? []
       const since = installOf(own)
-      return since === null ? [] : [{ own, since, added: true }]
+      const out = evidence.pushedOut.get(uuid) ?? []
+      return since === null
+        ? []
+        : [
+            { own, since, added: true },
+            { own: out, since, added: false },
+          ]
     }),
   ]
   const pause = createPauses()

@@ -1,4 +1,4 @@
-import type { Fact, InstallFact } from '@tributary/contracts/attribution/found'
+import type { AliasFact, Fact, InstallFact } from '@tributary/contracts/attribution/found'
 import { hour_ms } from '@tributary/contracts/limits'
 import { addressNetwork } from '@tributary/contracts/networks'
 import { burst_installs_max } from '@tributary/domain/attribute/fraud'
@@ -36,11 +36,16 @@ export interface Neighbours {
   after(install: InstallFact): string[]
 }
 
-/** Loads the neighbours of the installs whose facts these are. */
-export async function findNeighbours(lookups: Lookups, app_id: string, own: AllFacts): Promise<Neighbours> {
+/** Loads the neighbours of the installs whose facts these are, and of what was one. */
+export async function findNeighbours(
+  lookups: Lookups,
+  app_id: string,
+  own: AllFacts,
+  pushedOut: readonly AliasFact[],
+): Promise<Neighbours> {
   const facts = [...own.values()].flat()
   const networkKey = createNetworkKeys()
-  const users = [...new Set(facts.flatMap(userKeys))].map((match_key) => ({ match_key }))
+  const users = [...new Set([...facts, ...pushedOut].flatMap(userKeys))].map((match_key) => ({ match_key }))
   const [crowds, ofUsers, networks] = await Promise.all([
     loadCrowds(lookups, app_id, facts),
     lookups.installs(app_id, users, user_facts_max),
@@ -68,7 +73,10 @@ export async function findNeighbours(lookups: Lookups, app_id: string, own: AllF
     const bursting = nearest(install)
     if (bursting.length >= burst_installs_max) for (const id of bursting) if (!own.has(id)) others.add(id)
   }
-  const all = new Map([...own, ...(await lookups.facts(app_id, [...others]))])
+  for (const id of pushedOut.flatMap(after)) if (!own.has(id)) others.add(id)
+  // An alias of a neighbour makes a reinstall of an install of the batch that names its user, and nothing else.
+  const user_keys = [...new Set(facts.flatMap((fact) => (fact.kind === 'install' ? userKeys(fact) : [])))]
+  const all = new Map([...own, ...(await lookups.facts(app_id, [...others], { user_keys }))])
   return {
     facts: all,
     sharingBefore: (install) => [...new Set(before(install))],

@@ -77,6 +77,31 @@ export const story = clicks.chain((known) =>
   }),
 )
 
+/** A story of aliases: a few installs that tell of several users, and nothing else. */
+export const aliasStory = fc.record({
+  clicks: fc.constant([]),
+  facts: fc
+    .array(
+      fc.record({
+        uuid: fc.integer({ min: 0, max: 3 }),
+        is_alias: fc.boolean(),
+        at_ms: fc.integer({ min: 0, max: 45 }).map((n) => t0 + n * hour_ms),
+        user_id: fc.constantFrom('u', 'v', 'w'),
+      }),
+      { maxLength: 14 },
+    )
+    .map((all) =>
+      all.map(({ uuid, is_alias, at_ms, user_id }, n): Fact => {
+        const place = { topic: `events.accepted.v1@${uuid % 2}`, partition: uuid % 2, offset: n, index: 0 }
+        if (is_alias) return { ...alias(n, `i${uuid}`, user_id, at_ms), place }
+        const at = { installed_at_ms: at_ms, received_at_ms: at_ms, place }
+        // One install names its user: the others are found by aliases alone.
+        return install(n, { ...at, install_uuid: `i${uuid}`, user_id: uuid === 0 ? user_id : null, ip: null })
+      }),
+    ),
+  picks: fc.infiniteStream(fc.nat(1000)),
+})
+
 /** Limits with which a story has crowds; like the real ones, clicks are shown after an install for less than the window. */
 export const fewMakeACrowd = { crowd_facts: 2, crowd_window_ms: 30 * hour_ms, key_facts_max: 4 }
 

@@ -2,6 +2,7 @@ import type { Decision, KeptClick } from '@tributary/contracts/attribution/decis
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
 import { nearestClicks } from '@tributary/domain/attribute/candidates'
+import { decidingAliases } from '@tributary/domain/attribute/install-of'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
 import { byInstall } from '@tributary/domain/attribute/verdict'
@@ -39,11 +40,15 @@ export function memoryLookups(tables: MemoryTables): Lookups {
       .filter(({ installed_at_ms }) => installed_at_ms >= from_ms)
       .toSorted(byInstall)
   return {
-    async facts(_app_id, uuids) {
-      return Map.groupBy(
-        tables.facts.filter(({ install_uuid }) => uuids.includes(install_uuid)),
-        ({ install_uuid }) => install_uuid,
-      )
+    async facts(_app_id, uuids, { user_keys, users_more = 0 } = {}) {
+      const found = tables.facts.filter(({ install_uuid }) => uuids.includes(install_uuid))
+      const deciding = [...Map.groupBy(found, ({ install_uuid }) => install_uuid)].map(([uuid, of]) => {
+        const aliases = decidingAliases(of, limits.install_aliases_max + users_more).filter(
+          (alias) => user_keys === undefined || factKeys(alias).some((key) => user_keys.includes(key)),
+        )
+        return [uuid, [...of.filter(({ kind }) => kind === 'install'), ...aliases]] as [string, Fact[]]
+      })
+      return new Map(deciding.filter(([, of]) => of.length > 0))
     },
     newest: async (_app_id, uuids) => new Map([...tables.newest].filter(([uuid]) => uuids.includes(uuid))),
     claims: async (_app_id, click_ids) =>

@@ -8,9 +8,7 @@ import { repairTables } from '@tributary/tables/repair/repair-tables'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { retentionJob } from '../../../../admin-api/src/retention/retention-job.ts'
 import { type ErasureStage, Killed, openErasureStage, sentEvent, mark_ms as stage_mark_ms } from '../stage.ts'
 import { rowsByInstall } from './rows-by-install.ts'
 
@@ -128,23 +126,8 @@ test('a night of a clock behind, then a start: sums of expired days stay', async
     expired: (await readRawExpired(stage.clickhouse)).get(app_id),
   }
   expect((await repair()).refilled).toEqual([])
-  // A machine that booted with the clock of a dead battery: the job is due at once, since no run is that old.
-  const now_ms = Date.UTC(2020, 0, 1)
-  const job = retentionJob({
-    ...{
-      pool: stage.pool,
-      clickhouse: stage.clickhouse,
-      audit: memoryAuditStore(),
-      now: () => now_ms,
-      registry: new Registry(),
-    },
-    ...{ broker: memoryBroker(1, () => now_ms), pause: async () => {}, logger: pino({ level: 'silent' }) },
-  })
-  await stage.pool.query(
-    `INSERT INTO retention_runs (day, ended_at, done) SELECT d, d + interval '185 minutes', '{}' FROM generate_series($1::date - 60, $1::date, interval '1 day') AS d`,
-    [utcDay(day0)],
-  )
-  await job(new AbortController().signal)
+  // A machine that booted with the clock of a dead battery.
+  await retain(Date.UTC(2020, 0, 1))
   await repair() // the clock is right again, the next start
   const after = {
     ...(await counted(app_id)),
