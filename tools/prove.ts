@@ -5,8 +5,9 @@ import { parseArgs } from 'node:util'
 const help = `npm run prove -- [options]
 
 Proves at length what npm test proves once. Without options it runs the tests of the ring "prove" (about ten minutes): attacks, fuzz, a soak
-with kill -9 of all services, saved histories, the packed client, the compose file.
+with kill -9 of all services, the packed client, the compose file.
 
+  --saved    replays saved histories: every answer of the product must be the same (ten minutes)
   --mutants  breaks each rule once and looks whether a test of it fails (minutes)
   --night    all of this in its full length, and 1000 random histories (hours)
 
@@ -15,6 +16,7 @@ Exit code 1 when something was not proved.`
 const { values } = parseArgs({
   options: {
     mutants: { type: 'boolean', default: false },
+    saved: { type: 'boolean', default: false },
     night: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -24,8 +26,10 @@ const root = join(import.meta.dirname, '..')
 type Program = readonly [file: string, ...args: string[]]
 const ring: Program = ['tools/test.ts', '--project', 'prove']
 const mutants: Program = ['testing/mutants/main.ts']
+const saved: Program = ['testing/saved/main.ts', 'replay']
 const night: readonly Program[] = [
   ring,
+  saved,
   mutants,
   ['testing/attack/main.ts', '--seconds', '30'],
   ['testing/fuzz/main.ts', '--requests', '2000000'],
@@ -37,7 +41,8 @@ const night: readonly Program[] = [
 if (values.help) console.info(help)
 else {
   const failed: Program[] = []
-  for (const program of values.night ? night : [values.mutants ? mutants : ring]) {
+  const chosen = [...(values.saved ? [saved] : []), ...(values.mutants ? [mutants] : [])]
+  for (const program of values.night ? night : chosen.length > 0 ? chosen : [ring]) {
     if ((await run(program)) !== 0) failed.push(program)
   }
   for (const [file, ...args] of failed) console.error(`NOT PROVED: ${file} ${args.join(' ')}`)

@@ -1,3 +1,0 @@
-import { replayPart } from './replay-part.ts'
-
-replayPart(1)
