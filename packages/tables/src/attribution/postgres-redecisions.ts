@@ -160,4 +160,4 @@ const partitionsSql = `
   SELECT partition FROM waiting WHERE partition IS NOT NULL`
 
 const backlogSql = `
-  SELECT count(*)::int AS count, (extract(epoch FROM now() - min(added_at)) * 1000)::float8 AS oldest_ms FROM redecisions`
+  SELECT count(*)::int AS count, round(extract(epoch FROM now() - min(added_at)) * 1000)::float8 AS oldest_ms FROM redecisions`

@@ -20,7 +20,7 @@ export interface Slice {
 /** What waits in a list. */
 export interface Backlog {
   count: number
-  /** How long the oldest entry has waited; null when the list is empty. */
+  /** How long the oldest entry has waited, in whole milliseconds; null when the list is empty. */
   oldest_ms: number | null
 }
 
