@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { utcDay } from '@tributary/domain/utc-day'
 
 /** By app the first UTC day (`YYYY-MM-DD`) whose raw events retention has not deleted; apps without an entry have all. */
 export type RawExpired = ReadonlyMap<string, string>
@@ -19,10 +20,7 @@ export async function readRawExpired(clickhouse: Pick<Clickhouse, 'query'>): Pro
  * A mark as far as it tells what retention deletes by a right clock. A run whose clock was ahead marks days that have not come, and
  * the next run takes that back.
  */
-export function notAhead(before: string, now_ms: number): string {
-  const today = new Date(now_ms).toISOString().slice(0, 10)
-  return before < today ? before : today
-}
+export const notAhead = (before: string, now_ms: number): string => [before, utcDay(now_ms)].toSorted()[0]!
 
 /**
  * Records up to which day the raw events of apps may be deleted, in place of what was recorded; durable when this resolves. One process

@@ -80,11 +80,11 @@ export async function runRetention(
   const raw = new Map(going.filter(([, day]) => day !== ''))
   if (raw.size > 0) {
     // An erasure that began meanwhile would take the missing events of a new life for those of the old one.
-    const deleted = await unlessRunning(pool, 'eraser', async () => {
+    const deleted = await unlessRunning(pool, 'eraser', async (lost) => {
       const expired = { days: await untilOpenErasures(pool, raw), otherwise: null }
       const written_ms = await writtenBefore(deps, consumers.eventWriter, now_ms)
-      await deleteDays(at, 'keep_raw_days', expired, `received_at_ms < ${written_ms}`)
-      return true
+      const held = { ...at, signal: AbortSignal.any([signal, lost]) }
+      await deleteDays(held, 'keep_raw_days', expired, `received_at_ms < ${written_ms}`)
     })
     if (deleted === null) done.raw_waits = true
   }
@@ -141,7 +141,7 @@ async function markCompanies(
  * raw events until the mark. False while the eraser runs.
  */
 async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: ReadonlyMap<string, string>): Promise<boolean> {
-  if ((await advanced(clickhouse, expiring)).size === 0) return true
+  if (expiring.size === 0) return true
   const marked = await unlessRunning(pool, 'eraser', async () => {
     const fresh = await advanced(clickhouse, await untilOpenErasures(pool, expiring))
     // A batch that goes on has counted what it takes, and has not taken all of it.

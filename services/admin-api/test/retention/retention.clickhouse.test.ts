@@ -13,7 +13,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { retentionJob } from '../../src/retention/retention-job.ts'
 import { runRetention } from '../../src/retention/run-retention.ts'
 import { after, dayOf, factOf, first_ms, storeDays } from './stored-days.ts'
@@ -232,6 +232,34 @@ test('the job does all but raw events once while the eraser runs, and ends the r
   await job(new AbortController().signal)
   expect(await daysIn('events_raw_v1', app.app_id)).toEqual([])
   expect(await ended()).toBe(clock.ms)
+})
+
+test('an eraser that begins behind the marks holds up raw events alone, and nothing else is done twice meanwhile', async () => {
+  const app = await newApp()
+  await fill(app, [180])
+  await changeCompany(postgres.pool, app.company_id, { keep_raw_days: 1 }, request)
+  const erased = Promise.withResolvers<void>()
+  onTestFinished(() => erased.resolve())
+  let erasing: Promise<unknown> | null = null
+  let paused = 0
+  const pause = async () => {
+    paused += 1
+    const begun = Promise.withResolvers<void>()
+    erasing ??= unlessRunning(postgres.pool, 'eraser', () => {
+      begun.resolve()
+      return erased.promise
+    })
+    if (paused === 1) await begun.promise
+  }
+  const job = retentionJob({ ...deps(), pause, registry: new Registry() })
+  clock.ms = after(185)
+  for (const _minute of [1, 2, 3]) await job(new AbortController().signal)
+  expect(paused).toBe(1)
+  expect(await daysIn('events_raw_v1', app.app_id)).toEqual(on(180))
+  erased.resolve()
+  await erasing
+  await job(new AbortController().signal)
+  expect(await daysIn('events_raw_v1', app.app_id)).toEqual([])
 })
 
 test('archives of clicks go when no company may keep their clicks any more', async () => {
