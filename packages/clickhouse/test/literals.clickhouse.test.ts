@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => clickhouse.close())
 
-/** What a statement gives another meaning: ends of literals, escapes, comments, placeholders, ends of statements. */
+/** Texts that mean something else in a statement: ends of literals, escapes, comments, placeholders, ends of statements. */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc

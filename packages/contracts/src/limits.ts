@@ -70,7 +70,7 @@ export const limits = {
   body_bytes_in_flight_max: 64 * 1024 * 1024,
   /** Bytes of request bodies that a month may have for each event of the quota (docs/rules.md#bytes-of-a-month). */
   quota_event_bytes: 4096,
-  /** What each record of the log counts besides the body, for its envelope: one for each install of a request, and one at least. */
+  /** Each record of the log counts so many bytes besides the body, for its envelope: one for each install of a request, and one at least. */
   quota_record_bytes: 1024,
   /** Bytes that a month of a small quota may have. */
   quota_bytes_min: 1024 * 1024 * 1024,

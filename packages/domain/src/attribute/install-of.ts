@@ -33,7 +33,7 @@ export function decidingAliases(facts: readonly Fact[], users_max: number = limi
   return [...earliest.values()].slice(0, users_max)
 }
 
-/** What of the facts of one install may decide. */
+/** Those facts of one install that may decide. */
 export const decidingFacts = (facts: readonly Fact[]): Fact[] => [
   ...facts.filter((fact) => !isAlias(fact)),
   ...decidingAliases(facts),

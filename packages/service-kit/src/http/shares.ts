@@ -10,13 +10,14 @@ export interface Shares {
   taken(): number
 }
 
+/** Who sent a request, as far as it is known. */
 export interface Sender {
   company_id?: string | undefined
   app_id?: string | undefined
 }
 
 const company_prefix = 'company '
-/** What a company may have is this many times what one of its apps may have: it leaves room for its other apps. */
+/** A company may have this many times what one of its apps may have, so that one app leaves room for the others. */
 const company_shares = 2
 
 /** The holders that a known sender is. */
@@ -25,14 +26,14 @@ export const senderHolders = ({ company_id, app_id }: Sender): readonly string[]
   ...(app_id === undefined ? [] : [`app ${app_id}`]),
 ]
 
-/** What counts of an amount that a holder has, compared with what is free. */
+/** The part of a held amount that is compared with what is free. */
 export const countedOf = (holder: string, held: number): number =>
   holder.startsWith(company_prefix) ? held / company_shares : held
 
 /**
  * Shares without fixed sizes: a holder may have as much as is left free. One that takes little by little gets half of
- * the total, two greedy ones a third each; a company with several apps gets two thirds. Who holds something never takes the last that is free, and who holds nothing
- * may have all of it. Network switches divide their buffers in this way (Choudhury and Hahne, "Dynamic queue length
+ * the total, two greedy ones a third each; a company with several apps gets two thirds. Who holds something never takes the last that is
+ * free, and who holds nothing may have all of it. Network switches divide their buffers in this way (Choudhury and Hahne, "Dynamic queue length
  * thresholds", 1998).
  */
 export function createShares(total: number): Shares {

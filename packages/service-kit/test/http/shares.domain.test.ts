@@ -43,7 +43,7 @@ test('nobody has more than was free, who has something never takes the last, and
   )
 })
 
-/** What apps get together that take in turns, one at a time, until nothing is left for any of them. */
+/** Apps take one at a time in turns until nothing is left for any of them; returns what they got together. */
 function takeAll(shares: ReturnType<typeof createShares>, company_id: string, apps: number): number {
   const before = shares.taken()
   const senders = Array.from({ length: apps }, (_, n) => senderHolders({ company_id, app_id: `${company_id} ${n}` }))

@@ -24,7 +24,7 @@ export function factLine(fact: Fact): string {
   return JSON.stringify(factColumns.map((name) => row[name]))
 }
 
-/** What is read of the facts of installs. */
+/** The facts of installs that a caller asks for. */
 export interface DecidingFacts {
   /** Keys of users: of the aliases that decide, those of these users alone; of all users when absent. */
   user_keys?: readonly string[]
