@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 
 /** The session that held a lock broke off while its work ran: other work of that name may have run beside it. */
 export class LockLostError extends Error {
@@ -15,10 +15,48 @@ export class LockLostError extends Error {
  * as the work has ended: its result is refused, since the same work may run elsewhere by then. `held` checks the session in
  * PostgreSQL and rejects once the lock is lost: a process that stood still, or whose network did, has had no signal yet.
  */
-export async function unlessRunning<T>(
+export const unlessRunning = <T>(pool: Pool, name: string, work: LockedWork<T>): Promise<{ result: T } | null> =>
+  withLock(pool, name, work, async (client, lock) => {
+    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [lock])
+    return rows[0]?.locked === true
+  })
+
+/**
+ * The same, but it waits `wait_ms` at most for the work that runs; then returns null. PostgreSQL gives the lock to whoever has
+ * waited longest: work that takes it again and again cannot pass.
+ */
+export const afterRunning = <T>(
   pool: Pool,
   name: string,
-  work: (lost: AbortSignal, held: () => Promise<void>) => Promise<T>,
+  wait_ms: number,
+  work: LockedWork<T>,
+): Promise<{ result: T } | null> =>
+  withLock(pool, name, work, async (client, lock) => {
+    const { rows } = await client.query<{ before: string }>(
+      `SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', $1, false)`,
+      [`${wait_ms}ms`],
+    )
+    const isLocked = await client.query('SELECT pg_advisory_lock($1)', [lock]).then(
+      () => true,
+      (err: { code?: string }) => {
+        if (timeouts.has(err.code)) return false
+        throw err
+      },
+    )
+    await client.query(`SELECT set_config('lock_timeout', $1, false)`, [rows[0]!.before])
+    return isLocked
+  })
+
+/** SQLSTATE of an elapsed `lock_timeout` and of a shorter `statement_timeout`. */
+const timeouts = new Set<string | undefined>(['55P03', '57014'])
+
+type LockedWork<T> = (lost: AbortSignal, held: () => Promise<void>) => Promise<T>
+
+async function withLock<T>(
+  pool: Pool,
+  name: string,
+  work: LockedWork<T>,
+  acquire: (client: PoolClient, lock: string) => Promise<boolean>,
 ): Promise<{ result: T } | null> {
   const lock = hash('sha256', name, 'buffer').readBigInt64BE().toString()
   const lost = new AbortController()
@@ -27,8 +65,7 @@ export async function unlessRunning<T>(
   client.on('error', lose)
   let mayHold = true
   try {
-    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [lock])
-    if (rows[0]?.locked !== true) {
+    if (!(await acquire(client, lock))) {
       mayHold = false
       return null
     }

@@ -4,7 +4,9 @@ import { folderOf } from '@tributary/erasure/audit/rewrite-counts'
 import { countUnreadable } from '@tributary/erasure/audit/unreadable-objects'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
+import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { pino } from 'pino'
@@ -60,6 +62,28 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   const clicks = await db.pool.query('SELECT app_id FROM erasure_clicks')
   expect(clicks.rows).toEqual([{ app_id: waiting }])
   await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('an erasure that waits lets retention delete raw events, which no step of an erasure sees going', async () => {
+  const app_id = await makeApp()
+  await ask(app_id)
+  const tryRetention = async () => (await unlessRunning(db.pool, raw_events_lock, async () => 'deleted'))?.result
+  const tried = { in_steps: new Set<unknown>(), between: new Set<unknown>() }
+  let pauses = 0
+  await runOnce(
+    emptyDeps({
+      async findOlderWork() {
+        tried.in_steps.add(await tryRetention())
+        return pauses < 3 ? [{ consumer: 'event-writer', partition: 1 }] : []
+      },
+      async pause() {
+        pauses += 1
+        tried.between.add(await tryRetention())
+      },
+    }),
+  )
+  expect(tried).toEqual({ in_steps: new Set([undefined]), between: new Set(['deleted']) })
+  expect(await stateOf(app_id)).toBe('completed')
 })
 
 test('an app whose statements always fail keeps no other app from being completed, and its run does not count as done', async () => {

@@ -12,7 +12,7 @@ export interface RetentionJobDeps extends RetentionDeps {
 /**
  * Runs retention once a UTC day from `limits.retention_hour_utc` on, and at once when a night was missed. One process of
  * several does it, while its session holds the lease. A run that fails is done again at the next call; one that the eraser
- * kept from raw events, once the eraser has ended.
+ * kept from raw events, for these alone.
  */
 export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => Promise<void> {
   const { pool, now, logger } = deps

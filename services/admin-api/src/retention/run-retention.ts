@@ -6,7 +6,8 @@ import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { findOpenMarks } from '@tributary/erasure/find-open-marks'
-import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
+import { afterRunning } from '@tributary/postgres/one-at-a-time'
 import { byAppSql, findLackingDays, markRawExpired, readRawExpired } from '@tributary/tables/events/raw-expired'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -22,6 +23,8 @@ export interface RetentionDeps {
   broker: Pick<Broker, 'groupOffsets'>
   audit: Pick<RewritableAuditStore, 'list' | 'get' | 'replace' | 'erase'>
   now: () => number
+  /** Maximum time that raw events wait for a step of the eraser. */
+  wait_ms: number
   /** Resolves after this time, or when the signal fires. */
   pause(ms: number, signal: AbortSignal): Promise<void>
   logger: Logger
@@ -32,7 +35,7 @@ export interface RetentionDone {
   rows: Record<string, number>
   objects_blanked: number
   objects_deleted: number
-  /** Raw events of more days are to go once the eraser, which runs, has ended. */
+  /** Raw events of more days are to go once the eraser, which is at work, lets them. */
   raw_waits?: true
 }
 
@@ -41,7 +44,7 @@ const writing_ms = hour_ms
 
 /**
  * Makes the settings of each company act on all that is stored (docs/privacy.md#retention). Each step may be repeated, and a
- * crash leaves less to do. No further day of raw events goes while the eraser runs, which counts what remains of a day in
+ * crash leaves less to do. No further day of raw events goes while the eraser takes a step, which counts what remains of a day in
  * them; with `raw_first` nothing else is done then either, and the result is null.
  */
 export async function runRetention(
@@ -49,7 +52,7 @@ export async function runRetention(
   signal: AbortSignal,
   { raw_first = false } = {},
 ): Promise<RetentionDone | null> {
-  const { pool, clickhouse, now, pause } = deps
+  const { pool, clickhouse, now, pause, wait_ms } = deps
   const done: RetentionDone = { rows: Object.create(null), objects_blanked: 0, objects_deleted: 0 }
   const onRows = (table: string, rows: number) => {
     if (rows > 0) done.rows[table] = (done.rows[table] ?? 0) + rows
@@ -80,8 +83,9 @@ export async function runRetention(
   const raw = new Map(going.filter(([, day]) => day !== ''))
   if (raw.size > 0) {
     // An erasure that began meanwhile would take the missing events of a new life for those of the old one.
-    const deleted = await unlessRunning(pool, 'eraser', async (lost) => {
+    const deleted = await afterRunning(pool, raw_events_lock, wait_ms, async (lost) => {
       const expired = { days: await untilOpenErasures(pool, raw), otherwise: null }
+      if (expired.days.size === 0) return
       const written_ms = await writtenBefore(deps, consumers.eventWriter, now_ms)
       const held = { ...at, signal: AbortSignal.any([signal, lost]) }
       await deleteDays(held, 'keep_raw_days', expired, `received_at_ms < ${written_ms}`)
@@ -138,15 +142,15 @@ async function markCompanies(
 
 /**
  * Marks the days whose raw events go. Sets that an erasure has touched are filled again before, since reports count these names in
- * raw events until the mark. False while the eraser runs.
+ * raw events until the mark. False when the eraser takes too long with a step.
  */
-async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: ReadonlyMap<string, string>): Promise<boolean> {
+async function expireRaw(
+  { pool, clickhouse, wait_ms }: RetentionDeps,
+  expiring: ReadonlyMap<string, string>,
+): Promise<boolean> {
   if (expiring.size === 0) return true
-  const marked = await unlessRunning(pool, 'eraser', async () => {
+  const marked = await afterRunning(pool, raw_events_lock, wait_ms, async () => {
     const fresh = await advanced(clickhouse, await untilOpenErasures(pool, expiring))
-    // A batch that goes on has counted what it takes, and has not taken all of it.
-    const { rows } = await pool.query<{ app_id: string }>('SELECT app_id FROM erasure_batches')
-    for (const { app_id } of rows) fresh.delete(app_id)
     if (fresh.size === 0) return
     const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate(${textLiteral(day)})`]))
     await clickhouse.command(
@@ -162,15 +166,19 @@ async function expireRaw({ pool, clickhouse }: RetentionDeps, expiring: Readonly
 
 /**
  * No day that a new life may have behind the mark of an erasure: the eraser tells both lives apart by raw events
- * (docs/adr/0498). Whatever the clock of this process says, they stay until the tables are emptied.
+ * (docs/adr/0498). Whatever the clock of this process says, they stay until the tables are emptied. No day at all of an app
+ * whose batch goes on: it has counted what it takes, and fills sets again from what remains.
  */
-async function untilOpenErasures(pool: Pool, days: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+async function untilOpenErasures(pool: Pool, all: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ app_id: string }>('SELECT app_id FROM erasure_batches')
+  const going = new Set(rows.map(({ app_id }) => app_id))
+  const days = [...all].filter(([app_id]) => !going.has(app_id))
   const open = await findOpenMarks(pool)
   const firstOf = (app_id: string, day: string) => {
     const mark_ms = open.get(app_id)
     return mark_ms === undefined || day < utcDay(mark_ms) ? day : utcDay(mark_ms)
   }
-  return new Map([...days].map(([app_id, day]) => [app_id, firstOf(app_id, day)]))
+  return new Map(days.map(([app_id, day]) => [app_id, firstOf(app_id, day)]))
 }
 
 /**

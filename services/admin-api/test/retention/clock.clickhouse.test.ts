@@ -30,6 +30,7 @@ function openJob() {
   const job = retentionJob({
     ...{ pool: postgres.pool, clickhouse, audit, registry, now: () => clock.ms },
     broker: memoryBroker(1, () => clock.ms),
+    wait_ms: 20,
     pause: async () => {},
     logger: pino({ level: 'silent' }),
   })

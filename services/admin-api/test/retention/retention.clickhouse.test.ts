@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { findDecidingFacts } from '@tributary/tables/attribution/facts'
 import { uniquesSql } from '@tributary/tables/settled/sql/uniques'
@@ -33,6 +34,7 @@ const clock = { ms: first_ms }
 const pauses: number[] = []
 const deps = () => ({
   ...{ pool: postgres.pool, clickhouse, broker, audit, now: () => clock.ms },
+  wait_ms: 20,
   pause: async (ms: number) => void pauses.push(ms),
   logger: pino({ level: 'silent' }),
 })
@@ -196,7 +198,7 @@ test('distinct installs that an erasure has touched are kept when their raw even
   await changeCompany(postgres.pool, app.company_id, { keep_ip_days: 1, keep_raw_days: 1 }, request)
   const begun = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
-  const erasing = unlessRunning(postgres.pool, 'eraser', () => {
+  const erasing = unlessRunning(postgres.pool, raw_events_lock, () => {
     begun.resolve()
     return end.promise
   })
@@ -223,7 +225,7 @@ test('the job does all but raw events once while the eraser runs, and ends the r
     (await registry.getSingleMetric('tributary_retention_ended_seconds')!.get()).values[0]!.value * 1000
   clock.ms = after(175)
   const before = pauses.length
-  await unlessRunning(postgres.pool, 'eraser', async () => {
+  await unlessRunning(postgres.pool, raw_events_lock, async () => {
     for (const _minute of [1, 2]) await job(new AbortController().signal)
   })
   expect(pauses).toHaveLength(before + 1)
@@ -245,7 +247,7 @@ test('an eraser that begins behind the marks holds up raw events alone, and noth
   const pause = async () => {
     paused += 1
     const begun = Promise.withResolvers<void>()
-    erasing ??= unlessRunning(postgres.pool, 'eraser', () => {
+    erasing ??= unlessRunning(postgres.pool, raw_events_lock, () => {
       begun.resolve()
       return erased.promise
     })

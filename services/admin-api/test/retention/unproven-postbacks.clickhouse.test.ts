@@ -31,7 +31,15 @@ beforeEach(async () => {
 
 const runAt = (days: number) => {
   clock.ms = after(days)
-  const deps = { pool: postgres.pool, clickhouse, broker, audit, now: () => clock.ms, pause: async () => {} }
+  const deps = {
+    pool: postgres.pool,
+    clickhouse,
+    broker,
+    audit,
+    now: () => clock.ms,
+    wait_ms: 20,
+    pause: async () => {},
+  }
   return runRetention({ ...deps, logger: pino({ level: 'silent' }) }, signal)
 }
 

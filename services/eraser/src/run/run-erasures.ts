@@ -3,7 +3,9 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import type { InstallOfApp } from '@tributary/erasure/older-intents'
+import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
+import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import type { Logger } from 'pino'
 import type { ErasedInstall, OpenWork, StoredBatch } from '../batch/batch.ts'
@@ -65,7 +67,8 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   const taking = await takeInTurn(deps)
-  let waiting = await taking.take()
+  const take = () => whileRawEventsStay(deps, signal, () => taking.take())
+  let waiting = await take()
   const waits = new Map<string, number>()
   let completed_ms = deps.now()
   let noted_ms = Number.NEGATIVE_INFINITY
@@ -75,7 +78,9 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
     let moved = false
     for (const app_id of apps) {
       signal.throwIfAborted()
-      const older = await eraseSome({ ...deps, taking }, run, app_id, signal).catch((err: unknown) => ({ err }))
+      const older = await whileRawEventsStay(deps, signal, (held) =>
+        eraseSome({ ...deps, ...held, taking }, run, app_id, held.signal),
+      ).catch((err: unknown) => ({ err }))
       if ('err' in older) {
         await throwIfEnded(deps, signal)
         deps.logger.error({ ...older, app_id }, 'an erasure failed: those of other apps go on')
@@ -86,7 +91,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
       } else logWait(deps, waits, app_id, older)
     }
     if (waiting.length > 0) {
-      waiting = await taking.take()
+      waiting = await take()
       if (waiting.length > 0) logWait(deps, waits, 'all', waiting)
       else waits.delete('all')
     }
@@ -100,7 +105,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
       await deps.audit.rewriteNoted(signal)
       noted_ms = deps.now()
     }
-    if (waiting.length === 0) waiting = await taking.take()
+    if (waiting.length === 0) waiting = await take()
     await deps.pause(wait_pause_ms, signal)
   }
   deps.atStep?.('rewrite noted objects')
@@ -108,6 +113,31 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   await completeEmptied(deps, signal)
   const [failure] = failures.values()
   if (failures.size > 0) throw failure
+}
+
+/**
+ * One step of a run while retention deletes no raw events, which tell an erased life from a new one. Retention has its turn between two
+ * steps, as after a kill: an erasure that waits for a consumer holds up nobody's raw events.
+ */
+async function whileRawEventsStay<T>(
+  deps: EraserDeps,
+  signal: AbortSignal,
+  step: (held: { signal: AbortSignal; leaseHeld(): Promise<void> }) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted()
+    const done = await unlessRunning(deps.pool, raw_events_lock, (lost, held) =>
+      step({
+        signal: AbortSignal.any([signal, lost]),
+        async leaseHeld() {
+          await deps.leaseHeld?.()
+          await held()
+        },
+      }),
+    )
+    if (done !== null) return done.result
+    await deps.pause(wait_pause_ms, signal)
+  }
 }
 
 /** Rejects when what failed for an app would fail for every other. */

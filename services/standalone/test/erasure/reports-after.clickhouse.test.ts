@@ -97,7 +97,7 @@ async function expire(prepared: readonly Prepared[]): Promise<void> {
   const { pool, clickhouse, broker } = stage
   const deps = { pool, clickhouse, broker, audit: memoryAuditStore(), logger: pino({ level: 'silent' }) }
   const done = await runRetention(
-    { ...deps, now: () => retention_ms, pause: async () => {} },
+    { ...deps, now: () => retention_ms, wait_ms: 20, pause: async () => {} },
     new AbortController().signal,
   )
   expect(done, 'no eraser runs').toEqual(expect.not.objectContaining({ raw_waits: true }))

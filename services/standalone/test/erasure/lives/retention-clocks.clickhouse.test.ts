@@ -2,6 +2,7 @@ import { runRetention } from '@tributary/admin-api/run-retention'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { readRawExpired } from '@tributary/tables/events/raw-expired'
 import { repairTables } from '@tributary/tables/repair/repair-tables'
@@ -32,7 +33,7 @@ async function makeApp(keep_raw_days: number): Promise<string> {
 async function retain(now_ms: number, clickhouse: Clickhouse = stage.clickhouse): Promise<void> {
   const deps = {
     ...{ pool: stage.pool, clickhouse, audit: memoryAuditStore(), now: () => now_ms },
-    ...{ broker: memoryBroker(1, () => now_ms), pause: async () => {}, logger: pino({ level: 'silent' }) },
+    ...{ broker: memoryBroker(1, () => now_ms), wait_ms: 20, pause: async () => {}, logger: pino({ level: 'silent' }) },
   }
   await runRetention(deps, new AbortController().signal)
 }
@@ -85,7 +86,7 @@ test('no erasure begins while retention deletes raw events: it would take those 
     ...stage.clickhouse,
     async command(sql, ...more) {
       if (sql.includes('ALTER TABLE events_raw_v1 DELETE'))
-        begun.push(await unlessRunning(stage.pool, 'eraser', async () => 'it runs'))
+        begun.push(await unlessRunning(stage.pool, raw_events_lock, async () => 'it runs'))
       return stage.clickhouse.command(sql, ...more)
     },
   }
