@@ -165,7 +165,8 @@ CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {e
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.events_raw_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.raw_expired_v1 TO tributary_eraser;
-GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_eraser;
+GRANT SELECT ON tributary.events_per_day_v1 TO tributary_eraser;
+GRANT SELECT, INSERT ON tributary.event_installs_per_day_v1 TO tributary_eraser;
 GRANT SELECT, INSERT ON tributary.activity_by_day_v1 TO tributary_eraser;
 GRANT SELECT, INSERT ON tributary.identities_v1 TO tributary_eraser;
 GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_eraser;

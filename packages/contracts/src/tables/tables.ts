@@ -62,7 +62,7 @@ export const tables = {
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
     personal: [],
     erased_by: { subtracted: true },
     derived: {
@@ -91,7 +91,7 @@ export const tables = {
   },
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
-    writers: ['event-writer', 'admin-api'],
+    writers: ['event-writer', 'admin-api', 'eraser'],
     readers: ['report-api', 'admin-api', 'eraser'],
     personal: ['installs'],
     erased_by: { counted_raw: 'events_raw_v1', on: ['day', 'event_name'] },

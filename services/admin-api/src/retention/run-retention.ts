@@ -8,7 +8,13 @@ import { utcDay } from '@tributary/domain/utc-day'
 import { findOpenMarks } from '@tributary/erasure/find-open-marks'
 import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
 import { afterRunning } from '@tributary/postgres/one-at-a-time'
-import { byAppSql, findLackingDays, markRawExpired, readRawExpired } from '@tributary/tables/events/raw-expired'
+import {
+  byAppSql,
+  findLackingDays,
+  markRawExpired,
+  readRawExpired,
+  refillSets,
+} from '@tributary/tables/events/raw-expired'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { blankAddresses, deleteDays } from './act-on-tables.ts'
@@ -153,11 +159,9 @@ async function expireRaw(
     const fresh = await advanced(clickhouse, await untilOpenErasures(pool, expiring))
     if (fresh.size === 0) return
     const days = new Map([...fresh].map(([app_id, day]) => [app_id, `toDate(${textLiteral(day)})`]))
-    await clickhouse.command(
-      `INSERT INTO event_installs_per_day_v1 (app_id, day, event_name, installs)
-       SELECT app_id, day, event_name, uniqExactState(install_uuid) FROM events_raw_v1
-       WHERE day < ${byAppSql(days, 'toDate(0)')} AND (app_id, day, event_name) IN (SELECT app_id, day, event_name FROM erased_events_v1)
-       GROUP BY app_id, day, event_name SETTINGS insert_deduplicate = 0`,
+    await refillSets(
+      clickhouse,
+      `day < ${byAppSql(days, 'toDate(0)')} AND (app_id, day, event_name) IN (SELECT app_id, day, event_name FROM erased_events_v1)`,
     )
     await markRawExpired(clickhouse, fresh)
   })
@@ -200,7 +204,7 @@ async function takeBackMarks(
   if (open!.left > 0) return
   const none = '1970-01-01'
   const apps = ahead.map(([app_id]) => app_id)
-  const lacking = await findLackingDays(clickhouse, apps, none)
+  const lacking = await findLackingDays(clickhouse, apps)
   const firstLeft = (app_id: string) => {
     const last = lacking.get(app_id)
     const behind = last === undefined ? none : utcDay(Date.parse(last) + day_ms)

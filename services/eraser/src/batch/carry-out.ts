@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
 import { sweptFrom, tableNames, tables } from '@tributary/contracts/tables'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
-import { readRawExpired } from '@tributary/tables/events/raw-expired'
+import { readRawExpired, refillSets } from '@tributary/tables/events/raw-expired'
 import { cancelBeatenClaims, cancellingOf } from '@tributary/tables/money/cancel-beaten-claims'
 import { claimColumns } from '@tributary/tables/money/transaction-keys'
 import { addStamps, bumpMoneyDays } from '@tributary/tables/settled/bump-stamps'
-import type { BatchPlan, RowKeys, StoredBatch } from './batch.ts'
+import type { BatchPlan, StoredBatch } from './batch.ts'
 import { deleteRows } from './delete-rows.ts'
 import { makeAgain } from './make-again.ts'
 
@@ -50,14 +51,14 @@ export async function carryOut(
     const { erased_by, swept_from }: Table = tables[table]
     // The money itself is gone, so a statement that begins now cancels none of it.
     if (swept_from !== undefined) await endCancelling({ clickhouse, beforeStep }, app_id, plan)
-    const deleted = 'counted_raw' in erased_by ? await withRawRows(clickhouse, app_id, keys) : keys
     await beforeStep(`delete ${table}`)
-    if (deleted.rows.length > 0) await deleteRows(clickhouse, table, app_id, deleted, name)
+    await deleteRows(clickhouse, table, app_id, keys, name)
     if (!('made_again' in erased_by)) continue
     // Even if the lease is lost: the delete may have been late, and taken rows of a new life.
     atStep?.(`make ${table} again`)
     await makeAgain(clickhouse, views.get(table)!, { app_id, installs }, keys, name)
   }
+  await refillMarkedSets({ clickhouse, beforeStep }, app_id, plan)
   // 4. The counters are whole from now on: a comparison of tables expects no difference any more.
   await beforeStep('done counters')
   await insertEvents(clickhouse, stored, 1)
@@ -93,11 +94,21 @@ async function endCancelling(
   }
 }
 
-/** Keys of days whose raw events have not expired: the rows of other days are all that is left of them (docs/privacy.md#retention). */
-async function withRawRows(clickhouse: Clickhouse, app_id: string, keys: RowKeys): Promise<RowKeys> {
+/** Reports count erased names of a day in raw events, but for days with a mark of retention: their sets are filled again at once. */
+async function refillMarkedSets(
+  { clickhouse, beforeStep }: Pick<CarryOutDeps, 'clickhouse' | 'beforeStep'>,
+  app_id: string,
+  { deletes: { event_installs_per_day_v1: sets } }: BatchPlan,
+): Promise<void> {
   const before = (await readRawExpired(clickhouse)).get(app_id) ?? ''
-  const day = keys.columns.indexOf('day')
-  return { ...keys, rows: keys.rows.filter((row) => String(row[day]) >= before) }
+  const marked = (sets?.rows ?? []).filter(([day]) => String(day) < before)
+  if (marked.length === 0) return
+  await beforeStep('refill sets')
+  const names = marked.map(([day, event_name_key]) => `(${textLiteral(String(day))}, ${BigInt(event_name_key!)})`)
+  await refillSets(
+    clickhouse,
+    `app_id = ${textLiteral(app_id)} AND (toString(day), sipHash64(event_name)) IN (${names.join(', ')})`,
+  )
 }
 
 const eventColumns = [

@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
+import { findExpiredDays } from '@tributary/tables/events/raw-expired'
 import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
 import { findErasedClaims } from './erased-claims.ts'
 import { findExpired, type MoneyRow } from './find-expired.ts'
@@ -36,37 +37,41 @@ export async function planBatch(
   const singles = expired.keys.length + verdicts.length + facts.length + clickRows.length + identities.length
   if (events.length + expiring + singles === 0) return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
-  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities, expired })
+  const expiredDays = await findExpiredDays(clickhouse, app_id, days(events))
+  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities, expired, expiredDays })
   return {
     drains,
     ...{ deletes: deletes.keys, counts: deletes.counts },
-    events: sumEvents(events),
+    events: sumEvents(events, expiredDays),
     ...(await findErasedClaims(clickhouse, app_id, [...events, ...expired.money])),
     stamps: stampsOf([...events, ...expired.activity], [...events, ...expired.money], verdicts),
     neighbours: await findNeighbours(clickhouse, app_id, installs, found),
   }
 }
 
-function sumEvents(events: readonly EventToErase[]): ErasedEvents[] {
+/** What counters take off. Sums and sets of an expired day stay together: nothing tells what else a set has counted. */
+function sumEvents(events: readonly EventToErase[], expiredDays: ReadonlySet<string>): ErasedEvents[] {
   const groups = Map.groupBy(events, (event) =>
     JSON.stringify([event.day, event.event_name, event.currency, event.received_day, event.topic, event.partition]),
   )
   return [...groups.values()].map((of) => {
     const { day, event_name, currency, received_day, topic, partition } = of[0]!
-    const micros = of.reduce((sum, { revenue_micros }) => sum + BigInt(revenue_micros), 0n)
+    const counted = expiredDays.has(day) ? [] : of
+    const micros = counted.reduce((sum, { revenue_micros }) => sum + BigInt(revenue_micros), 0n)
     return {
       ...{ day, event_name, currency, received_day, topic, partition },
-      ...{ events: of.length, revenue_micros: `${micros}`, row_keys: of.map(({ row_key }) => row_key) },
+      ...{ events: counted.length, revenue_micros: `${micros}`, row_keys: of.map(({ row_key }) => row_key) },
     }
   })
 }
+
+const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
 
 function stampsOf(
   active: readonly ActiveDay[],
   money: readonly MoneyRow[],
   verdicts: readonly VerdictRow[],
 ): BatchPlan['stamps'] {
-  const days = (rows: readonly { day: string }[]) => [...new Set(rows.map(({ day }) => day))]
   return {
     activity: days(active.map(({ active_day }) => ({ day: active_day }))),
     uniques: days(active),

@@ -22,10 +22,12 @@ export interface FoundRows {
   facts: FactRow[]
   clicks: ClickRow[]
   identities: Awaited<ReturnType<typeof findIdentities>>
+  /** UTC days of events whose sums and sets of installs stay. */
+  expiredDays: ReadonlySet<string>
 }
 
 /** The rows of every table that go with what was found, as the declarations of the tables say. */
-export function deletesOf({ events, verdicts, facts, clicks, identities, expired }: FoundRows): Deletes {
+export function deletesOf({ events, verdicts, facts, clicks, identities, expired, expiredDays }: FoundRows): Deletes {
   const money = [...events.filter(({ has_money }) => has_money === 1), ...expired.money]
   const active = [...events, ...expired.activity]
   const claims = money.filter(({ transaction_key }) => transaction_key !== noTransaction)
@@ -35,7 +37,7 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     revenue_raw_v1: money,
     transaction_keys_v1: claims,
     event_keys_v1: [...events, ...expired.keys],
-    event_installs_per_day_v1: events,
+    event_installs_per_day_v1: events.filter(({ day }) => !expiredDays.has(day)),
     activity_by_day_v1: active.map((row) => ({ ...row, day: row.active_day, event_day: row.day })),
     money_days_v1: money,
     identities_v1: identities,
