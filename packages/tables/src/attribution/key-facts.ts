@@ -44,8 +44,8 @@ const keys_max = 5000
 const quietFacts = () => Math.min(2 * limits.crowd_facts, limits.key_facts_max)
 /** Busy keys of one statement: whoever parses the answer holds others up. */
 const busy_keys_max = 2
-/** Facts that are read at first from a place on: enough, unless some are erased. */
-const near_facts_max = 4 * limits.crowd_facts
+/** Facts that are read at first from a place on: enough, unless many are erased. */
+const nearFacts = () => Math.ceil(1.25 * limits.crowd_facts)
 /** Runs of one statement. */
 const runs_max = 50
 
@@ -174,15 +174,17 @@ async function readRuns(
 ): Promise<KeyFact[][]> {
   const found: KeyFact[][] = []
   const short: { n: number; end: KeyFact }[] = []
+  const near = nearFacts()
+  const shared = shareFacts()
   for (let at = 0; at < runs.length; at += runs_max) {
     const part = runs.slice(at, at + runs_max)
-    const statements = part.map((run, n) => `SELECT * FROM (${runSql(run, near_facts_max, n)})`)
+    const statements = part.map((run, n) => `SELECT * FROM (${runSql(run, near, n)})`)
     const rows = await clickhouse.query<Row & { n: number }>(statements.join(' UNION ALL '))
     const byNumber = Map.groupBy(rows, ({ n }) => n)
     for (const [n, run] of part.entries()) {
-      const facts = (byNumber.get(n) ?? []).map(({ n: _, ...row }) => toFact(row)).toSorted(orderOf(run))
+      const facts = (byNumber.get(n) ?? []).map(({ n: _, ...row }) => shared(toFact(row))).toSorted(orderOf(run))
       found.push(facts.filter(isLiving))
-      const isShort = facts.length === near_facts_max && found.at(-1)!.length < limits.crowd_facts
+      const isShort = facts.length === near && found.at(-1)!.length < limits.crowd_facts
       if (isShort) short.push({ n: at + n, end: facts.at(-1)! })
     }
   }
@@ -206,6 +208,18 @@ async function readRuns(
     }
   }
   return found
+}
+
+/** The runs of close installs find the same facts: one object each, so that memory grows with the facts and not with the runs. */
+function shareFacts(): (fact: KeyFact) => KeyFact {
+  const known = new Map<string, KeyFact>()
+  return (fact) => {
+    const { topic, partition, offset, index } = fact.place
+    const name = `${fact.match_key}/${topic}/${partition}/${offset}/${index}`
+    const other = known.get(name)
+    if (other === undefined) known.set(name, fact)
+    return other ?? fact
+  }
 }
 
 const orderOf = ({ way }: Run): typeof byInstall => (way === 'ASC' ? byInstall : (a, b) => byInstall(b, a))

@@ -68,6 +68,14 @@ test('erased facts hide no living one before or after an install', async () => {
   ])
 })
 
+test('installs of one key that lie close together share the facts around them, and hold few more than they need', async () => {
+  const { app_id } = await manyErased(400, [])
+  const installs = Array.from({ length: 100 }, (_, n) => ({ match_key, install: install(app_id, 100 + n) }))
+  const around = await findAround(clickhouse, app_id, installs)
+  expect(Math.max(...around.map(({ length }) => length))).toBeLessThanOrEqual(2 * limits.crowd_facts + 2)
+  expect(new Set(around.flat()).size).toBe(new Set(around.flatMap(namesOf)).size)
+})
+
 test('a key whose latest facts are all erased is known to have earlier ones', async () => {
   const { app_id, isLiving } = await manyErased(30, [1])
   const found = await findLastByKey(clickhouse, app_id, { match_keys: [match_key], installed_from_ms: 0 }, isLiving)
