@@ -64,24 +64,24 @@ export function defineService<
 ): DefinedService<E, Read, Required, Own> {
   const { engines, consumers = [], jobs = [], routes, variables } = declared
   const { settings, required } = settingsOf(declared)
+  const open: DefinedService<E, Read, Required, Own>['open'] = async (config, service, options = {}) => {
+    const opened = await openEngines(engines, config, service)
+    const context = { ...opened, ...service, config }
+    const definitions = consumers.flatMap((build) => build(context) ?? [])
+    if ('broker' in opened) await consume(definitions, { ...service, broker: opened.broker as Broker }, options)
+    startJobs(jobs, context)
+    return async (app, health) => {
+      if (routes !== undefined) await app.register(await routes({ ...context, health }))
+    }
+  }
   return {
     ...declared,
     readConfig: (env) => ({ ...readSettings(env, settings, required), ...readVariables(env, variables) }),
-    async start(config, service, options = {}) {
+    open,
+    async start(config, service, options) {
       // Before a consumer joins its group: with a taken port, each try would move partitions to and fro.
       await requireAddress(config)
-      const register = await this.open(config, service, options)
-      return serve(config, service, register, neededBindings(declared))
-    },
-    async open(config, service, options = {}) {
-      const opened = await openEngines(engines, config, service)
-      const context = { ...opened, ...service, config }
-      const definitions = consumers.flatMap((build) => build(context) ?? [])
-      if ('broker' in opened) await consume(definitions, { ...service, broker: opened.broker as Broker }, options)
-      startJobs(jobs, context)
-      return async (app, health) => {
-        if (routes !== undefined) await app.register(await routes({ ...context, health }))
-      }
+      return serve(config, service, await open(config, service, options), neededBindings(declared))
     },
   }
 }
