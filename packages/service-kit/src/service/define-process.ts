@@ -4,6 +4,7 @@ import { environmentOf } from '../settings/part-settings.ts'
 import { parseSettings, refuseProblems, type Settings } from '../settings/read-settings.ts'
 import { StartRefused } from '../settings/start-refused.ts'
 import { type Names, neededBindings, type Register, settingsOf } from './define-service.ts'
+import type { Trouble } from './health.ts'
 import type { Service, ServiceOptions } from './run-service.ts'
 
 /** A service as a part of a process. `partNames` of the settings holds its name. */
@@ -43,6 +44,7 @@ export function defineProcess<const P extends Part>({
       // All settle first: what did open has then added its close.
       await Promise.allSettled(opened)
       const parted = await Promise.all(opened)
+      service.troubles.push(() => mergeTroubles(parted))
       const checks = mergeChecks(parted)
       const registry = mergeMetrics([service.registry, ...parted.map((one) => one.registry)])
       return serve(
@@ -75,14 +77,14 @@ function readConfigs(name: string, parts: readonly Part[], env: Environment): Co
   return { ...values, parts: new Map(configs) }
 }
 
-interface OpenedPart extends Pick<Service, 'checks' | 'registry'> {
+interface OpenedPart extends Pick<Service, 'checks' | 'registry' | 'troubles'> {
   register: Register
 }
 
-/** Opens a part with checks and metrics of its own: two parts may have the same engine under different users. */
+/** Opens a part with checks, troubles and metrics of its own: two parts may have the same engine under different users. */
 async function openPart(part: Part, config: never, service: Service): Promise<OpenedPart> {
   const { name } = part
-  const own = { checks: {}, registry: new Registry() }
+  const own = { checks: {}, troubles: [], registry: new Registry() }
   const logger = service.logger.child({ part: name })
   try {
     return { ...own, register: await part.open(config, { ...service, ...own, name, logger }) }
@@ -98,6 +100,12 @@ function mergeChecks(parts: readonly OpenedPart[]): Service['checks'] {
   const checkAll = (binding: string) => async () =>
     void (await Promise.all(parts.map(({ checks }) => checks[binding]?.())))
   return Object.fromEntries([...bindings].map((binding) => [binding, checkAll(binding)]))
+}
+
+/** What is wrong in several parts for the same reason, such as a secret that none can read, is said once. */
+const mergeTroubles = (parts: readonly OpenedPart[]): Trouble[] => {
+  const all = parts.flatMap(({ troubles }) => troubles.flatMap((look) => look()))
+  return [...new Map(all.map((one) => [`${one.code} ${one.message}`, one])).values()]
 }
 
 /** Metrics of the process, then those of its parts; what several parts count under the same labels is added up. */

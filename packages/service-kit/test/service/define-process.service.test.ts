@@ -13,11 +13,13 @@ const env = {
   [writerPassword]: 'postgres://writer@host/tributary',
 }
 
+const trouble = { code: 'secrets_unreadable', message: 'No key decrypts it.', refuses: false }
+
 /** A database that notes who opens and closes it, and counts in the registry of its part as every engine does. */
 function database(notes: string[], state: { down?: string } = {}): Engine<string, never, 'TRIBUTARY_POSTGRES_URL'> {
   return {
     ...{ binding: 'database', settings: [], required: ['TRIBUTARY_POSTGRES_URL'] },
-    async open(config, { name, onClose, checks, registry }) {
+    async open(config, { name, onClose, checks, troubles, registry }) {
       const { username } = new URL(config.TRIBUTARY_POSTGRES_URL)
       if (username === 'wrong') throw new StartRefused('password authentication failed.')
       notes.push(`${name} opened as ${username}`)
@@ -25,6 +27,7 @@ function database(notes: string[], state: { down?: string } = {}): Engine<string
       checks.database = async () => {
         if (state.down === name) throw new Error('down')
       }
+      troubles.push(() => [trouble])
       new Counter({ name: 'opened_total', help: 'Opened.', registers: [registry] }).inc()
       return username
     },
@@ -63,13 +66,17 @@ test('a setting runs some parts alone, and asks for the settings of these only',
   await close()
 })
 
-test('a binding is down while it is down for one part, and metrics of parts are added up', async () => {
+test('a binding is down while it is down for one part, the same trouble of parts is said once, metrics are added up', async () => {
   const state: { down?: string } = {}
   const { ask, close } = await start([], {}, state)
   expect(await (await ask('/ready')).json()).toEqual({ ready: true })
   expect(await (await ask('/metrics')).text()).toMatch(/^opened_total 2$/m)
   state.down = 'install-writer'
-  expect(await (await ask('/health')).json()).toMatchObject({ bindings: { database: { status: 'down' } } })
+  const { code, message } = trouble
+  expect(await (await ask('/health')).json()).toMatchObject({
+    bindings: { database: { status: 'down' } },
+    troubles: [{ code, message }],
+  })
   await close()
 })
 
